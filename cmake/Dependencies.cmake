@@ -1,0 +1,17 @@
+# Debian 12's packages; scripts/packages names them.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(OpenSSL 3 REQUIRED)
+find_package(Protobuf 3.21 REQUIRED)
+find_package(SQLite3 3.40 REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(spdlog 1.10 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+
+find_path(CSV_INCLUDE_DIR csv.h REQUIRED)
+find_library(CSV_LIBRARY csv REQUIRED)
+add_library(undertone_libcsv INTERFACE)
+target_link_libraries(undertone_libcsv INTERFACE ${CSV_LIBRARY})
+target_include_directories(undertone_libcsv SYSTEM INTERFACE ${CSV_INCLUDE_DIR})

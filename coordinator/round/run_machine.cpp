@@ -1,0 +1,397 @@
+#include "coordinator/round/run_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace undertone::coordinator {
+namespace {
+
+constexpr int kOffersAgainMax = 3;  // in a round, to a silo that says it does not know the run
+
+Error unfinished_checkpoint(const std::string& what) {
+  return {ErrorCode::StorageFailed, "the store's checkpoint does not continue this job: " + what};
+}
+
+}  // namespace
+
+RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits)
+    : store_(&store),
+      record_(std::move(record)),
+      job_(std::make_unique<config::Job>(std::move(job))),
+      algorithm_(config::make_algorithm(*job_)),
+      encoder_(limits) {
+  for (const privacy::ScheduledRounds& part : config::schedule_of(*job_)) rounds_total_ += part.rounds;
+}
+
+Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, const std::string& file, const Nonce& nonce,
+                                      bool resume_finished, wire::Limits limits) {
+  Result<config::Job> job = config::parse_job(job_bytes, file);
+  if (!job) return job.error();
+  const Digest id = sha256(job_bytes);
+  Result<std::optional<RunRecord>> known = store.newest_run(id);
+  if (!known) return known.error();
+  const auto finished = [](const RunRecord& r) { return r.state == RunState::Succeeded || r.state == RunState::Failed; };
+  if (*known && (resume_finished || !finished(**known))) return RunMachine(store, *std::move(*known), *std::move(job), limits);
+  RunRecord record;
+  record.run = RunId{id, nonce};
+  record.job = std::move(job_bytes);
+  if (Status begun = store.begin(record.run, record.job); !begun) return begun.error();
+  return RunMachine(store, std::move(record), *std::move(job), limits);
+}
+
+bool RunMachine::takes_part(const SiloId& silo) const {
+  const auto answer = record_.answers.find(silo);
+  return answer != record_.answers.end() && !answer->second && !dropped_.contains(silo);
+}
+
+Participant RunMachine::participant(const SiloId& silo) const {
+  const config::CohortMember* member = job_->member(silo);
+  UNDERTONE_CHECK(member != nullptr);
+  const algorithms::Step step = algorithm_->start();
+  const auto* query = std::get_if<queries::Query>(&step);
+  UNDERTONE_CHECK(query != nullptr);
+  // An evaluation weighs silos by the records they evaluate, a gradient by the job's weights.
+  if (queries::kind_of(query->question) == privacy::QuestionKind::Metrics) {
+    const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
+    return {std::min(holdout, queries::LatticeFold::kWeightMax), member->facts.holdout_public};
+  }
+  return {member->weight, false};
+}
+
+bool RunMachine::everybody_answered() const {
+  return std::all_of(job_->cohort.begin(), job_->cohort.end(), [&](const auto& m) { return answered(m.facts.silo); });
+}
+
+std::string RunMachine::saved_state() const {
+  ByteWriter writer;
+  algorithm_->save(writer);
+  return std::move(writer).bytes();
+}
+
+Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
+  Actions out;
+  if (record_.checkpoint) {
+    ByteReader reader(record_.checkpoint->algorithm_state);
+    if (Status restored = algorithm_->restore(reader); !restored) return restored.error();
+    if (Status whole = reader.end(); !whole) return whole.error();
+  }
+  out.push_back(Tell{false, fmt::format("run_started run={} name=\"{}\" silos={} rounds={} resumed_at={}", record_.run.hex(), job_->name,
+                                        job_->cohort.size(), rounds_total_, record_.checkpoint ? record_.checkpoint->round.value : 0)});
+  Status done;
+  switch (record_.state) {
+    case RunState::Joining:
+      phase_ = Phase::Joining;
+      deadline_ = now + job_->participation.join_deadline;
+      if (everybody_answered()) done = begin_rounds(now, out);
+      break;
+    case RunState::Running: done = open_round(now, out); break;
+    case RunState::Succeeded: {
+      const algorithms::Step step = algorithm_->start();
+      if (!std::holds_alternative<algorithms::Finished>(step)) return unfinished_checkpoint("it is not at the end");
+      out.push_back(Ended{std::get<algorithms::Finished>(step).outcome});
+      leave(now, out);
+      break;
+    }
+    case RunState::Failed:
+      out.push_back(Ended{Error{ErrorCode::QuorumMissed, record_.failure}});
+      leave(now, out);
+      break;
+  }
+  if (!done) return done.error();
+  next_resend_ = now + job_->participation.resend;
+  arm(out);
+  return out;
+}
+
+Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& silo) {
+  Actions out;
+  if (job_->member(silo) == nullptr) {
+    out.push_back(Tell{true, fmt::format("silo_ignored silo={} reason=\"not of the job's cohort\"", silo.name())});
+    return out;
+  }
+  connected_.insert(silo);
+  switch (phase_) {
+    case Phase::Joining:
+      if (!answered(silo)) offer(silo, out);
+      break;
+    case Phase::Round:
+      if (!answered(silo)) offer(silo, out);
+      if (takes_part(silo) && !round_->accepted().contains(silo)) ask(silo, out);
+      break;
+    case Phase::Leaving:
+    case Phase::Done: out.push_back(Send{silo, ended_bytes_}); break;
+  }
+  arm(out);
+  return out;
+}
+
+void RunMachine::on_disconnected(const SiloId& silo) { connected_.erase(silo); }
+
+Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& silo, const wire::Message& message, TimePoint now) {
+  Actions out;
+  if (job_->member(silo) == nullptr) return out;
+  Status done;
+  if (const auto* answer = std::get_if<wire::JobAnswer>(&message)) {
+    if (answer->run == record_.run) done = on(silo, *answer, now, out);
+  } else if (const auto* reply = std::get_if<wire::ReplyMessage>(&message)) {
+    done = on(silo, *reply, now, out);
+  } else if (const auto* refused = std::get_if<wire::QueryRefused>(&message)) {
+    if (refused->run == record_.run) done = on(silo, *refused, now, out);
+  } else if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {
+    done = store_->record_receipt(silo, receipt->receipt);
+  } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
+    if (seen->run == record_.run && phase_ == Phase::Leaving) {
+      seen_end_.insert(silo);
+      maybe_done(out);
+    }
+  } else {
+    out.push_back(Tell{true, fmt::format("message_ignored silo={} kind={}", silo.name(), wire::name_of(message))});
+  }
+  if (!done) return done.error();
+  arm(out);
+  return out;
+}
+
+Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
+  Actions out;
+  if (deadline_ && now >= *deadline_) {
+    deadline_.reset();
+    Status done;
+    switch (phase_) {
+      case Phase::Joining: done = begin_rounds(now, out); break;
+      case Phase::Round: done = run_round_actions(round_->on_deadline(now), now, out); break;
+      case Phase::Leaving:
+        phase_ = Phase::Done;
+        out.push_back(Goodbye{});
+        break;
+      case Phase::Done: break;
+    }
+    if (!done) return done.error();
+  }
+  if (now >= next_resend_) {
+    resend(out);
+    next_resend_ = now + job_->participation.resend;
+  }
+  arm(out);
+  return out;
+}
+
+void RunMachine::offer(const SiloId& silo, Actions& out) {
+  if (!offer_bytes_) offer_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::JobOffer{record_.run, record_.job}));
+  out.push_back(Send{silo, offer_bytes_});
+}
+
+void RunMachine::ask(const SiloId& silo, Actions& out) {
+  UNDERTONE_CHECK(query_bytes_ != nullptr);
+  out.push_back(Send{silo, query_bytes_});
+}
+
+void RunMachine::resend(Actions& out) {
+  for (const SiloId& silo : connected_) {
+    switch (phase_) {
+      case Phase::Joining:
+        if (!answered(silo)) offer(silo, out);
+        break;
+      case Phase::Round:
+        if (!answered(silo)) {
+          offer(silo, out);
+        } else if (takes_part(silo) && !round_->accepted().contains(silo)) {
+          ask(silo, out);
+        }
+        break;
+      case Phase::Leaving:
+        if (!seen_end_.contains(silo)) out.push_back(Send{silo, ended_bytes_});
+        break;
+      case Phase::Done: break;
+    }
+  }
+}
+
+void RunMachine::arm(Actions& out) {
+  if (phase_ == Phase::Done) return;
+  out.push_back(ArmTimer{deadline_ ? std::min(*deadline_, next_resend_) : next_resend_});
+}
+
+Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out) {
+  if (phase_ != Phase::Joining && phase_ != Phase::Round) return {};
+  const auto known = record_.answers.find(silo);
+  const bool news = known == record_.answers.end() || known->second != answer.refusal;
+  if (news) {
+    if (Status stored = store_->record_answer(record_.run, silo, answer.refusal); !stored) return stored;
+    record_.answers[silo] = answer.refusal;
+    out.push_back(Tell{answer.refusal.has_value(),
+                       fmt::format("job_answered silo={} answer={}", silo.name(), answer.refusal ? wire::to_string(*answer.refusal) : "accepted")});
+  }
+  if (phase_ == Phase::Joining) {
+    return everybody_answered() ? begin_rounds(now, out) : Status();
+  }
+  if (answer.refusal) return run_round_actions(round_->on_lost(silo), now, out);
+  if (news && takes_part(silo)) {
+    round_->expect(silo, participant(silo));
+    ask(silo, out);
+  }
+  return {};
+}
+
+Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out) {
+  if (phase_ != Phase::Round || refused.round != round_->setup().round) return {};
+  if (refused.refusal == wire::Refusal::UnknownRun && offers_again_[silo] < kOffersAgainMax) {
+    ++offers_again_[silo];
+    offer(silo, out);
+    ask(silo, out);
+    return {};
+  }
+  out.push_back(Tell{true, fmt::format("query_refused silo={} round={} reason={}", silo.name(), refused.round.value, wire::to_string(refused.refusal))});
+  dropped_.insert(silo);
+  return run_round_actions(round_->on_lost(silo), now, out);
+}
+
+Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out) {
+  if (phase_ != Phase::Round) return {};
+  auto reception = RoundMachine::Reception::Foreign;
+  const std::vector<RoundMachine::Action> actions = round_->on_reply(silo, reply, reception);
+  switch (reception) {
+    case RoundMachine::Reception::Accepted:
+    case RoundMachine::Reception::Duplicate:
+    case RoundMachine::Reception::Late: break;
+    case RoundMachine::Reception::Foreign:
+      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"of another run, round or cohort\"", silo.name(), reply.reply.round.value)});
+      break;
+    case RoundMachine::Reception::Misshapen:
+      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"not of the query's shape\"", silo.name(), reply.reply.round.value)});
+      break;
+  }
+  return run_round_actions(actions, now, out);
+}
+
+Status RunMachine::run_round_actions(const std::vector<RoundMachine::Action>& actions, TimePoint now, Actions& out) {
+  for (const RoundMachine::Action& action : actions) {
+    Status done;
+    if (const auto* armed = std::get_if<RoundMachine::ArmDeadline>(&action)) {
+      deadline_ = armed->at;
+    } else if (const auto* again = std::get_if<RoundMachine::AskAgain>(&action)) {
+      for (const SiloId& silo : again->silos) {
+        if (connected_.contains(silo)) ask(silo, out);
+      }
+    } else if (const auto* aborted = std::get_if<RoundMachine::AbortRound>(&action)) {
+      done = end(aborted->reason, now, out);
+    } else {
+      done = close_round(now, out);
+    }
+    if (!done) return done;
+  }
+  return {};
+}
+
+Status RunMachine::begin_rounds(TimePoint now, Actions& out) {
+  std::size_t accepted = 0;
+  std::string absent;
+  for (const config::CohortMember& member : job_->cohort) {
+    if (takes_part(member.facts.silo)) {
+      ++accepted;
+      continue;
+    }
+    const auto answer = record_.answers.find(member.facts.silo);
+    const std::string_view why = answer == record_.answers.end() ? "no answer" : wire::to_string(*answer->second);
+    absent += fmt::format("{}{} ({})", absent.empty() ? "" : ", ", member.facts.silo.name(), why);
+  }
+  if (accepted < job_->participation.quorum) {
+    return end(Error{ErrorCode::QuorumMissed,
+                     fmt::format("{} silos accepted the job, quorum is {}; not: {}", accepted, job_->participation.quorum, absent)},
+               now, out);
+  }
+  const algorithms::Step step = algorithm_->start();
+  const auto& query = std::get<queries::Query>(step);
+  const Checkpoint first{query.round, saved_state(), queries::query_digest(record_.run, query)};
+  if (Status stored = store_->start_rounds(record_.run, first); !stored) return stored;
+  record_.state = RunState::Running;
+  record_.checkpoint = first;
+  return open_round(now, out);
+}
+
+Status RunMachine::open_round(TimePoint now, Actions& out) {
+  UNDERTONE_CHECK(record_.checkpoint.has_value());
+  const algorithms::Step step = algorithm_->start();
+  const auto* query = std::get_if<queries::Query>(&step);
+  if (query == nullptr) return unfinished_checkpoint("it is at the end");
+  const Digest digest = queries::query_digest(record_.run, *query);
+  if (digest != record_.checkpoint->query) return unfinished_checkpoint("its query is another");
+
+  phase_ = Phase::Round;
+  query_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
+  offers_again_.clear();
+  RoundMachine::Setup setup;
+  setup.run = record_.run;
+  setup.round = query->round;
+  setup.query = digest;
+  const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
+  setup.shape.dimension = metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
+  setup.shape.lattice = job_->reply_lattice;
+  setup.shape.noise = job_->noise;
+  setup.quorum = job_->participation.quorum;
+  setup.deadline = job_->participation.round_deadline;
+  for (const config::CohortMember& member : job_->cohort) {
+    if (takes_part(member.facts.silo)) setup.expected.emplace(member.facts.silo, participant(member.facts.silo));
+  }
+  round_ = std::make_unique<RoundMachine>(std::move(setup));
+  const std::vector<RoundMachine::Action> opened = round_->open(now);
+  for (const auto& [silo, expected] : round_->setup().expected) {
+    if (connected_.contains(silo)) ask(silo, out);
+  }
+  return run_round_actions(opened, now, out);
+}
+
+Status RunMachine::close_round(TimePoint now, Actions& out) {
+  const queries::Gathered gathered = round_->gathered();
+  const std::size_t rows_before = algorithm_->metrics().size();
+  const Result<algorithms::Step> next = algorithm_->advance(gathered);
+  if (!next) return next.error();
+  const auto* query = std::get_if<queries::Query>(&*next);
+  const RoundRecord closed{gathered.round, round_->accepted(), round_->missing()};
+  const Checkpoint checkpoint{gathered.round.next(), saved_state(), query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
+  if (Status stored = store_->close_round(record_.run, closed, checkpoint, query == nullptr); !stored) return stored;
+  record_.checkpoint = checkpoint;
+
+  RoundClosed told{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, std::nullopt};
+  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before) told.metrics = std::move(rows.back());
+  out.push_back(std::move(told));
+  if (query == nullptr) return end(std::nullopt, now, out);
+  return open_round(now, out);
+}
+
+Status RunMachine::end(const std::optional<Error>& failure, TimePoint now, Actions& out) {
+  if (failure) {
+    if (Status stored = store_->fail(record_.run, failure->message); !stored) return stored;
+    record_.state = RunState::Failed;
+    record_.failure = failure->message;
+    out.push_back(Ended{*failure});
+  } else {
+    record_.state = RunState::Succeeded;
+    out.push_back(Ended{std::get<algorithms::Finished>(algorithm_->start()).outcome});
+  }
+  leave(now, out);
+  return {};
+}
+
+void RunMachine::leave(TimePoint now, Actions& out) {
+  phase_ = Phase::Leaving;
+  ended_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{record_.run, record_.state == RunState::Succeeded}));
+  deadline_ = now + job_->participation.round_deadline;
+  for (const SiloId& silo : connected_) out.push_back(Send{silo, ended_bytes_});
+  maybe_done(out);
+}
+
+void RunMachine::maybe_done(Actions& out) {
+  const auto heard = [&](const auto& member) {
+    const SiloId& silo = member.facts.silo;
+    const auto answer = record_.answers.find(silo);
+    const bool involved = answer != record_.answers.end() && !answer->second;
+    return !involved || seen_end_.contains(silo);
+  };
+  if (!std::all_of(job_->cohort.begin(), job_->cohort.end(), heard)) return;
+  phase_ = Phase::Done;
+  deadline_.reset();
+  out.push_back(Goodbye{});
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/round/round_machine.hpp"
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/config/job.hpp"
+#include "shared/wire/codec.hpp"
+
+namespace undertone::coordinator {
+
+/// One run of one job, as a machine from events to actions: offers the job, opens rounds, folds replies, commits every
+/// step to the store before anybody hears of it, and can be killed between any two events. The algorithm is driven
+/// here and nowhere else, over TCP as in a simulation.
+class RunMachine {
+ public:
+  /// Bytes shared by everybody they are for: a broadcast is encoded once.
+  using Bytes = std::shared_ptr<const std::string>;
+  struct Send {
+    SiloId silo;
+    Bytes bytes;
+  };
+  /// Call `on_timer` at this time; replaces an earlier one.
+  struct ArmTimer {
+    TimePoint at;
+  };
+  /// For the log and for whoever watches.
+  struct Tell {
+    bool warning = false;
+    std::string event;
+  };
+  struct RoundClosed {
+    RoundIndex round;
+    std::uint64_t rounds = 0;  // of the whole run
+    std::size_t replies = 0;
+    std::vector<SiloId> missing;
+    std::optional<algorithms::MetricsRow> metrics;  // if it was an evaluation
+  };
+  /// The run is over and the store says so.
+  struct Ended {
+    Result<algorithms::Outcome> outcome;
+  };
+  /// Everybody has heard of it, or had the time to: the process may exit.
+  struct Goodbye {};
+  using Action = std::variant<Send, ArmTimer, Tell, RoundClosed, Ended, Goodbye>;
+
+  enum class Phase { Joining, Round, Leaving, Done };
+
+  /// Continues the newest run of the job if it is unfinished or `resume_finished`, else begins one with `nonce`.
+  [[nodiscard]] static Result<RunMachine> create(RunStore& store, std::string job_bytes, const std::string& file, const Nonce& nonce,
+                                                 bool resume_finished, wire::Limits limits);
+
+  [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
+  /// The silo's session is ready: it has been welcomed.
+  [[nodiscard]] Result<std::vector<Action>> on_connected(const SiloId& silo);
+  void on_disconnected(const SiloId& silo);
+  [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
+  [[nodiscard]] Result<std::vector<Action>> on_timer(TimePoint now);
+
+  [[nodiscard]] const RunId& run() const noexcept { return record_.run; }
+  [[nodiscard]] const config::Job& job() const noexcept { return *job_; }
+  [[nodiscard]] Phase phase() const noexcept { return phase_; }
+  [[nodiscard]] const std::map<SiloId, std::optional<wire::Refusal>>& answers() const noexcept { return record_.answers; }
+  [[nodiscard]] std::uint64_t messages_encoded() const noexcept { return encoder_.messages_encoded(); }
+  [[nodiscard]] const RoundMachine* round() const noexcept { return round_.get(); }
+
+ private:
+  using Actions = std::vector<Action>;
+  RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits);
+
+  [[nodiscard]] Status begin_rounds(TimePoint now, Actions& out);
+  [[nodiscard]] Status open_round(TimePoint now, Actions& out);
+  [[nodiscard]] Status close_round(TimePoint now, Actions& out);
+  [[nodiscard]] Status end(const std::optional<Error>& failure, TimePoint now, Actions& out);
+  void leave(TimePoint now, Actions& out);
+  void maybe_done(Actions& out);
+  [[nodiscard]] Status run_round_actions(const std::vector<RoundMachine::Action>& actions, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out);
+  void offer(const SiloId& silo, Actions& out);
+  void ask(const SiloId& silo, Actions& out);
+  void resend(Actions& out);
+  void arm(Actions& out);
+  [[nodiscard]] bool answered(const SiloId& silo) const { return record_.answers.contains(silo); }
+  [[nodiscard]] bool everybody_answered() const;
+  [[nodiscard]] bool takes_part(const SiloId& silo) const;
+  [[nodiscard]] Participant participant(const SiloId& silo) const;
+  [[nodiscard]] std::string saved_state() const;
+
+  RunStore* store_;
+  RunRecord record_;
+  std::unique_ptr<config::Job> job_;
+  std::unique_ptr<algorithms::FederatedAlgorithm> algorithm_;
+  std::uint64_t rounds_total_ = 0;
+  wire::Encoder encoder_;
+  Phase phase_ = Phase::Joining;
+  std::set<SiloId> connected_;
+  std::set<SiloId> dropped_;  // refused a query of this run
+  std::set<SiloId> seen_end_;
+  std::map<SiloId, int> offers_again_;  // in this round
+  std::unique_ptr<RoundMachine> round_;
+  Bytes offer_bytes_;
+  Bytes query_bytes_;
+  Bytes ended_bytes_;
+  std::optional<TimePoint> deadline_;
+  TimePoint next_resend_{};
+};
+
+}  // namespace undertone::coordinator

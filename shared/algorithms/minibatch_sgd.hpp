@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/geometry/l2_ball.hpp"
+#include "shared/privacy/plan.hpp"
+
+namespace undertone::algorithms {
+
+/// Which iterate is the output. gamma_r is the weight of w_r, r < R; w_R has none.
+struct Averaging {
+  enum class Kind { Last, Uniform, Geometric };
+  Kind kind = Kind::Uniform;
+  double ratio = 1.0;  // gamma_{r-1} / gamma_r = 1 - mu eta for Geometric, in (0, 1]
+};
+
+struct MinibatchSgdSettings {
+  Eigen::Index dimension = 0;
+  std::uint64_t rounds = 0;       // R
+  double step_size = 0.0;         // eta
+  double l2 = 0.0;                // lambda of the regulariser lambda/2 ||w||^2 over the first `regularised` coordinates
+  Eigen::Index regularised = 0;   // the intercept, last, is left out
+  geometry::L2Ball domain;        // W
+  Averaging averaging;
+  queries::PointType point_type = queries::PointType::F64;
+};
+
+/// Noisy minibatch SGD with silos of unequal size: Algorithms 14 and 19, Theorems 34, 104, 106, 140.
+///   for r = 0 .. R-1:  ask every silo for its noised mean gradient at w_r
+///                      g = weighted mean of the answers (+ the regulariser's gradient, public)
+///                      w_{r+1} = Pi_W[w_r - eta g]
+///   output sum_r gamma_r w_r / sum_r gamma_r
+class MinibatchSgd final : public FederatedAlgorithm {
+ public:
+  explicit MinibatchSgd(MinibatchSgdSettings settings);
+
+  /// What it asks, in order: R gradient sums over the training block, each record clipped.
+  [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,
+                                                  double draw_fraction);
+
+  [[nodiscard]] Step start() override;
+  [[nodiscard]] Result<Step> advance(const queries::Gathered& gathered) override;
+  [[nodiscard]] Eigen::VectorXd candidate() const override;
+  void save(ByteWriter& state) const override;
+  [[nodiscard]] Status restore(ByteReader& state) override;
+
+ private:
+  [[nodiscard]] Step current() const;
+  MinibatchSgdSettings settings_;
+  std::uint64_t round_ = 0;         // r
+  Eigen::VectorXd iterate_;         // w_r, rounded to the wire type
+  Eigen::VectorXd average_;         // of w_0 .. w_{r-1}
+  double relative_weight_ = 0.0;    // (gamma_0 + ... + gamma_{r-1}) / gamma_{r-1}: no power of the ratio is formed
+};
+
+}  // namespace undertone::algorithms

@@ -1,0 +1,60 @@
+#include "shared/base/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace undertone {
+namespace {
+
+Error failure(const std::filesystem::path& path, const char* what) {
+  return {ErrorCode::StorageFailed, fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno))};
+}
+
+/// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  [[nodiscard]] int get() const noexcept { return value_; }
+
+ private:
+  int value_;
+};
+
+bool write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  const std::string temporary = path.string() + ".new";
+  {
+    const Descriptor file(::open(temporary.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600));
+    if (file.get() < 0) return failure(temporary, "cannot be opened");
+    if (!write_all(file.get(), content)) return failure(temporary, "cannot be written");
+    if (::fsync(file.get()) != 0) return failure(temporary, "cannot be synced");
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return failure(path, "cannot be replaced");
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || ::fsync(directory.get()) != 0) return failure(folder, "cannot be synced");
+  return {};
+}
+
+}  // namespace undertone

@@ -1,0 +1,33 @@
+#include "shared/base/byte_stream.hpp"
+
+namespace undertone {
+
+Result<std::string> ByteReader::text() {
+  const Result<std::uint64_t> size = u64();
+  if (!size) return size.error();
+  if (*size > rest_.size()) {
+    return Error{ErrorCode::Malformed, fmt::format("a text of {} bytes where {} are left", *size, rest_.size())};
+  }
+  std::string value(rest_.substr(0, *size));
+  rest_.remove_prefix(*size);
+  return value;
+}
+
+Result<std::vector<double>> ByteReader::doubles() {
+  const Result<std::uint64_t> count = u64();
+  if (!count) return count.error();
+  if (*count > rest_.size() / sizeof(double)) {
+    return Error{ErrorCode::Malformed, fmt::format("{} numbers where {} bytes are left", *count, rest_.size())};
+  }
+  std::vector<double> values(*count);
+  std::memcpy(values.data(), rest_.data(), *count * sizeof(double));
+  rest_.remove_prefix(*count * sizeof(double));
+  return values;
+}
+
+Status ByteReader::end() const {
+  if (!rest_.empty()) return Error{ErrorCode::Malformed, fmt::format("{} bytes left over", rest_.size())};
+  return {};
+}
+
+}  // namespace undertone

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <boost/system/result.hpp>
+#include <string>
+
+namespace undertone {
+
+/// What kind of failure this is. The kind may cross the wire; the message is for the owner of the process alone.
+enum class ErrorCode {
+  InvalidArgument,   // a value outside its range
+  InvalidConfig,     // a file that a person wrote
+  InvalidData,       // a data file
+  Malformed,         // bytes that are not what the format says
+  LimitExceeded,     // well-formed, but larger than the configured bound
+  ProtocolMismatch,  // no common protocol version
+  Unauthorized,      // wrong role, wrong identity
+  PolicyRefused,     // the silo's policy does not allow it
+  BudgetExhausted,   // the ledger does not allow it
+  UnplannedQuery,    // not the next unused release of the plan
+  UnknownRun,        // no job was accepted under this run
+  LedgerCorrupt,     // the ledger does not verify
+  LedgerRolledBack,  // an older copy of the ledger
+  DatasetChanged,    // the data are not those the ledger was opened for
+  StorageFailed,     // the disk or the database refused
+  Unreachable,       // network
+  QuorumMissed,      // too few replies
+  Internal,
+};
+
+/// A stable lower-case name, e.g. "policy_refused".
+[[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
+
+/// An expected failure: its kind, and a sentence that says where, what was expected and what was found.
+struct Error {
+  ErrorCode code;
+  std::string message;
+};
+
+template <class T>
+using Result = boost::system::result<T, Error>;
+using Status = Result<void>;
+
+/// Called by `Result::value()` on an error, which only tests do.
+[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
+
+namespace detail {
+[[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;
+}
+
+}  // namespace undertone
+
+/// Stops the process when an invariant of the program itself is broken. Never for input.
+#define UNDERTONE_CHECK(condition)                                                      \
+  do {                                                                                  \
+    if (!(condition)) ::undertone::detail::check_failed(#condition, __FILE__, __LINE__); \
+  } while (false)

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/algorithms/minibatch_sgd.hpp"
+#include "shared/base/ids.hpp"
+#include "shared/data/schema.hpp"
+#include "shared/models/linear_model.hpp"
+#include "shared/privacy/plan.hpp"
+#include "shared/queries/wire_lattice.hpp"
+
+namespace undertone::config {
+
+/// A silo as the job counts on it, and its public weight p_i in the global objective (normalised over who answers).
+struct CohortMember {
+  privacy::SiloFacts facts;
+  std::uint64_t weight = 1;
+};
+
+/// Who must answer, until when.
+struct Participation {
+  std::size_t quorum = 1;
+  std::chrono::milliseconds join_deadline{0};   // from the start of the run to the first round
+  std::chrono::milliseconds round_deadline{0};
+  std::chrono::milliseconds resend{0};          // how often an unanswered message is sent again
+};
+
+/// Where `undertone simulate` and `undertone partition` find data for a job. Silos ignore it.
+struct SimulationData {
+  std::string csv;  // relative to the job's file
+  std::uint64_t partition_seed = 0;
+  double holdout_fraction = 0.0;
+  std::uint64_t holdout_seed = 0;
+};
+
+/// What the operator asks for. Public as a whole, and the same bytes for everybody: their SHA-256 is its identity.
+struct Job {
+  std::string name;
+  data::Schema schema;
+  models::LinearModel model{models::Loss::Logistic, 1, false};
+  std::string algorithm_kind;
+  algorithms::MinibatchSgdSettings algorithm;
+  double draw_fraction = 1.0;
+  privacy::ClipNorm clip;
+  std::string unit;
+  privacy::NoiseKind noise = privacy::NoiseKind::Secure;
+  std::vector<CohortMember> cohort;  // in SiloId order
+  Participation participation;
+  std::uint64_t evaluation_every = 0;
+  queries::PointType point_type = queries::PointType::F64;
+  queries::WireLattice reply_lattice;
+  std::optional<SimulationData> simulation;
+
+  [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
+};
+
+/// @param bytes the exact bytes of the job file
+/// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
+[[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
+
+/// What the job asks of every silo, in order.
+[[nodiscard]] privacy::Schedule schedule_of(const Job& job);
+
+/// The plan of one member: the same pure function at both ends.
+[[nodiscard]] Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member);
+
+[[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job);
+
+}  // namespace undertone::config

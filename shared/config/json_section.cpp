@@ -1,0 +1,177 @@
+#include "shared/config/json_section.hpp"
+
+#include <cmath>
+
+namespace undertone::config {
+namespace {
+
+constexpr std::size_t kBytesMax = 16U << 20U;
+constexpr int kDepthMax = 16;
+constexpr std::size_t kTextMax = 4096;
+
+struct Refusal {
+  std::string message;
+};
+
+const nlohmann::json& empty_object() {
+  static const nlohmann::json empty = nlohmann::json::object();
+  return empty;
+}
+
+}  // namespace
+
+Error Problems::error() const {
+  std::string all;
+  for (const std::string& line : lines_) all += (all.empty() ? "" : "\n") + line;
+  return {ErrorCode::InvalidConfig, all};
+}
+
+Result<JsonDocument> parse_json(std::string_view text, const std::string& file) {
+  using Json = nlohmann::json;
+  if (text.size() > kBytesMax) {
+    return Error{ErrorCode::LimitExceeded, fmt::format("{}: {} bytes, at most {} are read", file, text.size(), kBytesMax)};
+  }
+  std::vector<std::set<std::string>> keys;
+  const Json::parser_callback_t check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kDepthMax) throw Refusal{fmt::format("more than {} levels deep", kDepthMax)};
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      throw Refusal{fmt::format("the key \"{}\" stands twice in one object", parsed.get<std::string>())};
+    }
+    return true;
+  };
+  try {
+    return JsonDocument{Json::parse(text, check)};
+  } catch (const Refusal& refusal) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", file, refusal.message)};
+  } catch (const Json::exception& exception) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, exception.what())};
+  }
+}
+
+Section::Section(const nlohmann::json& value, std::string pointer, Problems& problems)
+    : object_(&value), pointer_(std::move(pointer)), problems_(&problems) {
+  if (!value.is_object()) {
+    problems_->add(pointer_, "expected an object, got " + shown(value));
+    object_ = &empty_object();
+  }
+}
+
+std::string Section::shown(const nlohmann::json& value) {
+  if (value.is_structured()) return value.is_array() ? "an array" : "an object";
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 60) + "...";
+  return text;
+}
+
+const nlohmann::json* Section::find(const std::string& key, const char* expected) {
+  taken_.insert(key);
+  const auto found = object_->find(key);
+  if (found == object_->end()) {
+    if (object_ != &empty_object()) problem(key, std::string("missing, expected ") + expected);
+    return nullptr;
+  }
+  return &*found;
+}
+
+std::string Section::text(const std::string& key) {
+  const nlohmann::json* value = find(key, "a text");
+  if (value == nullptr) return {};
+  if (!value->is_string()) {
+    problem(key, "expected a text, got " + shown(*value));
+    return {};
+  }
+  auto out = value->get<std::string>();
+  if (out.empty() || out.size() > kTextMax) {
+    problem(key, fmt::format("expected a text of 1 to {} bytes, got {}", kTextMax, out.size()));
+    return {};
+  }
+  return out;
+}
+
+bool Section::boolean(const std::string& key) {
+  const nlohmann::json* value = find(key, "true or false");
+  if (value == nullptr) return false;
+  if (!value->is_boolean()) {
+    problem(key, "expected true or false, got " + shown(*value));
+    return false;
+  }
+  return value->get<bool>();
+}
+
+double Section::number(const std::string& key, double low, double high, bool open_low) {
+  const std::string expected = open_low ? fmt::format("a finite number > {} and at most {}", low, high)
+                                        : fmt::format("a finite number from {} to {}", low, high);
+  const nlohmann::json* value = find(key, expected.c_str());
+  if (value == nullptr) return high;
+  const double number = value->is_number() ? value->get<double>() : std::nan("");
+  if (!(number >= low && number <= high) || (open_low && number == low)) {
+    problem(key, fmt::format("expected {}, got {}", expected, shown(*value)));
+    return high;
+  }
+  return number;
+}
+
+std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int64_t high) {
+  const std::string expected = fmt::format("an integer from {} to {}", low, high);
+  const nlohmann::json* value = find(key, expected.c_str());
+  if (value == nullptr) return high;
+  const bool fits = value->is_number_unsigned()
+                        ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0))
+                        : value->is_number_integer();
+  const std::int64_t number = fits ? value->get<std::int64_t>() : low - 1;
+  if (!fits || number < low || number > high) {
+    problem(key, fmt::format("expected {}, got {}", expected, shown(*value)));
+    return high;
+  }
+  return number;
+}
+
+std::vector<std::string> Section::texts(const std::string& key) {
+  const nlohmann::json* value = find(key, "an array of texts");
+  if (value == nullptr) return {};
+  std::vector<std::string> out;
+  if (!value->is_array()) {
+    problem(key, "expected an array of texts, got " + shown(*value));
+    return out;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    if (!(*value)[i].is_string()) {
+      problem(fmt::format("{}/{}", key, i), "expected a text, got " + shown((*value)[i]));
+      continue;
+    }
+    out.push_back((*value)[i].get<std::string>());
+  }
+  return out;
+}
+
+Section Section::object(const std::string& key) {
+  const nlohmann::json* value = find(key, "an object");
+  return {value == nullptr ? empty_object() : *value, pointer_ + "/" + key, *problems_};
+}
+
+std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most) {
+  const std::string expected = fmt::format("an array of {} to {} objects", least, most);
+  const nlohmann::json* value = find(key, expected.c_str());
+  std::vector<Section> out;
+  if (value == nullptr) return out;
+  if (!value->is_array() || value->size() < least || value->size() > most) {
+    problem(key, fmt::format("expected {}, got {}", expected,
+                             value->is_array() ? fmt::format("one of {}", value->size()) : shown(*value)));
+    return out;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    out.emplace_back((*value)[i], fmt::format("{}/{}/{}", pointer_, key, i), *problems_);
+  }
+  return out;
+}
+
+void Section::finish() {
+  if (!object_->is_object()) return;
+  for (const auto& [key, value] : object_->items()) {
+    if (!taken_.contains(key)) problem(key, "unknown key");
+  }
+}
+
+}  // namespace undertone::config

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/data/schema.hpp"
+#include "shared/models/linear_model.hpp"
+
+namespace undertone::data {
+
+/// A CSV file as text: a header and rows of equal length.
+struct CsvTable {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// Reads a whole file. @return an error that names the file, not its content
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
+
+/// Parses comma-separated text with a header (RFC 4180).
+/// @param name of the file, for errors, which give line and column and never a cell's value (decision 12)
+[[nodiscard]] Result<CsvTable> parse_csv(std::string_view text, const std::string& name);
+
+/// Turns the schema's columns into records: features in the schema's order, scaled to [-1, 1]. Columns that the schema
+/// does not name are not read. Every problem of the file is an error with line and column; none shows a value.
+[[nodiscard]] Result<models::Records> to_records(const CsvTable& table, const Schema& schema, const std::string& name);
+
+}  // namespace undertone::data

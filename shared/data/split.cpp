@@ -1,0 +1,54 @@
+#include "shared/data/split.hpp"
+
+#include <cmath>
+
+#include "shared/base/random_source.hpp"
+
+namespace undertone::data {
+namespace {
+
+models::Records select(const models::Records& records, const std::vector<std::size_t>& order, std::size_t first, std::size_t count) {
+  models::Records out{Eigen::MatrixXd(records.features.rows(), static_cast<Eigen::Index>(count)),
+                      Eigen::VectorXd(static_cast<Eigen::Index>(count))};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto from = static_cast<Eigen::Index>(order[first + i]);
+    out.features.col(static_cast<Eigen::Index>(i)) = records.features.col(from);
+    out.targets[static_cast<Eigen::Index>(i)] = records.targets[from];
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
+  const auto count = static_cast<std::size_t>(records.count());
+  const auto holdout = static_cast<std::size_t>(std::floor(rule.holdout_fraction * static_cast<double>(count)));
+  std::size_t training = count - holdout;
+  if (rule.records_published) {
+    if (*rule.records_published < 1 || static_cast<std::size_t>(*rule.records_published) > training) {
+      return Error{ErrorCode::InvalidConfig, fmt::format("{} training records are to be published, the data set has {}",
+                                                         *rule.records_published, training)};
+    }
+    training = static_cast<std::size_t>(*rule.records_published);
+  }
+  RandomSource order_source(rule.seed);
+  const std::vector<std::size_t> order = order_source.permutation(count);
+  return Dataset{select(records, order, holdout, training), select(records, order, 0, holdout)};
+}
+
+Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes, std::uint64_t seed) {
+  RandomSource order_source(seed);
+  const std::vector<std::size_t> order = order_source.permutation(rows);
+  std::vector<std::vector<std::size_t>> parts;
+  std::size_t next = 0;
+  for (const std::size_t size : sizes) {
+    if (size > rows - next) {
+      return Error{ErrorCode::InvalidArgument, fmt::format("the parts need more than the {} rows there are", rows)};
+    }
+    parts.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(next), order.begin() + static_cast<std::ptrdiff_t>(next + size));
+    next += size;
+  }
+  return parts;
+}
+
+}  // namespace undertone::data

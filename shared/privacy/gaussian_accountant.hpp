@@ -1,0 +1,30 @@
+#pragma once
+
+#include "shared/base/result.hpp"
+#include "shared/privacy/fixed_amount.hpp"
+#include "shared/privacy/quantities.hpp"
+
+namespace undertone::privacy {
+
+/// ln delta of the Gaussian mechanism with shift mu at epsilon >= 0, rounded up:
+///   delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+/// Evaluated as the integral over s > eps/mu - mu/2 of phi(s) (1 - exp(-mu (s - (eps/mu - mu/2)))) ds, the same number
+/// with nothing to cancel: relative error below 1e-11, then inflated by 1e-10.
+/// Holds for any adaptive sequence of Gaussian releases with shifts mu_r and mu = sqrt(sum mu_r^2) fixed in advance.
+/// Source: Balle and Wang 2018, Theorem 8; composition: Dong, Roth, Su 2022, Cor. 3.3.
+[[nodiscard]] double log_delta_of_gaussian(double epsilon, GaussianShift shift);
+
+/// The smallest epsilon >= 0 (to 1e-10 relative, rounded up) with which a shift meets delta.
+[[nodiscard]] double epsilon_of_gaussian(GaussianShift shift, Delta delta);
+
+/// The largest shift (to 1e-10 relative, rounded down) that is (epsilon, delta)-DP: calibration.
+[[nodiscard]] GaussianShift gaussian_shift_for(Epsilon epsilon, Delta delta);
+
+/// The shift of all releases together, rounded up. @param shift_squared > 0
+[[nodiscard]] GaussianShift total_shift(ShiftSquaredAmount shift_squared);
+
+/// What (epsilon, delta)-ISRL-DP per record implies for all `records` records of the silo together, by the Gaussian's
+/// own group bound: the shift of replacing every record is at most records * mu.
+[[nodiscard]] double user_level_epsilon(GaussianShift shift, std::uint64_t records, Delta delta);
+
+}  // namespace undertone::privacy

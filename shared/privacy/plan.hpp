@@ -1,0 +1,112 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "shared/base/ids.hpp"
+#include "shared/base/result.hpp"
+#include "shared/privacy/fixed_amount.hpp"
+#include "shared/privacy/lattice.hpp"
+#include "shared/privacy/quantities.hpp"
+
+namespace undertone::privacy {
+
+/// Which map of a record is added up. Source: spec README 2.1.
+enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2 };
+
+/// Disjoint parts of a silo's records, fixed before a job by record position alone. A record is in one block, so what
+/// different blocks release composes in parallel.
+enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
+
+/// What one release computes, before anybody has chosen its noise.
+struct ReleaseShape {
+  QuestionKind kind = QuestionKind::Gradient;
+  Block block = Block::Training;
+  double draw_fraction = 1.0;  // of the block: 1 is every record, less is fixed-size without replacement, fresh
+  Eigen::Index dimension = 0;
+  ClipNorm clip;
+};
+
+/// Rounds that ask for the same shape, in a row.
+struct ScheduledRounds {
+  ReleaseShape shape;
+  std::uint64_t rounds = 0;
+};
+/// What a job asks of every silo, in order. Public.
+using Schedule = std::vector<ScheduledRounds>;
+
+/// What is public about a silo, and what it is promised.
+struct SiloFacts {
+  SiloId silo;
+  std::int64_t records = 0;          // n_i, of the training block
+  std::int64_t holdout_records = 0;  // of the holdout block
+  bool holdout_public = false;       // declared so by its owner
+  Epsilon epsilon;                   // target, for every single record, over the whole run
+  Delta delta;
+};
+
+/// The records are public: their exact sum leaves.
+struct ExactPublicSum {
+  Lattice lattice;
+};
+using Mechanism = std::variant<GaussianLattice, ExactPublicSum>;
+
+/// One entry of a plan.
+struct Release {
+  ReleaseShape shape;
+  std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
+  Mechanism mechanism;
+
+  [[nodiscard]] const Lattice& lattice() const;
+  /// mu^2 charged to every record of the block; zero for public records.
+  [[nodiscard]] ShiftSquaredAmount cost() const;
+};
+
+/// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
+/// release r; rounds may be skipped, never repeated or reordered.
+class Plan {
+ public:
+  struct Segment {
+    Release release;
+    std::uint64_t rounds = 0;
+  };
+
+  [[nodiscard]] const Release* release(RoundIndex round) const;
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+  [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
+  /// Sum of mu^2 over the releases that read the block.
+  [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
+  /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
+  [[nodiscard]] EpsilonAmount epsilon() const noexcept { return epsilon_; }
+  [[nodiscard]] DeltaAmount delta() const noexcept { return delta_; }
+  /// The part of delta that the Gaussian profile is evaluated at.
+  [[nodiscard]] Delta mechanism_delta() const noexcept { return mechanism_delta_; }
+
+ private:
+  friend Result<Plan> make_plan(const Schedule&, const SiloFacts&);
+  explicit Plan(Delta mechanism_delta) : mechanism_delta_(mechanism_delta) {}
+  std::vector<Segment> segments_;
+  std::uint64_t rounds_ = 0;
+  ShiftSquaredAmount training_cost_;
+  ShiftSquaredAmount holdout_cost_;
+  EpsilonAmount epsilon_;
+  DeltaAmount delta_;
+  Delta mechanism_delta_;
+};
+
+/// Calibrates every release of the schedule to the silo's target: the rounds of a block share its mu^2 equally, the
+/// smallest noise that the exact Gaussian accountant allows. No amplification by sampling is claimed. Under
+/// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
+/// the draw does not depend on their values.
+/// A pure function, computed by both ends and trusted only on the silo's.
+/// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the target
+[[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts);
+
+/// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).
+/// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.
+inline constexpr DeltaAmount kTotalVariationPerMessage = DeltaAmount::from_units(1);
+
+}  // namespace undertone::privacy

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/privacy/noise_bits.hpp"
+
+namespace undertone::privacy {
+namespace detail {
+
+/// A uniform number of [0, 1) whose binary digits are drawn when a comparison asks for them.
+template <NoiseBits Bits>
+class LazyUniform {
+ public:
+  explicit LazyUniform(Bits& bits) : first_(bits.word()) {}
+
+  /// a < b, exactly. Digits that it had to draw stay with their number.
+  [[nodiscard]] static bool less(LazyUniform& a, LazyUniform& b, Bits& bits) {
+    if (a.first_ != b.first_) return a.first_ < b.first_;
+    for (std::size_t i = 0;; ++i) {  // reached with probability 2^-64
+      const std::uint64_t left = a.further(i, bits);
+      const std::uint64_t right = b.further(i, bits);
+      if (left != right) return left < right;
+    }
+  }
+  [[nodiscard]] std::uint64_t top_word() const noexcept { return first_; }
+
+ private:
+  std::uint64_t further(std::size_t i, Bits& bits) {
+    while (further_.size() <= i) further_.push_back(bits.word());
+    return further_[i];
+  }
+  std::uint64_t first_;
+  std::vector<std::uint64_t> further_;
+};
+
+/// True with probability exp(-1/2): the parity of the length of a falling run of uniforms below 1/2 (von Neumann).
+template <NoiseBits Bits>
+[[nodiscard]] bool bernoulli_exp_half(Bits& bits) {
+  LazyUniform<Bits> previous(bits);
+  if ((previous.top_word() >> 63U) != 0) return true;  // not below 1/2: a run of length 0
+  for (bool even = false;; even = !even) {
+    LazyUniform<Bits> next(bits);
+    if (!LazyUniform<Bits>::less(next, previous, bits)) return even;
+    previous = std::move(next);
+  }
+}
+
+/// True with probability exp(-x (2k + x) / (2k + 2)). Source: Karney 2016, Algorithm B.
+template <NoiseBits Bits>
+[[nodiscard]] bool bernoulli_exp_step(std::uint64_t k, LazyUniform<Bits>& x, Bits& bits) {
+  LazyUniform<Bits> own(x);
+  LazyUniform<Bits>* y = &x;  // the first comparison is with x itself: digits it draws belong to x
+  for (bool even = true;; even = !even) {
+    LazyUniform<Bits> z(bits);
+    if (!LazyUniform<Bits>::less(z, *y, bits)) return even;
+    const std::uint64_t c = uniform_below(bits, 2 * k + 2);
+    if (c > 2 * k) return even;
+    if (c == 2 * k) {
+      LazyUniform<Bits> r(bits);
+      if (!LazyUniform<Bits>::less(r, x, bits)) return even;
+    }
+    own = std::move(z);
+    y = &own;
+  }
+}
+
+}  // namespace detail
+
+/// floor(2^m |Y| + 1/2) with a random sign, Y standard normal, exactly: the law of a continuous Gaussian of standard
+/// deviation 2^m rounded to the nearest integer. Added to an integer it is the rounding of a continuous Gaussian
+/// release, so every bound for the Gaussian mechanism holds by post-processing.
+/// @param log2_stddev m in [0, 40]
+/// Source: Karney 2016, Algorithm N, all comparisons on exact bit strings.
+template <NoiseBits Bits>
+[[nodiscard]] std::int64_t sample_rounded_gaussian(Bits& bits, int log2_stddev) {
+  UNDERTONE_CHECK(log2_stddev >= 0 && log2_stddev <= 40);
+  const auto all_true = [&bits](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) {
+      if (!detail::bernoulli_exp_half(bits)) return false;
+    }
+    return true;
+  };
+  while (true) {
+    std::uint64_t k = 0;
+    while (detail::bernoulli_exp_half(bits)) ++k;  // P(k) = exp(-k/2) (1 - exp(-1/2))
+    if (k > 0 && !all_true(k * (k - 1))) continue;
+    detail::LazyUniform<Bits> x(bits);
+    bool accepted = true;
+    for (std::uint64_t i = 0; accepted && i <= k; ++i) accepted = detail::bernoulli_exp_step(k, x, bits);
+    if (!accepted) continue;
+    const std::uint64_t fraction = ((x.top_word() >> (63 - log2_stddev)) + 1) >> 1U;
+    const auto magnitude = static_cast<std::int64_t>((k << static_cast<unsigned>(log2_stddev)) + fraction);
+    return (bits.word() & 1U) != 0 ? -magnitude : magnitude;
+  }
+}
+
+template <NoiseBits Bits>
+void fill_rounded_gaussian(Bits& bits, int log2_stddev, std::span<std::int64_t> out) {
+  for (std::int64_t& value : out) value = sample_rounded_gaussian(bits, log2_stddev);
+}
+
+/// A uniform subset of {0, ..., population - 1} of `size` elements, ascending. @param size <= population
+template <NoiseBits Bits>
+[[nodiscard]] std::vector<std::int64_t> sample_without_replacement(Bits& bits, std::int64_t population, std::int64_t size) {
+  UNDERTONE_CHECK(size >= 0 && size <= population);
+  // Selection sampling (Knuth, TAOCP 2, Algorithm S): record i is taken with probability still wanted / still left.
+  std::vector<std::int64_t> chosen;
+  chosen.reserve(static_cast<std::size_t>(size));
+  std::int64_t wanted = size;
+  for (std::int64_t i = 0; wanted > 0; ++i) {
+    if (uniform_below(bits, static_cast<std::uint64_t>(population - i)) < static_cast<std::uint64_t>(wanted)) {
+      chosen.push_back(i);
+      --wanted;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace undertone::privacy

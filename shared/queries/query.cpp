@@ -1,0 +1,51 @@
+#include "shared/queries/query.hpp"
+
+#include "shared/base/byte_stream.hpp"
+
+namespace undertone::queries {
+
+privacy::QuestionKind kind_of(const Question& question) noexcept {
+  return std::holds_alternative<GradientQuestion>(question) ? privacy::QuestionKind::Gradient
+                                                            : privacy::QuestionKind::Metrics;
+}
+
+const Eigen::VectorXd& point_of(const Question& question) noexcept {
+  return std::visit([](const auto& alternative) -> const Eigen::VectorXd& { return alternative.point; }, question);
+}
+
+Digest query_digest(const RunId& run, const Query& query) {
+  const Eigen::VectorXd& point = point_of(query.question);
+  ByteWriter writer;
+  writer.text("undertone query 1");
+  writer.text(run.bytes());
+  writer.u64(query.round.value);
+  writer.u64(static_cast<std::uint64_t>(kind_of(query.question)));
+  writer.doubles(point.data(), static_cast<std::size_t>(point.size()));
+  return sha256(writer.bytes());
+}
+
+void round_to(PointType type, Eigen::Ref<Eigen::VectorXd> point) {
+  switch (type) {
+    case PointType::F32: point = point.cast<float>().cast<double>().eval(); return;
+    case PointType::F64: return;
+  }
+}
+
+const std::vector<std::int64_t>& values_of(const Answer& answer) noexcept {
+  return std::visit([](const auto& alternative) -> const std::vector<std::int64_t>& { return alternative.values; }, answer);
+}
+
+Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply) {
+  ByteWriter writer;
+  writer.text("undertone reply 1");
+  writer.text(run.bytes());
+  writer.text(as_bytes(query));
+  writer.u64(reply.round.value);
+  writer.u64(reply.answer.index());
+  writer.i64(reply.step_log2);
+  writer.u64(static_cast<std::uint64_t>(reply.noise));
+  for (const std::int64_t value : values_of(reply.answer)) writer.i64(value);
+  return sha256(writer.bytes());
+}
+
+}  // namespace undertone::queries

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "shared/base/ids.hpp"
+#include "shared/privacy/noise_kind.hpp"
+#include "shared/privacy/plan.hpp"
+
+namespace undertone::queries {
+
+/// How a public point crosses the wire. Every mode rounds iterates to this type, so that all modes agree to the bit.
+enum class PointType : std::uint8_t { F32 = 1, F64 = 2 };
+
+/// The sum of clipped gradients at a point. @see privacy::QuestionKind::Gradient
+struct GradientQuestion {
+  Eigen::VectorXd point;  // [d]
+};
+/// The sum of evaluation metrics of a model on held-out records.
+struct MetricsQuestion {
+  Eigen::VectorXd point;  // [d]
+};
+/// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
+using Question = std::variant<GradientQuestion, MetricsQuestion>;
+
+/// One question of a run, asked in one round.
+struct Query {
+  RoundIndex round;
+  Question question;
+};
+
+[[nodiscard]] privacy::QuestionKind kind_of(const Question& question) noexcept;
+[[nodiscard]] const Eigen::VectorXd& point_of(const Question& question) noexcept;
+
+/// Identifies a query exactly: run, round, kind and every bit of the point.
+[[nodiscard]] Digest query_digest(const RunId& run, const Query& query);
+
+/// Rounds every coordinate to the nearest value of the type, in place.
+void round_to(PointType type, Eigen::Ref<Eigen::VectorXd> point);
+
+/// Integers on the job's wire lattice, after noise.
+struct NoisedSums {
+  std::vector<std::int64_t> values;
+};
+/// Integers on the job's wire lattice from public records, without noise.
+struct PublicSums {
+  std::vector<std::int64_t> values;
+};
+/// One alternative per release form. Both hold the MEAN over the records drawn, in wire steps.
+using Answer = std::variant<NoisedSums, PublicSums>;
+
+/// A silo's answer. It does not name the silo: it may be shuffled.
+struct Reply {
+  RoundIndex round;
+  int step_log2 = 0;  // one unit of a value is 2^step_log2
+  privacy::NoiseKind noise = privacy::NoiseKind::Secure;
+  Answer answer;
+};
+
+[[nodiscard]] const std::vector<std::int64_t>& values_of(const Answer& answer) noexcept;
+
+/// Identifies what a reply says, whatever bytes carried it: run, query, form, lattice and every value.
+[[nodiscard]] Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply);
+
+}  // namespace undertone::queries

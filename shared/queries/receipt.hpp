@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shared/base/digest.hpp"
+
+namespace undertone::queries {
+
+/// The head of a silo's ledger as the coordinator keeps it for the silo, which can so notice that its ledger was
+/// restored from an old copy. Opaque to the coordinator.
+struct Receipt {
+  std::uint64_t sequence = 0;
+  Digest hash{};
+  std::string signature;  // by the silo's ledger key
+  friend bool operator==(const Receipt&, const Receipt&) = default;
+};
+
+}  // namespace undertone::queries

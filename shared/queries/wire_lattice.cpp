@@ -1,0 +1,51 @@
+#include "shared/queries/wire_lattice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::queries {
+namespace {
+
+double largest(ReplyType type) {
+  switch (type) {
+    case ReplyType::I32: return 0x1p31 - 1.0;
+    case ReplyType::I64: return 0x1p62;
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+Status check_fits(const privacy::Release& release, const WireLattice& wire) {
+  const double step = std::ldexp(1.0, wire.step_log2);
+  double noise = 0.0;
+  if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
+    noise = gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
+    if (step > 0.25 * noise) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
+    }
+  }
+  const double extreme = (release.shape.clip.value() + 40.0 * noise) / step;
+  if (!(extreme < largest(wire.type))) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("at a wire step of 2^{} a reply needs {:.3g} steps, its type holds {:.3g}", wire.step_log2,
+                             extreme, largest(wire.type))};
+  }
+  return {};
+}
+
+std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
+                                  const WireLattice& wire) {
+  const double factor = std::ldexp(release.lattice().step / static_cast<double>(release.records_drawn), -wire.step_log2);
+  const double bound = largest(wire.type);
+  std::vector<std::int64_t> out;
+  out.reserve(sum.size());
+  for (const std::int64_t value : sum) {
+    const double units = std::nearbyint(static_cast<double>(value) * factor);
+    out.push_back(static_cast<std::int64_t>(std::clamp(units, -bound, bound)));
+  }
+  return out;
+}
+
+}  // namespace undertone::queries

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "shared/privacy/plan.hpp"
+
+namespace undertone::queries {
+
+/// How a reply's integers cross the wire.
+enum class ReplyType : std::uint8_t { I32 = 1, I64 = 2 };
+
+/// The job's common lattice for released means: one power-of-two step for every silo.
+struct WireLattice {
+  ReplyType type = ReplyType::I64;
+  int step_log2 = 0;
+};
+
+/// An error where a release's mean, with 40 standard deviations of noise, does not fit the type, or the step is coarser
+/// than a quarter of the noise it would round.
+[[nodiscard]] Status check_fits(const privacy::Release& release, const WireLattice& wire);
+
+/// Converts a released (noised or public) sum to the mean on the wire lattice: post-processing of what is already
+/// private, rounded to nearest, clamped to the type.
+/// @param sum [d] lattice units of the release
+[[nodiscard]] std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
+                                                const WireLattice& wire);
+
+}  // namespace undertone::queries

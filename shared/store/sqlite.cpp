@@ -1,0 +1,117 @@
+#include "shared/store/sqlite.hpp"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace undertone::store {
+namespace {
+
+constexpr int kBusyMs = 2000;
+
+Error failure_of(sqlite3* handle, const char* what) {
+  return {ErrorCode::StorageFailed, fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
+}
+
+}  // namespace
+
+Statement::Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  UNDERTONE_CHECK(sqlite3_bind_int64(statement_, parameter, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind_text(int parameter, std::string_view value) {
+  UNDERTONE_CHECK(sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind_blob(int parameter, std::string_view value) {
+  const char* data = value.data() == nullptr ? "" : value.data();
+  UNDERTONE_CHECK(sqlite3_bind_blob64(statement_, parameter, data, value.size(), SQLITE_TRANSIENT) == SQLITE_OK);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return failure_of(sqlite3_db_handle(statement_), "SQLite");
+}
+
+Status Statement::run() {
+  const Result<bool> row = step();
+  if (!row) return row.error();
+  return {};
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+std::string Statement::bytes(int column) const {
+  const void* data = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close_v2(handle); }
+
+Result<Database> Database::open(const std::filesystem::path& path, Sync sync) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  Database database(handle);
+  if (code != SQLITE_OK) {
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), failure_of(handle, "SQLite").message)};
+  }
+  sqlite3_busy_timeout(handle, kBusyMs);
+  const std::string pragmas = std::string("PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; PRAGMA synchronous=") +
+                              (sync == Sync::Full ? "FULL;" : "NORMAL;");
+  const Status ready = database.execute(pragmas);
+  if (!ready) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), ready.error().message)};
+  return database;
+}
+
+Result<Database> Database::in_memory() {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open(":memory:", &handle);
+  Database database(handle);
+  if (code != SQLITE_OK) return failure_of(handle, "SQLite");
+  return database;
+}
+
+Error Database::failure(const char* what) const { return failure_of(handle_.get(), what); }
+
+Status Database::execute(const std::string& sql) {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failure("SQLite");
+  return {};
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
+    return failure("SQLite");
+  }
+  return Statement(statement);
+}
+
+Status Database::transaction(const std::function<Status()>& body) {
+  if (Status begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
+  struct Rollback {
+    Database* database;
+    ~Rollback() {
+      if (database != nullptr) (void)database->execute("ROLLBACK");
+    }
+  } rollback{this};
+  if (Status done = body(); !done) return done;
+  if (observer_) observer_(CommitPoint::Before);
+  if (Status committed = execute("COMMIT"); !committed) return committed;
+  rollback.database = nullptr;
+  if (observer_) observer_(CommitPoint::After);
+  return {};
+}
+
+}  // namespace undertone::store

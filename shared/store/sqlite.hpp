@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shared/base/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace undertone::store {
+
+/// A prepared statement. Parameters are numbered from 1, columns from 0.
+class Statement {
+ public:
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind_text(int parameter, std::string_view value);
+  Statement& bind_blob(int parameter, std::string_view value);
+
+  /// @return whether there is a row
+  [[nodiscard]] Result<bool> step();
+  /// Steps to the end; for statements without rows.
+  [[nodiscard]] Status run();
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] std::string bytes(int column) const;
+  [[nodiscard]] bool is_null(int column) const;
+
+ private:
+  friend class Database;
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  sqlite3_stmt* statement_;
+};
+
+/// An SQLite database: one file, or memory for simulations.
+class Database {
+ public:
+  enum class Sync { Full, Normal };
+  /// Opens or creates, in WAL mode. A second process that holds the file makes this fail after `busy_ms`.
+  [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, Sync sync);
+  [[nodiscard]] static Result<Database> in_memory();
+
+  [[nodiscard]] Status execute(const std::string& sql);
+  [[nodiscard]] Result<Statement> prepare(std::string_view sql);
+
+  /// Runs `body` in one transaction: all of it is on disk when this returns without an error, or none of it ever is.
+  [[nodiscard]] Status transaction(const std::function<Status()>& body);
+
+  /// Called just before and just after every commit; a simulation makes the process die there by throwing.
+  enum class CommitPoint { Before, After };
+  void observe_commits(std::function<void(CommitPoint)> observer) { observer_ = std::move(observer); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const noexcept;
+  };
+  explicit Database(sqlite3* handle) : handle_(handle) {}
+  [[nodiscard]] Error failure(const char* what) const;
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::function<void(CommitPoint)> observer_;
+};
+
+}  // namespace undertone::store

@@ -1,0 +1,418 @@
+#include "shared/wire/codec.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "shared/wire/undertone.pb.h"
+
+namespace undertone::wire {
+namespace {
+
+constexpr std::string_view kMagic = "UTNE";
+constexpr std::uint16_t kFrameVersion = 1;
+constexpr std::uint16_t kEnvelopeFrame = 1;
+constexpr std::size_t kBuildBytesMax = 64;
+constexpr std::size_t kSentenceBytesMax = 512;
+
+Error malformed(const std::string& what) { return {ErrorCode::Malformed, what}; }
+
+template <class T>
+void put(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xffU));
+}
+
+template <class T>
+T get(std::string_view bytes, std::size_t at) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    value = static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
+  }
+  return value;
+}
+
+void append_frame(std::string& out, const v1::Envelope& envelope) {
+  const std::size_t size = envelope.ByteSizeLong();
+  out.append(kMagic);
+  put<std::uint16_t>(out, kFrameVersion);
+  put<std::uint16_t>(out, kEnvelopeFrame);
+  put<std::uint32_t>(out, static_cast<std::uint32_t>(size));
+  UNDERTONE_CHECK(envelope.AppendToString(&out));
+}
+
+std::size_t width_of(v1::ElementType element) {
+  switch (element) {
+    case v1::ELEMENT_TYPE_F32:
+    case v1::ELEMENT_TYPE_I32: return 4;
+    case v1::ELEMENT_TYPE_F64:
+    case v1::ELEMENT_TYPE_I64: return 8;
+    default: return 0;
+  }
+}
+
+/// Elements converted to the wire's type; the caller has made sure that they fit it.
+template <class Wire, class Value>
+std::string pack(const Value* values, std::size_t count) {
+  std::string out(count * sizeof(Wire), '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto element = static_cast<Wire>(values[i]);
+    std::memcpy(out.data() + i * sizeof(Wire), &element, sizeof element);
+  }
+  return out;
+}
+
+template <class Wire, class Value>
+std::vector<Value> unpack(std::string_view bytes) {
+  std::vector<Value> out(bytes.size() / sizeof(Wire));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Wire element;
+    std::memcpy(&element, bytes.data() + i * sizeof(Wire), sizeof element);
+    out[i] = static_cast<Value>(element);
+  }
+  return out;
+}
+
+v1::Refusal to_proto(Refusal refusal) { return static_cast<v1::Refusal>(refusal); }
+
+Result<Refusal> from_proto(v1::Refusal refusal) {
+  if (refusal < v1::REFUSAL_INVALID_JOB || refusal > v1::REFUSAL_UNAVAILABLE) return malformed("an unknown refusal");
+  return static_cast<Refusal>(refusal);
+}
+
+v1::FaultCode to_proto(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::ProtocolMismatch: return v1::FAULT_CODE_PROTOCOL_MISMATCH;
+    case ErrorCode::Unauthorized: return v1::FAULT_CODE_UNAUTHORIZED;
+    case ErrorCode::LimitExceeded: return v1::FAULT_CODE_LIMIT_EXCEEDED;
+    default: return v1::FAULT_CODE_MALFORMED;
+  }
+}
+
+std::optional<ErrorCode> from_proto(v1::FaultCode code) {
+  switch (code) {
+    case v1::FAULT_CODE_PROTOCOL_MISMATCH: return ErrorCode::ProtocolMismatch;
+    case v1::FAULT_CODE_MALFORMED: return ErrorCode::Malformed;
+    case v1::FAULT_CODE_UNAUTHORIZED: return ErrorCode::Unauthorized;
+    case v1::FAULT_CODE_LIMIT_EXCEEDED: return ErrorCode::LimitExceeded;
+    default: return std::nullopt;
+  }
+}
+
+void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
+  out.set_sequence(receipt.sequence);
+  out.set_hash(std::string(as_bytes(receipt.hash)));
+  out.set_signature(receipt.signature);
+}
+
+Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
+  const Result<Digest> hash = digest_from_bytes(receipt.hash());
+  if (receipt.sequence() == 0 || !hash || receipt.signature().size() != 64) return malformed("a ledger receipt of the wrong form");
+  return queries::Receipt{receipt.sequence(), *hash, receipt.signature()};
+}
+
+v1::QuestionKind to_proto(privacy::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
+
+/// Fills an envelope from each message; a vector's elements go to `packed`, to be sent in chunks.
+struct Filler {
+  v1::Envelope& envelope;
+  std::string& packed;
+
+  void operator()(const Hello& hello) const {
+    envelope.mutable_hello()->set_protocol_min(hello.protocol_min);
+    envelope.mutable_hello()->set_protocol_max(hello.protocol_max);
+    envelope.mutable_hello()->set_build(hello.build.substr(0, kBuildBytesMax));
+  }
+  void operator()(const Welcome& welcome) const {
+    envelope.mutable_welcome()->set_protocol(welcome.protocol);
+    envelope.mutable_welcome()->set_build(welcome.build.substr(0, kBuildBytesMax));
+    if (welcome.last_receipt) to_proto(*welcome.last_receipt, *envelope.mutable_welcome()->mutable_last_receipt());
+  }
+  void operator()(const Heartbeat& /*heartbeat*/) const { envelope.mutable_heartbeat(); }
+  void operator()(const Fault& fault) const {
+    envelope.mutable_fault()->set_code(to_proto(fault.code));
+    envelope.mutable_fault()->set_sentence(fault.sentence.substr(0, kSentenceBytesMax));
+  }
+  void operator()(const JobOffer& offer) const {
+    envelope.set_run(offer.run.bytes());
+    envelope.mutable_job_offer()->set_job(offer.job);
+  }
+  void operator()(const JobAnswer& answer) const {
+    envelope.set_run(answer.run.bytes());
+    envelope.mutable_job_answer()->set_accepted(!answer.refusal);
+    if (answer.refusal) envelope.mutable_job_answer()->set_refusal(to_proto(*answer.refusal));
+  }
+  void operator()(const QueryMessage& message) const {
+    const Eigen::VectorXd& point = queries::point_of(message.query.question);
+    const auto count = static_cast<std::size_t>(point.size());
+    envelope.set_run(message.run.bytes());
+    envelope.set_round(message.query.round.value);
+    v1::Query& query = *envelope.mutable_query();
+    query.set_kind(to_proto(queries::kind_of(message.query.question)));
+    query.set_dimension(count);
+    const bool narrow = message.type == queries::PointType::F32;
+    query.set_element(narrow ? v1::ELEMENT_TYPE_F32 : v1::ELEMENT_TYPE_F64);
+    packed = narrow ? pack<float>(point.data(), count) : pack<double>(point.data(), count);
+  }
+  void operator()(const QueryRefused& refused) const {
+    envelope.set_run(refused.run.bytes());
+    envelope.set_round(refused.round.value);
+    envelope.mutable_query_refused()->set_refusal(to_proto(refused.refusal));
+  }
+  void operator()(const ReplyMessage& message) const {
+    const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
+    envelope.set_run(message.run.bytes());
+    envelope.set_round(message.reply.round.value);
+    v1::Reply& reply = *envelope.mutable_reply();
+    reply.set_form(std::holds_alternative<queries::NoisedSums>(message.reply.answer) ? v1::ANSWER_FORM_NOISED_SUMS
+                                                                                     : v1::ANSWER_FORM_PUBLIC_SUMS);
+    reply.set_dimension(values.size());
+    reply.set_step_log2(message.reply.step_log2);
+    reply.set_noise(message.reply.noise == privacy::NoiseKind::Secure ? v1::NOISE_KIND_SECURE : v1::NOISE_KIND_TEST);
+    reply.set_query(std::string(as_bytes(message.query)));
+    const bool narrow = message.type == queries::ReplyType::I32;
+    reply.set_element(narrow ? v1::ELEMENT_TYPE_I32 : v1::ELEMENT_TYPE_I64);
+    packed = narrow ? pack<std::int32_t>(values.data(), values.size()) : pack<std::int64_t>(values.data(), values.size());
+  }
+  void operator()(const ReceiptMessage& message) const { to_proto(message.receipt, *envelope.mutable_receipt()); }
+  void operator()(const JobEnded& ended) const {
+    envelope.set_run(ended.run.bytes());
+    envelope.mutable_job_ended()->set_succeeded(ended.succeeded);
+  }
+  void operator()(const JobEndedSeen& seen) const {
+    envelope.set_run(seen.run.bytes());
+    envelope.mutable_job_ended_seen();
+  }
+};
+
+Result<Hello> from_proto(const v1::Hello& hello) {
+  if (hello.protocol_min() == 0 || hello.protocol_max() < hello.protocol_min() || hello.build().size() > kBuildBytesMax) {
+    return malformed("a hello with an empty protocol range or a long build name");
+  }
+  return Hello{hello.protocol_min(), hello.protocol_max(), hello.build()};
+}
+
+Result<Welcome> from_proto(const v1::Welcome& welcome) {
+  if (welcome.protocol() == 0 || welcome.build().size() > kBuildBytesMax) return malformed("a welcome without a protocol");
+  Welcome out{welcome.protocol(), welcome.build(), std::nullopt};
+  if (welcome.has_last_receipt()) {
+    Result<queries::Receipt> receipt = from_proto(welcome.last_receipt());
+    if (!receipt) return receipt.error();
+    out.last_receipt = *std::move(receipt);
+  }
+  return out;
+}
+
+Result<Fault> from_proto(const v1::Fault& fault) {
+  const std::optional<ErrorCode> code = from_proto(fault.code());
+  if (!code) return malformed("an unknown fault");
+  if (fault.sentence().size() > kSentenceBytesMax) return malformed("a fault with a long sentence");
+  return Fault{*code, fault.sentence()};
+}
+
+Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
+  if (answer.accepted()) {
+    if (answer.refusal() != v1::REFUSAL_UNSPECIFIED) return malformed("a job both accepted and refused");
+    return JobAnswer{run, std::nullopt};
+  }
+  const Result<Refusal> refusal = from_proto(answer.refusal());
+  if (!refusal) return refusal.error();
+  return JobAnswer{run, *refusal};
+}
+
+}  // namespace
+
+/// The header of a vector on its way, and what has come of it.
+struct Decoder::Assembly {
+  RunId run;
+  v1::Envelope header;
+  v1::ElementType element = v1::ELEMENT_TYPE_UNSPECIFIED;
+  std::uint64_t dimension = 0;
+  std::string packed;
+
+  Result<Message> finish() const {
+    const RoundIndex round{header.round()};
+    if (header.has_query()) {
+      const bool narrow = element == v1::ELEMENT_TYPE_F32;
+      const std::vector<double> values = narrow ? unpack<float, double>(packed) : unpack<double, double>(packed);
+      if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
+        return malformed("a point with a coordinate that is not finite");
+      }
+      Eigen::VectorXd point = Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+      queries::Question question = queries::GradientQuestion{};
+      if (header.query().kind() == v1::QUESTION_KIND_METRICS) {
+        question = queries::MetricsQuestion{std::move(point)};
+      } else {
+        question = queries::GradientQuestion{std::move(point)};
+      }
+      return Message(QueryMessage{run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}});
+    }
+    const v1::Reply& reply = header.reply();
+    const bool narrow = element == v1::ELEMENT_TYPE_I32;
+    std::vector<std::int64_t> values =
+        narrow ? unpack<std::int32_t, std::int64_t>(packed) : unpack<std::int64_t, std::int64_t>(packed);
+    const auto in_range = [](std::int64_t v) { return v >= -(std::int64_t{1} << 62) && v <= (std::int64_t{1} << 62); };
+    if (!std::all_of(values.begin(), values.end(), in_range)) return malformed("a reply with a value beyond 2^62");
+    queries::Answer answer = queries::NoisedSums{};
+    if (reply.form() == v1::ANSWER_FORM_PUBLIC_SUMS) {
+      answer = queries::PublicSums{std::move(values)};
+    } else {
+      answer = queries::NoisedSums{std::move(values)};
+    }
+    const auto noise = reply.noise() == v1::NOISE_KIND_SECURE ? privacy::NoiseKind::Secure : privacy::NoiseKind::Test;
+    const Result<Digest> query = digest_from_bytes(reply.query());
+    if (!query) return query.error();
+    return Message(ReplyMessage{run, *query, narrow ? queries::ReplyType::I32 : queries::ReplyType::I64,
+                                {round, reply.step_log2(), noise, std::move(answer)}});
+  }
+};
+
+std::string Encoder::encode(const Message& message) {
+  ++messages_encoded_;
+  v1::Envelope envelope;
+  envelope.set_protocol_version(kProtocolMax);
+  std::string packed;
+  std::visit(Filler{envelope, packed}, message);
+  std::string out;
+  out.reserve(packed.size() + packed.size() / 64 + 256);
+  append_frame(out, envelope);
+  if (packed.empty()) return out;
+
+  const v1::ElementType element = envelope.has_query() ? envelope.query().element() : envelope.reply().element();
+  const std::size_t width = width_of(element);
+  const std::size_t step = std::max(width, limits_.chunk_bytes / width * width);
+  v1::Envelope chunk;
+  chunk.set_protocol_version(kProtocolMax);
+  for (std::size_t at = 0; at < packed.size(); at += step) {
+    chunk.mutable_chunk()->set_offset(at / width);
+    chunk.mutable_chunk()->set_elements(packed.data() + at, std::min(step, packed.size() - at));
+    append_frame(out, chunk);
+  }
+  return out;
+}
+
+Decoder::Decoder(Limits limits) : limits_(limits) {}
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+Decoder::~Decoder() = default;
+
+Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
+  std::vector<Message> out;
+  while (true) {
+    const std::size_t header_missing = buffer_.size() < kFrameHeaderBytes ? kFrameHeaderBytes - buffer_.size() : 0;
+    const std::size_t header_taken = std::min(header_missing, bytes.size());
+    buffer_.append(bytes.substr(0, header_taken));
+    bytes.remove_prefix(header_taken);
+    if (buffer_.size() < kFrameHeaderBytes) return out;
+    if (std::string_view(buffer_).substr(0, 4) != kMagic) return malformed("this is not Undertone's protocol");
+    const auto version = get<std::uint16_t>(buffer_, 4);
+    const auto type = get<std::uint16_t>(buffer_, 6);
+    const auto length = get<std::uint32_t>(buffer_, 8);
+    if (version != kFrameVersion || type != kEnvelopeFrame) {
+      return malformed(fmt::format("frame version {} type {}, expected {} and {}", version, type, kFrameVersion, kEnvelopeFrame));
+    }
+    if (length > limits_.frame_bytes_max) {
+      return Error{ErrorCode::LimitExceeded, fmt::format("a frame of {} bytes, at most {} are allowed", length, limits_.frame_bytes_max)};
+    }
+    const std::size_t taken = std::min<std::size_t>(kFrameHeaderBytes + length - buffer_.size(), bytes.size());
+    buffer_.append(bytes.substr(0, taken));
+    bytes.remove_prefix(taken);
+    if (buffer_.size() < kFrameHeaderBytes + length) return out;
+    v1::Envelope envelope;
+    const bool parsed = envelope.ParseFromArray(buffer_.data() + kFrameHeaderBytes, static_cast<int>(length));
+    buffer_.clear();
+    if (!parsed) return malformed("a frame that is not an envelope");
+    if (Status accepted = on_envelope(envelope, out); !accepted) return accepted.error();
+  }
+}
+
+Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& out) {
+  using Body = v1::Envelope::BodyCase;
+  const Body body = envelope.body_case();
+  if (assembly_ != nullptr && body != Body::kChunk && body != Body::kHeartbeat) {
+    return malformed("another message inside a vector");
+  }
+  RunId run;
+  const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery || body == Body::kQueryRefused ||
+                         body == Body::kReply || body == Body::kJobEnded || body == Body::kJobEndedSeen;
+  if (needs_run) {
+    const Result<RunId> parsed = RunId::from_bytes(envelope.run());
+    if (!parsed) return parsed.error();
+    run = *parsed;
+  }
+  const auto emit = [&out](auto&& parsed) -> Status {
+    if (!parsed) return parsed.error();
+    out.emplace_back(*std::forward<decltype(parsed)>(parsed));
+    return {};
+  };
+  const auto begin = [&](v1::ElementType element, std::uint64_t dimension) -> Status {
+    if (dimension == 0 || dimension > limits_.dimension_max) {
+      return Error{ErrorCode::LimitExceeded, fmt::format("a vector of dimension {}, at least 1 and at most {} are allowed", dimension, limits_.dimension_max)};
+    }
+    assembly_ = std::make_unique<Assembly>();
+    assembly_->run = run;
+    assembly_->header = envelope;
+    assembly_->element = element;
+    assembly_->dimension = dimension;
+    return {};
+  };
+  switch (body) {
+    case Body::kHello: return emit(from_proto(envelope.hello()));
+    case Body::kWelcome: return emit(from_proto(envelope.welcome()));
+    case Body::kHeartbeat: out.emplace_back(Heartbeat{}); return {};
+    case Body::kFault: return emit(from_proto(envelope.fault()));
+    case Body::kJobOffer: out.emplace_back(JobOffer{run, envelope.job_offer().job()}); return {};
+    case Body::kJobAnswer: return emit(from_proto(envelope.job_answer(), run));
+    case Body::kQuery: {
+      const v1::Query& query = envelope.query();
+      if (query.kind() != v1::QUESTION_KIND_GRADIENT && query.kind() != v1::QUESTION_KIND_METRICS) return malformed("an unknown question");
+      if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64) return malformed("a point that is neither f32 nor f64");
+      return begin(query.element(), query.dimension());
+    }
+    case Body::kQueryRefused: {
+      const Result<Refusal> refusal = from_proto(envelope.query_refused().refusal());
+      if (!refusal) return refusal.error();
+      out.emplace_back(QueryRefused{run, RoundIndex{envelope.round()}, *refusal});
+      return {};
+    }
+    case Body::kReply: {
+      const v1::Reply& reply = envelope.reply();
+      if (reply.form() != v1::ANSWER_FORM_NOISED_SUMS && reply.form() != v1::ANSWER_FORM_PUBLIC_SUMS) return malformed("an unknown form of answer");
+      if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64) return malformed("a reply that is neither i32 nor i64");
+      if (reply.noise() != v1::NOISE_KIND_SECURE && reply.noise() != v1::NOISE_KIND_TEST) return malformed("a reply that does not say who drew its noise");
+      if (reply.step_log2() < -60 || reply.step_log2() > 60) return malformed("a reply's step outside 2^-60 .. 2^60");
+      return begin(reply.element(), reply.dimension());
+    }
+    case Body::kChunk: return on_chunk(envelope, out);
+    case Body::kReceipt: {
+      Result<queries::Receipt> receipt = from_proto(envelope.receipt());
+      if (!receipt) return receipt.error();
+      out.emplace_back(ReceiptMessage{*std::move(receipt)});
+      return {};
+    }
+    case Body::kJobEnded: out.emplace_back(JobEnded{run, envelope.job_ended().succeeded()}); return {};
+    case Body::kJobEndedSeen: out.emplace_back(JobEndedSeen{run}); return {};
+    case Body::BODY_NOT_SET: return malformed("an envelope without a message");
+  }
+  return malformed("an envelope with an unknown message");
+}
+
+Status Decoder::on_chunk(const v1::Envelope& envelope, std::vector<Message>& out) {
+  const v1::VectorChunk& chunk = envelope.chunk();
+  if (assembly_ == nullptr) return malformed("a part of a vector that was not announced");
+  const std::size_t width = width_of(assembly_->element);
+  const std::uint64_t total = assembly_->dimension * width;
+  if (chunk.elements().empty() || chunk.elements().size() % width != 0 || chunk.elements().size() > total - assembly_->packed.size() ||
+      chunk.offset() != assembly_->packed.size() / width) {
+    return malformed("a part of a vector that does not continue it");
+  }
+  assembly_->packed.append(chunk.elements());
+  if (assembly_->packed.size() < total) return {};
+  Result<Message> message = assembly_->finish();
+  assembly_.reset();
+  if (!message) return message.error();
+  out.push_back(*std::move(message));
+  return {};
+}
+
+}  // namespace undertone::wire

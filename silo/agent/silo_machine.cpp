@@ -1,0 +1,138 @@
+#include "silo/agent/silo_machine.hpp"
+
+#include <utility>
+
+#include "silo/oracles/sum_oracle.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// What the coordinator is told of a refusal: a code, never the sentence.
+wire::Refusal refusal_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::PolicyRefused: return wire::Refusal::Policy;
+    case ErrorCode::BudgetExhausted: return wire::Refusal::Budget;
+    case ErrorCode::UnplannedQuery: return wire::Refusal::Unplanned;
+    case ErrorCode::UnknownRun: return wire::Refusal::UnknownRun;
+    case ErrorCode::InvalidArgument:
+    case ErrorCode::InvalidConfig:
+    case ErrorCode::LimitExceeded: return wire::Refusal::InvalidJob;
+    default: return wire::Refusal::Unavailable;
+  }
+}
+
+}  // namespace
+
+SiloMachine::SiloMachine(Setup setup) : setup_(std::move(setup)), encoder_(setup_.limits) {}
+
+std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
+  if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return on(*welcome);
+  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return on(*offer);
+  if (const auto* query = std::get_if<wire::QueryMessage>(&message)) return on(*query);
+  if (const auto* ended = std::get_if<wire::JobEnded>(&message)) return on(*ended);
+  return {Tell{true, fmt::format("message_ignored kind={}", wire::name_of(message))}};
+}
+
+std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
+  if (!welcome.last_receipt) return {};
+  if (Status genuine = setup_.ledger.check_receipt(*welcome.last_receipt); !genuine) {
+    // A coordinator cannot forge a head: one that is not signed by this silo's key is its fault, not the ledger's.
+    if (genuine.error().code == ErrorCode::LedgerCorrupt) return {Tell{true, "receipt_ignored reason=\"" + genuine.error().message + "\""}};
+    return {Halt{genuine.error()}};
+  }
+  return {};
+}
+
+Result<SiloMachine::Accepted> SiloMachine::consider(const RunId& run, const std::string& job_bytes) const {
+  if (sha256(job_bytes) != run.job) return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
+  Result<config::Job> job = config::parse_job(job_bytes, "job");
+  if (!job) return job.error();
+  const config::CohortMember* member = job->member(setup_.id);
+  if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  if (Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()); !allowed) return allowed.error();
+  Result<privacy::Plan> plan = config::plan_of(*job, *member);
+  if (!plan) return plan.error();
+  return Accepted{*std::move(job), *std::move(plan)};
+}
+
+std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
+  const auto refuse = [&](const Error& error) -> std::vector<Action> {
+    return {Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)},
+            send(wire::JobAnswer{offer.run, refusal_of(error.code)})};
+  };
+  const bool known = setup_.ledger.account(offer.run) != nullptr;
+  Result<Accepted> considered = consider(offer.run, offer.job);
+  if (!considered) return refuse(considered.error());
+  if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved) return refuse(reserved.error());
+  std::vector<Action> actions;
+  if (!known) {
+    actions.push_back(Tell{false, fmt::format("job_accepted run={} name=\"{}\" releases={} epsilon={:.6g} delta={:.3g}", offer.run.hex(),
+                                              considered->job.name, considered->plan.rounds(), considered->plan.epsilon().value_rounded_up(),
+                                              considered->plan.delta().value_rounded_up())});
+  }
+  accepted_.insert_or_assign(offer.run, *std::move(considered));
+  actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt}));
+  actions.push_back(receipt());
+  return actions;
+}
+
+Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
+  const auto found = accepted_.find(run);
+  if (found != accepted_.end()) return &found->second;
+  if (setup_.ledger.account(run) == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
+  const Result<std::optional<std::string>> job = setup_.ledger.job_of(run);
+  if (!job) return job.error();
+  if (!*job) return Error{ErrorCode::LedgerCorrupt, "an accepted job is missing from the ledger"};
+  Result<Accepted> again = consider(run, **job);  // the policy may have become stricter since
+  if (!again) return again.error();
+  return &accepted_.insert_or_assign(run, *std::move(again)).first->second;
+}
+
+Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
+  const queries::Query& query = message.query;
+  const Digest digest = queries::query_digest(message.run, query);
+  Result<std::optional<StoredReply>> stored = setup_.ledger.find_reply(message.run, query.round, digest);
+  if (!stored) return stored.error();
+  if (*stored) return std::move((*stored)->bytes);
+
+  const Result<const Accepted*> run = accepted(message.run);
+  if (!run) return run.error();
+  const config::Job& job = (*run)->job;
+  const privacy::Release* release = (*run)->plan.release(query.round);
+  if (release == nullptr) {
+    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
+  }
+  if (queries::kind_of(query.question) != release->shape.kind || message.type != job.point_type ||
+      queries::point_of(query.question).size() != job.model.dimension() || !queries::point_of(query.question).allFinite()) {
+    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} asks another question than the plan", query.round.value)};
+  }
+  Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
+  if (!token) return token.error();
+  queries::Answer sums = answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice, setup_.randomness);
+  queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(sums)};
+  std::string bytes = encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
+  if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed) return committed.error();
+  return bytes;
+}
+
+std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
+  Result<std::string> reply = answer(message);
+  if (!reply) {
+    return {Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(), message.query.round.value, reply.error().message)},
+            send(wire::QueryRefused{message.run, message.query.round, refusal_of(reply.error().code)})};
+  }
+  return {Send{*std::move(reply)}, receipt()};
+}
+
+std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
+  const RunAccount* account = setup_.ledger.account(ended.run);
+  const bool news = account != nullptr && !account->ended;
+  if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
+  std::vector<Action> actions;
+  if (news) actions.emplace_back(RunEnded{ended.run, ended.succeeded});
+  actions.push_back(send(wire::JobEndedSeen{ended.run}));
+  actions.push_back(receipt());
+  return actions;
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shared/base/result.hpp"
+
+namespace undertone::silo {
+
+/// Where the ledger's latest head lives outside the ledger's file, so that restoring an old copy of it is noticed.
+class HeadStore {
+ public:
+  HeadStore() = default;
+  HeadStore(const HeadStore&) = delete;
+  HeadStore& operator=(const HeadStore&) = delete;
+  virtual ~HeadStore() = default;
+  /// @return nothing where no head was ever written
+  [[nodiscard]] virtual Result<std::optional<std::string>> read() = 0;
+  /// On disk when this returns without an error.
+  [[nodiscard]] virtual Status write(std::string_view head) = 0;
+};
+
+/// A file on a path of the owner's choice, replaced atomically.
+class FileHeadStore final : public HeadStore {
+ public:
+  explicit FileHeadStore(std::filesystem::path path) : path_(std::move(path)) {}
+  [[nodiscard]] Result<std::optional<std::string>> read() override;
+  [[nodiscard]] Status write(std::string_view head) override;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace undertone::silo

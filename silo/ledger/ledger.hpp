@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "shared/base/ids.hpp"
+#include "shared/base/signing_key.hpp"
+#include "shared/privacy/noise_kind.hpp"
+#include "shared/privacy/plan.hpp"
+#include "shared/queries/receipt.hpp"
+#include "shared/store/sqlite.hpp"
+#include "silo/ledger/head_store.hpp"
+#include "silo/ledger/spend_token.hpp"
+
+namespace undertone::silo {
+
+/// Which data a ledger is for.
+struct DatasetIdentity {
+  std::string name;    // chosen by the institution
+  Digest digest{};     // keyed digest of the content and of how it is split
+};
+
+/// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
+struct Budget {
+  privacy::EpsilonAmount epsilon;
+  privacy::DeltaAmount delta;
+};
+
+/// A reply as it was first sent.
+struct StoredReply {
+  Digest query{};
+  std::string bytes;
+};
+
+/// One run as the ledger knows it.
+struct RunAccount {
+  privacy::EpsilonAmount epsilon;  // reserved: the guarantee
+  privacy::DeltaAmount delta;
+  privacy::ShiftSquaredAmount training_reserved;
+  privacy::ShiftSquaredAmount holdout_reserved;
+  privacy::ShiftSquaredAmount training_spent;  // the odometer
+  privacy::ShiftSquaredAmount holdout_spent;
+  std::uint64_t releases = 0;
+  std::optional<RoundIndex> last_round;
+  bool ended = false;
+  bool returned = false;  // ended before any reply left: the reservation was released
+
+  [[nodiscard]] privacy::ShiftSquaredAmount reserved(privacy::Block block) const;
+  [[nodiscard]] privacy::ShiftSquaredAmount spent(privacy::Block block) const;
+};
+
+/// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it
+/// (decisions 1-5; format: docs/ledger-format.md). A reservation is the plan's whole cost, charged when a job is
+/// accepted. A release commits its entry, the reply's exact bytes and the chain link in one transaction.
+/// Everything fails closed: after an error of the store nothing more is handed out.
+class Ledger {
+ public:
+  /// Creates an empty ledger or replays and verifies an existing one: chain, signatures, replies against entries, the
+  /// head outside, the data set. @param noise what kind of noise this ledger's releases carry
+  [[nodiscard]] static Result<Ledger> open(store::Database& database, HeadStore& head, const SigningKey& key,
+                                           const DatasetIdentity& dataset, const Budget& budget, privacy::NoiseKind noise);
+
+  /// Records that the owner changed the data set's content; all spending stays.
+  [[nodiscard]] static Status amend(store::Database& database, HeadStore& head, const SigningKey& key,
+                                    const DatasetIdentity& dataset, privacy::NoiseKind noise);
+
+  /// Charges the plan's total. Doing it again for the same run changes nothing.
+  [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
+
+  /// The stored answer of a round. The same round with another query is refused.
+  [[nodiscard]] Result<std::optional<StoredReply>> find_reply(const RunId& run, RoundIndex round, const Digest& query);
+
+  /// Permission to draw noise for one release, against the reservation on disk.
+  [[nodiscard]] Result<SpendToken> authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
+                                             const Digest& query);
+
+  /// Commits the release. Only after this may a byte of the reply leave the process.
+  [[nodiscard]] Status commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise);
+
+  /// The run is over: nothing more will be answered. Returns the reservation if no reply ever left.
+  [[nodiscard]] Status end(const RunId& run);
+
+  /// The job of an accepted run, so that a restarted silo knows its plan.
+  [[nodiscard]] Result<std::optional<std::string>> job_of(const RunId& run);
+  [[nodiscard]] const RunAccount* account(const RunId& run) const;
+  [[nodiscard]] const std::map<RunId, RunAccount>& accounts() const noexcept { return accounts_; }
+  [[nodiscard]] privacy::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
+  [[nodiscard]] privacy::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
+  [[nodiscard]] const queries::Receipt& head() const noexcept { return head_; }
+
+  /// Compares with what the coordinator last saw of this ledger: an error if this is an older or another ledger.
+  [[nodiscard]] Status check_receipt(const queries::Receipt& receipt);
+
+ private:
+  struct Entry;
+  struct Fields;
+  Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise);
+  [[nodiscard]] Status replay();
+  [[nodiscard]] Status check_replies();
+  /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
+  [[nodiscard]] Status check_head();
+  [[nodiscard]] Status apply(const Entry& entry);
+  [[nodiscard]] Status append(const std::string& body, const std::function<Status()>& with_it);
+  [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
+
+  store::Database* database_;
+  HeadStore* head_store_;
+  const SigningKey* key_;
+  privacy::NoiseKind noise_;
+  DatasetIdentity dataset_;  // as the ledger records it
+  Budget budget_;
+  std::map<RunId, RunAccount> accounts_;
+  privacy::EpsilonAmount epsilon_reserved_;
+  privacy::DeltaAmount delta_reserved_;
+  queries::Receipt head_;
+  std::string head_text_;  // what the head outside says once it has caught up
+  bool broken_ = false;  // the store failed: nothing more is handed out
+};
+
+}  // namespace undertone::silo

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "shared/privacy/noise_kind.hpp"
+#include "silo/ledger/spend_token.hpp"
+
+namespace undertone::silo {
+
+/// The randomness of one release.
+class ReleaseStream {
+ public:
+  ReleaseStream() = default;
+  ReleaseStream(const ReleaseStream&) = delete;
+  ReleaseStream& operator=(const ReleaseStream&) = delete;
+  virtual ~ReleaseStream() = default;
+  /// Independent rounded Gaussians of standard deviation 2^log2_stddev. @see privacy::sample_rounded_gaussian
+  virtual void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) = 0;
+  /// @see privacy::sample_without_replacement
+  [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
+};
+
+/// Opens a stream for a release that the ledger has granted: no token, no noise, no answer.
+class ReleaseRandomness {
+ public:
+  ReleaseRandomness() = default;
+  ReleaseRandomness(const ReleaseRandomness&) = delete;
+  ReleaseRandomness& operator=(const ReleaseRandomness&) = delete;
+  virtual ~ReleaseRandomness() = default;
+  [[nodiscard]] virtual privacy::NoiseKind kind() const noexcept = 0;
+  [[nodiscard]] virtual std::unique_ptr<ReleaseStream> open(const SpendToken& token) = 0;
+};
+
+}  // namespace undertone::silo

@@ -1,0 +1,41 @@
+#include "silo/oracles/test_randomness.hpp"
+
+#include <algorithm>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/privacy/test_bits.hpp"
+#include "silo/oracles/bits_stream.hpp"
+
+namespace undertone::silo {
+namespace {
+
+class NoiselessStream final : public ReleaseStream {
+ public:
+  explicit NoiselessStream(std::unique_ptr<ReleaseStream> sampling) : sampling_(std::move(sampling)) {}
+  void fill_gaussian(int /*log2_stddev*/, std::span<std::int64_t> out) override { std::fill(out.begin(), out.end(), 0); }
+  [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
+    return sampling_->subset(population, size);
+  }
+
+ private:
+  std::unique_ptr<ReleaseStream> sampling_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReleaseStream> TestRandomness::open(const SpendToken& token) {
+  UNDERTONE_CHECK(token.valid());
+  ByteWriter purpose;
+  purpose.text("release");
+  purpose.text(token.run().bytes());
+  purpose.u64(token.round().value);
+  purpose.text(silo_.name());
+  return std::make_unique<BitsStream<privacy::TestBits>>(
+      privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
+}
+
+std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {
+  return std::make_unique<NoiselessStream>(sampling_.open(token));
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "shared/base/ids.hpp"
+#include "silo/oracles/release_randomness.hpp"
+
+namespace undertone::silo {
+
+/// Seeded randomness: a function of (seed, run, round, silo), never of a position in a stream, so that a release
+/// done again after a crash is the same. Linked by `undertone`, `undertone-silo-test` and tests only; what it draws
+/// voids the privacy statement.
+class TestRandomness final : public ReleaseRandomness {
+ public:
+  TestRandomness(std::uint64_t seed, SiloId silo) : seed_(seed), silo_(std::move(silo)) {}
+  [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
+  [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
+
+ private:
+  std::uint64_t seed_;
+  SiloId silo_;
+};
+
+/// No noise at all, for baselines and for comparison with textbook methods. Sampling stays seeded.
+class NoiselessRandomness final : public ReleaseRandomness {
+ public:
+  NoiselessRandomness(std::uint64_t seed, SiloId silo) : sampling_(seed, std::move(silo)) {}
+  [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
+  [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
+
+ private:
+  TestRandomness sampling_;
+};
+
+}  // namespace undertone::silo

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/config/job.hpp"
+#include "shared/data/schema.hpp"
+#include "shared/privacy/quantities.hpp"
+#include "silo/ledger/ledger.hpp"
+
+namespace undertone::silo {
+
+/// What the institution allows. There are no defaults: what is not named is refused.
+struct Policy {
+  std::vector<std::string> models;
+  std::vector<std::string> algorithms;
+  std::vector<std::string> units;  // protected units that the institution accepts
+  std::int64_t records_min = 0;    // least training records to take part with
+  privacy::Epsilon epsilon_max;    // of one job
+  privacy::Delta delta_max;
+  Budget total;                    // of all jobs on the data set
+};
+
+/// What a silo has, as far as a job may depend on it.
+struct DatasetFacts {
+  data::Schema schema;
+  std::int64_t records = 0;
+  std::int64_t holdout_records = 0;
+  bool holdout_public = false;
+};
+
+/// Whether the silo may take part in the job as this member: the owner's sentence says what is not allowed.
+[[nodiscard]] Status check_policy(const Policy& policy, const DatasetFacts& facts, const config::Job& job,
+                                  const config::CohortMember& member, privacy::NoiseKind noise);
+
+}  // namespace undertone::silo
