@@ -133,8 +133,9 @@ void SimulatedFederation::boot_coordinator() {
         Result<coordinator::RunStore> store = coordinator::RunStore::open(*coordinator_disk_);
         if (!store) return violate("coordinator: " + store.error().message);
         run_store_ = std::make_unique<coordinator::RunStore>(*store);
+        const Nonce nonce = setup_.nonce.value_or(nonce_of(setup_.seed));
         Result<coordinator::RunMachine> machine =
-            coordinator::RunMachine::create(*run_store_, setup_.job, setup_.file, nonce_of(setup_.seed), true, wire::Limits{});
+            coordinator::RunMachine::create(*run_store_, setup_.job, setup_.file, nonce, true, wire::Limits{});
         if (!machine) {
           outcome_ = machine.error();
           over_ = true;

@@ -47,6 +47,7 @@ class SimulatedFederation {
     std::string file;
     std::vector<SimulatedSilo> silos;
     std::uint64_t seed = 0;
+    std::optional<Nonce> nonce = std::nullopt;  // of the run; drawn from the seed if not given
     SimulatedNoise noise = SimulatedNoise::Seeded;
     FaultRates faults;
     std::chrono::milliseconds time_max = std::chrono::hours(48);

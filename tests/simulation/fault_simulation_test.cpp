@@ -69,7 +69,7 @@ void run_seed(std::uint64_t seed, std::uint64_t& successes, std::uint64_t& crash
   SCOPED_TRACE(fmt::format("UNDERTONE_FAULT_SEED={}", seed));
   const tests::SmallFederation federation = federation_of(seed);
   const config::Job job = config::parse_job(federation.job(), "small").value();
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, lab::SimulatedNoise::Seeded, rates_of(seed),
+  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, lab::SimulatedNoise::Seeded, rates_of(seed),
                                   std::chrono::hours(1)});
   const Result<algorithms::Outcome> outcome = world.run();
   crashes += world.crashes();
@@ -107,7 +107,7 @@ TEST(FaultSimulationTest, TwoHundredWorldsKeepEveryPromise) {
 TEST(FaultSimulationTest, AWorldIsAFunctionOfItsSeed) {
   const auto run = [](std::uint64_t seed) {
     const tests::SmallFederation federation = federation_of(seed);
-    lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, lab::SimulatedNoise::Seeded, rates_of(seed),
+    lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, lab::SimulatedNoise::Seeded, rates_of(seed),
                                     std::chrono::hours(1)});
     const Result<algorithms::Outcome> outcome = world.run();
     return std::tuple(world.events(), world.crashes(), outcome ? outcome->vectors.at("weights") : Eigen::VectorXd());
@@ -117,7 +117,7 @@ TEST(FaultSimulationTest, AWorldIsAFunctionOfItsSeed) {
 
 TEST(FaultSimulationTest, ACalmWorldHearsEverySiloInEveryRound) {
   const tests::SmallFederation federation;
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), 1, lab::SimulatedNoise::Seeded, {}, std::chrono::hours(1)});
+  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), 1, std::nullopt, lab::SimulatedNoise::Seeded, {}, std::chrono::hours(1)});
   std::size_t rounds = 0;
   const Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
     if (const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action)) {

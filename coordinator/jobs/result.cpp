@@ -1,0 +1,150 @@
+#include "coordinator/jobs/result.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "shared/base/atomic_file.hpp"
+#include "shared/privacy/gaussian_accountant.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using privacy::Block;
+
+Json privacy_of(const RunReport& report, const config::CohortMember& member) {
+  const SiloId& silo = member.facts.silo;
+  const Result<privacy::Plan> plan = config::plan_of(report.job, member);
+  UNDERTONE_CHECK(plan.has_value());  // the job was parsed, which plans every member
+  const auto answer = report.answers.find(silo);
+  const bool took_part = answer != report.answers.end() && !answer->second;
+  privacy::ShiftSquaredAmount training;
+  privacy::ShiftSquaredAmount holdout;
+  std::uint64_t replies = 0;
+  for (const RoundRecord& round : report.rounds) {
+    if (!round.accepted.contains(silo)) continue;
+    ++replies;
+    const privacy::Release* release = plan->release(round.round);
+    UNDERTONE_CHECK(release != nullptr);
+    auto& spent = release->shape.block == Block::Training ? training : holdout;
+    spent = *spent.plus(release->cost());
+  }
+  const privacy::ShiftSquaredAmount dearest = std::max(training, holdout);
+  const double odometer = dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan->mechanism_delta());
+  Json out;
+  out["silo"] = silo.name();
+  out["took_part"] = took_part;
+  if (answer != report.answers.end() && answer->second) out["refusal"] = std::string(wire::to_string(*answer->second));
+  out["epsilon"] = took_part ? plan->epsilon().value_rounded_up() : 0.0;
+  out["delta"] = took_part ? plan->delta().value_rounded_up() : 0.0;
+  out["epsilon_odometer"] = odometer;
+  out["replies_accepted"] = replies;
+  out["unit"] = report.job.unit;
+  out["adjacency"] = "replace_one";
+  out["mechanism"] = "Gaussian, exactly rounded to a lattice";
+  out["accountant"] = "exact Gaussian: mu = sqrt(sum of mu_r^2); no amplification by sampling claimed";
+  Json noise = Json::array();
+  for (const privacy::Plan::Segment& segment : plan->segments()) {
+    if (!noise.empty() && noise.back()["kind"] == (segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics")) continue;
+    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
+    noise.push_back({{"kind", segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"},
+                     {"records", segment.release.records_drawn},
+                     {"stddev_of_mean", gaussian != nullptr ? gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn) : 0.0},
+                     {"public_records", gaussian == nullptr}});
+    if (noise.size() == 2) break;
+  }
+  out["noise"] = std::move(noise);
+  const bool valid = report.mode == "tcp" && report.job.noise == privacy::NoiseKind::Secure;
+  out["statement"] = valid ? "as planned from public facts; the statement that counts is the silo's own, from its ledger"
+                           : "VOID: this run's noise was seeded or absent; nothing here is private";
+  return out;
+}
+
+Json metrics_of(const RunReport& report) {
+  Json rows = Json::array();
+  if (!report.outcome) return rows;
+  const std::vector<std::string_view> names = report.job.model.metric_names();
+  for (const algorithms::MetricsRow& row : report.outcome->metrics) {
+    Json out;
+    out["after_steps"] = row.steps;
+    out["silos"] = row.replies;
+    for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
+    if (report.job.model.loss() == models::Loss::Logistic) out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
+    rows.push_back(std::move(out));
+  }
+  return rows;
+}
+
+Json settings_of(const RunReport& report) {
+  const config::Job& job = report.job;
+  return {{"model", std::string(models::to_string(job.model.loss()))},
+          {"dimension", job.model.dimension()},
+          {"intercept", job.model.intercept()},
+          {"algorithm", job.algorithm_kind},
+          {"algorithm_source", "noisy minibatch SGD, Algorithms 14 and 19"},
+          {"rounds", job.algorithm.rounds},
+          {"step_size", job.algorithm.step_size},
+          {"l2", job.algorithm.l2},
+          {"domain_radius", job.algorithm.domain.radius()},
+          {"draw_fraction", job.draw_fraction},
+          {"clip_norm", job.clip.value()},
+          {"quorum", job.participation.quorum},
+          {"noise", report.noise_absent ? "none" : job.noise == privacy::NoiseKind::Secure ? "secure" : "test"},
+          {"mode", report.mode}};
+}
+
+Json model_of(const RunReport& report) {
+  const config::Job& job = report.job;
+  const Eigen::VectorXd& weights = report.outcome->vectors.at("weights");
+  Json features = Json::array();
+  for (std::size_t f = 0; f < job.schema.features.size(); ++f) {
+    const data::NumericColumn& column = job.schema.features[f];
+    features.push_back({{"column", column.name}, {"min", column.min}, {"max", column.max}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
+  }
+  Json label;
+  if (const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label)) {
+    label = {{"column", binary->column}, {"negative", binary->negative}, {"positive", binary->positive}};
+  } else {
+    const data::NumericColumn& column = std::get<data::NumericLabel>(job.schema.label).column;
+    label = {{"column", column.name}, {"min", column.min}, {"max", column.max}};
+  }
+  return {{"format", "undertone.model/1"},
+          {"kind", std::string(models::to_string(job.model.loss()))},
+          {"run", report.run.hex()},
+          {"features", std::move(features)},
+          {"intercept", job.model.intercept() ? weights[job.model.features()] : 0.0},
+          {"label", std::move(label)}};
+}
+
+}  // namespace
+
+Status write_results(const std::filesystem::path& folder, const RunReport& report) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
+  Json result;
+  result["format"] = "undertone.result/1";
+  result["job"] = {{"name", report.job.name}, {"sha256", to_hex(report.run.job)}};
+  result["run"] = report.run.hex();
+  result["succeeded"] = report.outcome.has_value();
+  if (!report.outcome) result["failure"] = report.outcome.error().message;
+  result["settings"] = settings_of(report);
+  result["rounds"] = report.rounds.size();
+  result["metrics"] = metrics_of(report);
+  result["privacy"] = Json::array();
+  for (const config::CohortMember& member : report.job.cohort) result["privacy"].push_back(privacy_of(report, member));
+  result["participation"] = Json::array();
+  for (const RoundRecord& round : report.rounds) {
+    Json answered = Json::array();
+    Json missing = Json::array();
+    for (const auto& [silo, digest] : round.accepted) answered.push_back(silo.name());
+    for (const SiloId& silo : round.missing) missing.push_back(silo.name());
+    result["participation"].push_back({{"round", round.round.value}, {"answered", std::move(answered)}, {"missing", std::move(missing)}});
+  }
+  if (report.outcome) {
+    if (Status written = write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"); !written) return written;
+  }
+  return write_file_atomically(folder / "result.json", result.dump(2) + "\n");
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,158 @@
+#include "lab/simulate.hpp"
+
+#include <csv.h>
+
+#include <nlohmann/json.hpp>
+
+#include "coordinator/jobs/result.hpp"
+#include "shared/base/atomic_file.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/data/csv_table.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr std::size_t kJobBytesMax = 16U << 20U;
+constexpr std::size_t kCsvBytesMax = std::size_t{4} << 30U;
+
+/// The job's data with the rows of each silo, in cohort order.
+struct Dealt {
+  data::CsvTable table;
+  std::vector<std::vector<std::size_t>> rows;
+};
+
+Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job_file) {
+  if (!job.simulation) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
+  }
+  const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
+  const Result<std::string> text = data::read_file(csv, kCsvBytesMax);
+  if (!text) return text.error();
+  Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
+  if (!table) return table.error();
+  std::vector<std::size_t> sizes;
+  for (const config::CohortMember& member : job.cohort) {
+    sizes.push_back(static_cast<std::size_t>(member.facts.records + member.facts.holdout_records));
+  }
+  Result<std::vector<std::vector<std::size_t>>> rows = data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
+  if (!rows) return Error{rows.error().code, fmt::format("{}: {}", csv.string(), rows.error().message)};
+  return Dealt{*std::move(table), *std::move(rows)};
+}
+
+/// A simulated institution allows what the job asks for, once.
+silo::Policy policy_for(const config::Job& job, const config::CohortMember& member) {
+  return {{std::string(models::to_string(job.model.loss()))},
+          {job.algorithm_kind},
+          {job.unit},
+          1,
+          member.facts.epsilon,
+          member.facts.delta,
+          {*privacy::EpsilonAmount::rounded_up(member.facts.epsilon.value()), *privacy::DeltaAmount::rounded_up(member.facts.delta.value())}};
+}
+
+std::string quoted(const std::string& cell) {
+  std::string out(2 * cell.size() + 2, '\0');
+  const std::size_t size = csv_write(out.data(), out.size(), cell.data(), cell.size());
+  out.resize(size);
+  return out;
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + quoted(cell);
+  return line + "\n";
+}
+
+}  // namespace
+
+Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file, const std::vector<std::string>& set) {
+  Result<config::JsonDocument> document = config::parse_json(bytes, file);
+  if (!document) return document.error();
+  nlohmann::json changed = document->root;
+  try {
+    for (const std::string& assignment : set) {
+      const std::size_t equals = assignment.find('=');
+      if (equals == std::string::npos) {
+        return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: expected /json/pointer=value", assignment)};
+      }
+      const std::string text = assignment.substr(equals + 1);
+      nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+      if (value.is_discarded()) value = text;
+      nlohmann::json::json_pointer pointer(assignment.substr(0, equals));
+      if (!changed.contains(pointer)) {
+        return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: the job has no such value", assignment)};
+      }
+      changed[pointer] = std::move(value);
+    }
+    if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object()) changed["privacy"]["noise"] = "test";
+  } catch (const nlohmann::json::exception& exception) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("--set: {}", exception.what())};
+  }
+  return changed == document->root ? bytes : changed.dump(2) + "\n";
+}
+
+Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job, const std::filesystem::path& job_file) {
+  const Result<Dealt> dealt = deal_rows(job, job_file);
+  if (!dealt) return dealt.error();
+  const data::SplitRule rule{job.simulation->holdout_fraction, job.simulation->holdout_seed, std::nullopt};
+  std::vector<SimulatedSilo> silos;
+  for (std::size_t i = 0; i < job.cohort.size(); ++i) {
+    const privacy::SiloFacts& facts = job.cohort[i].facts;
+    data::CsvTable part{dealt->table.header, {}};
+    for (const std::size_t row : dealt->rows[i]) part.rows.push_back(dealt->table.rows[row]);
+    const Result<models::Records> records = data::to_records(part, job.schema, job.simulation->csv);
+    if (!records) return records.error();
+    Result<data::Dataset> dataset = data::split(*records, rule);
+    if (!dataset) return dataset.error();
+    silo::DatasetFacts own{job.schema, dataset->training.count(), dataset->holdout.count(), facts.holdout_public};
+    silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), *std::move(dataset)});
+  }
+  return silos;
+}
+
+Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
+                                     const SimulatedFederation::Watch& watch) {
+  const Result<std::string> file = data::read_file(options.job, kJobBytesMax);
+  if (!file) return file.error();
+  Result<std::string> bytes = job_for_simulation(*file, options.job.string(), options.set);
+  if (!bytes) return bytes.error();
+  const Result<config::Job> job = config::parse_job(*bytes, options.job.string());
+  if (!job) return job.error();
+  Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
+  if (!silos) return silos.error();
+  SimulatedFederation federation({*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
+  Result<algorithms::Outcome> outcome = federation.run(watch);
+  if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
+  if (out) {
+    Result<coordinator::RunStore> store = coordinator::RunStore::open(federation.coordinator_disk());
+    if (!store) return store.error();
+    const Result<std::vector<coordinator::RoundRecord>> rounds = store->rounds(federation.run_id());
+    const Result<std::optional<coordinator::RunRecord>> record = store->newest_run(federation.run_id().job);
+    if (!rounds || !record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+    const coordinator::RunReport report{*job, federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome, *rounds, (*record)->answers};
+    if (Status written = coordinator::write_results(*out, report); !written) return written.error();
+  }
+  return outcome;
+}
+
+Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file, const std::filesystem::path& out) {
+  const Result<std::string> bytes = data::read_file(job_file, kJobBytesMax);
+  if (!bytes) return bytes.error();
+  const Result<config::Job> job = config::parse_job(*bytes, job_file.string());
+  if (!job) return job.error();
+  const Result<Dealt> dealt = deal_rows(*job, job_file);
+  if (!dealt) return dealt.error();
+  std::error_code error;
+  std::filesystem::create_directories(out, error);
+  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
+  std::vector<std::filesystem::path> files;
+  for (std::size_t i = 0; i < job->cohort.size(); ++i) {
+    std::string text = csv_line(dealt->table.header);
+    for (const std::size_t row : dealt->rows[i]) text += csv_line(dealt->table.rows[row]);
+    files.push_back(out / (job->cohort[i].facts.silo.name() + ".csv"));
+    if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
+  }
+  return files;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/simulation/simulated_federation.hpp"
+#include "shared/base/result.hpp"
+
+namespace undertone::lab {
+
+struct SimulateOptions {
+  std::filesystem::path job;
+  std::uint64_t seed = 0;
+  std::vector<std::string> set;  // "/json/pointer=value", the value JSON or else a text
+  std::optional<Nonce> nonce;
+  SimulatedNoise noise = SimulatedNoise::Seeded;
+};
+
+/// A job file with some of its values replaced and its noise marked as a test's.
+/// @return the bytes that are run: those of the file where nothing had to change
+[[nodiscard]] Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file, const std::vector<std::string>& set);
+
+/// The silos of a job with their data, dealt from the job's simulation section as `undertone partition` deals them.
+[[nodiscard]] Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job, const std::filesystem::path& job_file);
+
+/// Runs a job in this process and writes its results. @param watch sees the coordinator's actions
+[[nodiscard]] Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
+                                                   const SimulatedFederation::Watch& watch);
+
+/// Writes NAME.csv for every silo of the job. @return the files
+[[nodiscard]] Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file, const std::filesystem::path& out);
+
+}  // namespace undertone::lab

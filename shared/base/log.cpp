@@ -1,0 +1,47 @@
+#include "shared/base/log.hpp"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace undertone {
+namespace {
+
+/// The payload as a JSON text.
+class JsonText final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& out) override {
+    const std::string payload(message.payload.data(), message.payload.size());
+    const std::string text = nlohmann::json(payload).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    out.append(text.data(), text.data() + text.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JsonText>(); }
+};
+
+}  // namespace
+
+void start_log(const std::string& program) {
+  auto log = spdlog::stderr_color_mt(program);
+  if (isatty(STDERR_FILENO) != 0) {
+    log->set_pattern("%H:%M:%S %^%-7l%$ %n  %v");
+  } else {
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<JsonText>('*').set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n","event":%*})");
+    log->set_formatter(std::move(formatter));
+  }
+  spdlog::set_default_logger(std::move(log));
+  spdlog::flush_on(spdlog::level::info);
+}
+
+void log_event(bool warning, const std::string& event) {
+  if (warning) {
+    spdlog::warn("{}", event);
+  } else {
+    spdlog::info("{}", event);
+  }
+}
+
+}  // namespace undertone

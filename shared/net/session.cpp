@@ -1,0 +1,151 @@
+#include "shared/net/session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+namespace undertone::net {
+namespace {
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+void spawn_logged(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what) {
+  asio::co_spawn(executor, std::move(work), [what](const std::exception_ptr& failure) {
+    if (!failure) return;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& exception) {
+      spdlog::error("coroutine_failed what={} reason=\"{}\"", what, exception.what());
+    }
+  });
+}
+
+Session::Session(Stream stream, SessionLimits limits)
+    : stream_(std::move(stream)),
+      limits_(limits),
+      encoder_(limits.wire),
+      decoder_(limits.wire),
+      outbox_changed_(stream_.get_executor()),
+      watch_timer_(stream_.get_executor()),
+      patience_(limits.handshake) {
+  outbox_changed_.expires_at(asio::steady_timer::time_point::max());
+}
+
+asio::awaitable<Result<PeerIdentity>> Session::handshake(Side side) {
+  last_heard_ = std::chrono::steady_clock::now();
+  spawn_logged(stream_.get_executor(), watch(), "watch");
+  boost::system::error_code ignored;
+  stream_.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
+  const auto type = side == Side::Client ? asio::ssl::stream_base::client : asio::ssl::stream_base::server;
+  const auto [error] = co_await stream_.async_handshake(type, kAwait);
+  if (error) {
+    const std::string reason = open_ ? error.message() : close_reason_;
+    close();
+    co_return Error{ErrorCode::Unreachable, "TLS: " + reason};
+  }
+  Result<PeerIdentity> identity = peer_identity(stream_.native_handle());
+  if (!identity) {
+    close();
+    co_return identity.error();
+  }
+  spawn_logged(stream_.get_executor(), write_loop(), "writer");
+  co_return identity;
+}
+
+asio::awaitable<Result<wire::Message>> Session::receive() {
+  std::array<char, 65536> buffer{};
+  while (true) {
+    while (!received_.empty()) {
+      wire::Message message = std::move(received_.front());
+      received_.pop_front();
+      if (!std::holds_alternative<wire::Heartbeat>(message)) co_return message;
+    }
+    if (!open_) co_return Error{ErrorCode::Unreachable, close_reason_};
+    const auto [error, size] = co_await stream_.async_read_some(asio::buffer(buffer), kAwait);
+    if (error) {
+      const std::string reason = open_ ? error.message() : close_reason_;
+      close();
+      co_return Error{ErrorCode::Unreachable, reason};
+    }
+    last_heard_ = std::chrono::steady_clock::now();
+    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), size});
+    if (!messages) {
+      send(wire::Fault{messages.error().code, messages.error().message});
+      finish();
+      co_return messages.error();
+    }
+    for (wire::Message& message : *messages) received_.push_back(std::move(message));
+  }
+}
+
+void Session::send(const wire::Message& message) { send(std::make_shared<const std::string>(encoder_.encode(message))); }
+
+void Session::send(Bytes bytes) {
+  if (!open_ || finishing_) return;
+  if (outbox_bytes_ + bytes->size() > limits_.outbox_bytes) {
+    close_reason_ = fmt::format("the peer does not read: {} bytes are waiting for it", outbox_bytes_);
+    close();
+    return;
+  }
+  outbox_bytes_ += bytes->size();
+  outbox_.push_back(std::move(bytes));
+  outbox_changed_.cancel();
+}
+
+void Session::finish() {
+  finishing_ = true;
+  outbox_changed_.cancel();
+}
+
+void Session::close() {
+  if (!open_) return;
+  open_ = false;
+  boost::system::error_code ignored;
+  stream_.next_layer().close(ignored);
+  outbox_changed_.cancel();
+  watch_timer_.cancel();
+}
+
+asio::awaitable<void> Session::write_loop() {
+  const std::shared_ptr<Session> self = shared_from_this();
+  while (open_) {
+    if (outbox_.empty()) {
+      if (finishing_) break;
+      outbox_changed_.expires_at(asio::steady_timer::time_point::max());
+      (void)co_await outbox_changed_.async_wait(kAwait);
+      continue;
+    }
+    const Bytes bytes = outbox_.front();
+    const auto [error, written] = co_await asio::async_write(stream_, asio::buffer(*bytes), kAwait);
+    if (error) {
+      if (open_) close_reason_ = error.message();
+      break;
+    }
+    outbox_.pop_front();
+    outbox_bytes_ -= bytes->size();
+  }
+  close();
+}
+
+asio::awaitable<void> Session::watch() {
+  const std::shared_ptr<Session> self = shared_from_this();
+  while (open_) {
+    watch_timer_.expires_after(std::min(limits_.heartbeat, patience_));
+    (void)co_await watch_timer_.async_wait(kAwait);
+    if (!open_) break;
+    if (std::chrono::steady_clock::now() - last_heard_ > patience_) {
+      close_reason_ = fmt::format("nothing was heard for {} ms", patience_.count());
+      close();
+      break;
+    }
+    if (patience_ == limits_.silence && outbox_.empty()) send(wire::Heartbeat{});
+  }
+}
+
+}  // namespace undertone::net

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shared/net/tls.hpp"
+#include "shared/wire/codec.hpp"
+
+namespace undertone::net {
+
+namespace asio = boost::asio;
+
+/// Bounds of a connection. Every wait and every queue has one.
+struct SessionLimits {
+  std::chrono::milliseconds handshake{5'000};  // TLS and the first message, both ways
+  std::chrono::milliseconds heartbeat{2'000};  // how often to say something
+  std::chrono::milliseconds silence{10'000};   // how long to hear nothing before giving up
+  std::size_t outbox_bytes = std::size_t{1} << 30U;  // queued to a peer that does not read
+  wire::Limits wire;
+};
+
+/// One TLS connection that carries messages. Belongs to the thread of its io_context.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
+  using Bytes = std::shared_ptr<const std::string>;
+
+  Session(Stream stream, SessionLimits limits);
+
+  /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the writer.
+  [[nodiscard]] asio::awaitable<Result<PeerIdentity>> handshake(Side side);
+
+  /// The next message that is not a heartbeat, or why there will be none.
+  [[nodiscard]] asio::awaitable<Result<wire::Message>> receive();
+
+  /// Queues frames. A peer whose queue is full loses the connection, and nothing else.
+  void send(Bytes bytes);
+  void send(const wire::Message& message);
+  /// The handshake is over: from here on silence is measured by `silence`.
+  void established() { patience_ = limits_.silence; }
+  /// Lets the queue run out, then closes.
+  void finish();
+  void close();
+
+ private:
+  [[nodiscard]] asio::awaitable<void> write_loop();
+  [[nodiscard]] asio::awaitable<void> watch();
+  Stream stream_;
+  SessionLimits limits_;
+  wire::Encoder encoder_;
+  wire::Decoder decoder_;
+  std::deque<wire::Message> received_;
+  std::deque<Bytes> outbox_;
+  std::size_t outbox_bytes_ = 0;
+  asio::steady_timer outbox_changed_;
+  asio::steady_timer watch_timer_;
+  std::chrono::milliseconds patience_;
+  std::chrono::steady_clock::time_point last_heard_;
+  bool open_ = true;
+  bool finishing_ = false;
+  std::string close_reason_ = "the connection was closed";
+};
+
+/// Runs a coroutine whose failure has no one to hear of it but the log. @param what for the log, e.g. "session"
+void spawn_logged(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what);
+
+}  // namespace undertone::net

@@ -1,0 +1,116 @@
+#include "silo/host/agent.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <cstdio>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/base/file_lock.hpp"
+#include "shared/data/csv_table.hpp"
+#include "silo/agent/silo_machine.hpp"
+#include "silo/host/silo_host.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr std::size_t kCsvBytesMax = std::size_t{4} << 30U;
+
+/// A silo's data with the identity that its ledger knows it by.
+struct LoadedDataset {
+  data::Dataset dataset;
+  DatasetIdentity identity;
+};
+
+Result<LoadedDataset> load_dataset(const SiloConfig& config, const SigningKey& key) {
+  const Result<std::string> text = data::read_file(config.csv, kCsvBytesMax);
+  if (!text) return text.error();
+  const Result<data::CsvTable> table = data::parse_csv(*text, config.csv.string());
+  if (!table) return table.error();
+  const Result<models::Records> records = data::to_records(*table, config.schema, config.csv.string());
+  if (!records) return records.error();
+  Result<data::Dataset> dataset = data::split(*records, config.split);
+  if (!dataset) return dataset.error();
+  ByteWriter content;  // whatever decides which record is in which block, and what is not protected
+  content.text(*text);
+  content.f64(config.split.holdout_fraction);
+  content.u64(config.split.seed);
+  content.i64(config.split.records_published.value_or(-1));
+  content.u64(config.holdout_public ? 1 : 0);
+  return LoadedDataset{*std::move(dataset), {config.dataset_name, key.keyed_digest("data set", content.bytes())}};
+}
+
+/// What every use of a ledger needs: the lock, the key, the file, the head outside.
+struct OpenedStores {
+  FileLock lock;
+  SigningKey key;
+  store::Database database;
+};
+
+Result<OpenedStores> open_stores(const SiloConfig& config) {
+  Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
+  if (!lock) return lock.error();
+  if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
+  }
+  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
+  if (!key) return key.error();
+  Result<store::Database> database = store::Database::open(config.ledger, store::Database::Sync::Full);
+  if (!database) return database.error();
+  return OpenedStores{*std::move(lock), *std::move(key), *std::move(database)};
+}
+
+int fail(const Error& error, ExitCode code) {
+  fmt::print(stderr, "undertone-silo: {}\n", error.message);
+  return code;
+}
+
+}  // namespace
+
+int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
+  const Result<SiloConfig> config = load_silo_config(config_file);
+  if (!config) return fail(config.error(), kCannotStart);
+  Result<OpenedStores> stores = open_stores(*config);
+  if (!stores) return fail(stores.error(), kCannotStart);
+  const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
+  if (!loaded) return fail(loaded.error(), kCannotStart);
+  const std::unique_ptr<ReleaseRandomness> randomness = make_randomness(config->id);
+  FileHeadStore head(config->ledger_head);
+  Result<Ledger> ledger = Ledger::open(stores->database, head, stores->key, loaded->identity, config->policy.total, randomness->kind());
+  if (!ledger) return fail(Error{ledger.error().code, fmt::format("{}: {}", config->ledger.string(), ledger.error().message)}, kCannotStart);
+
+  const DatasetFacts facts{config->schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(), config->holdout_public};
+  SiloMachine machine({config->id, config->policy, facts, loaded->dataset, *ledger, *randomness, config->session.wire});
+  boost::asio::io_context context(1);
+  SiloHost host(context, *config, *ledger, machine, randomness->kind());
+  if (Status started = host.start(); !started) return fail(started.error(), kCannotStart);
+  spdlog::info("silo_started silo={} dataset=\"{}\"", config->id.name(), config->dataset_name);
+  boost::asio::signal_set signals(context, SIGINT, SIGTERM);
+  signals.async_wait([&](const boost::system::error_code& error, int) {
+    if (error) return;
+    host.stop();
+    context.stop();
+  });
+  while (!host.halted() && context.run_one() > 0) {
+  }
+  if (host.halted()) {
+    context.run_for(std::chrono::milliseconds(200));
+    return fail(*host.halted(), kHalted);
+  }
+  return kStopped;
+}
+
+int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise) {
+  const Result<SiloConfig> config = load_silo_config(config_file);
+  if (!config) return fail(config.error(), kCannotStart);
+  Result<OpenedStores> stores = open_stores(*config);
+  if (!stores) return fail(stores.error(), kCannotStart);
+  const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
+  if (!loaded) return fail(loaded.error(), kCannotStart);
+  FileHeadStore head(config->ledger_head);
+  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise); !amended) return fail(amended.error(), kCannotStart);
+  fmt::print("The ledger of \"{}\" now stands for the data set as it is; all spending was carried over.\n", config->dataset_name);
+  return kStopped;
+}
+
+}  // namespace undertone::silo

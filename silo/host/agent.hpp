@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "silo/host/silo_config.hpp"
+#include "silo/oracles/release_randomness.hpp"
+
+namespace undertone::silo {
+
+using MakeRandomness = std::function<std::unique_ptr<ReleaseRandomness>(const SiloId&)>;
+
+/// Exit codes of the agent.
+enum ExitCode { kStopped = 0, kUsage = 2, kCannotStart = 3, kHalted = 5 };
+
+/// Opens data and ledger and serves until SIGINT or SIGTERM. @return an exit code
+[[nodiscard]] int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness);
+
+/// Records in the ledger that the owner changed the data set. @return an exit code
+[[nodiscard]] int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise);
+
+}  // namespace undertone::silo

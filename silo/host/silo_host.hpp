@@ -1,0 +1,50 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <optional>
+
+#include "shared/net/backoff.hpp"
+#include "shared/net/session.hpp"
+#include "silo/agent/silo_machine.hpp"
+#include "silo/host/silo_config.hpp"
+
+namespace undertone::silo {
+
+/// A socket around a silo machine: dials out, reads messages, feeds the machine on a worker thread so that heartbeats
+/// go on, does what it says, and dials again when the connection is lost.
+class SiloHost {
+ public:
+  SiloHost(boost::asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine, privacy::NoiseKind noise);
+  ~SiloHost();
+  SiloHost(const SiloHost&) = delete;
+  SiloHost& operator=(const SiloHost&) = delete;
+
+  [[nodiscard]] Status start();
+  void stop();
+  /// Why the silo must answer nothing more, if so; the context then runs out of work.
+  [[nodiscard]] const std::optional<Error>& halted() const noexcept { return halted_; }
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> dial();
+  [[nodiscard]] boost::asio::awaitable<Status> connect_once();
+  [[nodiscard]] boost::asio::awaitable<Status> converse(std::shared_ptr<net::Session> session);
+  void handle(net::Session& session, std::vector<Action> actions);
+  void write_statement(const RunId& run);
+
+  boost::asio::io_context* context_;
+  const SiloConfig* config_;
+  Ledger* ledger_;
+  SiloMachine* machine_;
+  privacy::NoiseKind noise_;
+  boost::asio::thread_pool worker_;  // one thread: the machine is never entered twice
+  std::unique_ptr<boost::asio::ssl::context> tls_;
+  net::Backoff backoff_;
+  boost::asio::steady_timer pause_;
+  std::shared_ptr<net::Session> session_;
+  std::optional<Error> halted_;
+  bool stopped_ = false;
+};
+
+}  // namespace undertone::silo
