@@ -1,8 +1,7 @@
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <cstdio>
+#include <spdlog/spdlog.h>
 
 #include "coordinator/host/coordinator_host.hpp"
 #include "coordinator/jobs/result.hpp"
@@ -38,18 +37,21 @@ Result<Nonce> nonce_of(const std::string& hex) {
     return nonce;
   }
   const Result<std::string> bytes = from_hex(hex);
-  if (!bytes || bytes->size() != nonce.size()) return Error{ErrorCode::InvalidArgument, "--nonce: expected 32 hexadecimal digits"};
+  if (!bytes || bytes->size() != nonce.size())
+    return Error{ErrorCode::InvalidArgument, "--nonce: expected 32 hexadecimal digits"};
   std::copy(bytes->begin(), bytes->end(), nonce.begin());
   return nonce;
 }
 
 /// A line for whoever watches, on standard output.
 void show(const RunMachine& machine, const RunMachine::RoundClosed& closed) {
-  std::string line = fmt::format("round {:>4}/{}  silos {}/{}", closed.round.value + 1, closed.rounds, closed.replies, machine.job().cohort.size());
+  std::string line = fmt::format("round {:>4}/{}  silos {}/{}", closed.round.value + 1, closed.rounds, closed.replies,
+                                 machine.job().cohort.size());
   for (const SiloId& silo : closed.missing) line += fmt::format("  missing {}", silo.name());
   if (closed.metrics) {
     const std::vector<std::string_view> names = machine.job().model.metric_names();
-    for (std::size_t m = 0; m < names.size(); ++m) line += fmt::format("  {} {:.4f}", names[m], closed.metrics->values[m]);
+    for (std::size_t m = 0; m < names.size(); ++m)
+      line += fmt::format("  {} {:.4f}", names[m], closed.metrics->values[m]);
   }
   fmt::print("{}\n", line);
   std::fflush(stdout);
@@ -68,7 +70,8 @@ int run(const Options& options) {
   if (!database) return fail(database.error(), kCannotStart);
   Result<RunStore> store = RunStore::open(*database);
   if (!store) return fail(store.error(), kCannotStart);
-  Result<RunMachine> machine = RunMachine::create(*store, *std::move(job), options.job, *nonce, !options.again, config->session.wire);
+  Result<RunMachine> machine =
+      RunMachine::create(*store, *std::move(job), options.job, *nonce, !options.again, config->session.wire);
   if (!machine) return fail(machine.error(), kCannotStart);
 
   boost::asio::io_context context(1);
@@ -79,7 +82,9 @@ int run(const Options& options) {
     const auto* ended = std::get_if<RunMachine::Ended>(&action);
     if (ended == nullptr) return;
     const Result<std::vector<RoundRecord>> rounds = store->rounds(machine->run());
-    const RunReport report{machine->job(), machine->run(), "tcp", false, ended->outcome, rounds ? *rounds : std::vector<RoundRecord>(), machine->answers()};
+    const RunReport report{
+        machine->job(),    machine->run(), "tcp", false, ended->outcome, rounds ? *rounds : std::vector<RoundRecord>(),
+        machine->answers()};
     const Status written = write_results(config->results, report);
     if (!written) not_written = written.error();
   });
@@ -87,7 +92,8 @@ int run(const Options& options) {
   if (!port) return fail(port.error(), kCannotStart);
   spdlog::info("listening host={} port={}", config->host, *port);
   if (!options.port_file.empty()) {
-    if (Status written = write_file_atomically(options.port_file, std::to_string(*port)); !written) return fail(written.error(), kCannotStart);
+    if (Status written = write_file_atomically(options.port_file, std::to_string(*port)); !written)
+      return fail(written.error(), kCannotStart);
   }
   bool interrupted = false;
   boost::asio::signal_set signals(context, SIGINT, SIGTERM);
@@ -116,12 +122,14 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   using namespace undertone::coordinator;
   Options options;
-  CLI::App app{"Runs one job with the silos that connect. Restarted after a crash, it continues the job where it stood.\n"
-               "Exit codes: 0 the run succeeded, 1 it failed, 2 usage, 3 it could not start, 4 it was told to stop."};
+  CLI::App app{
+      "Runs one job with the silos that connect. Restarted after a crash, it continues the job where it stood.\n"
+      "Exit codes: 0 the run succeeded, 1 it failed, 2 usage, 3 it could not start, 4 it was told to stop."};
   app.add_option("--config", options.config, "the coordinator's configuration (docs/configuration.md)")->required();
   app.add_option("--job", options.job, "the job's file")->required();
   app.add_flag("--again", options.again, "begin a new run even if this job has ended before");
-  app.add_option("--nonce", options.nonce, "the run's nonce, 32 hexadecimal digits; drawn if not given (for reproducible tests)");
+  app.add_option("--nonce", options.nonce,
+                 "the run's nonce, 32 hexadecimal digits; drawn if not given (for reproducible tests)");
   app.add_option("--port-file", options.port_file, "write the port that was bound to this file");
   try {
     app.parse(argc, argv);

@@ -1,7 +1,6 @@
 #include "lab/simulate.hpp"
 
 #include <csv.h>
-
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
@@ -23,7 +22,9 @@ struct Dealt {
 
 Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job_file) {
   if (!job.simulation) {
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
   }
   const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
   const Result<std::string> text = data::read_file(csv, kCsvBytesMax);
@@ -34,7 +35,8 @@ Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job
   for (const config::CohortMember& member : job.cohort) {
     sizes.push_back(static_cast<std::size_t>(member.facts.records + member.facts.holdout_records));
   }
-  Result<std::vector<std::vector<std::size_t>>> rows = data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
+  Result<std::vector<std::vector<std::size_t>>> rows =
+      data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
   if (!rows) return Error{rows.error().code, fmt::format("{}: {}", csv.string(), rows.error().message)};
   return Dealt{*std::move(table), *std::move(rows)};
 }
@@ -47,7 +49,8 @@ silo::Policy policy_for(const config::Job& job, const config::CohortMember& memb
           1,
           member.facts.epsilon,
           member.facts.delta,
-          {*privacy::EpsilonAmount::rounded_up(member.facts.epsilon.value()), *privacy::DeltaAmount::rounded_up(member.facts.delta.value())}};
+          {*privacy::EpsilonAmount::rounded_up(member.facts.epsilon.value()),
+           *privacy::DeltaAmount::rounded_up(member.facts.delta.value())}};
 }
 
 std::string quoted(const std::string& cell) {
@@ -65,7 +68,8 @@ std::string csv_line(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file, const std::vector<std::string>& set) {
+Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
+                                       const std::vector<std::string>& set) {
   Result<config::JsonDocument> document = config::parse_json(bytes, file);
   if (!document) return document.error();
   nlohmann::json changed = document->root;
@@ -84,7 +88,8 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
       }
       changed[pointer] = std::move(value);
     }
-    if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object()) changed["privacy"]["noise"] = "test";
+    if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object())
+      changed["privacy"]["noise"] = "test";
   } catch (const nlohmann::json::exception& exception) {
     return Error{ErrorCode::InvalidArgument, fmt::format("--set: {}", exception.what())};
   }
@@ -120,7 +125,8 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (!job) return job.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
-  SimulatedFederation federation({*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
+  SimulatedFederation federation(
+      {*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
   Result<algorithms::Outcome> outcome = federation.run(watch);
   if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
   if (out) {
@@ -129,13 +135,16 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
     const Result<std::vector<coordinator::RoundRecord>> rounds = store->rounds(federation.run_id());
     const Result<std::optional<coordinator::RunRecord>> record = store->newest_run(federation.run_id().job);
     if (!rounds || !record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
-    const coordinator::RunReport report{*job, federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome, *rounds, (*record)->answers};
+    const coordinator::RunReport report{
+        *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
+        *rounds, (*record)->answers};
     if (Status written = coordinator::write_results(*out, report); !written) return written.error();
   }
   return outcome;
 }
 
-Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file, const std::filesystem::path& out) {
+Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,
+                                                     const std::filesystem::path& out) {
   const Result<std::string> bytes = data::read_file(job_file, kJobBytesMax);
   if (!bytes) return bytes.error();
   const Result<config::Job> job = config::parse_job(*bytes, job_file.string());

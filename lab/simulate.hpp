@@ -22,16 +22,20 @@ struct SimulateOptions {
 
 /// A job file with some of its values replaced and its noise marked as a test's.
 /// @return the bytes that are run: those of the file where nothing had to change
-[[nodiscard]] Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file, const std::vector<std::string>& set);
+[[nodiscard]] Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
+                                                     const std::vector<std::string>& set);
 
 /// The silos of a job with their data, dealt from the job's simulation section as `undertone partition` deals them.
-[[nodiscard]] Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job, const std::filesystem::path& job_file);
+[[nodiscard]] Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job,
+                                                          const std::filesystem::path& job_file);
 
 /// Runs a job in this process and writes its results. @param watch sees the coordinator's actions
-[[nodiscard]] Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
+[[nodiscard]] Result<algorithms::Outcome> simulate(const SimulateOptions& options,
+                                                   const std::optional<std::filesystem::path>& out,
                                                    const SimulatedFederation::Watch& watch);
 
 /// Writes NAME.csv for every silo of the job. @return the files
-[[nodiscard]] Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file, const std::filesystem::path& out);
+[[nodiscard]] Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,
+                                                                   const std::filesystem::path& out);
 
 }  // namespace undertone::lab

@@ -1,15 +1,14 @@
 #include "lab/supervisor.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -40,7 +39,8 @@ Result<pid_t> spawn_command(const std::vector<std::string>& command, FileActions
   arguments.push_back(nullptr);
   pid_t process = 0;
   const int code = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), environ);
-  if (code != 0) return Error{ErrorCode::Internal, fmt::format("{}: cannot be started: {}", command[0], std::strerror(code))};
+  if (code != 0)
+    return Error{ErrorCode::Internal, fmt::format("{}: cannot be started: {}", command[0], std::strerror(code))};
   return process;
 }
 

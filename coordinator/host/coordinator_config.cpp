@@ -20,7 +20,8 @@ Result<CoordinatorConfig> load_coordinator_config(const std::filesystem::path& f
   config::Section listen = root.object("listen");
   out.host = listen.text("host");
   out.port = static_cast<std::uint16_t>(listen.integer("port", 0, 65535));
-  out.connections_max = listen.has("connections_max") ? static_cast<std::size_t>(listen.integer("connections_max", 1, 100'000)) : 1024;
+  out.connections_max =
+      listen.has("connections_max") ? static_cast<std::size_t>(listen.integer("connections_max", 1, 100'000)) : 1024;
   listen.finish();
   out.tls = config::parse_tls(root.object("tls"), folder);
   out.store = folder / root.text("store");

@@ -16,8 +16,8 @@ struct CoordinatorConfig {
   std::uint16_t port = 0;  // 0: any free one
   net::TlsFiles tls;
   std::filesystem::path store;
-  std::filesystem::path results;     // folder for result.json and model.json
-  std::size_t connections_max = 0;   // at once, authenticated or not
+  std::filesystem::path results;    // folder for result.json and model.json
+  std::size_t connections_max = 0;  // at once, authenticated or not
   net::SessionLimits session;
 };
 

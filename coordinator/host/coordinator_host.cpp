@@ -1,9 +1,8 @@
 #include "coordinator/host/coordinator_host.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
 
 namespace undertone::coordinator {
 namespace {
@@ -15,8 +14,15 @@ constexpr const char* kBuild = "undertone-coordinator 0.1.0";
 
 }  // namespace
 
-CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorConfig& config, RunStore& store, RunMachine& machine, Watch watch)
-    : context_(&context), config_(config), store_(&store), machine_(&machine), watch_(std::move(watch)), acceptor_(context), timer_(context) {}
+CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorConfig& config, RunStore& store,
+                                 RunMachine& machine, Watch watch)
+    : context_(&context),
+      config_(config),
+      store_(&store),
+      machine_(&machine),
+      watch_(std::move(watch)),
+      acceptor_(context),
+      timer_(context) {}
 
 Result<std::uint16_t> CoordinatorHost::start() {
   Result<std::unique_ptr<asio::ssl::context>> tls = net::make_tls_context(config_.tls, net::Side::Server);
@@ -24,12 +30,15 @@ Result<std::uint16_t> CoordinatorHost::start() {
   tls_ = *std::move(tls);
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(config_.host, error);
-  if (error) return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", config_.host)};
+  if (error)
+    return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", config_.host)};
   const tcp::endpoint endpoint(address, config_.port);
   if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) return Error{ErrorCode::Unreachable, fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
+  if (error)
+    return Error{ErrorCode::Unreachable,
+                 fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
   const std::uint16_t port = acceptor_.local_endpoint().port();
   net::spawn_logged(context_->get_executor(), accept(), "accept");
   handle(machine_->start(std::chrono::steady_clock::now()));
@@ -63,15 +72,17 @@ asio::awaitable<Result<SiloId>> CoordinatorHost::greet(SessionPtr session) {
     return error;
   };
   if (peer->consortium != config_.consortium || peer->role != "silo") {
-    co_return refuse({ErrorCode::Unauthorized, fmt::format("expected a silo of the consortium \"{}\", the certificate is of a {} of \"{}\"",
-                                                           config_.consortium, peer->role, peer->consortium)});
+    co_return refuse({ErrorCode::Unauthorized,
+                      fmt::format("expected a silo of the consortium \"{}\", the certificate is of a {} of \"{}\"",
+                                  config_.consortium, peer->role, peer->consortium)});
   }
   const Result<SiloId> silo = SiloId::create(peer->name);
   if (!silo) co_return refuse({ErrorCode::Unauthorized, silo.error().message});
   const Result<wire::Message> first = co_await session->receive();
   if (!first) co_return first.error();
   const auto* hello = std::get_if<wire::Hello>(&*first);
-  if (hello == nullptr) co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
+  if (hello == nullptr)
+    co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
   const Result<std::uint32_t> protocol = wire::negotiate(*hello, wire::kProtocolMin, wire::kProtocolMax);
   if (!protocol) co_return refuse(protocol.error());
   const Result<std::optional<queries::Receipt>> receipt = store_->receipt(*silo);

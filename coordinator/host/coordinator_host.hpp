@@ -20,7 +20,8 @@ class CoordinatorHost {
  public:
   using Watch = std::function<void(const RunMachine::Action&)>;
   /// @param watch sees every action as it happens
-  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, RunMachine& machine, Watch watch);
+  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store,
+                  RunMachine& machine, Watch watch);
 
   /// Binds, starts the run and begins to accept. @return the port that was bound
   [[nodiscard]] Result<std::uint16_t> start();

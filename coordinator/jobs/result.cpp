@@ -30,7 +30,8 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
     spent = *spent.plus(release->cost());
   }
   const privacy::ShiftSquaredAmount dearest = std::max(training, holdout);
-  const double odometer = dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan->mechanism_delta());
+  const double odometer =
+      dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan->mechanism_delta());
   Json out;
   out["silo"] = silo.name();
   out["took_part"] = took_part;
@@ -45,18 +46,23 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   out["accountant"] = "exact Gaussian: mu = sqrt(sum of mu_r^2); no amplification by sampling claimed";
   Json noise = Json::array();
   for (const privacy::Plan::Segment& segment : plan->segments()) {
-    if (!noise.empty() && noise.back()["kind"] == (segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics")) continue;
+    if (!noise.empty() && noise.back()["kind"] ==
+                              (segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"))
+      continue;
     const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
-    noise.push_back({{"kind", segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"},
-                     {"records", segment.release.records_drawn},
-                     {"stddev_of_mean", gaussian != nullptr ? gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn) : 0.0},
-                     {"public_records", gaussian == nullptr}});
+    noise.push_back(
+        {{"kind", segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"},
+         {"records", segment.release.records_drawn},
+         {"stddev_of_mean",
+          gaussian != nullptr ? gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn) : 0.0},
+         {"public_records", gaussian == nullptr}});
     if (noise.size() == 2) break;
   }
   out["noise"] = std::move(noise);
   const bool valid = report.mode == "tcp" && report.job.noise == privacy::NoiseKind::Secure;
-  out["statement"] = valid ? "as planned from public facts; the statement that counts is the silo's own, from its ledger"
-                           : "VOID: this run's noise was seeded or absent; nothing here is private";
+  out["statement"] = valid
+                         ? "as planned from public facts; the statement that counts is the silo's own, from its ledger"
+                         : "VOID: this run's noise was seeded or absent; nothing here is private";
   return out;
 }
 
@@ -69,7 +75,8 @@ Json metrics_of(const RunReport& report) {
     out["after_steps"] = row.steps;
     out["silos"] = row.replies;
     for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
-    if (report.job.model.loss() == models::Loss::Logistic) out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
+    if (report.job.model.loss() == models::Loss::Logistic)
+      out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
     rows.push_back(std::move(out));
   }
   return rows;
@@ -89,7 +96,9 @@ Json settings_of(const RunReport& report) {
           {"draw_fraction", job.draw_fraction},
           {"clip_norm", job.clip.value()},
           {"quorum", job.participation.quorum},
-          {"noise", report.noise_absent ? "none" : job.noise == privacy::NoiseKind::Secure ? "secure" : "test"},
+          {"noise", report.noise_absent                       ? "none"
+                    : job.noise == privacy::NoiseKind::Secure ? "secure"
+                                                              : "test"},
           {"mode", report.mode}};
 }
 
@@ -99,7 +108,10 @@ Json model_of(const RunReport& report) {
   Json features = Json::array();
   for (std::size_t f = 0; f < job.schema.features.size(); ++f) {
     const data::NumericColumn& column = job.schema.features[f];
-    features.push_back({{"column", column.name}, {"min", column.min}, {"max", column.max}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
+    features.push_back({{"column", column.name},
+                        {"min", column.min},
+                        {"max", column.max},
+                        {"weight", weights[static_cast<Eigen::Index>(f)]}});
   }
   Json label;
   if (const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label)) {
@@ -139,10 +151,12 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
     Json missing = Json::array();
     for (const auto& [silo, digest] : round.accepted) answered.push_back(silo.name());
     for (const SiloId& silo : round.missing) missing.push_back(silo.name());
-    result["participation"].push_back({{"round", round.round.value}, {"answered", std::move(answered)}, {"missing", std::move(missing)}});
+    result["participation"].push_back(
+        {{"round", round.round.value}, {"answered", std::move(answered)}, {"missing", std::move(missing)}});
   }
   if (report.outcome) {
-    if (Status written = write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"); !written) return written;
+    if (Status written = write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"); !written)
+      return written;
   }
   return write_file_atomically(folder / "result.json", result.dump(2) + "\n");
 }

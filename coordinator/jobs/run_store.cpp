@@ -6,19 +6,25 @@ namespace undertone::coordinator {
 namespace {
 
 constexpr const char* kSchema =
-    "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL, job_digest BLOB NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL, job_digest "
+    "BLOB NOT NULL,"
     " job BLOB NOT NULL, state TEXT NOT NULL, failure TEXT NOT NULL DEFAULT '');"
     "CREATE TABLE IF NOT EXISTS answers (run BLOB, silo TEXT, refusal INTEGER NOT NULL, PRIMARY KEY (run, silo));"
-    "CREATE TABLE IF NOT EXISTS checkpoints (run BLOB PRIMARY KEY, round INTEGER NOT NULL, state BLOB NOT NULL, query BLOB NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS participation (run BLOB, round INTEGER, silo TEXT, reply BLOB, PRIMARY KEY (run, round, silo));"
-    "CREATE TABLE IF NOT EXISTS receipts (silo TEXT PRIMARY KEY, sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL);";
+    "CREATE TABLE IF NOT EXISTS checkpoints (run BLOB PRIMARY KEY, round INTEGER NOT NULL, state BLOB NOT NULL, query "
+    "BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS participation (run BLOB, round INTEGER, silo TEXT, reply BLOB, PRIMARY KEY (run, "
+    "round, silo));"
+    "CREATE TABLE IF NOT EXISTS receipts (silo TEXT PRIMARY KEY, sequence INTEGER NOT NULL, hash BLOB NOT NULL, "
+    "signature BLOB NOT NULL);";
 
 constexpr std::array<std::pair<RunState, const char*>, 4> kStates = {{{RunState::Joining, "joining"},
                                                                       {RunState::Running, "running"},
                                                                       {RunState::Succeeded, "succeeded"},
                                                                       {RunState::Failed, "failed"}}};
 
-Error unreadable(const char* what) { return {ErrorCode::StorageFailed, fmt::format("the store's {} cannot be read", what)}; }
+Error unreadable(const char* what) {
+  return {ErrorCode::StorageFailed, fmt::format("the store's {} cannot be read", what)};
+}
 
 }  // namespace
 
@@ -29,7 +35,8 @@ Result<RunStore> RunStore::open(store::Database& database) {
 
 Status RunStore::begin(const RunId& run, const std::string& job) {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> insert = database_->prepare("INSERT INTO runs (run, job_digest, job, state) VALUES (?, ?, ?, 'joining')");
+    Result<store::Statement> insert =
+        database_->prepare("INSERT INTO runs (run, job_digest, job, state) VALUES (?, ?, ?, 'joining')");
     if (!insert) return insert.error();
     return insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job).run();
   });
@@ -62,7 +69,8 @@ Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
     if (!*more) break;
     const Result<SiloId> silo = SiloId::create(answers->bytes(0));
     const std::int64_t refusal = answers->integer(1);
-    if (!silo || refusal < 0 || refusal > static_cast<std::int64_t>(wire::Refusal::Unavailable)) return unreadable("answers");
+    if (!silo || refusal < 0 || refusal > static_cast<std::int64_t>(wire::Refusal::Unavailable))
+      return unreadable("answers");
     record.answers[*silo] = refusal == 0 ? std::nullopt : std::optional(static_cast<wire::Refusal>(refusal));
   }
   Result<store::Statement> checkpoint = database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?");
@@ -73,7 +81,8 @@ Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
   if (*has_checkpoint) {
     const Result<Digest> query = digest_from_bytes(checkpoint->bytes(2));
     if (!query) return unreadable("checkpoint");
-    record.checkpoint = Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint->integer(0))}, checkpoint->bytes(1), *query};
+    record.checkpoint =
+        Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint->integer(0))}, checkpoint->bytes(1), *query};
   }
   return std::optional<RunRecord>(std::move(record));
 }
@@ -155,7 +164,8 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run) {
 Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
   return database_->transaction([&]() -> Status {
     Result<store::Statement> upsert = database_->prepare(
-        "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT (silo) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash,"
+        "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT (silo) DO UPDATE SET sequence = excluded.sequence, hash "
+        "= excluded.hash,"
         " signature = excluded.signature WHERE excluded.sequence > sequence");
     if (!upsert) return upsert.error();
     upsert->bind_text(1, silo.name()).bind(2, static_cast<std::int64_t>(receipt.sequence));

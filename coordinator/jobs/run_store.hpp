@@ -17,9 +17,9 @@ enum class RunState { Joining, Running, Succeeded, Failed };
 
 /// Where a run stands: the algorithm's state and the query that follows from it.
 struct Checkpoint {
-  RoundIndex round;            // of the query; past the last one when the run succeeded
+  RoundIndex round;  // of the query; past the last one when the run succeeded
   std::string algorithm_state;
-  Digest query{};              // digest of the query that is broadcast after this is committed
+  Digest query{};  // digest of the query that is broadcast after this is committed
 };
 
 /// A closed round, as reports and audits see it.

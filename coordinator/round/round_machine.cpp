@@ -13,7 +13,8 @@ std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
   return actions;
 }
 
-std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message, Reception& reception) {
+std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message,
+                                                         Reception& reception) {
   const auto expected = setup_.expected.find(silo);
   if (message.run != setup_.run || expected == setup_.expected.end() || message.reply.round > setup_.round) {
     reception = Reception::Foreign;
@@ -55,8 +56,9 @@ std::vector<RoundMachine::Action> RoundMachine::on_deadline(TimePoint now) {
   state_ = State::Aborted;
   std::string names;
   for (const SiloId& silo : missing()) names += (names.empty() ? "" : ", ") + silo.name();
-  return {AbortRound{{ErrorCode::QuorumMissed, fmt::format("round {}: {} replies at the deadline, quorum is {}; missing: {}", setup_.round.value,
-                                                           accepted_.size(), setup_.quorum, names)}}};
+  return {AbortRound{
+      {ErrorCode::QuorumMissed, fmt::format("round {}: {} replies at the deadline, quorum is {}; missing: {}",
+                                            setup_.round.value, accepted_.size(), setup_.quorum, names)}}};
 }
 
 void RoundMachine::expect(const SiloId& silo, const Participant& participant) {
@@ -84,8 +86,8 @@ std::vector<RoundMachine::Action> RoundMachine::settle() {
     std::string names;
     for (const SiloId& silo : lost_) names += (names.empty() ? "" : ", ") + silo.name();
     return {AbortRound{{ErrorCode::QuorumMissed,
-                        fmt::format("round {}: {} silos can still answer, quorum is {}; will not answer: {}", setup_.round.value,
-                                    accepted_.size() + outstanding, setup_.quorum, names)}}};
+                        fmt::format("round {}: {} silos can still answer, quorum is {}; will not answer: {}",
+                                    setup_.round.value, accepted_.size() + outstanding, setup_.quorum, names)}}};
   }
   if (outstanding > 0) return {};
   state_ = State::Closed;

@@ -61,7 +61,8 @@ class RoundMachine {
 
   [[nodiscard]] std::vector<Action> open(TimePoint now);
   /// @param reception what became of the reply: only an accepted one has any effect
-  [[nodiscard]] std::vector<Action> on_reply(const SiloId& silo, const wire::ReplyMessage& message, Reception& reception);
+  [[nodiscard]] std::vector<Action> on_reply(const SiloId& silo, const wire::ReplyMessage& message,
+                                             Reception& reception);
   /// The silo will not answer this round.
   [[nodiscard]] std::vector<Action> on_lost(const SiloId& silo);
   [[nodiscard]] std::vector<Action> on_deadline(TimePoint now);

@@ -23,15 +23,18 @@ RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire:
   for (const privacy::ScheduledRounds& part : config::schedule_of(*job_)) rounds_total_ += part.rounds;
 }
 
-Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, const std::string& file, const Nonce& nonce,
-                                      bool resume_finished, wire::Limits limits) {
+Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, const std::string& file,
+                                      const Nonce& nonce, bool resume_finished, wire::Limits limits) {
   Result<config::Job> job = config::parse_job(job_bytes, file);
   if (!job) return job.error();
   const Digest id = sha256(job_bytes);
   Result<std::optional<RunRecord>> known = store.newest_run(id);
   if (!known) return known.error();
-  const auto finished = [](const RunRecord& r) { return r.state == RunState::Succeeded || r.state == RunState::Failed; };
-  if (*known && (resume_finished || !finished(**known))) return RunMachine(store, *std::move(*known), *std::move(job), limits);
+  const auto finished = [](const RunRecord& r) {
+    return r.state == RunState::Succeeded || r.state == RunState::Failed;
+  };
+  if (*known && (resume_finished || !finished(**known)))
+    return RunMachine(store, *std::move(*known), *std::move(job), limits);
   RunRecord record;
   record.run = RunId{id, nonce};
   record.job = std::move(job_bytes);
@@ -75,8 +78,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
     if (Status restored = algorithm_->restore(reader); !restored) return restored.error();
     if (Status whole = reader.end(); !whole) return whole.error();
   }
-  out.push_back(Tell{false, fmt::format("run_started run={} name=\"{}\" silos={} rounds={} resumed_at={}", record_.run.hex(), job_->name,
-                                        job_->cohort.size(), rounds_total_, record_.checkpoint ? record_.checkpoint->round.value : 0)});
+  out.push_back(Tell{false, fmt::format("run_started run={} name=\"{}\" silos={} rounds={} resumed_at={}",
+                                        record_.run.hex(), job_->name, job_->cohort.size(), rounds_total_,
+                                        record_.checkpoint ? record_.checkpoint->round.value : 0)});
   Status done;
   switch (record_.state) {
     case RunState::Joining:
@@ -84,7 +88,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
       deadline_ = now + job_->participation.join_deadline;
       if (everybody_answered()) done = begin_rounds(now, out);
       break;
-    case RunState::Running: done = open_round(now, out); break;
+    case RunState::Running:
+      done = open_round(now, out);
+      break;
     case RunState::Succeeded: {
       const algorithms::Step step = algorithm_->start();
       if (!std::holds_alternative<algorithms::Finished>(step)) return unfinished_checkpoint("it is not at the end");
@@ -119,7 +125,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
       if (takes_part(silo) && !round_->accepted().contains(silo)) ask(silo, out);
       break;
     case Phase::Leaving:
-    case Phase::Done: out.push_back(Send{silo, ended_bytes_}); break;
+    case Phase::Done:
+      out.push_back(Send{silo, ended_bytes_});
+      break;
   }
   arm(out);
   return out;
@@ -127,7 +135,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
 
 void RunMachine::on_disconnected(const SiloId& silo) { connected_.erase(silo); }
 
-Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& silo, const wire::Message& message, TimePoint now) {
+Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& silo, const wire::Message& message,
+                                                               TimePoint now) {
   Actions out;
   if (job_->member(silo) == nullptr) return out;
   Status done;
@@ -158,13 +167,18 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
     deadline_.reset();
     Status done;
     switch (phase_) {
-      case Phase::Joining: done = begin_rounds(now, out); break;
-      case Phase::Round: done = run_round_actions(round_->on_deadline(now), now, out); break;
+      case Phase::Joining:
+        done = begin_rounds(now, out);
+        break;
+      case Phase::Round:
+        done = run_round_actions(round_->on_deadline(now), now, out);
+        break;
       case Phase::Leaving:
         phase_ = Phase::Done;
         out.push_back(Goodbye{});
         break;
-      case Phase::Done: break;
+      case Phase::Done:
+        break;
     }
     if (!done) return done.error();
   }
@@ -177,7 +191,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
 }
 
 void RunMachine::offer(const SiloId& silo, Actions& out) {
-  if (!offer_bytes_) offer_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::JobOffer{record_.run, record_.job}));
+  if (!offer_bytes_)
+    offer_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::JobOffer{record_.run, record_.job}));
   out.push_back(Send{silo, offer_bytes_});
 }
 
@@ -202,7 +217,8 @@ void RunMachine::resend(Actions& out) {
       case Phase::Leaving:
         if (!seen_end_.contains(silo)) out.push_back(Send{silo, ended_bytes_});
         break;
-      case Phase::Done: break;
+      case Phase::Done:
+        break;
     }
   }
 }
@@ -219,8 +235,9 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   if (news) {
     if (Status stored = store_->record_answer(record_.run, silo, answer.refusal); !stored) return stored;
     record_.answers[silo] = answer.refusal;
-    out.push_back(Tell{answer.refusal.has_value(),
-                       fmt::format("job_answered silo={} answer={}", silo.name(), answer.refusal ? wire::to_string(*answer.refusal) : "accepted")});
+    out.push_back(
+        Tell{answer.refusal.has_value(), fmt::format("job_answered silo={} answer={}", silo.name(),
+                                                     answer.refusal ? wire::to_string(*answer.refusal) : "accepted")});
   }
   if (phase_ == Phase::Joining) {
     return everybody_answered() ? begin_rounds(now, out) : Status();
@@ -241,7 +258,8 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
     ask(silo, out);
     return {};
   }
-  out.push_back(Tell{true, fmt::format("query_refused silo={} round={} reason={}", silo.name(), refused.round.value, wire::to_string(refused.refusal))});
+  out.push_back(Tell{true, fmt::format("query_refused silo={} round={} reason={}", silo.name(), refused.round.value,
+                                       wire::to_string(refused.refusal))});
   dropped_.insert(silo);
   return run_round_actions(round_->on_lost(silo), now, out);
 }
@@ -253,12 +271,15 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
   switch (reception) {
     case RoundMachine::Reception::Accepted:
     case RoundMachine::Reception::Duplicate:
-    case RoundMachine::Reception::Late: break;
+    case RoundMachine::Reception::Late:
+      break;
     case RoundMachine::Reception::Foreign:
-      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"of another run, round or cohort\"", silo.name(), reply.reply.round.value)});
+      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"of another run, round or cohort\"",
+                                           silo.name(), reply.reply.round.value)});
       break;
     case RoundMachine::Reception::Misshapen:
-      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"not of the query's shape\"", silo.name(), reply.reply.round.value)});
+      out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"not of the query's shape\"",
+                                           silo.name(), reply.reply.round.value)});
       break;
   }
   return run_round_actions(actions, now, out);
@@ -296,8 +317,8 @@ Status RunMachine::begin_rounds(TimePoint now, Actions& out) {
     absent += fmt::format("{}{} ({})", absent.empty() ? "" : ", ", member.facts.silo.name(), why);
   }
   if (accepted < job_->participation.quorum) {
-    return end(Error{ErrorCode::QuorumMissed,
-                     fmt::format("{} silos accepted the job, quorum is {}; not: {}", accepted, job_->participation.quorum, absent)},
+    return end(Error{ErrorCode::QuorumMissed, fmt::format("{} silos accepted the job, quorum is {}; not: {}", accepted,
+                                                          job_->participation.quorum, absent)},
                now, out);
   }
   const algorithms::Step step = algorithm_->start();
@@ -318,14 +339,16 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   if (digest != record_.checkpoint->query) return unfinished_checkpoint("its query is another");
 
   phase_ = Phase::Round;
-  query_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
+  query_bytes_ =
+      std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
   offers_again_.clear();
   RoundMachine::Setup setup;
   setup.run = record_.run;
   setup.round = query->round;
   setup.query = digest;
   const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
-  setup.shape.dimension = metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
+  setup.shape.dimension =
+      metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
   setup.shape.lattice = job_->reply_lattice;
   setup.shape.noise = job_->noise;
   setup.quorum = job_->participation.quorum;
@@ -348,12 +371,14 @@ Status RunMachine::close_round(TimePoint now, Actions& out) {
   if (!next) return next.error();
   const auto* query = std::get_if<queries::Query>(&*next);
   const RoundRecord closed{gathered.round, round_->accepted(), round_->missing()};
-  const Checkpoint checkpoint{gathered.round.next(), saved_state(), query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
+  const Checkpoint checkpoint{gathered.round.next(), saved_state(),
+                              query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
   if (Status stored = store_->close_round(record_.run, closed, checkpoint, query == nullptr); !stored) return stored;
   record_.checkpoint = checkpoint;
 
   RoundClosed told{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, std::nullopt};
-  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before) told.metrics = std::move(rows.back());
+  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
+    told.metrics = std::move(rows.back());
   out.push_back(std::move(told));
   if (query == nullptr) return end(std::nullopt, now, out);
   return open_round(now, out);
@@ -375,7 +400,8 @@ Status RunMachine::end(const std::optional<Error>& failure, TimePoint now, Actio
 
 void RunMachine::leave(TimePoint now, Actions& out) {
   phase_ = Phase::Leaving;
-  ended_bytes_ = std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{record_.run, record_.state == RunState::Succeeded}));
+  ended_bytes_ = std::make_shared<const std::string>(
+      encoder_.encode(wire::JobEnded{record_.run, record_.state == RunState::Succeeded}));
   deadline_ = now + job_->participation.round_deadline;
   for (const SiloId& silo : connected_) out.push_back(Send{silo, ended_bytes_});
   maybe_done(out);

@@ -54,8 +54,8 @@ class RunMachine {
   enum class Phase { Joining, Round, Leaving, Done };
 
   /// Continues the newest run of the job if it is unfinished or `resume_finished`, else begins one with `nonce`.
-  [[nodiscard]] static Result<RunMachine> create(RunStore& store, std::string job_bytes, const std::string& file, const Nonce& nonce,
-                                                 bool resume_finished, wire::Limits limits);
+  [[nodiscard]] static Result<RunMachine> create(RunStore& store, std::string job_bytes, const std::string& file,
+                                                 const Nonce& nonce, bool resume_finished, wire::Limits limits);
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
   /// The silo's session is ready: it has been welcomed.
@@ -67,7 +67,9 @@ class RunMachine {
   [[nodiscard]] const RunId& run() const noexcept { return record_.run; }
   [[nodiscard]] const config::Job& job() const noexcept { return *job_; }
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
-  [[nodiscard]] const std::map<SiloId, std::optional<wire::Refusal>>& answers() const noexcept { return record_.answers; }
+  [[nodiscard]] const std::map<SiloId, std::optional<wire::Refusal>>& answers() const noexcept {
+    return record_.answers;
+  }
   [[nodiscard]] std::uint64_t messages_encoded() const noexcept { return encoder_.messages_encoded(); }
   [[nodiscard]] const RoundMachine* round() const noexcept { return round_.get(); }
 

@@ -56,14 +56,19 @@ SimulatedFederation::SimulatedFederation(Setup setup) : setup_(std::move(setup))
   for (SimulatedSilo& spec : setup_.silos) {
     const SiloId id = spec.id;
     const Digest seed = sha256("undertone simulated silo " + id.name());
-    auto process = std::make_unique<SiloProcess>(SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}});
+    auto process = std::make_unique<SiloProcess>(
+        SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}});
     process->identity = {"simulated-" + id.name(), seed};
     process->disk = std::make_unique<store::Database>(*store::Database::in_memory());
     arm_disk(*process->disk);
     process->head = std::make_unique<MemoryHeadStore>([this] { maybe_crash(setup_.faults.crash_at_commit); });
     switch (setup_.noise) {
-      case SimulatedNoise::Seeded: process->randomness = std::make_unique<silo::TestRandomness>(setup_.seed, id); break;
-      case SimulatedNoise::None: process->randomness = std::make_unique<silo::NoiselessRandomness>(setup_.seed, id); break;
+      case SimulatedNoise::Seeded:
+        process->randomness = std::make_unique<silo::TestRandomness>(setup_.seed, id);
+        break;
+      case SimulatedNoise::None:
+        process->randomness = std::make_unique<silo::NoiselessRandomness>(setup_.seed, id);
+        break;
     }
     silos_.emplace(id, std::move(process));
   }
@@ -76,7 +81,8 @@ store::Database& SimulatedFederation::silo_disk(const SiloId& silo) { return *si
 
 Result<silo::Ledger> SimulatedFederation::open_ledger(const SiloId& silo) {
   SiloProcess& process = *silos_.at(silo);
-  return silo::Ledger::open(*process.disk, *process.head, process.key, process.identity, process.spec.policy.total, process.randomness->kind());
+  return silo::Ledger::open(*process.disk, *process.head, process.key, process.identity, process.spec.policy.total,
+                            process.randomness->kind());
 }
 
 void SimulatedFederation::after(milliseconds delay, std::function<void()> happen) {
@@ -164,10 +170,13 @@ void SimulatedFederation::boot_silo(SiloProcess& silo) {
   survive(
       [&] {
         Result<silo::Ledger> ledger = open_ledger(silo.spec.id);
-        if (!ledger) return violate(fmt::format("silo {}: its ledger is refused after a crash: {}", silo.spec.id.name(), ledger.error().message));
+        if (!ledger)
+          return violate(fmt::format("silo {}: its ledger is refused after a crash: {}", silo.spec.id.name(),
+                                     ledger.error().message));
         silo.ledger = std::make_unique<silo::Ledger>(*std::move(ledger));
-        silo.machine = std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{
-            silo.spec.id, silo.spec.policy, silo.spec.facts, silo.spec.dataset, *silo.ledger, *silo.randomness, wire::Limits{}});
+        silo.machine = std::make_unique<silo::SiloMachine>(
+            silo::SiloMachine::Setup{silo.spec.id, silo.spec.policy, silo.spec.facts, silo.spec.dataset, *silo.ledger,
+                                     *silo.randomness, wire::Limits{}});
         ++silo.life;
         after(random_delay(setup_.faults.delay_max), [this, &silo] { connect(silo); });
       },
@@ -220,7 +229,8 @@ void SimulatedFederation::transmit(SiloProcess& silo, const std::shared_ptr<cons
 void SimulatedFederation::deliver(SiloProcess& silo, const std::string& bytes, bool to_silo) {
   wire::Decoder decoder{wire::Limits{}};
   const Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
-  if (!messages || messages->size() != 1) return violate("a message did not survive the wire: " + (messages ? "cut" : messages.error().message));
+  if (!messages || messages->size() != 1)
+    return violate("a message did not survive the wire: " + (messages ? "cut" : messages.error().message));
   const wire::Message& message = messages->front();
   if (to_silo) {
     survive([&] { handle(silo, silo.machine->on_message(message)); }, [&] { kill_silo(silo); });
@@ -248,13 +258,16 @@ void SimulatedFederation::check_reply(SiloProcess& silo, const wire::ReplyMessag
   const std::uint64_t round = reply.reply.round.value;
   const Digest digest = sha256(bytes);
   const auto [seen, first] = replies_seen_.emplace(std::pair(silo.spec.id, round), digest);
-  if (!first && seen->second != digest) violate(fmt::format("silo {} sent two different replies to round {}", silo.spec.id.name(), round));
+  if (!first && seen->second != digest)
+    violate(fmt::format("silo {} sent two different replies to round {}", silo.spec.id.name(), round));
   Result<store::Statement> row = silo.disk->prepare(
-      "SELECT count(*) FROM replies, entries WHERE run = ? AND round = ? AND json_extract(CAST(body AS TEXT), '$.reply') = ?");
+      "SELECT count(*) FROM replies, entries WHERE run = ? AND round = ? AND json_extract(CAST(body AS TEXT), "
+      "'$.reply') = ?");
   if (!row) return violate(row.error().message);
   row->bind_blob(1, reply.run.bytes()).bind(2, static_cast<std::int64_t>(round)).bind_text(3, to_hex(digest));
   const Result<bool> found = row->step();
-  if (!found || row->integer(0) != 1) violate(fmt::format("silo {} sent a reply to round {} that its ledger does not hold", silo.spec.id.name(), round));
+  if (!found || row->integer(0) != 1)
+    violate(fmt::format("silo {} sent a reply to round {} that its ledger does not hold", silo.spec.id.name(), round));
 }
 
 void SimulatedFederation::handle(Result<std::vector<coordinator::RunMachine::Action>> actions) {

@@ -18,13 +18,13 @@ namespace undertone::lab {
 
 /// How badly the simulated world behaves. All zero: messages arrive at once and nothing dies.
 struct FaultRates {
-  double loss = 0.0;                            // per message
-  double duplication = 0.0;                     // per message
-  std::chrono::milliseconds delay_max{0};       // uniform per message, so messages overtake each other
-  double disconnect = 0.0;                      // per message: the session breaks and all in flight is gone
-  double crash_at_event = 0.0;                  // per event a process handles, before it does
-  double crash_at_commit = 0.0;                 // at each side of each commit and of each write of a ledger's head
-  std::chrono::milliseconds restart_max{0};     // a dead process is back within this
+  double loss = 0.0;                         // per message
+  double duplication = 0.0;                  // per message
+  std::chrono::milliseconds delay_max{0};    // uniform per message, so messages overtake each other
+  double disconnect = 0.0;                   // per message: the session breaks and all in flight is gone
+  double crash_at_event = 0.0;               // per event a process handles, before it does
+  double crash_at_commit = 0.0;              // at each side of each commit and of each write of a ledger's head
+  std::chrono::milliseconds restart_max{0};  // a dead process is back within this
 };
 
 /// A silo of the simulation: what its agent would have read from its configuration and its data.

@@ -32,9 +32,10 @@ Step MinibatchSgd::start() { return current(); }
 
 Result<Step> MinibatchSgd::advance(const queries::Gathered& gathered) {
   if (gathered.round.value != round_ || round_ == settings_.rounds || gathered.mean.size() != settings_.dimension) {
-    return Error{ErrorCode::Internal, fmt::format("minibatch SGD stands at round {} in dimension {}, was told of round {} "
-                                                  "in dimension {}",
-                                                  round_, settings_.dimension, gathered.round.value, gathered.mean.size())};
+    return Error{ErrorCode::Internal,
+                 fmt::format("minibatch SGD stands at round {} in dimension {}, was told of round {} "
+                             "in dimension {}",
+                             round_, settings_.dimension, gathered.round.value, gathered.mean.size())};
   }
   relative_weight_ = 1.0 + settings_.averaging.ratio * relative_weight_;
   average_ += (iterate_ - average_) / relative_weight_;
@@ -72,9 +73,10 @@ Status MinibatchSgd::restore(ByteReader& state) {
   }
   const auto dimension = static_cast<std::size_t>(settings_.dimension);
   if (*round > settings_.rounds || iterate->size() != dimension || average->size() != dimension) {
-    return Error{ErrorCode::Malformed, fmt::format("the saved state of minibatch SGD is for round {} in dimension {}, the "
-                                                   "job has {} rounds in dimension {}",
-                                                   *round, iterate->size(), settings_.rounds, dimension)};
+    return Error{ErrorCode::Malformed,
+                 fmt::format("the saved state of minibatch SGD is for round {} in dimension {}, the "
+                             "job has {} rounds in dimension {}",
+                             *round, iterate->size(), settings_.rounds, dimension)};
   }
   round_ = *round;
   relative_weight_ = *relative_weight;

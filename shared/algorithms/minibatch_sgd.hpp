@@ -17,11 +17,11 @@ struct Averaging {
 
 struct MinibatchSgdSettings {
   Eigen::Index dimension = 0;
-  std::uint64_t rounds = 0;       // R
-  double step_size = 0.0;         // eta
-  double l2 = 0.0;                // lambda of the regulariser lambda/2 ||w||^2 over the first `regularised` coordinates
-  Eigen::Index regularised = 0;   // the intercept, last, is left out
-  geometry::L2Ball domain;        // W
+  std::uint64_t rounds = 0;      // R
+  double step_size = 0.0;        // eta
+  double l2 = 0.0;               // lambda of the regulariser lambda/2 ||w||^2 over the first `regularised` coordinates
+  Eigen::Index regularised = 0;  // the intercept, last, is left out
+  geometry::L2Ball domain;       // W
   Averaging averaging;
   queries::PointType point_type = queries::PointType::F64;
 };
@@ -48,10 +48,10 @@ class MinibatchSgd final : public FederatedAlgorithm {
  private:
   [[nodiscard]] Step current() const;
   MinibatchSgdSettings settings_;
-  std::uint64_t round_ = 0;         // r
-  Eigen::VectorXd iterate_;         // w_r, rounded to the wire type
-  Eigen::VectorXd average_;         // of w_0 .. w_{r-1}
-  double relative_weight_ = 0.0;    // (gamma_0 + ... + gamma_{r-1}) / gamma_{r-1}: no power of the ratio is formed
+  std::uint64_t round_ = 0;       // r
+  Eigen::VectorXd iterate_;       // w_r, rounded to the wire type
+  Eigen::VectorXd average_;       // of w_0 .. w_{r-1}
+  double relative_weight_ = 0.0;  // (gamma_0 + ... + gamma_{r-1}) / gamma_{r-1}: no power of the ratio is formed
 };
 
 }  // namespace undertone::algorithms

@@ -6,7 +6,8 @@
 
 namespace undertone::algorithms {
 
-WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::LinearModel model, std::uint64_t every)
+WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::LinearModel model,
+                               std::uint64_t every)
     : inner_(std::move(inner)), model_(model), every_(every) {}
 
 privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const models::LinearModel& model,
@@ -39,7 +40,8 @@ Step WithEvaluation::start() { return current(); }
 Step WithEvaluation::current() {
   Step step = inner_->start();
   const bool finished = std::holds_alternative<Finished>(step);
-  const bool due = inner_rounds_ > evaluated_at_ && (finished || (every_ != 0 && inner_rounds_ - evaluated_at_ == every_));
+  const bool due =
+      inner_rounds_ > evaluated_at_ && (finished || (every_ != 0 && inner_rounds_ - evaluated_at_ == every_));
   if (due) return queries::Query{RoundIndex{round_}, queries::MetricsQuestion{inner_->candidate()}};
   if (finished) {
     auto outcome = std::get<Finished>(std::move(step)).outcome;
@@ -55,12 +57,14 @@ Result<Step> WithEvaluation::advance(const queries::Gathered& gathered) {
   const Step asked = current();
   const auto* query = std::get_if<queries::Query>(&asked);
   if (query == nullptr || gathered.round != query->round) {
-    return Error{ErrorCode::Internal, fmt::format("evaluation stands at round {}, was told of round {}", round_, gathered.round.value)};
+    return Error{ErrorCode::Internal,
+                 fmt::format("evaluation stands at round {}, was told of round {}", round_, gathered.round.value)};
   }
   if (std::holds_alternative<queries::MetricsQuestion>(query->question)) {
     const std::vector<double> scales = model_.metric_scales();
     if (gathered.mean.size() != static_cast<Eigen::Index>(scales.size())) {
-      return Error{ErrorCode::Internal, fmt::format("{} metrics were told where {} were asked", gathered.mean.size(), scales.size())};
+      return Error{ErrorCode::Internal,
+                   fmt::format("{} metrics were told where {} were asked", gathered.mean.size(), scales.size())};
     }
     MetricsRow row{inner_rounds_, gathered.replies, {}};
     for (std::size_t m = 0; m < scales.size(); ++m) {

@@ -31,7 +31,7 @@ class WithEvaluation final : public FederatedAlgorithm {
   std::unique_ptr<FederatedAlgorithm> inner_;
   models::LinearModel model_;
   std::uint64_t every_;
-  std::uint64_t round_ = 0;        // of this algorithm: inner rounds and evaluations
+  std::uint64_t round_ = 0;  // of this algorithm: inner rounds and evaluations
   std::uint64_t inner_rounds_ = 0;
   std::uint64_t evaluated_at_ = 0;  // inner rounds at the last evaluation; 0: none yet
   std::vector<MetricsRow> metrics_;

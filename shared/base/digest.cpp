@@ -1,9 +1,8 @@
 #include "shared/base/digest.hpp"
 
+#include <algorithm>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-
-#include <algorithm>
 
 namespace undertone {
 
@@ -19,7 +18,8 @@ Digest hmac_sha256(std::string_view key, std::string_view bytes) {
   Digest out{};
   unsigned int length = 0;
   UNDERTONE_CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(), &length) != nullptr);
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(),
+                       &length) != nullptr);
   UNDERTONE_CHECK(length == out.size());
   return out;
 }

@@ -1,11 +1,10 @@
 #include "shared/base/log.hpp"
 
+#include <nlohmann/json.hpp>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 namespace undertone {
 namespace {
@@ -29,7 +28,8 @@ void start_log(const std::string& program) {
     log->set_pattern("%H:%M:%S %^%-7l%$ %n  %v");
   } else {
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
-    formatter->add_flag<JsonText>('*').set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n","event":%*})");
+    formatter->add_flag<JsonText>('*').set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n","event":%*})");
     log->set_formatter(std::move(formatter));
   }
   spdlog::set_default_logger(std::move(log));

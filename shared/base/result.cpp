@@ -8,24 +8,42 @@ namespace undertone {
 
 std::string_view to_string(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::InvalidArgument: return "invalid_argument";
-    case ErrorCode::InvalidConfig: return "invalid_config";
-    case ErrorCode::InvalidData: return "invalid_data";
-    case ErrorCode::Malformed: return "malformed";
-    case ErrorCode::LimitExceeded: return "limit_exceeded";
-    case ErrorCode::ProtocolMismatch: return "protocol_mismatch";
-    case ErrorCode::Unauthorized: return "unauthorized";
-    case ErrorCode::PolicyRefused: return "policy_refused";
-    case ErrorCode::BudgetExhausted: return "budget_exhausted";
-    case ErrorCode::UnplannedQuery: return "unplanned_query";
-    case ErrorCode::UnknownRun: return "unknown_run";
-    case ErrorCode::LedgerCorrupt: return "ledger_corrupt";
-    case ErrorCode::LedgerRolledBack: return "ledger_rolled_back";
-    case ErrorCode::DatasetChanged: return "dataset_changed";
-    case ErrorCode::StorageFailed: return "storage_failed";
-    case ErrorCode::Unreachable: return "unreachable";
-    case ErrorCode::QuorumMissed: return "quorum_missed";
-    case ErrorCode::Internal: return "internal";
+    case ErrorCode::InvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::InvalidConfig:
+      return "invalid_config";
+    case ErrorCode::InvalidData:
+      return "invalid_data";
+    case ErrorCode::Malformed:
+      return "malformed";
+    case ErrorCode::LimitExceeded:
+      return "limit_exceeded";
+    case ErrorCode::ProtocolMismatch:
+      return "protocol_mismatch";
+    case ErrorCode::Unauthorized:
+      return "unauthorized";
+    case ErrorCode::PolicyRefused:
+      return "policy_refused";
+    case ErrorCode::BudgetExhausted:
+      return "budget_exhausted";
+    case ErrorCode::UnplannedQuery:
+      return "unplanned_query";
+    case ErrorCode::UnknownRun:
+      return "unknown_run";
+    case ErrorCode::LedgerCorrupt:
+      return "ledger_corrupt";
+    case ErrorCode::LedgerRolledBack:
+      return "ledger_rolled_back";
+    case ErrorCode::DatasetChanged:
+      return "dataset_changed";
+    case ErrorCode::StorageFailed:
+      return "storage_failed";
+    case ErrorCode::Unreachable:
+      return "unreachable";
+    case ErrorCode::QuorumMissed:
+      return "quorum_missed";
+    case ErrorCode::Internal:
+      return "internal";
   }
   return "internal";
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <boost/system/result.hpp>
+#include <fmt/format.h>
 #include <string>
 
 namespace undertone {
@@ -52,7 +51,7 @@ namespace detail {
 }  // namespace undertone
 
 /// Stops the process when an invariant of the program itself is broken. Never for input.
-#define UNDERTONE_CHECK(condition)                                                      \
-  do {                                                                                  \
+#define UNDERTONE_CHECK(condition)                                                       \
+  do {                                                                                   \
     if (!(condition)) ::undertone::detail::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -1,13 +1,12 @@
 #include "shared/base/signing_key.hpp"
 
+#include <array>
+#include <cstdio>
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstdio>
 
 namespace undertone {
 namespace {
@@ -31,7 +30,8 @@ Result<SigningKey> SigningKey::from_seed(std::string_view seed) {
 }
 
 Result<SigningKey> SigningKey::load_or_create(const std::filesystem::path& path) {
-  const Error unusable{ErrorCode::InvalidConfig, fmt::format("{}: expected an Ed25519 private key in PEM form", path.string())};
+  const Error unusable{ErrorCode::InvalidConfig,
+                       fmt::format("{}: expected an Ed25519 private key in PEM form", path.string())};
   if (std::filesystem::exists(path)) {
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) return unusable;
@@ -67,7 +67,8 @@ std::string SigningKey::sign(std::string_view bytes) const {
   std::size_t size = out.size();
   UNDERTONE_CHECK(context != nullptr);
   UNDERTONE_CHECK(EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get()) == 1);
-  UNDERTONE_CHECK(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size, raw(bytes), bytes.size()) == 1);
+  UNDERTONE_CHECK(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size, raw(bytes),
+                                 bytes.size()) == 1);
   return out;
 }
 
@@ -85,7 +86,8 @@ bool verify_signature(std::string_view public_key, std::string_view bytes, std::
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(public_key), public_key.size()), &EVP_PKEY_free);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  return key != nullptr && context != nullptr && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+  return key != nullptr && context != nullptr &&
+         EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
          EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(bytes), bytes.size()) == 1;
 }
 

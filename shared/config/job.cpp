@@ -40,16 +40,20 @@ std::vector<CohortMember> parse_cohort(Section& root) {
     const std::int64_t holdout = section.integer("holdout_records", 0, kRecordsMax);
     const bool is_public = section.boolean("holdout_public");
     const auto weight = static_cast<std::uint64_t>(
-        section.has("weight") ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax))
-                              : std::min<std::int64_t>(records, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax)));
+        section.has("weight")
+            ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax))
+            : std::min<std::int64_t>(records, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax)));
     section.finish();
     if (!silo) continue;
-    cohort.push_back({{*silo, records, holdout, is_public, *privacy::Epsilon::create(epsilon), *privacy::Delta::create(delta)}, weight});
+    cohort.push_back(
+        {{*silo, records, holdout, is_public, *privacy::Epsilon::create(epsilon), *privacy::Delta::create(delta)},
+         weight});
   }
   std::sort(cohort.begin(), cohort.end(), [](const auto& a, const auto& b) { return a.facts.silo < b.facts.silo; });
   const auto twice = std::adjacent_find(cohort.begin(), cohort.end(),
                                         [](const auto& a, const auto& b) { return a.facts.silo == b.facts.silo; });
-  if (twice != cohort.end()) root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
+  if (twice != cohort.end())
+    root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
   return cohort;
 }
 
@@ -71,7 +75,8 @@ algorithms::Averaging parse_averaging(Section& section, double step_size, double
   // Strongly convex: gamma_r = (1 - mu eta)^-(r+1) (Theorem 34), mu the regulariser's modulus.
   const double ratio = 1.0 - strong_convexity * step_size;
   if (!(ratio > 0.0 && ratio < 1.0)) {
-    section.problem("averaging", fmt::format("geometric averaging needs 0 < strength * step_size < 1, got {}", 1.0 - ratio));
+    section.problem("averaging",
+                    fmt::format("geometric averaging needs 0 < strength * step_size < 1, got {}", 1.0 - ratio));
     return {kind, 0.5};
   }
   return {kind, ratio};
@@ -148,7 +153,8 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   const auto point_type =
       wire.choice<queries::PointType>("points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}});
   queries::WireLattice lattice;
-  lattice.type = wire.choice<queries::ReplyType>("replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}});
+  lattice.type =
+      wire.choice<queries::ReplyType>("replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}});
   lattice.step_log2 = static_cast<int>(wire.integer("reply_step_log2", -60, 60));
   wire.finish();
 
@@ -166,7 +172,8 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   Section privacy_section = root.object("privacy");
   (void)privacy_section.choice<int>("mode", {{"isrl", 1}});
   const std::string unit = privacy_section.text("unit");
-  if (unit != "record" && !unit.empty()) privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
+  if (unit != "record" && !unit.empty())
+    privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
   const double clip = privacy_section.number("clip_norm", 0.0, 1e9, true);
   const auto noise = privacy_section.choice<privacy::NoiseKind>(
       "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}});
@@ -175,7 +182,8 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   std::vector<CohortMember> cohort = parse_cohort(root);
   const Participation participation = parse_participation(root.object("participation"));
   if (participation.quorum > cohort.size()) {
-    problems.add("/participation/quorum", fmt::format("expected at most the {} silos of the cohort, got {}", cohort.size(), participation.quorum));
+    problems.add("/participation/quorum", fmt::format("expected at most the {} silos of the cohort, got {}",
+                                                      cohort.size(), participation.quorum));
   }
   Section evaluation = root.object("evaluation");
   const auto every = static_cast<std::uint64_t>(evaluation.integer("every", 0, kRoundsMax));
@@ -185,10 +193,23 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   root.finish();
   if (!problems.none()) return problems.error();
 
-  algorithms::MinibatchSgdSettings settings{model.dimension(), rounds,    step_size, strength, model.features(),
-                                            *geometry::L2Ball::create(radius), averaging, point_type};
-  Job job{name,  std::move(schema), model,  kind,          std::move(settings), draw_fraction, *privacy::ClipNorm::create(clip),
-          unit,  noise,             std::move(cohort), participation, every,               point_type,    lattice,
+  algorithms::MinibatchSgdSettings settings{model.dimension(), rounds,           step_size,
+                                            strength,          model.features(), *geometry::L2Ball::create(radius),
+                                            averaging,         point_type};
+  Job job{name,
+          std::move(schema),
+          model,
+          kind,
+          std::move(settings),
+          draw_fraction,
+          *privacy::ClipNorm::create(clip),
+          unit,
+          noise,
+          std::move(cohort),
+          participation,
+          every,
+          point_type,
+          lattice,
           std::move(simulation)};
   for (const CohortMember& member : job.cohort) {
     const Result<privacy::Plan> plan = plan_of(job, member);
@@ -208,14 +229,15 @@ Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member) {
   if (!plan) return plan;
   for (const privacy::Plan::Segment& segment : plan->segments()) {
     const Status fits = queries::check_fits(segment.release, job.reply_lattice);
-    if (!fits) return Error{fits.error().code, fmt::format("silo {}: {}", member.facts.silo.name(), fits.error().message)};
+    if (!fits)
+      return Error{fits.error().code, fmt::format("silo {}: {}", member.facts.silo.name(), fits.error().message)};
   }
   return plan;
 }
 
 std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) {
-  return std::make_unique<algorithms::WithEvaluation>(std::make_unique<algorithms::MinibatchSgd>(job.algorithm), job.model,
-                                                      job.evaluation_every);
+  return std::make_unique<algorithms::WithEvaluation>(std::make_unique<algorithms::MinibatchSgd>(job.algorithm),
+                                                      job.model, job.evaluation_every);
 }
 
 }  // namespace undertone::config

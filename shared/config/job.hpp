@@ -24,9 +24,9 @@ struct CohortMember {
 /// Who must answer, until when.
 struct Participation {
   std::size_t quorum = 1;
-  std::chrono::milliseconds join_deadline{0};   // from the start of the run to the first round
+  std::chrono::milliseconds join_deadline{0};  // from the start of the run to the first round
   std::chrono::milliseconds round_deadline{0};
-  std::chrono::milliseconds resend{0};          // how often an unanswered message is sent again
+  std::chrono::milliseconds resend{0};  // how often an unanswered message is sent again
 };
 
 /// Where `undertone simulate` and `undertone partition` find data for a job. Silos ignore it.

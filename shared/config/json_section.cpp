@@ -29,7 +29,8 @@ Error Problems::error() const {
 Result<JsonDocument> parse_json(std::string_view text, const std::string& file) {
   using Json = nlohmann::json;
   if (text.size() > kBytesMax) {
-    return Error{ErrorCode::LimitExceeded, fmt::format("{}: {} bytes, at most {} are read", file, text.size(), kBytesMax)};
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} bytes, at most {} are read", file, text.size(), kBytesMax)};
   }
   std::vector<std::set<std::string>> keys;
   const Json::parser_callback_t check = [&](int depth, Json::parse_event_t event, Json& parsed) {

@@ -1,10 +1,9 @@
 #include "shared/data/csv_table.hpp"
 
-#include <csv.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csv.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -55,7 +54,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
   if (!ignored && size > bytes_max) {
-    return Error{ErrorCode::LimitExceeded, fmt::format("{}: {} bytes, at most {} are read", path.string(), size, bytes_max)};
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} bytes, at most {} are read", path.string(), size, bytes_max)};
   }
   text.assign(std::istreambuf_iterator<char>(in), {});
   if (in.bad()) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be read", path.string())};
@@ -72,17 +72,19 @@ Result<CsvTable> parse_csv(std::string_view text, const std::string& name) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(parsed), '\n');
     return Error{ErrorCode::InvalidData, fmt::format("{}:{}: a quotation mark where none may stand", name, line)};
   }
-  if (state.rows.empty()) return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", name)};
+  if (state.rows.empty())
+    return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", name)};
   CsvTable table;
   table.header = std::move(state.rows.front());
   if (table.header.size() > kColumnsMax) {
-    return Error{ErrorCode::LimitExceeded, fmt::format("{}:1: {} columns, at most {}", name, table.header.size(), kColumnsMax)};
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}:1: {} columns, at most {}", name, table.header.size(), kColumnsMax)};
   }
   table.rows.assign(std::make_move_iterator(state.rows.begin() + 1), std::make_move_iterator(state.rows.end()));
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (table.rows[i].size() != table.header.size()) {
-      return Error{ErrorCode::InvalidData, fmt::format("{}: record {}: expected {} cells as in the header, found {}", name,
-                                                       i + 1, table.header.size(), table.rows[i].size())};
+      return Error{ErrorCode::InvalidData, fmt::format("{}: record {}: expected {} cells as in the header, found {}",
+                                                       name, i + 1, table.header.size(), table.rows[i].size())};
     }
   }
   return table;
@@ -109,9 +111,11 @@ Result<models::Records> to_records(const CsvTable& table, const Schema& schema, 
   if (!label) return label.error();
 
   const auto count = static_cast<Eigen::Index>(table.rows.size());
-  models::Records records{Eigen::MatrixXd(static_cast<Eigen::Index>(schema.features.size()), count), Eigen::VectorXd(count)};
+  models::Records records{Eigen::MatrixXd(static_cast<Eigen::Index>(schema.features.size()), count),
+                          Eigen::VectorXd(count)};
   const auto bad_cell = [&](std::size_t row, const std::string& column, const std::string& expected) {
-    return Error{ErrorCode::InvalidData, fmt::format("{}: record {}, column \"{}\": expected {}", name, row + 1, column, expected)};
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}: record {}, column \"{}\": expected {}", name, row + 1, column, expected)};
   };
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const auto record = static_cast<Eigen::Index>(i);

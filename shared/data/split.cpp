@@ -7,7 +7,8 @@
 namespace undertone::data {
 namespace {
 
-models::Records select(const models::Records& records, const std::vector<std::size_t>& order, std::size_t first, std::size_t count) {
+models::Records select(const models::Records& records, const std::vector<std::size_t>& order, std::size_t first,
+                       std::size_t count) {
   models::Records out{Eigen::MatrixXd(records.features.rows(), static_cast<Eigen::Index>(count)),
                       Eigen::VectorXd(static_cast<Eigen::Index>(count))};
   for (std::size_t i = 0; i < count; ++i) {
@@ -36,7 +37,8 @@ Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
   return Dataset{select(records, order, holdout, training), select(records, order, 0, holdout)};
 }
 
-Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes, std::uint64_t seed) {
+Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes,
+                                                   std::uint64_t seed) {
   RandomSource order_source(seed);
   const std::vector<std::size_t> order = order_source.permutation(rows);
   std::vector<std::vector<std::size_t>> parts;
@@ -45,7 +47,8 @@ Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::
     if (size > rows - next) {
       return Error{ErrorCode::InvalidArgument, fmt::format("the parts need more than the {} rows there are", rows)};
     }
-    parts.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(next), order.begin() + static_cast<std::ptrdiff_t>(next + size));
+    parts.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(next),
+                       order.begin() + static_cast<std::ptrdiff_t>(next + size));
     next += size;
   }
   return parts;

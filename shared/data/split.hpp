@@ -12,7 +12,7 @@ namespace undertone::data {
 /// How a data set's records are divided into blocks: by position and a public seed, never by value, so that replacing
 /// a record moves no other record.
 struct SplitRule {
-  double holdout_fraction = 0.0;                // [0, 1)
+  double holdout_fraction = 0.0;  // [0, 1)
   std::uint64_t seed = 0;
   std::optional<std::int64_t> records_published;  // training records beyond this sit out (decision 11)
 };
@@ -28,7 +28,8 @@ struct Dataset {
 
 /// Deals the rows of a table to parts of the given sizes, in an order drawn from a public seed.
 /// @return for each part its rows; an error where there are not enough
-[[nodiscard]] Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes,
+[[nodiscard]] Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows,
+                                                                 const std::vector<std::size_t>& sizes,
                                                                  std::uint64_t seed);
 
 }  // namespace undertone::data

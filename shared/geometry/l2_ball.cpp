@@ -6,7 +6,8 @@ namespace undertone::geometry {
 
 Result<L2Ball> L2Ball::create(double radius) {
   if (!(std::isfinite(radius) && radius > 0.0)) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("the radius of a ball must be finite and > 0, got {}", radius)};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the radius of a ball must be finite and > 0, got {}", radius)};
   }
   return L2Ball(radius);
 }

@@ -22,7 +22,8 @@ struct Records {
 /// f(w, (x, y)) = loss(<w, (x, 1)>, y), the last coordinate present with an intercept.
 class LinearModel {
  public:
-  LinearModel(Loss loss, Eigen::Index features, bool intercept) : loss_(loss), features_(features), intercept_(intercept) {}
+  LinearModel(Loss loss, Eigen::Index features, bool intercept)
+      : loss_(loss), features_(features), intercept_(intercept) {}
 
   [[nodiscard]] Loss loss() const noexcept { return loss_; }
   [[nodiscard]] bool intercept() const noexcept { return intercept_; }
@@ -44,7 +45,8 @@ class LinearModel {
                        Eigen::Ref<Eigen::VectorXd> out) const;
 
  private:
-  [[nodiscard]] double score(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j) const;
+  [[nodiscard]] double score(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                             Eigen::Index j) const;
   Loss loss_;
   Eigen::Index features_;
   bool intercept_;

@@ -1,12 +1,11 @@
 #include "shared/net/session.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <spdlog/spdlog.h>
 
 namespace undertone::net {
 namespace {
@@ -84,7 +83,9 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
   }
 }
 
-void Session::send(const wire::Message& message) { send(std::make_shared<const std::string>(encoder_.encode(message))); }
+void Session::send(const wire::Message& message) {
+  send(std::make_shared<const std::string>(encoder_.encode(message)));
+}
 
 void Session::send(Bytes bytes) {
   if (!open_ || finishing_) return;

@@ -19,9 +19,9 @@ namespace asio = boost::asio;
 
 /// Bounds of a connection. Every wait and every queue has one.
 struct SessionLimits {
-  std::chrono::milliseconds handshake{5'000};  // TLS and the first message, both ways
-  std::chrono::milliseconds heartbeat{2'000};  // how often to say something
-  std::chrono::milliseconds silence{10'000};   // how long to hear nothing before giving up
+  std::chrono::milliseconds handshake{5'000};        // TLS and the first message, both ways
+  std::chrono::milliseconds heartbeat{2'000};        // how often to say something
+  std::chrono::milliseconds silence{10'000};         // how long to hear nothing before giving up
   std::size_t outbox_bytes = std::size_t{1} << 30U;  // queued to a peer that does not read
   wire::Limits wire;
 };
@@ -34,7 +34,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Session(Stream stream, SessionLimits limits);
 
-  /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the writer.
+  /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the
+  /// writer.
   [[nodiscard]] asio::awaitable<Result<PeerIdentity>> handshake(Side side);
 
   /// The next message that is not a heartbeat, or why there will be none.

@@ -1,10 +1,9 @@
 #include "shared/net/tls.hpp"
 
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
-
 #include <array>
 #include <memory>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 
 namespace undertone::net {
 namespace {
@@ -26,7 +25,8 @@ std::string subject_field(const X509_NAME* subject, int field) {
 }  // namespace
 
 Result<std::unique_ptr<ssl::context>> make_tls_context(const TlsFiles& files, Side side) {
-  auto context = std::make_unique<ssl::context>(side == Side::Client ? ssl::context::tls_client : ssl::context::tls_server);
+  auto context =
+      std::make_unique<ssl::context>(side == Side::Client ? ssl::context::tls_client : ssl::context::tls_server);
   boost::system::error_code error;
   const auto failed = [&error](const std::filesystem::path& path, const char* what) {
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}: {}", path.string(), what, error.message())};
@@ -49,8 +49,8 @@ Result<PeerIdentity> peer_identity(ssl_st* connection) {
     return Error{ErrorCode::Unauthorized, "the peer showed no certificate of the consortium"};
   }
   const X509_NAME* subject = X509_get_subject_name(certificate.get());
-  PeerIdentity identity{subject_field(subject, NID_organizationName), subject_field(subject, NID_organizationalUnitName),
-                        subject_field(subject, NID_commonName)};
+  PeerIdentity identity{subject_field(subject, NID_organizationName),
+                        subject_field(subject, NID_organizationalUnitName), subject_field(subject, NID_commonName)};
   if (identity.consortium.empty() || identity.role.empty() || identity.name.empty()) {
     return Error{ErrorCode::Unauthorized, "the peer's certificate lacks a consortium (O), a role (OU) or a name (CN)"};
   }

@@ -13,7 +13,9 @@ class TestBits;
 
 /// Sources that a sampler accepts: the operating system's, or the seeded twin that only tests and the simulator link.
 template <class Bits>
-concept NoiseBits = std::same_as<Bits, SecureBits> || std::same_as<Bits, TestBits> || requires { typename Bits::ScriptedForTests; };
+concept NoiseBits = std::same_as<Bits, SecureBits> || std::same_as<Bits, TestBits> || requires {
+  typename Bits::ScriptedForTests;
+};
 
 /// Exactly uniform on {0, ..., bound - 1}. @param bound > 0. Source: Lemire 2019, with the rejection step.
 template <NoiseBits Bits>

@@ -12,8 +12,10 @@ constexpr std::uint64_t kRoundsMax = 1'000'000;
 
 std::int64_t block_records(const SiloFacts& facts, Block block) {
   switch (block) {
-    case Block::Training: return facts.records;
-    case Block::Holdout: return facts.holdout_records;
+    case Block::Training:
+      return facts.records;
+    case Block::Holdout:
+      return facts.holdout_records;
   }
   UNDERTONE_CHECK(false);
 }
@@ -62,8 +64,10 @@ const Release* Plan::release(RoundIndex round) const {
 
 ShiftSquaredAmount Plan::cost(Block block) const {
   switch (block) {
-    case Block::Training: return training_cost_;
-    case Block::Holdout: return holdout_cost_;
+    case Block::Training:
+      return training_cost_;
+    case Block::Holdout:
+      return holdout_cost_;
   }
   UNDERTONE_CHECK(false);
 }
@@ -74,7 +78,8 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   const auto index = [](Block block) { return block == Block::Training ? 0U : 1U; };
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds > kRoundsMax - rounds) {
-      return Error{ErrorCode::LimitExceeded, fmt::format("silo {}: more than {} rounds", facts.silo.name(), kRoundsMax)};
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} rounds", facts.silo.name(), kRoundsMax)};
     }
     rounds += part.rounds;
     rounds_of[index(part.shape.block)] += part.rounds;
@@ -98,7 +103,8 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;
     const std::int64_t population = block_records(facts, part.shape.block);
-    const auto drawn = static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
+    const auto drawn =
+        static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: a draw of {} of {} records in block {}", facts.silo.name(), drawn, population,
@@ -128,9 +134,9 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
     // The accountant decides, on the integers that will be used.
     const GaussianShift shift = total_shift(dearest);
     if (!(log_delta_of_gaussian(facts.epsilon.value(), shift) <= std::log(mechanism_delta->value()))) {
-      return Error{ErrorCode::Internal, fmt::format("silo {}: a shift of {} misses the promised epsilon {} at delta {}",
-                                                    facts.silo.name(), shift.value(), facts.epsilon.value(),
-                                                    mechanism_delta->value())};
+      return Error{ErrorCode::Internal,
+                   fmt::format("silo {}: a shift of {} misses the promised epsilon {} at delta {}", facts.silo.name(),
+                               shift.value(), facts.epsilon.value(), mechanism_delta->value())};
     }
     const double spent = std::min(epsilon_of_gaussian(shift, *mechanism_delta), facts.epsilon.value());
     const Result<EpsilonAmount> epsilon = EpsilonAmount::rounded_up(spent);

@@ -102,7 +102,8 @@ class Plan {
 /// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
 /// the draw does not depend on their values.
 /// A pure function, computed by both ends and trusted only on the silo's.
-/// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the target
+/// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
+/// target
 [[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts);
 
 /// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).

@@ -13,8 +13,7 @@ class Positive {
  public:
   [[nodiscard]] static Result<Positive> create(double value) {
     if (!(std::isfinite(value) && value > 0.0)) {  // this way round, NaN is refused too
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("{} must be finite and > 0, got {}", Meaning::kName, value)};
+      return Error{ErrorCode::InvalidArgument, fmt::format("{} must be finite and > 0, got {}", Meaning::kName, value)};
     }
     return Positive(value);
   }

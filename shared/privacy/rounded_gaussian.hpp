@@ -104,7 +104,8 @@ void fill_rounded_gaussian(Bits& bits, int log2_stddev, std::span<std::int64_t> 
 
 /// A uniform subset of {0, ..., population - 1} of `size` elements, ascending. @param size <= population
 template <NoiseBits Bits>
-[[nodiscard]] std::vector<std::int64_t> sample_without_replacement(Bits& bits, std::int64_t population, std::int64_t size) {
+[[nodiscard]] std::vector<std::int64_t> sample_without_replacement(Bits& bits, std::int64_t population,
+                                                                   std::int64_t size) {
   UNDERTONE_CHECK(size >= 0 && size <= population);
   // Selection sampling (Knuth, TAOCP 2, Algorithm S): record i is taken with probability still wanted / still left.
   std::vector<std::int64_t> chosen;

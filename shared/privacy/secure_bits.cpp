@@ -1,12 +1,11 @@
 #include "shared/privacy/secure_bits.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "shared/base/result.hpp"
@@ -32,7 +31,10 @@ SecureBits::SecureBits() : words_(std::make_unique<Words>()) { rekey_from_os(); 
 SecureBits SecureBits::from_os() { return SecureBits(); }
 
 SecureBits::SecureBits(SecureBits&& other) noexcept
-    : words_(std::move(other.words_)), key_(other.key_), next_(std::exchange(other.next_, kWords)), process_(other.process_) {
+    : words_(std::move(other.words_)),
+      key_(other.key_),
+      next_(std::exchange(other.next_, kWords)),
+      process_(other.process_) {
   OPENSSL_cleanse(other.key_.data(), sizeof other.key_);
 }
 

@@ -9,7 +9,8 @@ void LatticeFold::add(const std::vector<std::int64_t>& values, std::uint64_t wei
   UNDERTONE_CHECK(weight >= 1 && weight <= kWeightMax);
   // 2^62 * 2^32 * 2^20 replies stays below 2^127.
   UNDERTONE_CHECK(replies_ < (Eigen::Index{1} << 20));
-  for (std::size_t j = 0; j < values.size(); ++j) sums_[j] += static_cast<privacy::Int128>(values[j]) * static_cast<privacy::Int128>(weight);
+  for (std::size_t j = 0; j < values.size(); ++j)
+    sums_[j] += static_cast<privacy::Int128>(values[j]) * static_cast<privacy::Int128>(weight);
   weight_total_ += weight;
   ++replies_;
 }

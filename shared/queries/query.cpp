@@ -26,13 +26,17 @@ Digest query_digest(const RunId& run, const Query& query) {
 
 void round_to(PointType type, Eigen::Ref<Eigen::VectorXd> point) {
   switch (type) {
-    case PointType::F32: point = point.cast<float>().cast<double>().eval(); return;
-    case PointType::F64: return;
+    case PointType::F32:
+      point = point.cast<float>().cast<double>().eval();
+      return;
+    case PointType::F64:
+      return;
   }
 }
 
 const std::vector<std::int64_t>& values_of(const Answer& answer) noexcept {
-  return std::visit([](const auto& alternative) -> const std::vector<std::int64_t>& { return alternative.values; }, answer);
+  return std::visit([](const auto& alternative) -> const std::vector<std::int64_t>& { return alternative.values; },
+                    answer);
 }
 
 Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply) {

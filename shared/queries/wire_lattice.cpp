@@ -8,8 +8,10 @@ namespace {
 
 double largest(ReplyType type) {
   switch (type) {
-    case ReplyType::I32: return 0x1p31 - 1.0;
-    case ReplyType::I64: return 0x1p62;
+    case ReplyType::I32:
+      return 0x1p31 - 1.0;
+    case ReplyType::I64:
+      return 0x1p62;
   }
   return 0.0;
 }
@@ -22,8 +24,9 @@ Status check_fits(const privacy::Release& release, const WireLattice& wire) {
   if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
     noise = gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
     if (step > 0.25 * noise) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
     }
   }
   const double extreme = (release.shape.clip.value() + 40.0 * noise) / step;
@@ -37,7 +40,8 @@ Status check_fits(const privacy::Release& release, const WireLattice& wire) {
 
 std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
                                   const WireLattice& wire) {
-  const double factor = std::ldexp(release.lattice().step / static_cast<double>(release.records_drawn), -wire.step_log2);
+  const double factor =
+      std::ldexp(release.lattice().step / static_cast<double>(release.records_drawn), -wire.step_log2);
   const double bound = largest(wire.type);
   std::vector<std::int64_t> out;
   out.reserve(sum.size());

@@ -1,7 +1,6 @@
 #include "shared/store/sqlite.hpp"
 
 #include <sqlite3.h>
-
 #include <utility>
 
 namespace undertone::store {
@@ -10,7 +9,8 @@ namespace {
 constexpr int kBusyMs = 2000;
 
 Error failure_of(sqlite3* handle, const char* what) {
-  return {ErrorCode::StorageFailed, fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
+  return {ErrorCode::StorageFailed,
+          fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
 }
 
 }  // namespace
@@ -25,7 +25,8 @@ Statement& Statement::bind(int parameter, std::int64_t value) {
 }
 
 Statement& Statement::bind_text(int parameter, std::string_view value) {
-  UNDERTONE_CHECK(sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
+  UNDERTONE_CHECK(sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT,
+                                      SQLITE_UTF8) == SQLITE_OK);
   return *this;
 }
 
@@ -62,7 +63,8 @@ void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close
 
 Result<Database> Database::open(const std::filesystem::path& path, Sync sync) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &handle,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database(handle);
   if (code != SQLITE_OK) {
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), failure_of(handle, "SQLite").message)};

@@ -27,7 +27,8 @@ template <class T>
 T get(std::string_view bytes, std::size_t at) {
   T value = 0;
   for (std::size_t i = 0; i < sizeof value; ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
+    value =
+        static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
   }
   return value;
 }
@@ -44,10 +45,13 @@ void append_frame(std::string& out, const v1::Envelope& envelope) {
 std::size_t width_of(v1::ElementType element) {
   switch (element) {
     case v1::ELEMENT_TYPE_F32:
-    case v1::ELEMENT_TYPE_I32: return 4;
+    case v1::ELEMENT_TYPE_I32:
+      return 4;
     case v1::ELEMENT_TYPE_F64:
-    case v1::ELEMENT_TYPE_I64: return 8;
-    default: return 0;
+    case v1::ELEMENT_TYPE_I64:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -82,20 +86,29 @@ Result<Refusal> from_proto(v1::Refusal refusal) {
 
 v1::FaultCode to_proto(ErrorCode code) {
   switch (code) {
-    case ErrorCode::ProtocolMismatch: return v1::FAULT_CODE_PROTOCOL_MISMATCH;
-    case ErrorCode::Unauthorized: return v1::FAULT_CODE_UNAUTHORIZED;
-    case ErrorCode::LimitExceeded: return v1::FAULT_CODE_LIMIT_EXCEEDED;
-    default: return v1::FAULT_CODE_MALFORMED;
+    case ErrorCode::ProtocolMismatch:
+      return v1::FAULT_CODE_PROTOCOL_MISMATCH;
+    case ErrorCode::Unauthorized:
+      return v1::FAULT_CODE_UNAUTHORIZED;
+    case ErrorCode::LimitExceeded:
+      return v1::FAULT_CODE_LIMIT_EXCEEDED;
+    default:
+      return v1::FAULT_CODE_MALFORMED;
   }
 }
 
 std::optional<ErrorCode> from_proto(v1::FaultCode code) {
   switch (code) {
-    case v1::FAULT_CODE_PROTOCOL_MISMATCH: return ErrorCode::ProtocolMismatch;
-    case v1::FAULT_CODE_MALFORMED: return ErrorCode::Malformed;
-    case v1::FAULT_CODE_UNAUTHORIZED: return ErrorCode::Unauthorized;
-    case v1::FAULT_CODE_LIMIT_EXCEEDED: return ErrorCode::LimitExceeded;
-    default: return std::nullopt;
+    case v1::FAULT_CODE_PROTOCOL_MISMATCH:
+      return ErrorCode::ProtocolMismatch;
+    case v1::FAULT_CODE_MALFORMED:
+      return ErrorCode::Malformed;
+    case v1::FAULT_CODE_UNAUTHORIZED:
+      return ErrorCode::Unauthorized;
+    case v1::FAULT_CODE_LIMIT_EXCEEDED:
+      return ErrorCode::LimitExceeded;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -107,7 +120,8 @@ void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
 
 Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
   const Result<Digest> hash = digest_from_bytes(receipt.hash());
-  if (receipt.sequence() == 0 || !hash || receipt.signature().size() != 64) return malformed("a ledger receipt of the wrong form");
+  if (receipt.sequence() == 0 || !hash || receipt.signature().size() != 64)
+    return malformed("a ledger receipt of the wrong form");
   return queries::Receipt{receipt.sequence(), *hash, receipt.signature()};
 }
 
@@ -172,7 +186,8 @@ struct Filler {
     reply.set_query(std::string(as_bytes(message.query)));
     const bool narrow = message.type == queries::ReplyType::I32;
     reply.set_element(narrow ? v1::ELEMENT_TYPE_I32 : v1::ELEMENT_TYPE_I64);
-    packed = narrow ? pack<std::int32_t>(values.data(), values.size()) : pack<std::int64_t>(values.data(), values.size());
+    packed =
+        narrow ? pack<std::int32_t>(values.data(), values.size()) : pack<std::int64_t>(values.data(), values.size());
   }
   void operator()(const ReceiptMessage& message) const { to_proto(message.receipt, *envelope.mutable_receipt()); }
   void operator()(const JobEnded& ended) const {
@@ -186,14 +201,16 @@ struct Filler {
 };
 
 Result<Hello> from_proto(const v1::Hello& hello) {
-  if (hello.protocol_min() == 0 || hello.protocol_max() < hello.protocol_min() || hello.build().size() > kBuildBytesMax) {
+  if (hello.protocol_min() == 0 || hello.protocol_max() < hello.protocol_min() ||
+      hello.build().size() > kBuildBytesMax) {
     return malformed("a hello with an empty protocol range or a long build name");
   }
   return Hello{hello.protocol_min(), hello.protocol_max(), hello.build()};
 }
 
 Result<Welcome> from_proto(const v1::Welcome& welcome) {
-  if (welcome.protocol() == 0 || welcome.build().size() > kBuildBytesMax) return malformed("a welcome without a protocol");
+  if (welcome.protocol() == 0 || welcome.build().size() > kBuildBytesMax)
+    return malformed("a welcome without a protocol");
   Welcome out{welcome.protocol(), welcome.build(), std::nullopt};
   if (welcome.has_last_receipt()) {
     Result<queries::Receipt> receipt = from_proto(welcome.last_receipt());
@@ -238,14 +255,16 @@ struct Decoder::Assembly {
       if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
         return malformed("a point with a coordinate that is not finite");
       }
-      Eigen::VectorXd point = Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+      Eigen::VectorXd point =
+          Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
       queries::Question question = queries::GradientQuestion{};
       if (header.query().kind() == v1::QUESTION_KIND_METRICS) {
         question = queries::MetricsQuestion{std::move(point)};
       } else {
         question = queries::GradientQuestion{std::move(point)};
       }
-      return Message(QueryMessage{run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}});
+      return Message(
+          QueryMessage{run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}});
     }
     const v1::Reply& reply = header.reply();
     const bool narrow = element == v1::ELEMENT_TYPE_I32;
@@ -262,7 +281,9 @@ struct Decoder::Assembly {
     const auto noise = reply.noise() == v1::NOISE_KIND_SECURE ? privacy::NoiseKind::Secure : privacy::NoiseKind::Test;
     const Result<Digest> query = digest_from_bytes(reply.query());
     if (!query) return query.error();
-    return Message(ReplyMessage{run, *query, narrow ? queries::ReplyType::I32 : queries::ReplyType::I64,
+    return Message(ReplyMessage{run,
+                                *query,
+                                narrow ? queries::ReplyType::I32 : queries::ReplyType::I64,
                                 {round, reply.step_log2(), noise, std::move(answer)}});
   }
 };
@@ -309,10 +330,12 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
     const auto type = get<std::uint16_t>(buffer_, 6);
     const auto length = get<std::uint32_t>(buffer_, 8);
     if (version != kFrameVersion || type != kEnvelopeFrame) {
-      return malformed(fmt::format("frame version {} type {}, expected {} and {}", version, type, kFrameVersion, kEnvelopeFrame));
+      return malformed(
+          fmt::format("frame version {} type {}, expected {} and {}", version, type, kFrameVersion, kEnvelopeFrame));
     }
     if (length > limits_.frame_bytes_max) {
-      return Error{ErrorCode::LimitExceeded, fmt::format("a frame of {} bytes, at most {} are allowed", length, limits_.frame_bytes_max)};
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("a frame of {} bytes, at most {} are allowed", length, limits_.frame_bytes_max)};
     }
     const std::size_t taken = std::min<std::size_t>(kFrameHeaderBytes + length - buffer_.size(), bytes.size());
     buffer_.append(bytes.substr(0, taken));
@@ -333,8 +356,9 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     return malformed("another message inside a vector");
   }
   RunId run;
-  const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery || body == Body::kQueryRefused ||
-                         body == Body::kReply || body == Body::kJobEnded || body == Body::kJobEndedSeen;
+  const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery ||
+                         body == Body::kQueryRefused || body == Body::kReply || body == Body::kJobEnded ||
+                         body == Body::kJobEndedSeen;
   if (needs_run) {
     const Result<RunId> parsed = RunId::from_bytes(envelope.run());
     if (!parsed) return parsed.error();
@@ -347,7 +371,9 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   };
   const auto begin = [&](v1::ElementType element, std::uint64_t dimension) -> Status {
     if (dimension == 0 || dimension > limits_.dimension_max) {
-      return Error{ErrorCode::LimitExceeded, fmt::format("a vector of dimension {}, at least 1 and at most {} are allowed", dimension, limits_.dimension_max)};
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("a vector of dimension {}, at least 1 and at most {} are allowed", dimension,
+                               limits_.dimension_max)};
     }
     assembly_ = std::make_unique<Assembly>();
     assembly_->run = run;
@@ -357,16 +383,26 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     return {};
   };
   switch (body) {
-    case Body::kHello: return emit(from_proto(envelope.hello()));
-    case Body::kWelcome: return emit(from_proto(envelope.welcome()));
-    case Body::kHeartbeat: out.emplace_back(Heartbeat{}); return {};
-    case Body::kFault: return emit(from_proto(envelope.fault()));
-    case Body::kJobOffer: out.emplace_back(JobOffer{run, envelope.job_offer().job()}); return {};
-    case Body::kJobAnswer: return emit(from_proto(envelope.job_answer(), run));
+    case Body::kHello:
+      return emit(from_proto(envelope.hello()));
+    case Body::kWelcome:
+      return emit(from_proto(envelope.welcome()));
+    case Body::kHeartbeat:
+      out.emplace_back(Heartbeat{});
+      return {};
+    case Body::kFault:
+      return emit(from_proto(envelope.fault()));
+    case Body::kJobOffer:
+      out.emplace_back(JobOffer{run, envelope.job_offer().job()});
+      return {};
+    case Body::kJobAnswer:
+      return emit(from_proto(envelope.job_answer(), run));
     case Body::kQuery: {
       const v1::Query& query = envelope.query();
-      if (query.kind() != v1::QUESTION_KIND_GRADIENT && query.kind() != v1::QUESTION_KIND_METRICS) return malformed("an unknown question");
-      if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64) return malformed("a point that is neither f32 nor f64");
+      if (query.kind() != v1::QUESTION_KIND_GRADIENT && query.kind() != v1::QUESTION_KIND_METRICS)
+        return malformed("an unknown question");
+      if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64)
+        return malformed("a point that is neither f32 nor f64");
       return begin(query.element(), query.dimension());
     }
     case Body::kQueryRefused: {
@@ -377,22 +413,31 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     }
     case Body::kReply: {
       const v1::Reply& reply = envelope.reply();
-      if (reply.form() != v1::ANSWER_FORM_NOISED_SUMS && reply.form() != v1::ANSWER_FORM_PUBLIC_SUMS) return malformed("an unknown form of answer");
-      if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64) return malformed("a reply that is neither i32 nor i64");
-      if (reply.noise() != v1::NOISE_KIND_SECURE && reply.noise() != v1::NOISE_KIND_TEST) return malformed("a reply that does not say who drew its noise");
+      if (reply.form() != v1::ANSWER_FORM_NOISED_SUMS && reply.form() != v1::ANSWER_FORM_PUBLIC_SUMS)
+        return malformed("an unknown form of answer");
+      if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64)
+        return malformed("a reply that is neither i32 nor i64");
+      if (reply.noise() != v1::NOISE_KIND_SECURE && reply.noise() != v1::NOISE_KIND_TEST)
+        return malformed("a reply that does not say who drew its noise");
       if (reply.step_log2() < -60 || reply.step_log2() > 60) return malformed("a reply's step outside 2^-60 .. 2^60");
       return begin(reply.element(), reply.dimension());
     }
-    case Body::kChunk: return on_chunk(envelope, out);
+    case Body::kChunk:
+      return on_chunk(envelope, out);
     case Body::kReceipt: {
       Result<queries::Receipt> receipt = from_proto(envelope.receipt());
       if (!receipt) return receipt.error();
       out.emplace_back(ReceiptMessage{*std::move(receipt)});
       return {};
     }
-    case Body::kJobEnded: out.emplace_back(JobEnded{run, envelope.job_ended().succeeded()}); return {};
-    case Body::kJobEndedSeen: out.emplace_back(JobEndedSeen{run}); return {};
-    case Body::BODY_NOT_SET: return malformed("an envelope without a message");
+    case Body::kJobEnded:
+      out.emplace_back(JobEnded{run, envelope.job_ended().succeeded()});
+      return {};
+    case Body::kJobEndedSeen:
+      out.emplace_back(JobEndedSeen{run});
+      return {};
+    case Body::BODY_NOT_SET:
+      return malformed("an envelope without a message");
   }
   return malformed("an envelope with an unknown message");
 }
@@ -402,7 +447,8 @@ Status Decoder::on_chunk(const v1::Envelope& envelope, std::vector<Message>& out
   if (assembly_ == nullptr) return malformed("a part of a vector that was not announced");
   const std::size_t width = width_of(assembly_->element);
   const std::uint64_t total = assembly_->dimension * width;
-  if (chunk.elements().empty() || chunk.elements().size() % width != 0 || chunk.elements().size() > total - assembly_->packed.size() ||
+  if (chunk.elements().empty() || chunk.elements().size() % width != 0 ||
+      chunk.elements().size() > total - assembly_->packed.size() ||
       chunk.offset() != assembly_->packed.size() / width) {
     return malformed("a part of a vector that does not continue it");
   }

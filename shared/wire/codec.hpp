@@ -18,9 +18,9 @@ namespace undertone::wire {
 
 /// Bounds on what a peer can make this process hold.
 struct Limits {
-  std::uint32_t frame_bytes_max = 8U << 20U;          // of one frame's payload; checked before a byte is stored
-  std::uint64_t dimension_max = 1U << 24U;            // elements of one vector; checked before the first is stored
-  std::uint32_t chunk_bytes = 256U << 10U;            // of the vectors this side sends
+  std::uint32_t frame_bytes_max = 8U << 20U;  // of one frame's payload; checked before a byte is stored
+  std::uint64_t dimension_max = 1U << 24U;    // elements of one vector; checked before the first is stored
+  std::uint32_t chunk_bytes = 256U << 10U;    // of the vectors this side sends
 };
 
 /// Frame header, 12 bytes: "UTNE", version u16, type u16, payload length u32, all little-endian.

@@ -7,20 +7,26 @@ namespace undertone::wire {
 
 std::string_view to_string(Refusal refusal) noexcept {
   switch (refusal) {
-    case Refusal::InvalidJob: return "invalid_job";
-    case Refusal::Policy: return "policy";
-    case Refusal::Budget: return "budget";
-    case Refusal::Unplanned: return "unplanned";
-    case Refusal::UnknownRun: return "unknown_run";
-    case Refusal::Unavailable: return "unavailable";
+    case Refusal::InvalidJob:
+      return "invalid_job";
+    case Refusal::Policy:
+      return "policy";
+    case Refusal::Budget:
+      return "budget";
+    case Refusal::Unplanned:
+      return "unplanned";
+    case Refusal::UnknownRun:
+      return "unknown_run";
+    case Refusal::Unavailable:
+      return "unavailable";
   }
   return "";
 }
 
 std::string_view name_of(const Message& message) noexcept {
   static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames = {
-      "hello",         "welcome", "heartbeat", "fault",     "job_offer",      "job_answer", "query",
-      "query_refused", "reply",   "receipt",   "job_ended", "job_ended_seen"};
+      "hello", "welcome",       "heartbeat", "fault",   "job_offer", "job_answer",
+      "query", "query_refused", "reply",     "receipt", "job_ended", "job_ended_seen"};
   return kNames[message.index()];
 }
 
@@ -28,8 +34,8 @@ Result<std::uint32_t> negotiate(const Hello& hello, std::uint32_t own_min, std::
   const std::uint32_t highest = std::min(hello.protocol_max, own_max);
   if (highest < std::max(hello.protocol_min, own_min)) {
     return Error{ErrorCode::ProtocolMismatch,
-                 fmt::format("the silo ({}) speaks protocol {} to {}, this coordinator {} to {}", hello.build, hello.protocol_min,
-                             hello.protocol_max, own_min, own_max)};
+                 fmt::format("the silo ({}) speaks protocol {} to {}, this coordinator {} to {}", hello.build,
+                             hello.protocol_min, hello.protocol_max, own_min, own_max)};
   }
   return highest;
 }

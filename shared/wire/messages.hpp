@@ -70,8 +70,8 @@ struct JobEndedSeen {
 };
 
 /// Everything that crosses the wire.
-using Message = std::variant<Hello, Welcome, Heartbeat, Fault, JobOffer, JobAnswer, QueryMessage, QueryRefused, ReplyMessage,
-                             ReceiptMessage, JobEnded, JobEndedSeen>;
+using Message = std::variant<Hello, Welcome, Heartbeat, Fault, JobOffer, JobAnswer, QueryMessage, QueryRefused,
+                             ReplyMessage, ReceiptMessage, JobEnded, JobEndedSeen>;
 
 /// A name for logs, e.g. "query".
 [[nodiscard]] std::string_view name_of(const Message& message) noexcept;

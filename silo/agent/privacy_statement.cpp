@@ -13,25 +13,34 @@ using Json = nlohmann::ordered_json;
 
 std::vector<std::string> not_covered(const privacy::SiloFacts& facts) {
   std::vector<std::string> out = {
-      fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records, facts.holdout_records),
+      fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
+                  facts.holdout_records),
       "when the silo answers and whether it is connected: replies leave as soon as they are ready",
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
-      "keys and noise rest on AES-256, SHA-256, Ed25519 and the operating system's generator: computational, not absolute"};
-  if (facts.holdout_public) out.emplace_back("the holdout records: their owner declared them public, they are evaluated exactly and are not protected at all");
+      "keys and noise rest on AES-256, SHA-256, Ed25519 and the operating system's generator: computational, not "
+      "absolute"};
+  if (facts.holdout_public)
+    out.emplace_back(
+        "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
+        "all");
   return out;
 }
 
 }  // namespace
 
-PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const config::Job& job,
-                                const privacy::Plan& plan, const privacy::SiloFacts& facts, const RunAccount& account,
-                                privacy::NoiseKind noise) {
+PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
+                                const config::Job& job, const privacy::Plan& plan, const privacy::SiloFacts& facts,
+                                const RunAccount& account, privacy::NoiseKind noise) {
   const privacy::ShiftSquaredAmount dearest = std::max(account.training_spent, account.holdout_spent);
-  const double odometer = dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan.mechanism_delta());
+  const double odometer =
+      dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan.mechanism_delta());
   const privacy::ShiftSquaredAmount reserved = std::max(account.training_reserved, account.holdout_reserved);
-  const auto records = static_cast<std::uint64_t>(account.training_reserved >= account.holdout_reserved ? facts.records : facts.holdout_records);
-  const double user_level = reserved.units() == 0 ? 0.0 : privacy::user_level_epsilon(privacy::total_shift(reserved), records, plan.mechanism_delta());
+  const auto records = static_cast<std::uint64_t>(
+      account.training_reserved >= account.holdout_reserved ? facts.records : facts.holdout_records);
+  const double user_level = reserved.units() == 0 ? 0.0
+                                                  : privacy::user_level_epsilon(privacy::total_shift(reserved), records,
+                                                                                plan.mechanism_delta());
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::vector<std::string> gaps = not_covered(facts);
@@ -45,16 +54,20 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["job"] = job.name;
   json["run"] = run.hex();
   json["unit"] = job.unit;
-  json["adversary"] = "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run";
+  json["adversary"] =
+      "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run";
   json["adjacency"] = "replace_one";
   json["mechanism"] = "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
-  json["accountant"] = "exact Gaussian, mu = sqrt(sum of mu_r^2) over all planned releases; no amplification by sampling claimed";
+  json["accountant"] =
+      "exact Gaussian, mu = sqrt(sum of mu_r^2) over all planned releases; no amplification by sampling claimed";
   json["epsilon"] = epsilon;
   json["delta"] = delta;
   json["epsilon_odometer"] = odometer;
-  json["odometer_note"] = "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
+  json["odometer_note"] =
+      "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["user_level_epsilon"] = user_level;
-  json["user_level_note"] = fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
+  json["user_level_note"] =
+      fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
   json["not_covered"] = gaps;
@@ -68,9 +81,11 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += "  adjacency    one record replaced by any other\n";
   text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}\n", job.clip.value());
   text += "  accountant   exact Gaussian over all planned releases, no amplification claimed\n";
-  text += fmt::format("  guaranteed   epsilon {:.6f}, delta {:.3g}, for everything this run could send\n", epsilon, delta);
-  text += fmt::format("  odometer     epsilon {:.6f} at the same delta for the {} of {} releases really made (not the guarantee)\n", odometer,
-                      account.releases, plan.rounds());
+  text +=
+      fmt::format("  guaranteed   epsilon {:.6f}, delta {:.3g}, for everything this run could send\n", epsilon, delta);
+  text += fmt::format(
+      "  odometer     epsilon {:.6f} at the same delta for the {} of {} releases really made (not the guarantee)\n",
+      odometer, account.releases, plan.rounds());
   text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n", user_level, records);
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";

@@ -16,8 +16,9 @@ struct PrivacyStatement {
 
 /// @param account of the run, from the ledger
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
-[[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const config::Job& job,
-                                              const privacy::Plan& plan, const privacy::SiloFacts& facts, const RunAccount& account,
+[[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
+                                              const config::Job& job, const privacy::Plan& plan,
+                                              const privacy::SiloFacts& facts, const RunAccount& account,
                                               privacy::NoiseKind noise);
 
 }  // namespace undertone::silo

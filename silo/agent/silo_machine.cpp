@@ -10,14 +10,20 @@ namespace {
 /// What the coordinator is told of a refusal: a code, never the sentence.
 wire::Refusal refusal_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::PolicyRefused: return wire::Refusal::Policy;
-    case ErrorCode::BudgetExhausted: return wire::Refusal::Budget;
-    case ErrorCode::UnplannedQuery: return wire::Refusal::Unplanned;
-    case ErrorCode::UnknownRun: return wire::Refusal::UnknownRun;
+    case ErrorCode::PolicyRefused:
+      return wire::Refusal::Policy;
+    case ErrorCode::BudgetExhausted:
+      return wire::Refusal::Budget;
+    case ErrorCode::UnplannedQuery:
+      return wire::Refusal::Unplanned;
+    case ErrorCode::UnknownRun:
+      return wire::Refusal::UnknownRun;
     case ErrorCode::InvalidArgument:
     case ErrorCode::InvalidConfig:
-    case ErrorCode::LimitExceeded: return wire::Refusal::InvalidJob;
-    default: return wire::Refusal::Unavailable;
+    case ErrorCode::LimitExceeded:
+      return wire::Refusal::InvalidJob;
+    default:
+      return wire::Refusal::Unavailable;
   }
 }
 
@@ -37,19 +43,22 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
   if (!welcome.last_receipt) return {};
   if (Status genuine = setup_.ledger.check_receipt(*welcome.last_receipt); !genuine) {
     // A coordinator cannot forge a head: one that is not signed by this silo's key is its fault, not the ledger's.
-    if (genuine.error().code == ErrorCode::LedgerCorrupt) return {Tell{true, "receipt_ignored reason=\"" + genuine.error().message + "\""}};
+    if (genuine.error().code == ErrorCode::LedgerCorrupt)
+      return {Tell{true, "receipt_ignored reason=\"" + genuine.error().message + "\""}};
     return {Halt{genuine.error()}};
   }
   return {};
 }
 
 Result<SiloMachine::Accepted> SiloMachine::consider(const RunId& run, const std::string& job_bytes) const {
-  if (sha256(job_bytes) != run.job) return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
+  if (sha256(job_bytes) != run.job)
+    return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
   Result<config::Job> job = config::parse_job(job_bytes, "job");
   if (!job) return job.error();
   const config::CohortMember* member = job->member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
-  if (Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()); !allowed) return allowed.error();
+  if (Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()); !allowed)
+    return allowed.error();
   Result<privacy::Plan> plan = config::plan_of(*job, *member);
   if (!plan) return plan.error();
   return Accepted{*std::move(job), *std::move(plan)};
@@ -63,11 +72,13 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   const bool known = setup_.ledger.account(offer.run) != nullptr;
   Result<Accepted> considered = consider(offer.run, offer.job);
   if (!considered) return refuse(considered.error());
-  if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved) return refuse(reserved.error());
+  if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
+    return refuse(reserved.error());
   std::vector<Action> actions;
   if (!known) {
-    actions.push_back(Tell{false, fmt::format("job_accepted run={} name=\"{}\" releases={} epsilon={:.6g} delta={:.3g}", offer.run.hex(),
-                                              considered->job.name, considered->plan.rounds(), considered->plan.epsilon().value_rounded_up(),
+    actions.push_back(Tell{false, fmt::format("job_accepted run={} name=\"{}\" releases={} epsilon={:.6g} delta={:.3g}",
+                                              offer.run.hex(), considered->job.name, considered->plan.rounds(),
+                                              considered->plan.epsilon().value_rounded_up(),
                                               considered->plan.delta().value_rounded_up())});
   }
   accepted_.insert_or_assign(offer.run, *std::move(considered));
@@ -100,25 +111,32 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const config::Job& job = (*run)->job;
   const privacy::Release* release = (*run)->plan.release(query.round);
   if (release == nullptr) {
-    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
+    return Error{ErrorCode::UnplannedQuery,
+                 fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
   }
   if (queries::kind_of(query.question) != release->shape.kind || message.type != job.point_type ||
-      queries::point_of(query.question).size() != job.model.dimension() || !queries::point_of(query.question).allFinite()) {
-    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} asks another question than the plan", query.round.value)};
+      queries::point_of(query.question).size() != job.model.dimension() ||
+      !queries::point_of(query.question).allFinite()) {
+    return Error{ErrorCode::UnplannedQuery,
+                 fmt::format("round {} asks another question than the plan", query.round.value)};
   }
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
-  queries::Answer sums = answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice, setup_.randomness);
+  queries::Answer sums =
+      answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice, setup_.randomness);
   queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(sums)};
-  std::string bytes = encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
-  if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed) return committed.error();
+  std::string bytes =
+      encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
+  if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed)
+    return committed.error();
   return bytes;
 }
 
 std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
   Result<std::string> reply = answer(message);
   if (!reply) {
-    return {Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(), message.query.round.value, reply.error().message)},
+    return {Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(),
+                                   message.query.round.value, reply.error().message)},
             send(wire::QueryRefused{message.run, message.query.round, refusal_of(reply.error().code)})};
   }
   return {Send{*std::move(reply)}, receipt()};

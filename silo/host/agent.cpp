@@ -1,9 +1,8 @@
 #include "silo/host/agent.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/signal_set.hpp>
 #include <cstdio>
+#include <spdlog/spdlog.h>
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/file_lock.hpp"
@@ -51,7 +50,8 @@ Result<OpenedStores> open_stores(const SiloConfig& config) {
   Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
   if (!lock) return lock.error();
   if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
   }
   Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
   if (!key) return key.error();
@@ -76,10 +76,14 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   if (!loaded) return fail(loaded.error(), kCannotStart);
   const std::unique_ptr<ReleaseRandomness> randomness = make_randomness(config->id);
   FileHeadStore head(config->ledger_head);
-  Result<Ledger> ledger = Ledger::open(stores->database, head, stores->key, loaded->identity, config->policy.total, randomness->kind());
-  if (!ledger) return fail(Error{ledger.error().code, fmt::format("{}: {}", config->ledger.string(), ledger.error().message)}, kCannotStart);
+  Result<Ledger> ledger =
+      Ledger::open(stores->database, head, stores->key, loaded->identity, config->policy.total, randomness->kind());
+  if (!ledger)
+    return fail(Error{ledger.error().code, fmt::format("{}: {}", config->ledger.string(), ledger.error().message)},
+                kCannotStart);
 
-  const DatasetFacts facts{config->schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(), config->holdout_public};
+  const DatasetFacts facts{config->schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
+                           config->holdout_public};
   SiloMachine machine({config->id, config->policy, facts, loaded->dataset, *ledger, *randomness, config->session.wire});
   boost::asio::io_context context(1);
   SiloHost host(context, *config, *ledger, machine, randomness->kind());
@@ -108,8 +112,10 @@ int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind n
   const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
   if (!loaded) return fail(loaded.error(), kCannotStart);
   FileHeadStore head(config->ledger_head);
-  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise); !amended) return fail(amended.error(), kCannotStart);
-  fmt::print("The ledger of \"{}\" now stands for the data set as it is; all spending was carried over.\n", config->dataset_name);
+  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise); !amended)
+    return fail(amended.error(), kCannotStart);
+  fmt::print("The ledger of \"{}\" now stands for the data set as it is; all spending was carried over.\n",
+             config->dataset_name);
   return kStopped;
 }
 

@@ -7,15 +7,20 @@
 
 namespace undertone::silo {
 
-int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noise, const MakeRandomness& make_randomness) {
-  CLI::App app{"An institution's agent: answers planned questions about its records, clipped, noised and charged to its own ledger.\n"
-               "Exit codes: 0 told to stop, 2 usage, 3 it could not start, 5 halted: a person must look at the ledger.",
-               program};
+int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noise,
+              const MakeRandomness& make_randomness) {
+  CLI::App app{
+      "An institution's agent: answers planned questions about its records, clipped, noised and charged to its own "
+      "ledger.\n"
+      "Exit codes: 0 told to stop, 2 usage, 3 it could not start, 5 halted: a person must look at the ledger.",
+      program};
   app.require_subcommand(1);
   std::string config;
   CLI::App* run = app.add_subcommand("run", "Connect to the coordinator and serve until SIGTERM");
-  CLI::App* amend = app.add_subcommand("amend", "Accept the data set's present content for its ledger; all spending is carried over");
-  for (CLI::App* command : {run, amend}) command->add_option("--config", config, "the silo's configuration (docs/configuration.md)")->required();
+  CLI::App* amend =
+      app.add_subcommand("amend", "Accept the data set's present content for its ledger; all spending is carried over");
+  for (CLI::App* command : {run, amend})
+    command->add_option("--config", config, "the silo's configuration (docs/configuration.md)")->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 namespace undertone::silo {
 
 /// The command line that the shipped agent and its test build share.
-[[nodiscard]] int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noise, const MakeRandomness& make_randomness);
+[[nodiscard]] int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noise,
+                            const MakeRandomness& make_randomness);
 
 }  // namespace undertone::silo

@@ -19,7 +19,11 @@ Policy parse_policy(config::Section section) {
   const double epsilon_total = section.number("epsilon_total", 0.0, 1e6);
   const double delta_total = section.number("delta_total", 0.0, 1.0);
   section.finish();
-  return {std::move(models), std::move(algorithms), std::move(units), records_min, *privacy::Epsilon::create(epsilon_max),
+  return {std::move(models),
+          std::move(algorithms),
+          std::move(units),
+          records_min,
+          *privacy::Epsilon::create(epsilon_max),
           *privacy::Delta::create(delta_max),
           {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)}};
 }
@@ -43,8 +47,10 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
   config::Section coordinator = root.object("coordinator");
   const std::string host = coordinator.text("host");
   const auto port = static_cast<std::uint16_t>(coordinator.integer("port", 1, 65535));
-  const std::int64_t first = coordinator.has("reconnect_first_ms") ? coordinator.integer("reconnect_first_ms", 1, 3'600'000) : 250;
-  const std::int64_t most = coordinator.has("reconnect_most_ms") ? coordinator.integer("reconnect_most_ms", 1, 3'600'000) : 15'000;
+  const std::int64_t first =
+      coordinator.has("reconnect_first_ms") ? coordinator.integer("reconnect_first_ms", 1, 3'600'000) : 250;
+  const std::int64_t most =
+      coordinator.has("reconnect_most_ms") ? coordinator.integer("reconnect_most_ms", 1, 3'600'000) : 15'000;
   coordinator.finish();
   net::TlsFiles tls = config::parse_tls(root.object("tls"), folder);
 
@@ -55,7 +61,8 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
   data::SplitRule split;
   split.holdout_fraction = dataset.number("holdout_fraction", 0.0, 0.9);
   split.seed = static_cast<std::uint64_t>(dataset.integer("holdout_seed", 0, INT64_MAX));
-  if (dataset.has("records_published")) split.records_published = dataset.integer("records_published", 1, std::int64_t{1} << 40);
+  if (dataset.has("records_published"))
+    split.records_published = dataset.integer("records_published", 1, std::int64_t{1} << 40);
   const bool holdout_public = dataset.boolean("holdout_public");
   dataset.finish();
 
@@ -70,9 +77,24 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
   if (root.has("session")) session = config::parse_session(root.object("session"));
   root.finish();
   if (!problems.none() || !id) return problems.error();
-  return SiloConfig{*id, consortium, host, port, std::move(tls), dataset_name, csv, std::move(schema), split, holdout_public,
-                    std::move(policy), ledger_path, head_path, key_path, statements, std::chrono::milliseconds(first),
-                    std::chrono::milliseconds(most), session};
+  return SiloConfig{*id,
+                    consortium,
+                    host,
+                    port,
+                    std::move(tls),
+                    dataset_name,
+                    csv,
+                    std::move(schema),
+                    split,
+                    holdout_public,
+                    std::move(policy),
+                    ledger_path,
+                    head_path,
+                    key_path,
+                    statements,
+                    std::chrono::milliseconds(first),
+                    std::chrono::milliseconds(most),
+                    session};
 }
 
 }  // namespace undertone::silo

@@ -1,13 +1,12 @@
 #include "silo/host/silo_host.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <random>
+#include <spdlog/spdlog.h>
 
 #include "shared/base/atomic_file.hpp"
 #include "shared/base/log.hpp"
@@ -22,11 +21,14 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr const char* kBuild = "undertone-silo 0.1.0";
 
 /// Enters the machine on the worker thread.
-asio::awaitable<std::vector<Action>> enter(SiloMachine& machine, const wire::Message& message) { co_return machine.on_message(message); }
+asio::awaitable<std::vector<Action>> enter(SiloMachine& machine, const wire::Message& message) {
+  co_return machine.on_message(message);
+}
 
 }  // namespace
 
-SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine, privacy::NoiseKind noise)
+SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine,
+                   privacy::NoiseKind noise)
     : context_(&context),
       config_(&config),
       ledger_(&ledger),
@@ -44,7 +46,8 @@ Status SiloHost::start() {
   tls_ = *std::move(tls);
   std::error_code error;
   std::filesystem::create_directories(config_->statements, error);
-  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", config_->statements.string(), error.message())};
+  if (error)
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", config_->statements.string(), error.message())};
   for (const auto& [run, account] : ledger_->accounts()) {  // a crash may have come between the end and its statement
     if (account.ended && !std::filesystem::exists(config_->statements / (run.hex() + ".json"))) write_statement(run);
   }
@@ -71,7 +74,8 @@ asio::awaitable<void> SiloHost::dial() {
 
 asio::awaitable<Status> SiloHost::connect_once() {
   tcp::resolver resolver(*context_);
-  const auto [unresolved, endpoints] = co_await resolver.async_resolve(config_->host, std::to_string(config_->port), kAwait);
+  const auto [unresolved, endpoints] =
+      co_await resolver.async_resolve(config_->host, std::to_string(config_->port), kAwait);
   if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", config_->host, unresolved.message())};
   tcp::socket socket(*context_);
   asio::steady_timer deadline(*context_, config_->session.handshake);
@@ -80,7 +84,8 @@ asio::awaitable<Status> SiloHost::connect_once() {
   });
   const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
   deadline.cancel();
-  if (refused) co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", config_->host, config_->port, refused.message())};
+  if (refused)
+    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", config_->host, config_->port, refused.message())};
   session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), *tls_), config_->session);
   const Status ended = co_await converse(session_);
   session_->close();
@@ -92,8 +97,9 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
   const Result<net::PeerIdentity> peer = co_await session->handshake(net::Side::Client);
   if (!peer) co_return peer.error();
   if (peer->consortium != config_->consortium || peer->role != "coordinator") {
-    co_return Error{ErrorCode::Unauthorized, fmt::format("expected the coordinator of \"{}\", the certificate is of a {} of \"{}\"", config_->consortium,
-                                                         peer->role, peer->consortium)};
+    co_return Error{ErrorCode::Unauthorized,
+                    fmt::format("expected the coordinator of \"{}\", the certificate is of a {} of \"{}\"",
+                                config_->consortium, peer->role, peer->consortium)};
   }
   const wire::Message hello = wire::Hello{wire::kProtocolMin, wire::kProtocolMax, kBuild};
   session->send(hello);
@@ -101,16 +107,19 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
   while (!stopped_) {
     const Result<wire::Message> message = co_await session->receive();
     if (!message) co_return message.error();
-    if (const auto* fault = std::get_if<wire::Fault>(&*message)) co_return Error{fault->code, "the coordinator says: " + fault->sentence};
+    if (const auto* fault = std::get_if<wire::Fault>(&*message))
+      co_return Error{fault->code, "the coordinator says: " + fault->sentence};
     if (const auto* welcome = std::get_if<wire::Welcome>(&*message); welcome != nullptr && !welcomed) {
       if (welcome->protocol < wire::kProtocolMin || welcome->protocol > wire::kProtocolMax) {
-        co_return Error{ErrorCode::ProtocolMismatch, fmt::format("the coordinator ({}) chose protocol {}, this silo speaks {} to {}", welcome->build,
-                                                                 welcome->protocol, wire::kProtocolMin, wire::kProtocolMax)};
+        co_return Error{ErrorCode::ProtocolMismatch,
+                        fmt::format("the coordinator ({}) chose protocol {}, this silo speaks {} to {}", welcome->build,
+                                    welcome->protocol, wire::kProtocolMin, wire::kProtocolMax)};
       }
       welcomed = true;
       session->established();
       backoff_.reset();
-      spdlog::info("coordinator_connected name={} build=\"{}\" protocol={}", peer->name, welcome->build, welcome->protocol);
+      spdlog::info("coordinator_connected name={} build=\"{}\" protocol={}", peer->name, welcome->build,
+                   welcome->protocol);
     } else if (!welcomed) {
       co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
     }

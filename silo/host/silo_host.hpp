@@ -16,7 +16,8 @@ namespace undertone::silo {
 /// go on, does what it says, and dials again when the connection is lost.
 class SiloHost {
  public:
-  SiloHost(boost::asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine, privacy::NoiseKind noise);
+  SiloHost(boost::asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine,
+           privacy::NoiseKind noise);
   ~SiloHost();
   SiloHost(const SiloHost&) = delete;
   SiloHost& operator=(const SiloHost&) = delete;

@@ -93,19 +93,25 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();
   if (ledger.head_.sequence == 0) {
-    const Json body{{"kind", "opened"}, {"format", "1"}, {"dataset", dataset.name}, {"digest", to_hex(dataset.digest)},
-                    {"public_key", to_hex(key.public_key())}, {"noise", noise_name(noise)}};
+    const Json body{{"kind", "opened"},
+                    {"format", "1"},
+                    {"dataset", dataset.name},
+                    {"digest", to_hex(dataset.digest)},
+                    {"public_key", to_hex(key.public_key())},
+                    {"noise", noise_name(noise)}};
     if (Status opened = ledger.append(body.dump(), nullptr); !opened) return opened.error();
   }
   if (ledger.dataset_.name != dataset.name) {
-    return Error{ErrorCode::DatasetChanged, fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"",
-                                                        ledger.dataset_.name, dataset.name)};
+    return Error{ErrorCode::DatasetChanged,
+                 fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", ledger.dataset_.name,
+                             dataset.name)};
   }
   if (ledger.dataset_.digest != dataset.digest) {
-    return Error{ErrorCode::DatasetChanged,
-                 fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for; if "
-                             "that is meant, run `undertone-silo amend`, which carries all spending over",
-                             dataset.name)};
+    return Error{
+        ErrorCode::DatasetChanged,
+        fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for; if "
+                    "that is meant, run `undertone-silo amend`, which carries all spending over",
+                    dataset.name)};
   }
   return ledger;
 }
@@ -117,8 +123,9 @@ Status Ledger::amend(store::Database& database, HeadStore& head, const SigningKe
   if (Status checked = ledger.check_replies(); !checked) return checked;
   if (Status checked = ledger.check_head(); !checked) return checked;
   if (ledger.dataset_.name != dataset.name) {
-    return Error{ErrorCode::DatasetChanged, fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"",
-                                                        ledger.dataset_.name, dataset.name)};
+    return Error{ErrorCode::DatasetChanged,
+                 fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", ledger.dataset_.name,
+                             dataset.name)};
   }
   if (ledger.dataset_.digest == dataset.digest) return {};
   return ledger.append(Json{{"kind", "amended"}, {"digest", to_hex(dataset.digest)}}.dump(), nullptr);
@@ -141,12 +148,14 @@ Status Ledger::replay() {
     if (entry.sequence != head_.sequence + 1) {
       return corrupt(head_.sequence + 1, fmt::format("missing, the next is {}", entry.sequence));
     }
-    if (!previous || *previous != head_.hash) return corrupt(entry.sequence, "does not follow from the entry before it");
+    if (!previous || *previous != head_.hash)
+      return corrupt(entry.sequence, "does not follow from the entry before it");
     entry.previous = *previous;
     entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
     if (!hash || *hash != entry.hash) return corrupt(entry.sequence, "was edited: its hash is not that of its content");
     if (!verify_signature(key_->public_key(), head_message(entry.hash), entry.signature)) {
-      return corrupt(entry.sequence, "is not signed with this silo's ledger key: edited and re-hashed, or another silo's");
+      return corrupt(entry.sequence,
+                     "is not signed with this silo's ledger key: edited and re-hashed, or another silo's");
     }
     if (Status applied = apply(entry); !applied) return applied;
   }
@@ -157,14 +166,16 @@ Status Ledger::apply(const Entry& entry) {
   if (!body.is_object()) return corrupt(entry.sequence, "is not a JSON object");
   Fields fields{body};
   const std::string kind = fields.text("kind");
-  if ((kind == "opened") != (entry.sequence == 1)) return corrupt(entry.sequence, "an opening entry is the first and only the first");
+  if ((kind == "opened") != (entry.sequence == 1))
+    return corrupt(entry.sequence, "an opening entry is the first and only the first");
   if (kind == "opened" || kind == "amended") {
     const Digest digest = fields.value(digest_from_hex(fields.text("digest")));
     if (kind == "opened") {
       dataset_.name = fields.text("dataset");
       if (fields.text("format") != "1") return corrupt(entry.sequence, "has a format that this program does not know");
       if (fields.text("noise") != noise_name(noise_)) {
-        return corrupt(entry.sequence, fmt::format("this ledger is for {} noise, this program draws {} noise", fields.text("noise"), noise_name(noise_)));
+        return corrupt(entry.sequence, fmt::format("this ledger is for {} noise, this program draws {} noise",
+                                                   fields.text("noise"), noise_name(noise_)));
       }
     }
     dataset_.digest = digest;
@@ -177,12 +188,14 @@ Status Ledger::apply(const Entry& entry) {
     account.holdout_reserved = fields.amount<privacy::ShiftSquaredAmount>("holdout");
     const auto epsilon = epsilon_reserved_.plus(account.epsilon);
     const auto delta = delta_reserved_.plus(account.delta);
-    if (!epsilon || !delta || !accounts_.emplace(run, account).second) return corrupt(entry.sequence, "reserves a run twice or overflows");
+    if (!epsilon || !delta || !accounts_.emplace(run, account).second)
+      return corrupt(entry.sequence, "reserves a run twice or overflows");
     epsilon_reserved_ = *epsilon;
     delta_reserved_ = *delta;
   } else if (kind == "released" || kind == "ended" || kind == "returned") {
     const auto found = accounts_.find(fields.run());
-    if (found == accounts_.end() || found->second.ended) return corrupt(entry.sequence, "concerns a run that is not open");
+    if (found == accounts_.end() || found->second.ended)
+      return corrupt(entry.sequence, "concerns a run that is not open");
     RunAccount& account = found->second;
     if (kind == "released") {
       const RoundIndex round{static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("round"))))};
@@ -190,14 +203,16 @@ Status Ledger::apply(const Entry& entry) {
       auto& spent = block == Block::Training ? account.training_spent : account.holdout_spent;
       const auto sum = spent.plus(fields.amount<privacy::ShiftSquaredAmount>("cost"));
       if (!sum || *sum > account.reserved(block)) return corrupt(entry.sequence, "spends more than was reserved");
-      if (account.last_round && round <= *account.last_round) return corrupt(entry.sequence, "repeats or reorders a round");
+      if (account.last_round && round <= *account.last_round)
+        return corrupt(entry.sequence, "repeats or reorders a round");
       spent = *sum;
       account.last_round = round;
       ++account.releases;
     } else {
       account.ended = true;
       account.returned = kind == "returned";
-      if (account.returned == (account.releases != 0)) return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
+      if (account.returned == (account.releases != 0))
+        return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
       if (account.returned) {
         epsilon_reserved_ = privacy::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
         delta_reserved_ = privacy::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
@@ -208,8 +223,11 @@ Status Ledger::apply(const Entry& entry) {
   }
   if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
   head_ = {entry.sequence, entry.hash, entry.signature};
-  head_text_ = Json{{"format", "undertone.ledger-head/1"}, {"sequence", std::to_string(entry.sequence)},
-                    {"previous", to_hex(entry.previous)}, {"body", to_hex(entry.body)}, {"signature", to_hex(entry.signature)}}
+  head_text_ = Json{{"format", "undertone.ledger-head/1"},
+                    {"sequence", std::to_string(entry.sequence)},
+                    {"previous", to_hex(entry.previous)},
+                    {"body", to_hex(entry.body)},
+                    {"signature", to_hex(entry.signature)}}
                    .dump();
   return {};
 }
@@ -224,11 +242,12 @@ Status Ledger::check_replies() {
   if (!row) return row.error();
   if (rows->integer(0) != rows->integer(2) || rows->integer(1) != rows->integer(3)) {
     return Error{ErrorCode::LedgerCorrupt,
-                 fmt::format("the ledger has {} replies for {} releases and {} jobs for {} reservations", rows->integer(0),
-                             rows->integer(2), rows->integer(1), rows->integer(3))};
+                 fmt::format("the ledger has {} replies for {} releases and {} jobs for {} reservations",
+                             rows->integer(0), rows->integer(2), rows->integer(1), rows->integer(3))};
   }
   Result<store::Statement> entries = database_->prepare(
-      "SELECT sequence, body FROM entries WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'released' ORDER BY sequence");
+      "SELECT sequence, body FROM entries WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'released' ORDER BY "
+      "sequence");
   if (!entries) return entries.error();
   while (true) {
     const Result<bool> more = entries->step();
@@ -254,8 +273,9 @@ Status Ledger::check_head() {
   if (!*text) {
     if (head_.sequence == 0) return {};
     if (head_.sequence == 1) return head_store_->write(head_text_);
-    return Error{ErrorCode::LedgerRolledBack,
-                 fmt::format("the ledger has {} entries but the head file that lives outside it is missing", head_.sequence)};
+    return Error{
+        ErrorCode::LedgerRolledBack,
+        fmt::format("the ledger has {} entries but the head file that lives outside it is missing", head_.sequence)};
   }
   const Json head = Json::parse(**text, nullptr, false);
   if (!head.is_object()) return Error{ErrorCode::LedgerCorrupt, "the head file is not a JSON object"};
@@ -285,26 +305,30 @@ Result<std::optional<Digest>> Ledger::hash_at(std::uint64_t sequence) {
 
 Status Ledger::check_receipt(const queries::Receipt& receipt) {
   if (!verify_signature(key_->public_key(), head_message(receipt.hash), receipt.signature)) {
-    return Error{ErrorCode::LedgerCorrupt, "a head kept outside the ledger is not signed with this silo's ledger key: another "
-                                           "data set's, or forged"};
+    return Error{ErrorCode::LedgerCorrupt,
+                 "a head kept outside the ledger is not signed with this silo's ledger key: another "
+                 "data set's, or forged"};
   }
   const Result<std::optional<Digest>> own = hash_at(receipt.sequence);
   if (!own) return own.error();
   if (!*own) {
-    return Error{ErrorCode::LedgerRolledBack, fmt::format("the ledger ends at entry {}, but entry {} is known to have been "
-                                                          "written: this is an older copy",
-                                                          head_.sequence, receipt.sequence)};
+    return Error{ErrorCode::LedgerRolledBack,
+                 fmt::format("the ledger ends at entry {}, but entry {} is known to have been "
+                             "written: this is an older copy",
+                             head_.sequence, receipt.sequence)};
   }
   if (**own != receipt.hash) {
-    return Error{ErrorCode::LedgerRolledBack, fmt::format("entry {} of the ledger is not the one that is known to have been "
-                                                          "written: an older copy that was continued, or another ledger",
-                                                          receipt.sequence)};
+    return Error{ErrorCode::LedgerRolledBack,
+                 fmt::format("entry {} of the ledger is not the one that is known to have been "
+                             "written: an older copy that was continued, or another ledger",
+                             receipt.sequence)};
   }
   return {};
 }
 
 Status Ledger::append(const std::string& body, const std::function<Status()>& with_it) {
-  if (broken_) return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+  if (broken_)
+    return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
   broken_ = true;  // until every step below has succeeded
   Entry entry;
   entry.sequence = head_.sequence + 1;
@@ -332,7 +356,8 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   if (const RunAccount* known = account(run)) {
     if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
     if (known->epsilon != plan.epsilon() || known->delta != plan.delta() ||
-        known->training_reserved != plan.cost(Block::Training) || known->holdout_reserved != plan.cost(Block::Holdout)) {
+        known->training_reserved != plan.cost(Block::Training) ||
+        known->holdout_reserved != plan.cost(Block::Holdout)) {
       return Error{ErrorCode::UnplannedQuery, "the plan of this run is not the one that was reserved"};
     }
     return {};
@@ -342,18 +367,24 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   if (!epsilon || *epsilon > budget_.epsilon) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("the job costs epsilon {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.epsilon().value_rounded_up(), epsilon_reserved_.value_rounded_up(), budget_.epsilon.value_rounded_up())};
+                             plan.epsilon().value_rounded_up(), epsilon_reserved_.value_rounded_up(),
+                             budget_.epsilon.value_rounded_up())};
   }
   if (!delta || *delta > budget_.delta) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("the job costs delta {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(), budget_.delta.value_rounded_up())};
+                             plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
+                             budget_.delta.value_rounded_up())};
   }
   const auto mechanism_delta = privacy::DeltaAmount::rounded_down(plan.mechanism_delta().value());
   if (!mechanism_delta) return mechanism_delta.error();
-  const Json body{{"kind", "reserved"}, {"run", run.hex()}, {"epsilon", plan.epsilon().to_string()},
-                  {"delta", plan.delta().to_string()}, {"mechanism_delta", mechanism_delta->to_string()},
-                  {"training", plan.cost(Block::Training).to_string()}, {"holdout", plan.cost(Block::Holdout).to_string()}};
+  const Json body{{"kind", "reserved"},
+                  {"run", run.hex()},
+                  {"epsilon", plan.epsilon().to_string()},
+                  {"delta", plan.delta().to_string()},
+                  {"mechanism_delta", mechanism_delta->to_string()},
+                  {"training", plan.cost(Block::Training).to_string()},
+                  {"holdout", plan.cost(Block::Holdout).to_string()}};
   return append(body.dump(), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();
@@ -371,23 +402,28 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
   const Result<Digest> stored = digest_from_bytes(row->bytes(0));
   if (!stored) return stored.error();
   if (*stored != query) {
-    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} was answered for another query; a round is answered once", round.value)};
+    return Error{ErrorCode::UnplannedQuery,
+                 fmt::format("round {} was answered for another query; a round is answered once", round.value)};
   }
   return std::optional<StoredReply>(StoredReply{*stored, row->bytes(1)});
 }
 
-Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release, const Digest& query) {
-  if (broken_) return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
+                                     const Digest& query) {
+  if (broken_)
+    return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
   if (known->last_round && round <= *known->last_round) {
-    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} is asked after round {}; rounds are never repeated or reordered",
-                                                        round.value, known->last_round->value)};
+    return Error{ErrorCode::UnplannedQuery,
+                 fmt::format("round {} is asked after round {}; rounds are never repeated or reordered", round.value,
+                             known->last_round->value)};
   }
   const auto spent = known->spent(release.shape.block).plus(release.cost());
   if (!spent || *spent > known->reserved(release.shape.block)) {
-    return Error{ErrorCode::BudgetExhausted, fmt::format("round {} would spend more than was reserved for the run", round.value)};
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("round {} would spend more than was reserved for the run", round.value)};
   }
   return SpendToken(run, round, release.shape.block, release.cost(), query);
 }
@@ -395,8 +431,12 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
 Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise) {
   const SpendToken spent = std::move(token);
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
-  const Json body{{"kind", "released"}, {"run", spent.run_.hex()}, {"round", std::to_string(spent.round_.value)},
-                  {"block", block_name(spent.block_)}, {"cost", spent.cost_.to_string()}, {"query", to_hex(spent.query_)},
+  const Json body{{"kind", "released"},
+                  {"run", spent.run_.hex()},
+                  {"round", std::to_string(spent.round_.value)},
+                  {"block", block_name(spent.block_)},
+                  {"cost", spent.cost_.to_string()},
+                  {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))}};
   return append(body.dump(), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");

@@ -19,8 +19,8 @@ namespace undertone::silo {
 
 /// Which data a ledger is for.
 struct DatasetIdentity {
-  std::string name;    // chosen by the institution
-  Digest digest{};     // keyed digest of the content and of how it is split
+  std::string name;  // chosen by the institution
+  Digest digest{};   // keyed digest of the content and of how it is split
 };
 
 /// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
@@ -61,7 +61,8 @@ class Ledger {
   /// Creates an empty ledger or replays and verifies an existing one: chain, signatures, replies against entries, the
   /// head outside, the data set. @param noise what kind of noise this ledger's releases carry
   [[nodiscard]] static Result<Ledger> open(store::Database& database, HeadStore& head, const SigningKey& key,
-                                           const DatasetIdentity& dataset, const Budget& budget, privacy::NoiseKind noise);
+                                           const DatasetIdentity& dataset, const Budget& budget,
+                                           privacy::NoiseKind noise);
 
   /// Records that the owner changed the data set's content; all spending stays.
   [[nodiscard]] static Status amend(store::Database& database, HeadStore& head, const SigningKey& key,
@@ -117,7 +118,7 @@ class Ledger {
   privacy::DeltaAmount delta_reserved_;
   queries::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
-  bool broken_ = false;  // the store failed: nothing more is handed out
+  bool broken_ = false;    // the store failed: nothing more is handed out
 };
 
 }  // namespace undertone::silo

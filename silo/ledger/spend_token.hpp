@@ -12,7 +12,11 @@ namespace undertone::silo {
 class SpendToken {
  public:
   SpendToken(SpendToken&& other) noexcept
-      : run_(other.run_), round_(other.round_), block_(other.block_), cost_(other.cost_), query_(other.query_),
+      : run_(other.run_),
+        round_(other.round_),
+        block_(other.block_),
+        cost_(other.cost_),
+        query_(other.query_),
         valid_(std::exchange(other.valid_, false)) {}
   SpendToken& operator=(SpendToken&&) = delete;
   SpendToken(const SpendToken&) = delete;

@@ -12,8 +12,12 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pri
   std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
   for (const std::int64_t j : drawn) {
     switch (release.shape.kind) {
-      case privacy::QuestionKind::Gradient: model.gradient(point, block, j, contribution); break;
-      case privacy::QuestionKind::Metrics: model.centred_metrics(point, block, j, contribution); break;
+      case privacy::QuestionKind::Gradient:
+        model.gradient(point, block, j, contribution);
+        break;
+      case privacy::QuestionKind::Metrics:
+        model.centred_metrics(point, block, j, contribution);
+        break;
     }
     privacy::add_clipped(contribution, release.lattice(), sum);
   }
@@ -21,8 +25,8 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pri
 }
 
 queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release, const SpendToken& token,
-                           const data::Dataset& dataset, const models::LinearModel& model, const queries::WireLattice& wire,
-                           ReleaseRandomness& randomness) {
+                           const data::Dataset& dataset, const models::LinearModel& model,
+                           const queries::WireLattice& wire, ReleaseRandomness& randomness) {
   UNDERTONE_CHECK(token.valid() && token.round() == query.round);
   UNDERTONE_CHECK(queries::kind_of(query.question) == release.shape.kind);
   const models::Records& block = release.shape.block == privacy::Block::Training ? dataset.training : dataset.holdout;

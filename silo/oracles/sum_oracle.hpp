@@ -22,8 +22,9 @@ namespace undertone::silo {
 /// come before the first look at a record, so that their timing tells nothing about records.
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set
 /// @param token granted by the ledger for this very round
-[[nodiscard]] queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release, const SpendToken& token,
-                                         const data::Dataset& dataset, const models::LinearModel& model,
-                                         const queries::WireLattice& wire, ReleaseRandomness& randomness);
+[[nodiscard]] queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release,
+                                         const SpendToken& token, const data::Dataset& dataset,
+                                         const models::LinearModel& model, const queries::WireLattice& wire,
+                                         ReleaseRandomness& randomness);
 
 }  // namespace undertone::silo

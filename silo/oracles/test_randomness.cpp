@@ -12,7 +12,9 @@ namespace {
 class NoiselessStream final : public ReleaseStream {
  public:
   explicit NoiselessStream(std::unique_ptr<ReleaseStream> sampling) : sampling_(std::move(sampling)) {}
-  void fill_gaussian(int /*log2_stddev*/, std::span<std::int64_t> out) override { std::fill(out.begin(), out.end(), 0); }
+  void fill_gaussian(int /*log2_stddev*/, std::span<std::int64_t> out) override {
+    std::fill(out.begin(), out.end(), 0);
+  }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return sampling_->subset(population, size);
   }

@@ -26,21 +26,25 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
   if (job.schema != facts.schema) return refuse("the job's schema is not the schema of the data set");
   const privacy::SiloFacts& claimed = member.facts;
   if (claimed.records != facts.records || claimed.holdout_records != facts.holdout_records) {
-    return refuse(fmt::format("the job counts on {} training and {} holdout records, the data set has {} and {}", claimed.records,
-                              claimed.holdout_records, facts.records, facts.holdout_records));
+    return refuse(fmt::format("the job counts on {} training and {} holdout records, the data set has {} and {}",
+                              claimed.records, claimed.holdout_records, facts.records, facts.holdout_records));
   }
   if (claimed.holdout_public != facts.holdout_public) {
-    return refuse(fmt::format("the job takes the holdout as {}, its owner declared it {}", claimed.holdout_public ? "public" : "private",
+    return refuse(fmt::format("the job takes the holdout as {}, its owner declared it {}",
+                              claimed.holdout_public ? "public" : "private",
                               facts.holdout_public ? "public" : "private"));
   }
   if (facts.records < policy.records_min) {
-    return refuse(fmt::format("the data set has {} training records, the policy asks for at least {}", facts.records, policy.records_min));
+    return refuse(fmt::format("the data set has {} training records, the policy asks for at least {}", facts.records,
+                              policy.records_min));
   }
   if (claimed.epsilon > policy.epsilon_max) {
-    return refuse(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon.value(), policy.epsilon_max.value()));
+    return refuse(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon.value(),
+                              policy.epsilon_max.value()));
   }
   if (claimed.delta > policy.delta_max) {
-    return refuse(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta.value(), policy.delta_max.value()));
+    return refuse(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta.value(),
+                              policy.delta_max.value()));
   }
   return {};
 }

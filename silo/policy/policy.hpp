@@ -20,7 +20,7 @@ struct Policy {
   std::int64_t records_min = 0;    // least training records to take part with
   privacy::Epsilon epsilon_max;    // of one job
   privacy::Delta delta_max;
-  Budget total;                    // of all jobs on the data set
+  Budget total;  // of all jobs on the data set
 };
 
 /// What a silo has, as far as a job may depend on it.

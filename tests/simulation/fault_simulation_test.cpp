@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+#include <gtest/gtest.h>
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "tests/support/small_federation.hpp"
@@ -43,10 +42,12 @@ Result<algorithms::Outcome> replay_accepted(lab::SimulatedFederation& world, con
   for (const coordinator::RoundRecord& record : rounds) {
     const auto& query = std::get<queries::Query>(step);
     const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
-    queries::LatticeFold fold(metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
-                              job.reply_lattice.step_log2);
+    queries::LatticeFold fold(
+        metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
+        job.reply_lattice.step_log2);
     for (const auto& [silo, digest] : record.accepted) {
-      store::Statement row = world.silo_disk(silo).prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
+      store::Statement row =
+          world.silo_disk(silo).prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
       row.bind_blob(1, world.run_id().bytes()).bind(2, static_cast<std::int64_t>(record.round.value));
       if (!row.step().value()) return Error{ErrorCode::Internal, "an accepted reply is not in its silo's ledger"};
       wire::Decoder decoder{wire::Limits{}};
@@ -61,7 +62,8 @@ Result<algorithms::Outcome> replay_accepted(lab::SimulatedFederation& world, con
     }
     step = algorithm->advance({record.round, fold.replies(), fold.mean()}).value();
   }
-  if (!std::holds_alternative<algorithms::Finished>(step)) return Error{ErrorCode::Internal, "the rounds do not reach the end"};
+  if (!std::holds_alternative<algorithms::Finished>(step))
+    return Error{ErrorCode::Internal, "the rounds do not reach the end"};
   return std::get<algorithms::Finished>(step).outcome;
 }
 
@@ -69,8 +71,8 @@ void run_seed(std::uint64_t seed, std::uint64_t& successes, std::uint64_t& crash
   SCOPED_TRACE(fmt::format("UNDERTONE_FAULT_SEED={}", seed));
   const tests::SmallFederation federation = federation_of(seed);
   const config::Job job = config::parse_job(federation.job(), "small").value();
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, lab::SimulatedNoise::Seeded, rates_of(seed),
-                                  std::chrono::hours(1)});
+  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt,
+                                  lab::SimulatedNoise::Seeded, rates_of(seed), std::chrono::hours(1)});
   const Result<algorithms::Outcome> outcome = world.run();
   crashes += world.crashes();
   for (const std::string& violation : world.violations()) ADD_FAILURE() << violation;
@@ -87,7 +89,8 @@ void run_seed(std::uint64_t seed, std::uint64_t& successes, std::uint64_t& crash
   ASSERT_TRUE(expected) << expected.error().message;
   EXPECT_EQ(outcome->vectors.at("weights"), expected->vectors.at("weights"));
   ASSERT_EQ(outcome->metrics.size(), expected->metrics.size());
-  for (std::size_t i = 0; i < outcome->metrics.size(); ++i) EXPECT_EQ(outcome->metrics[i].values, expected->metrics[i].values);
+  for (std::size_t i = 0; i < outcome->metrics.size(); ++i)
+    EXPECT_EQ(outcome->metrics[i].values, expected->metrics[i].values);
 }
 
 TEST(FaultSimulationTest, TwoHundredWorldsKeepEveryPromise) {
@@ -107,8 +110,8 @@ TEST(FaultSimulationTest, TwoHundredWorldsKeepEveryPromise) {
 TEST(FaultSimulationTest, AWorldIsAFunctionOfItsSeed) {
   const auto run = [](std::uint64_t seed) {
     const tests::SmallFederation federation = federation_of(seed);
-    lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, lab::SimulatedNoise::Seeded, rates_of(seed),
-                                    std::chrono::hours(1)});
+    lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt,
+                                    lab::SimulatedNoise::Seeded, rates_of(seed), std::chrono::hours(1)});
     const Result<algorithms::Outcome> outcome = world.run();
     return std::tuple(world.events(), world.crashes(), outcome ? outcome->vectors.at("weights") : Eigen::VectorXd());
   };
@@ -117,7 +120,14 @@ TEST(FaultSimulationTest, AWorldIsAFunctionOfItsSeed) {
 
 TEST(FaultSimulationTest, ACalmWorldHearsEverySiloInEveryRound) {
   const tests::SmallFederation federation;
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), 1, std::nullopt, lab::SimulatedNoise::Seeded, {}, std::chrono::hours(1)});
+  lab::SimulatedFederation world({federation.job(),
+                                  "small",
+                                  federation.cohort(),
+                                  1,
+                                  std::nullopt,
+                                  lab::SimulatedNoise::Seeded,
+                                  {},
+                                  std::chrono::hours(1)});
   std::size_t rounds = 0;
   const Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
     if (const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action)) {

@@ -46,12 +46,14 @@ models::Records synthetic(RandomSource& random, models::Loss loss, int count) {
 
 std::string SmallFederation::job() const {
   std::string features;
-  for (int f = 0; f < kFeatures; ++f) features += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
+  for (int f = 0; f < kFeatures; ++f)
+    features += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
   std::string members;
   for (int i = 0; i < silos; ++i) {
     const Member& m = kMembers[i];
     members += fmt::format(
-        "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},\"delta\":{},\"weight\":{}}}",
+        "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},\"delta\":"
+        "{},\"weight\":{}}}",
         i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta, m.weight);
   }
   const std::string label = loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
@@ -63,8 +65,8 @@ std::string SmallFederation::job() const {
 "privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 "evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      label, features, models::to_string(loss), rounds, step_size, averaging, draw_fraction, noise, clip_norm, members, quorum,
-      join_deadline_ms, round_deadline_ms, evaluation_every, points);
+      label, features, models::to_string(loss), rounds, step_size, averaging, draw_fraction, noise, clip_norm, members,
+      quorum, join_deadline_ms, round_deadline_ms, evaluation_every, points);
 }
 
 std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed) const {
@@ -74,7 +76,8 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
     RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records));
     data::Dataset dataset{synthetic(random, loss, static_cast<int>(member.facts.records)),
                           synthetic(random, loss, static_cast<int>(member.facts.holdout_records))};
-    silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records, member.facts.holdout_public};
+    silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,
+                             member.facts.holdout_public};
     out.push_back({member.facts.silo, generous_policy(), std::move(facts), std::move(dataset)});
   }
   return out;

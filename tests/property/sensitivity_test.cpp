@@ -1,0 +1,196 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "shared/base/random_source.hpp"
+#include "shared/privacy/lattice.hpp"
+#include "silo/oracles/sum_oracle.hpp"
+
+namespace undertone {
+namespace {
+
+using privacy::Block;
+using privacy::Int128;
+using privacy::QuestionKind;
+
+constexpr Eigen::Index kFeatures = 6;
+
+double wide(RandomSource& random) {
+  const double magnitude = std::pow(10.0, -6.0 + 12.0 * random.unit());
+  return random.chance(0.5) ? magnitude : -magnitude;
+}
+
+/// Values that a file, a bug or a malicious record could bring.
+double hostile(RandomSource& random) {
+  switch (random.below(8)) {
+    case 0:
+      return std::numeric_limits<double>::quiet_NaN();
+    case 1:
+      return std::numeric_limits<double>::infinity();
+    case 2:
+      return -std::numeric_limits<double>::infinity();
+    case 3:
+      return std::numeric_limits<double>::max();
+    case 4:
+      return std::numeric_limits<double>::denorm_min();
+    case 5:
+      return 1e200;
+    default:
+      return wide(random);
+  }
+}
+
+models::Records random_records(RandomSource& random, models::Loss loss, Eigen::Index count, bool with_hostile) {
+  models::Records records{Eigen::MatrixXd(kFeatures, count), Eigen::VectorXd(count)};
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index f = 0; f < kFeatures; ++f)
+      records.features(f, i) = with_hostile && random.chance(0.3) ? hostile(random) : wide(random);
+    records.targets[i] = loss == models::Loss::Logistic ? (random.chance(0.5) ? 1.0 : -1.0) : wide(random);
+  }
+  return records;
+}
+
+privacy::Release release_of(RandomSource& random, QuestionKind kind, const models::LinearModel& model,
+                            std::int64_t records) {
+  const auto metrics = static_cast<Eigen::Index>(model.metric_names().size());
+  const Eigen::Index dimension = kind == QuestionKind::Gradient ? model.dimension() : metrics;
+  const double clip = kind == QuestionKind::Gradient ? std::pow(10.0, -3.0 + 6.0 * random.unit())
+                                                     : std::sqrt(static_cast<double>(metrics)) / 2.0;
+  const privacy::ClipNorm clip_norm = privacy::ClipNorm::create(clip).value();
+  const privacy::GaussianShift shift =
+      privacy::GaussianShift::create(std::pow(10.0, -2.0 + 2.0 * random.unit())).value();
+  return {{kind, kind == QuestionKind::Gradient ? Block::Training : Block::Holdout, 1.0, dimension, clip_norm},
+          records,
+          privacy::gaussian_lattice(clip_norm, shift, dimension, records).value()};
+}
+
+/// Squared l2 distance of two integer vectors, exactly.
+Int128 squared_distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  Int128 sum = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    const Int128 off = static_cast<Int128>(a[j]) - b[j];
+    sum += off * off;
+  }
+  return sum;
+}
+
+/// Squared l2 sensitivity that the accountant is told of: (2 Lambda)^2, straight from the charged shift.
+Int128 declared(const privacy::Release& release) {
+  const Int128 sensitivity = static_cast<Int128>(release.lattice().clip) * 2;
+  return sensitivity * sensitivity;
+}
+
+TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
+  double largest = 0.0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    const auto loss = seed % 2 == 0 ? models::Loss::Logistic : models::Loss::LeastSquares;
+    const models::LinearModel model(loss, kFeatures, seed % 3 != 0);
+    const auto count = static_cast<Eigen::Index>(1 + random.below(30));
+    const privacy::Release release =
+        release_of(random, seed % 5 == 0 ? QuestionKind::Metrics : QuestionKind::Gradient, model, count);
+    Eigen::VectorXd point(model.dimension());
+    for (double& w : point) w = wide(random);
+    const queries::Question question = release.shape.kind == QuestionKind::Gradient
+                                           ? queries::Question(queries::GradientQuestion{point})
+                                           : queries::Question(queries::MetricsQuestion{point});
+    models::Records records = random_records(random, loss, count, true);
+    const std::int64_t drawn_count = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
+    std::vector<std::int64_t> drawn;
+    for (std::int64_t j = 0; j < drawn_count; ++j) drawn.push_back(j);
+    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, model);
+    for (int replacement = 0; replacement < 20; ++replacement) {
+      models::Records neighbour = records;
+      const auto j = static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count)));
+      const models::Records other = random_records(random, loss, 1, true);
+      neighbour.features.col(j) = other.features.col(0);
+      neighbour.targets[j] = other.targets[0];
+      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, model);
+      const Int128 moved = squared_distance(before, after);
+      ASSERT_TRUE(moved <= declared(release));
+      largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
+    }
+  }
+  EXPECT_GT(largest, 0.9);  // the neighbours tried are not all harmless
+}
+
+/// The worst pair of records: gradients of full clip norm in opposite directions.
+double worst_case_ratio(const privacy::Lattice& used, const privacy::Lattice& charged) {
+  Eigen::VectorXd up = Eigen::VectorXd::Constant(kFeatures, 1e6);
+  Eigen::VectorXd down = -up;
+  std::vector<std::int64_t> with_up(kFeatures, 0);
+  std::vector<std::int64_t> with_down(kFeatures, 0);
+  privacy::add_clipped(up, used, with_up);
+  privacy::add_clipped(down, used, with_down);
+  return std::sqrt(static_cast<double>(squared_distance(with_up, with_down))) /
+         (2.0 * static_cast<double>(charged.clip));
+}
+
+TEST(SensitivityTest, AConstructedWorstCaseReachesTheDeclaredBound) {
+  RandomSource random(1);
+  const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  const double ratio = worst_case_ratio(lattice, lattice);
+  EXPECT_GE(ratio, 0.99);
+  EXPECT_LE(ratio, 1.0);
+}
+
+TEST(SensitivityTest, AMutantThatClipsAtTwiceTheNormIsCaught) {
+  RandomSource random(1);
+  const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+  const privacy::Lattice charged = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  privacy::Lattice mutant = charged;
+  mutant.clip *= 2;  // clips at twice what is charged for
+  EXPECT_GT(worst_case_ratio(mutant, charged), 1.9);
+}
+
+TEST(SensitivityTest, AClippedVectorKeepsItsDirectionAndNearlyItsNorm) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    RandomSource random(seed);
+    const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+    const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+    const double clip = static_cast<double>(lattice.clip) * lattice.step;
+    Eigen::VectorXd vector(kFeatures);
+    for (double& v : vector) v = clip * (2.0 * random.unit() - 1.0) * (seed % 2 == 0 ? 0.1 : 10.0);
+    const Eigen::VectorXd expected = vector * std::min(1.0, clip / vector.norm());
+    std::vector<std::int64_t> sum(kFeatures, 0);
+    Eigen::VectorXd scratch = vector;
+    privacy::add_clipped(scratch, lattice, sum);
+    for (Eigen::Index j = 0; j < kFeatures; ++j) {
+      // One step of truncation, and the 2^-20 that keeps the integer norm within the clip.
+      EXPECT_NEAR(static_cast<double>(sum[static_cast<std::size_t>(j)]) * lattice.step, expected[j],
+                  lattice.step + 2e-6 * clip);
+    }
+  }
+}
+
+TEST(SensitivityTest, ANonFiniteRecordAddsNothing) {
+  RandomSource random(1);
+  const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    Eigen::VectorXd vector = Eigen::VectorXd::Constant(kFeatures, 1.0);
+    vector[2] = bad;
+    std::vector<std::int64_t> sum(kFeatures, 0);
+    privacy::add_clipped(vector, lattice, sum);
+    EXPECT_EQ(sum, std::vector<std::int64_t>(kFeatures, 0));
+  }
+}
+
+TEST(SensitivityTest, AHugeFiniteRecordIsClippedNotDropped) {
+  RandomSource random(1);
+  const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  Eigen::VectorXd vector = Eigen::VectorXd::Zero(kFeatures);
+  vector[3] = std::numeric_limits<double>::max();
+  vector[1] = -std::numeric_limits<double>::max();
+  std::vector<std::int64_t> sum(kFeatures, 0);
+  privacy::add_clipped(vector, lattice, sum);
+  EXPECT_NEAR(static_cast<double>(sum[3]), static_cast<double>(lattice.clip) / std::sqrt(2.0),
+              2e-6 * static_cast<double>(lattice.clip) + 1.0);
+  EXPECT_EQ(sum[1], -sum[3]);
+}
+
+}  // namespace
+}  // namespace undertone

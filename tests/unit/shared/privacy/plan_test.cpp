@@ -1,0 +1,100 @@
+#include "shared/privacy/plan.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "shared/privacy/gaussian_accountant.hpp"
+
+namespace undertone::privacy {
+namespace {
+
+SiloFacts facts(double epsilon, double delta, bool holdout_public = false) {
+  return {SiloId::create("one").value(), 100, 20, holdout_public, Epsilon::create(epsilon).value(),
+          Delta::create(delta).value()};
+}
+
+ReleaseShape gradient(double fraction = 1.0) {
+  return {QuestionKind::Gradient, Block::Training, fraction, 5, ClipNorm::create(2.0).value()};
+}
+ReleaseShape metrics() { return {QuestionKind::Metrics, Block::Holdout, 1.0, 3, ClipNorm::create(0.8).value()}; }
+
+TEST(PlanTest, TheRoundsOfABlockTogetherCostTheTarget) {
+  const Plan plan = make_plan({{gradient(), 25}}, facts(1.0, 1e-5)).value();
+  // 25 releases whose shifts add up, in squares, to the one that (1, 1e-5) allows: sigma/Delta = 3.73063163482 (table).
+  const double total = std::sqrt(plan.cost(Block::Training).value_rounded_up());
+  EXPECT_LE(total, 1.0 / 3.73063163482);
+  EXPECT_GE(total, 0.999 / 3.73063163482);
+  EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+  EXPECT_GE(plan.epsilon().value_rounded_up(), 0.998);
+}
+
+TEST(PlanTest, TheNoiseIsWhatTheAccountantWasTold) {
+  const Plan plan = make_plan({{gradient(), 25}}, facts(1.0, 1e-5)).value();
+  const auto& lattice = std::get<GaussianLattice>(plan.release({3})->mechanism);
+  // mu of one release from real units: replace-one sensitivity 2 * clip over the noise's standard deviation.
+  const double mu = 2.0 * 2.0 / lattice.noise_stddev();
+  EXPECT_NEAR(mu * mu, lattice.shift_squared().value_rounded_up(), 2e-12);
+  EXPECT_GE(lattice.lattice.clip, 1024 * std::sqrt(5.0));
+}
+
+TEST(PlanTest, DisjointBlocksAreChargedOnceNotTwice) {
+  const Plan apart = make_plan({{gradient(), 10}, {metrics(), 4}}, facts(1.0, 1e-5)).value();
+  EXPECT_LE(apart.epsilon().value_rounded_up(), 1.0);
+  EXPECT_TRUE(apart.cost(Block::Holdout).units() > 0);
+  EXPECT_TRUE(apart.cost(Block::Training).units() > 0);
+}
+
+TEST(PlanTest, PublicRecordsCostNothingAndGetNoNoise) {
+  const Plan plan = make_plan({{gradient(), 10}, {metrics(), 4}}, facts(1.0, 1e-5, true)).value();
+  EXPECT_TRUE(plan.cost(Block::Holdout).units() == 0);
+  EXPECT_TRUE(std::holds_alternative<ExactPublicSum>(plan.release({12})->mechanism));
+  EXPECT_TRUE(std::holds_alternative<GaussianLattice>(plan.release({2})->mechanism));
+}
+
+TEST(PlanTest, TrainingRecordsAreNeverPublic) {
+  const Plan plan = make_plan({{gradient(), 1}}, facts(1.0, 1e-5, true)).value();
+  EXPECT_TRUE(std::holds_alternative<GaussianLattice>(plan.release({0})->mechanism));
+}
+
+TEST(PlanTest, RoundRAsksForReleaseR) {
+  const Plan plan = make_plan({{gradient(), 2}, {metrics(), 1}, {gradient(), 1}}, facts(1.0, 1e-5)).value();
+  EXPECT_EQ(plan.release({1})->shape.kind, QuestionKind::Gradient);
+  EXPECT_EQ(plan.release({2})->shape.kind, QuestionKind::Metrics);
+  EXPECT_EQ(plan.release({3})->shape.kind, QuestionKind::Gradient);
+  EXPECT_EQ(plan.release({4}), nullptr);
+  EXPECT_EQ(plan.rounds(), 4U);
+}
+
+TEST(PlanTest, AFractionIsAFixedNumberOfRecordsWithoutAmplification) {
+  const Plan half = make_plan({{gradient(0.5), 10}}, facts(1.0, 1e-5)).value();
+  const Plan whole = make_plan({{gradient(), 10}}, facts(1.0, 1e-5)).value();
+  EXPECT_EQ(half.release({0})->records_drawn, 50);
+  EXPECT_TRUE(half.cost(Block::Training) == whole.cost(Block::Training));
+}
+
+TEST(PlanTest, RefusesWhatCannotBeAnswered) {
+  EXPECT_FALSE(make_plan({{gradient(0.001), 1}}, facts(1.0, 1e-5)));       // a draw of nobody
+  EXPECT_FALSE(make_plan({{gradient(), 2'000'000}}, facts(1.0, 1e-5)));    // beyond the limit of rounds
+  EXPECT_FALSE(make_plan({{gradient(), 1}}, facts(1.0, 1e-30)));           // delta below the implementation's own
+  EXPECT_FALSE(make_plan({{gradient(), 1}}, facts(31.0, 1e-5)));           // an epsilon that promises nothing
+  EXPECT_FALSE(make_plan({{gradient(), 1'000'000}}, facts(1e-6, 1e-12)));  // finer than any lattice
+}
+
+TEST(PlanTest, NeverPromisesLessThanItSpends) {
+  for (const double epsilon : {0.05, 0.5, 1.0, 4.0, 12.0}) {
+    for (const double delta : {1e-9, 1e-5, 1e-2}) {
+      for (const std::uint64_t rounds : {1U, 7U, 1000U}) {
+        SCOPED_TRACE(fmt::format("epsilon {} delta {} rounds {}", epsilon, delta, rounds));
+        const Plan plan = make_plan({{gradient(), rounds}}, facts(epsilon, delta)).value();
+        const GaussianShift mu = total_shift(plan.cost(Block::Training));
+        EXPECT_LE(log_delta_of_gaussian(plan.epsilon().value_rounded_up(), mu),
+                  std::log(plan.mechanism_delta().value()));
+        EXPECT_LE(plan.epsilon().value_rounded_up(), epsilon);
+        EXPECT_LT(plan.mechanism_delta().value(), plan.delta().value_rounded_up() * (1.0 + 1e-15));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace undertone::privacy
