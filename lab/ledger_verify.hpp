@@ -34,6 +34,9 @@ struct LedgerFindings {
   std::string noise;
   /// 64 lower-case hexadecimal digits; empty without a readable opening entry.
   std::string public_key;
+  /// By which a ledger is known elsewhere: the hash of entry 1 as stored, 64 lower-case hexadecimal digits. Empty if
+  /// unreadable.
+  std::string ledger;
   /// Entries found, which is the last one's sequence when none is missing.
   std::uint64_t entries = 0;
   /// 64 lower-case hexadecimal digits as stored in the last entry; empty if there is none.

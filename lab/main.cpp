@@ -73,6 +73,7 @@ int run_verify(const VerifyArguments& arguments) {
                                   {"dataset", findings.dataset},
                                   {"noise", findings.noise},
                                   {"public_key", findings.public_key},
+                                  {"ledger", findings.ledger},
                                   {"entries", findings.entries},
                                   {"head", findings.head_hash},
                                   {"epsilon", findings.epsilon},
@@ -142,7 +143,7 @@ int run(int argc, char** argv) {
   verify_command->add_option("--public-key", verified.public_key, "the ledger's public key, hexadecimal");
   verify_command->add_flag("--json", verified.json, "print JSON");
 
-  DemoOptions demo;
+  DeploymentOptions demo;
   CLI::App* demo_command = app.add_subcommand("demo", "A whole federation on this machine, as processes over TLS");
   demo_command->add_option("job", demo.job, "the job's file")->required();
   demo_command->add_option("--dir", demo.folder, "folder to make, for data, keys, ledgers and results")->required();

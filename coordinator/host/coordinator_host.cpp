@@ -40,7 +40,7 @@ Result<std::uint16_t> CoordinatorHost::start() {
     return Error{ErrorCode::Unreachable,
                  fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
   const std::uint16_t port = acceptor_.local_endpoint().port();
-  net::spawn_logged(context_->get_executor(), accept(), "accept");
+  net::spawn_essential(context_->get_executor(), accept(), "accept");
   handle(machine_->start(std::chrono::steady_clock::now()));
   return port;
 }
@@ -85,10 +85,10 @@ asio::awaitable<Result<SiloId>> CoordinatorHost::greet(SessionPtr session) {
     co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
   const Result<std::uint32_t> protocol = wire::negotiate(*hello, wire::kProtocolMin, wire::kProtocolMax);
   if (!protocol) co_return refuse(protocol.error());
-  const Result<std::optional<queries::Receipt>> receipt = store_->receipt(*silo);
-  if (!receipt) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
+  const Result<std::vector<queries::Receipt>> receipts = store_->receipts(*silo);
+  if (!receipts) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
   session->established();
-  wire::Welcome welcome{*protocol, kBuild, *receipt};
+  wire::Welcome welcome{*protocol, kBuild, *receipts};
   session->send(wire::Message(std::move(welcome)));
   co_return *silo;
 }

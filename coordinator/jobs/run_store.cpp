@@ -14,8 +14,9 @@ constexpr const char* kSchema =
     "BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS participation (run BLOB, round INTEGER, silo TEXT, reply BLOB, PRIMARY KEY (run, "
     "round, silo));"
-    "CREATE TABLE IF NOT EXISTS receipts (silo TEXT PRIMARY KEY, sequence INTEGER NOT NULL, hash BLOB NOT NULL, "
-    "signature BLOB NOT NULL);";
+    "CREATE TABLE IF NOT EXISTS receipts (number INTEGER PRIMARY KEY AUTOINCREMENT, silo TEXT NOT NULL, ledger BLOB "
+    "NOT NULL,"
+    " sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL, UNIQUE (silo, ledger));";
 
 constexpr std::array<std::pair<RunState, const char*>, 4> kStates = {{{RunState::Joining, "joining"},
                                                                       {RunState::Running, "running"},
@@ -163,26 +164,38 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run) {
 
 Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> upsert = database_->prepare(
-        "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT (silo) DO UPDATE SET sequence = excluded.sequence, hash "
-        "= excluded.hash,"
-        " signature = excluded.signature WHERE excluded.sequence > sequence");
-    if (!upsert) return upsert.error();
-    upsert->bind_text(1, silo.name()).bind(2, static_cast<std::int64_t>(receipt.sequence));
-    return upsert->bind_blob(3, as_bytes(receipt.hash)).bind_blob(4, receipt.signature).run();
+    Result<store::Statement> update = database_->prepare(
+        "UPDATE receipts SET sequence = ?, hash = ?, signature = ? WHERE silo = ? AND ledger = ? AND sequence < ?");
+    if (!update) return update.error();
+    const auto sequence = static_cast<std::int64_t>(receipt.sequence);
+    update->bind(1, sequence).bind_blob(2, as_bytes(receipt.hash)).bind_blob(3, receipt.signature);
+    update->bind_text(4, silo.name()).bind_blob(5, as_bytes(receipt.ledger)).bind(6, sequence);
+    if (Status updated = update->run(); !updated) return updated;
+    Result<store::Statement> insert = database_->prepare(
+        "INSERT OR IGNORE INTO receipts (silo, ledger, sequence, hash, signature) SELECT ?, ?, ?, ?, ?"
+        " WHERE (SELECT count(*) FROM receipts WHERE silo = ?) < ?");
+    if (!insert) return insert.error();
+    insert->bind_text(1, silo.name()).bind_blob(2, as_bytes(receipt.ledger)).bind(3, sequence);
+    insert->bind_blob(4, as_bytes(receipt.hash)).bind_blob(5, receipt.signature).bind_text(6, silo.name());
+    return insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run();
   });
 }
 
-Result<std::optional<queries::Receipt>> RunStore::receipt(const SiloId& silo) {
-  Result<store::Statement> row = database_->prepare("SELECT sequence, hash, signature FROM receipts WHERE silo = ?");
-  if (!row) return row.error();
-  row->bind_text(1, silo.name());
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<queries::Receipt>();
-  const Result<Digest> hash = digest_from_bytes(row->bytes(1));
-  if (!hash) return unreadable("receipt");
-  return std::optional<queries::Receipt>({static_cast<std::uint64_t>(row->integer(0)), *hash, row->bytes(2)});
+Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
+  Result<store::Statement> rows =
+      database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
+  if (!rows) return rows.error();
+  rows->bind_text(1, silo.name());
+  std::vector<queries::Receipt> out;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<Digest> ledger = digest_from_bytes(rows->bytes(0));
+    const Result<Digest> hash = digest_from_bytes(rows->bytes(2));
+    if (!ledger || !hash) return unreadable("receipts");
+    out.push_back({*ledger, static_cast<std::uint64_t>(rows->integer(1)), *hash, rows->bytes(3)});
+  }
 }
 
 }  // namespace undertone::coordinator

@@ -54,9 +54,10 @@ class RunStore {
   [[nodiscard]] Status fail(const RunId& run, const std::string& reason);
   [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run);
 
-  /// Keeps the newest head of a silo's ledger.
+  /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax.
   [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
-  [[nodiscard]] Result<std::optional<queries::Receipt>> receipt(const SiloId& silo);
+  /// Oldest ledger first.
+  [[nodiscard]] Result<std::vector<queries::Receipt>> receipts(const SiloId& silo);
 
  private:
   explicit RunStore(store::Database& database) : database_(&database) {}

@@ -27,6 +27,7 @@ Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, co
                                       const Nonce& nonce, bool resume_finished, wire::Limits limits) {
   Result<config::Job> job = config::parse_job(job_bytes, file);
   if (!job) return job.error();
+  if (Status planned = config::check_plans(*job, file); !planned) return planned.error();
   const Digest id = sha256(job_bytes);
   Result<std::optional<RunRecord>> known = store.newest_run(id);
   if (!known) return known.error();

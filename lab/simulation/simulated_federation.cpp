@@ -58,7 +58,7 @@ SimulatedFederation::SimulatedFederation(Setup setup) : setup_(std::move(setup))
     const Digest seed = sha256("undertone simulated silo " + id.name());
     auto process = std::make_unique<SiloProcess>(
         SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}});
-    process->identity = {"simulated-" + id.name(), seed};
+    process->identity = {"simulated-" + id.name(), seed, {}};
     process->disk = std::make_unique<store::Database>(*store::Database::in_memory());
     arm_disk(*process->disk);
     process->head = std::make_unique<MemoryHeadStore>([this] { maybe_crash(setup_.faults.crash_at_commit); });
@@ -174,9 +174,14 @@ void SimulatedFederation::boot_silo(SiloProcess& silo) {
           return violate(fmt::format("silo {}: its ledger is refused after a crash: {}", silo.spec.id.name(),
                                      ledger.error().message));
         silo.ledger = std::make_unique<silo::Ledger>(*std::move(ledger));
-        silo.machine = std::make_unique<silo::SiloMachine>(
-            silo::SiloMachine::Setup{silo.spec.id, silo.spec.policy, silo.spec.facts, silo.spec.dataset, *silo.ledger,
-                                     *silo.randomness, wire::Limits{}});
+        silo.machine = std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{silo.spec.id,
+                                                                                    silo.spec.policy,
+                                                                                    silo.spec.facts,
+                                                                                    silo.spec.dataset,
+                                                                                    *silo.ledger,
+                                                                                    *silo.randomness,
+                                                                                    wire::Limits{},
+                                                                                    {}});
         ++silo.life;
         after(random_delay(setup_.faults.delay_max), [this, &silo] { connect(silo); });
       },
@@ -196,9 +201,9 @@ void SimulatedFederation::connect(SiloProcess& silo) {
   silo.session = ++silo.sessions;
   survive(
       [&] {
-        const Result<std::optional<queries::Receipt>> receipt = run_store_->receipt(silo.spec.id);
-        if (!receipt) return violate("coordinator: " + receipt.error().message);
-        const wire::Welcome welcome{wire::kProtocolMax, "simulated", *receipt};
+        const Result<std::vector<queries::Receipt>> receipts = run_store_->receipts(silo.spec.id);
+        if (!receipts) return violate("coordinator: " + receipts.error().message);
+        const wire::Welcome welcome{wire::kProtocolMax, "simulated", *receipts};
         handle(silo, silo.machine->on_message(welcome));
         if (machine_ && silo.session != 0) handle(machine_->on_connected(silo.spec.id));
       },

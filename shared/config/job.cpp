@@ -12,6 +12,7 @@ namespace undertone::config {
 namespace {
 
 constexpr std::int64_t kRoundsMax = 1'000'000;
+constexpr std::uint64_t kEvaluationsMax = 10'000;
 constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
 constexpr std::int64_t kMillisecondsMax = 86'400'000;
 constexpr std::size_t kSilosMax = 10'000;
@@ -188,6 +189,10 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   Section evaluation = root.object("evaluation");
   const auto every = static_cast<std::uint64_t>(evaluation.integer("every", 0, kRoundsMax));
   evaluation.finish();
+  if (every != 0 && rounds / every > kEvaluationsMax) {
+    problems.add("/evaluation/every",
+                 fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, rounds / every));
+  }
   std::optional<SimulationData> simulation;
   if (root.has("simulation")) simulation = parse_simulation(root.object("simulation"));
   root.finish();
@@ -211,12 +216,17 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
           point_type,
           lattice,
           std::move(simulation)};
+  return job;
+}
+
+Status check_plans(const Job& job, const std::string& file) {
+  Problems problems(file);
   for (const CohortMember& member : job.cohort) {
     const Result<privacy::Plan> plan = plan_of(job, member);
     if (!plan) problems.add("/cohort", plan.error().message);
   }
   if (!problems.none()) return problems.error();
-  return job;
+  return {};
 }
 
 privacy::Schedule schedule_of(const Job& job) {

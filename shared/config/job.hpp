@@ -60,7 +60,12 @@ struct Job {
 
 /// @param bytes the exact bytes of the job file
 /// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
+/// Takes time in proportion to the bytes: no plan is made.
 [[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
+
+/// Whether every member's plan can be made: what a coordinator asks before it runs a job. A silo plans for itself
+/// alone.
+[[nodiscard]] Status check_plans(const Job& job, const std::string& file);
 
 /// What the job asks of every silo, in order.
 [[nodiscard]] privacy::Schedule schedule_of(const Job& job);

@@ -1,5 +1,6 @@
 #include "shared/config/json_section.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace undertone::config {
@@ -86,6 +87,11 @@ std::string Section::text(const std::string& key) {
   auto out = value->get<std::string>();
   if (out.empty() || out.size() > kTextMax) {
     problem(key, fmt::format("expected a text of 1 to {} bytes, got {}", kTextMax, out.size()));
+    return {};
+  }
+  // It may stand in a log, on a terminal or in a privacy statement.
+  if (std::any_of(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) {
+    problem(key, "expected a text without control characters");
     return {};
   }
   return out;

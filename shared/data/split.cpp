@@ -22,19 +22,18 @@ models::Records select(const models::Records& records, const std::vector<std::si
 }  // namespace
 
 Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
-  const auto count = static_cast<std::size_t>(records.count());
-  const auto holdout = static_cast<std::size_t>(std::floor(rule.holdout_fraction * static_cast<double>(count)));
-  std::size_t training = count - holdout;
+  auto used = static_cast<std::size_t>(records.count());
   if (rule.records_published) {
-    if (*rule.records_published < 1 || static_cast<std::size_t>(*rule.records_published) > training) {
-      return Error{ErrorCode::InvalidConfig, fmt::format("{} training records are to be published, the data set has {}",
-                                                         *rule.records_published, training)};
+    if (*rule.records_published < 1 || static_cast<std::size_t>(*rule.records_published) > used) {
+      return Error{ErrorCode::InvalidConfig,
+                   fmt::format("{} records are to be published, the data set has {}", *rule.records_published, used)};
     }
-    training = static_cast<std::size_t>(*rule.records_published);
+    used = static_cast<std::size_t>(*rule.records_published);  // block sizes follow from what is published alone
   }
+  const auto holdout = static_cast<std::size_t>(std::floor(rule.holdout_fraction * static_cast<double>(used)));
   RandomSource order_source(rule.seed);
-  const std::vector<std::size_t> order = order_source.permutation(count);
-  return Dataset{select(records, order, holdout, training), select(records, order, 0, holdout)};
+  const std::vector<std::size_t> order = order_source.permutation(static_cast<std::size_t>(records.count()));
+  return Dataset{select(records, order, holdout, used - holdout), select(records, order, 0, holdout)};
 }
 
 Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes,

@@ -14,7 +14,7 @@ namespace undertone::data {
 struct SplitRule {
   double holdout_fraction = 0.0;  // [0, 1)
   std::uint64_t seed = 0;
-  std::optional<std::int64_t> records_published;  // training records beyond this sit out (decision 11)
+  std::optional<std::int64_t> records_published;  // in all: records beyond this sit out (decision 11)
 };
 
 /// The blocks of a silo's data set.
@@ -23,7 +23,7 @@ struct Dataset {
   models::Records holdout;
 };
 
-/// @return an error where fewer training records are left than are to be published
+/// @return an error where there are fewer records than are to be published
 [[nodiscard]] Result<Dataset> split(const models::Records& records, const SplitRule& rule);
 
 /// Deals the rows of a table to parts of the given sizes, in an order drawn from a public seed.

@@ -12,16 +12,27 @@ namespace {
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
+void log_failure(const char* what, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& exception) {
+    spdlog::error("coroutine_failed what={} reason=\"{}\"", what, exception.what());
+  }
+}
+
 }  // namespace
+
+void spawn_essential(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what) {
+  asio::co_spawn(executor, std::move(work), [what](const std::exception_ptr& failure) {
+    if (!failure) return;
+    log_failure(what, failure);
+    std::rethrow_exception(failure);
+  });
+}
 
 void spawn_logged(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what) {
   asio::co_spawn(executor, std::move(work), [what](const std::exception_ptr& failure) {
-    if (!failure) return;
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& exception) {
-      spdlog::error("coroutine_failed what={} reason=\"{}\"", what, exception.what());
-    }
+    if (failure) log_failure(what, failure);
   });
 }
 
@@ -38,6 +49,7 @@ Session::Session(Stream stream, SessionLimits limits)
 
 asio::awaitable<Result<PeerIdentity>> Session::handshake(Side side) {
   last_heard_ = std::chrono::steady_clock::now();
+  listening_ = true;
   spawn_logged(stream_.get_executor(), watch(), "watch");
   boost::system::error_code ignored;
   stream_.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -53,6 +65,7 @@ asio::awaitable<Result<PeerIdentity>> Session::handshake(Side side) {
     close();
     co_return identity.error();
   }
+  listening_ = false;
   spawn_logged(stream_.get_executor(), write_loop(), "writer");
   co_return identity;
 }
@@ -66,7 +79,10 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
       if (!std::holds_alternative<wire::Heartbeat>(message)) co_return message;
     }
     if (!open_) co_return Error{ErrorCode::Unreachable, close_reason_};
+    if (patience_ == limits_.silence) last_heard_ = std::chrono::steady_clock::now();
+    listening_ = true;
     const auto [error, size] = co_await stream_.async_read_some(asio::buffer(buffer), kAwait);
+    listening_ = false;
     if (error) {
       const std::string reason = open_ ? error.message() : close_reason_;
       close();
@@ -140,7 +156,7 @@ asio::awaitable<void> Session::watch() {
     watch_timer_.expires_after(std::min(limits_.heartbeat, patience_));
     (void)co_await watch_timer_.async_wait(kAwait);
     if (!open_) break;
-    if (std::chrono::steady_clock::now() - last_heard_ > patience_) {
+    if (listening_ && std::chrono::steady_clock::now() - last_heard_ > patience_) {
       close_reason_ = fmt::format("nothing was heard for {} ms", patience_.count());
       close();
       break;

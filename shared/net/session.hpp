@@ -65,9 +65,13 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::milliseconds patience_;
   std::chrono::steady_clock::time_point last_heard_;
   bool open_ = true;
+  bool listening_ = false;  // silence counts only while somebody waits to hear: a busy owner is not a silent peer
   bool finishing_ = false;
   std::string close_reason_ = "the connection was closed";
 };
+
+/// Runs a coroutine that the process cannot do without: an exception is logged and leaves the io_context's run().
+void spawn_essential(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what);
 
 /// Runs a coroutine whose failure has no one to hear of it but the log. @param what for the log, e.g. "session"
 void spawn_logged(const asio::any_io_executor& executor, asio::awaitable<void> work, const char* what);

@@ -48,6 +48,12 @@ class FixedAmount {
     while (!exceeds_or_equals(value)) value = std::nextafter(value, INFINITY);
     return value;
   }
+  /// The amount as a double, rounded down.
+  [[nodiscard]] double value_rounded_down() const {
+    double value = std::ldexp(static_cast<double>(units_), -FractionBits);
+    while (value > 0.0 && exceeds(value)) value = std::nextafter(value, 0.0);
+    return value;
+  }
   [[nodiscard]] std::string to_string() const { return to_decimal(units_); }
   [[nodiscard]] static Result<FixedAmount> parse(std::string_view text) {
     const Result<UInt128> units = parse_decimal(text);
@@ -70,6 +76,10 @@ class FixedAmount {
     if (up && static_cast<double>(units) < scaled) ++units;
     if (up && value > 0.0 && units == 0) units = 1;
     return FixedAmount(units);
+  }
+  bool exceeds(double value) const {
+    const double scaled = std::ldexp(value, FractionBits);
+    return scaled >= 0x1p127 || static_cast<UInt128>(scaled) > units_;
   }
   bool exceeds_or_equals(double value) const {
     const double scaled = std::ldexp(value, FractionBits);

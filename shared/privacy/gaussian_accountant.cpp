@@ -81,8 +81,4 @@ GaussianShift total_shift(ShiftSquaredAmount shift_squared) {
   return *GaussianShift::create(std::nextafter(root, INFINITY));
 }
 
-double user_level_epsilon(GaussianShift shift, std::uint64_t records, Delta delta) {
-  return epsilon_of_gaussian(*GaussianShift::create(shift.value() * static_cast<double>(records)), delta);
-}
-
 }  // namespace undertone::privacy

@@ -23,8 +23,4 @@ namespace undertone::privacy {
 /// The shift of all releases together, rounded up. @param shift_squared > 0
 [[nodiscard]] GaussianShift total_shift(ShiftSquaredAmount shift_squared);
 
-/// What (epsilon, delta)-ISRL-DP per record implies for all `records` records of the silo together, by the Gaussian's
-/// own group bound: the shift of replacing every record is at most records * mu.
-[[nodiscard]] double user_level_epsilon(GaussianShift shift, std::uint64_t records, Delta delta);
-
 }  // namespace undertone::privacy

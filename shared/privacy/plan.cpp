@@ -88,17 +88,19 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   if (!implementation) return implementation.error();
   const Result<DeltaAmount> target_delta = DeltaAmount::rounded_down(facts.delta.value());
   if (!target_delta) return target_delta.error();
-  const Result<Delta> mechanism_delta = Delta::create(facts.delta.value() - implementation->value_rounded_up());
-  if (!mechanism_delta) {
+  if (*implementation >= *target_delta) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} messages",
                              facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), rounds)};
   }
+  const auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
+  const Result<Delta> mechanism_delta = Delta::create(mechanism_amount.value_rounded_down());
+  if (!mechanism_delta) return mechanism_delta.error();
   const double total = gaussian_shift_for(facts.epsilon, *mechanism_delta).value();
   const Result<ShiftSquaredAmount> affordable = ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
   if (!affordable) return affordable.error();
 
-  Plan plan(*mechanism_delta);
+  Plan plan(mechanism_amount, *mechanism_delta);
   plan.rounds_ = rounds;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;

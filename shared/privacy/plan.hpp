@@ -82,18 +82,20 @@ class Plan {
   /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
   [[nodiscard]] EpsilonAmount epsilon() const noexcept { return epsilon_; }
   [[nodiscard]] DeltaAmount delta() const noexcept { return delta_; }
-  /// The part of delta that the Gaussian profile is evaluated at.
+  /// The part of delta that the Gaussian profile is evaluated at: what the implementation leaves, at most the amount.
   [[nodiscard]] Delta mechanism_delta() const noexcept { return mechanism_delta_; }
+  [[nodiscard]] DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
  private:
   friend Result<Plan> make_plan(const Schedule&, const SiloFacts&);
-  explicit Plan(Delta mechanism_delta) : mechanism_delta_(mechanism_delta) {}
+  Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
   std::vector<Segment> segments_;
   std::uint64_t rounds_ = 0;
   ShiftSquaredAmount training_cost_;
   ShiftSquaredAmount holdout_cost_;
   EpsilonAmount epsilon_;
   DeltaAmount delta_;
+  DeltaAmount mechanism_delta_amount_;
   Delta mechanism_delta_;
 };
 

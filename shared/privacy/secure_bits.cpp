@@ -4,8 +4,8 @@
 #include <cstring>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <sys/random.h>
-#include <unistd.h>
 #include <utility>
 
 #include "shared/base/result.hpp"
@@ -26,7 +26,14 @@ void operating_system_random(void* out, std::size_t size) {
 
 }  // namespace
 
-SecureBits::SecureBits() : words_(std::make_unique<Words>()) { rekey_from_os(); }
+std::atomic<std::uint64_t> SecureBits::forks_{0};
+
+SecureBits::SecureBits() : words_(std::make_unique<Words>()) {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
+  UNDERTONE_CHECK(registered == 0);
+  rekey_from_os();
+}
 
 SecureBits SecureBits::from_os() { return SecureBits(); }
 
@@ -55,12 +62,12 @@ SecureBits::~SecureBits() {
 
 void SecureBits::rekey_from_os() {
   operating_system_random(key_.data(), sizeof key_);
-  process_ = getpid();
+  process_ = current_process();
 }
 
 void SecureBits::refill() {
-  UNDERTONE_CHECK(words_ != nullptr);         // not a moved-from generator
-  if (process_ != getpid()) rekey_from_os();  // a forked child shares the parent's key
+  UNDERTONE_CHECK(words_ != nullptr);                  // not a moved-from generator
+  if (process_ != current_process()) rekey_from_os();  // a forked child shares the parent's key
   EVP_CIPHER_CTX* context = EVP_CIPHER_CTX_new();
   UNDERTONE_CHECK(context != nullptr);
   const auto* key = reinterpret_cast<const unsigned char*>(key_.data());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -26,7 +27,7 @@ class SecureBits {
 
   /// 64 uniform bits.
   [[nodiscard]] std::uint64_t word() {
-    if (next_ == kWords) refill();
+    if (next_ == kWords || process_ != current_process()) refill();
     const std::uint64_t value = (*words_)[next_];
     (*words_)[next_++] = 0;
     return value;
@@ -38,13 +39,16 @@ class SecureBits {
   static constexpr std::size_t kWords = 4096;  // 32 KiB
   using Words = std::array<std::uint64_t, kWords>;
   using KeyMaterial = std::array<std::uint64_t, kKeyWords>;
+  /// Which process this is, counted in forks: a child must not hand out what its parent has buffered.
+  [[nodiscard]] static std::uint64_t current_process() noexcept { return forks_.load(std::memory_order_relaxed); }
+  static std::atomic<std::uint64_t> forks_;
   void rekey_from_os();
   void refill();
 
   std::unique_ptr<Words> words_;
   KeyMaterial key_{};
   std::size_t next_ = kWords;
-  int process_ = 0;
+  std::uint64_t process_ = 0;
 };
 
 }  // namespace undertone::privacy

@@ -77,6 +77,21 @@ std::vector<Value> unpack(std::string_view bytes) {
   return out;
 }
 
+bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
+
+/// Text of ours, as it may cross the wire.
+std::string printable(const std::string& text, std::size_t bytes_max) {
+  std::string out = text.substr(0, bytes_max);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return !is_printable(c); }, '?');
+  return out;
+}
+
+/// A peer's text stands in logs and on terminals: nothing but printable ASCII is let in.
+bool is_acceptable(const std::string& text, std::size_t bytes_max) {
+  return text.size() <= bytes_max && std::all_of(text.begin(), text.end(), is_printable);
+}
+
 v1::Refusal to_proto(Refusal refusal) { return static_cast<v1::Refusal>(refusal); }
 
 Result<Refusal> from_proto(v1::Refusal refusal) {
@@ -116,13 +131,16 @@ void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
   out.set_sequence(receipt.sequence);
   out.set_hash(std::string(as_bytes(receipt.hash)));
   out.set_signature(receipt.signature);
+  out.set_ledger(std::string(as_bytes(receipt.ledger)));
 }
 
 Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
   const Result<Digest> hash = digest_from_bytes(receipt.hash());
-  if (receipt.sequence() == 0 || !hash || receipt.signature().size() != 64)
+  const Result<Digest> ledger = digest_from_bytes(receipt.ledger());
+  if (receipt.sequence() == 0 || !hash || !ledger || receipt.signature().size() != 64) {
     return malformed("a ledger receipt of the wrong form");
-  return queries::Receipt{receipt.sequence(), *hash, receipt.signature()};
+  }
+  return queries::Receipt{*ledger, receipt.sequence(), *hash, receipt.signature()};
 }
 
 v1::QuestionKind to_proto(privacy::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
@@ -135,17 +153,18 @@ struct Filler {
   void operator()(const Hello& hello) const {
     envelope.mutable_hello()->set_protocol_min(hello.protocol_min);
     envelope.mutable_hello()->set_protocol_max(hello.protocol_max);
-    envelope.mutable_hello()->set_build(hello.build.substr(0, kBuildBytesMax));
+    envelope.mutable_hello()->set_build(printable(hello.build, kBuildBytesMax));
   }
   void operator()(const Welcome& welcome) const {
     envelope.mutable_welcome()->set_protocol(welcome.protocol);
-    envelope.mutable_welcome()->set_build(welcome.build.substr(0, kBuildBytesMax));
-    if (welcome.last_receipt) to_proto(*welcome.last_receipt, *envelope.mutable_welcome()->mutable_last_receipt());
+    envelope.mutable_welcome()->set_build(printable(welcome.build, kBuildBytesMax));
+    for (const queries::Receipt& receipt : welcome.receipts)
+      to_proto(receipt, *envelope.mutable_welcome()->add_receipts());
   }
   void operator()(const Heartbeat& /*heartbeat*/) const { envelope.mutable_heartbeat(); }
   void operator()(const Fault& fault) const {
     envelope.mutable_fault()->set_code(to_proto(fault.code));
-    envelope.mutable_fault()->set_sentence(fault.sentence.substr(0, kSentenceBytesMax));
+    envelope.mutable_fault()->set_sentence(printable(fault.sentence, kSentenceBytesMax));
   }
   void operator()(const JobOffer& offer) const {
     envelope.set_run(offer.run.bytes());
@@ -202,20 +221,21 @@ struct Filler {
 
 Result<Hello> from_proto(const v1::Hello& hello) {
   if (hello.protocol_min() == 0 || hello.protocol_max() < hello.protocol_min() ||
-      hello.build().size() > kBuildBytesMax) {
-    return malformed("a hello with an empty protocol range or a long build name");
+      !is_acceptable(hello.build(), kBuildBytesMax)) {
+    return malformed("a hello with an empty protocol range or a build name that is not short printable text");
   }
   return Hello{hello.protocol_min(), hello.protocol_max(), hello.build()};
 }
 
 Result<Welcome> from_proto(const v1::Welcome& welcome) {
-  if (welcome.protocol() == 0 || welcome.build().size() > kBuildBytesMax)
-    return malformed("a welcome without a protocol");
-  Welcome out{welcome.protocol(), welcome.build(), std::nullopt};
-  if (welcome.has_last_receipt()) {
-    Result<queries::Receipt> receipt = from_proto(welcome.last_receipt());
+  if (welcome.protocol() == 0 || !is_acceptable(welcome.build(), kBuildBytesMax))
+    return malformed("a welcome without a protocol or with a build name that is not short printable text");
+  if (welcome.receipts_size() > static_cast<int>(kReceiptsMax)) return malformed("a welcome with too many receipts");
+  Welcome out{welcome.protocol(), welcome.build(), {}};
+  for (const v1::LedgerReceipt& kept : welcome.receipts()) {
+    Result<queries::Receipt> receipt = from_proto(kept);
     if (!receipt) return receipt.error();
-    out.last_receipt = *std::move(receipt);
+    out.receipts.push_back(*std::move(receipt));
   }
   return out;
 }
@@ -223,7 +243,8 @@ Result<Welcome> from_proto(const v1::Welcome& welcome) {
 Result<Fault> from_proto(const v1::Fault& fault) {
   const std::optional<ErrorCode> code = from_proto(fault.code());
   if (!code) return malformed("an unknown fault");
-  if (fault.sentence().size() > kSentenceBytesMax) return malformed("a fault with a long sentence");
+  if (!is_acceptable(fault.sentence(), kSentenceBytesMax))
+    return malformed("a fault with a sentence that is not short printable text");
   return Fault{*code, fault.sentence()};
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/queries/query.hpp"
@@ -14,6 +15,9 @@ namespace undertone::wire {
 
 inline constexpr std::uint32_t kProtocolMin = 1;
 inline constexpr std::uint32_t kProtocolMax = 1;
+
+/// Ledgers of one silo that a coordinator keeps receipts of.
+inline constexpr std::size_t kReceiptsMax = 16;
 
 /// Why a silo will not, as it tells the coordinator; its owner reads the sentence.
 enum class Refusal : std::uint8_t { InvalidJob = 1, Policy, Budget, Unplanned, UnknownRun, Unavailable };
@@ -27,7 +31,7 @@ struct Hello {
 struct Welcome {
   std::uint32_t protocol = kProtocolMax;
   std::string build;
-  std::optional<queries::Receipt> last_receipt;
+  std::vector<queries::Receipt> receipts;  // at most kReceiptsMax
 };
 struct Heartbeat {};
 struct Fault {

@@ -1,6 +1,7 @@
 #include "silo/agent/privacy_statement.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -16,8 +17,11 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts) {
       fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
                   facts.holdout_records),
       "when the silo answers and whether it is connected: replies leave as soon as they are ready",
+      "that the owner amended the data set, which the length of the ledger shows",
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
+      "a ledger restored from an old copy together with the head file outside it, if the coordinator then lies about "
+      "the last head it saw",
       "keys and noise rest on AES-256, SHA-256, Ed25519 and the operating system's generator: computational, not "
       "absolute"};
   if (facts.holdout_public)
@@ -25,6 +29,18 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts) {
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
         "all");
   return out;
+}
+
+/// If all records were one person's: the shift of replacing every record is at most records times that of one, in each
+/// block, and the blocks' releases compose like any others.
+double user_level_epsilon(const privacy::Plan& plan, const privacy::SiloFacts& facts, const RunAccount& account) {
+  const double training = account.training_reserved.value_rounded_up();
+  const double holdout = account.holdout_reserved.value_rounded_up();
+  const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
+  const double shift_squared = training * squared(facts.records) + holdout * squared(facts.holdout_records);
+  if (!(shift_squared > 0.0)) return 0.0;
+  const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
+  return privacy::epsilon_of_gaussian(*privacy::GaussianShift::create(shift), plan.mechanism_delta());
 }
 
 }  // namespace
@@ -35,14 +51,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const privacy::ShiftSquaredAmount dearest = std::max(account.training_spent, account.holdout_spent);
   const double odometer =
       dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan.mechanism_delta());
-  const privacy::ShiftSquaredAmount reserved = std::max(account.training_reserved, account.holdout_reserved);
-  const auto records = static_cast<std::uint64_t>(
-      account.training_reserved >= account.holdout_reserved ? facts.records : facts.holdout_records);
-  const double user_level = reserved.units() == 0 ? 0.0
-                                                  : privacy::user_level_epsilon(privacy::total_shift(reserved), records,
-                                                                                plan.mechanism_delta());
+  const double user_level = user_level_epsilon(plan, facts, account);
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
+  const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
   const std::vector<std::string> gaps = not_covered(facts);
   const bool valid = noise == privacy::NoiseKind::Secure;
 
@@ -81,10 +93,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += "  adjacency    one record replaced by any other\n";
   text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}\n", job.clip.value());
   text += "  accountant   exact Gaussian over all planned releases, no amplification claimed\n";
-  text +=
-      fmt::format("  guaranteed   epsilon {:.6f}, delta {:.3g}, for everything this run could send\n", epsilon, delta);
+  text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
   text += fmt::format(
-      "  odometer     epsilon {:.6f} at the same delta for the {} of {} releases really made (not the guarantee)\n",
+      "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the guarantee)\n",
       odometer, account.releases, plan.rounds());
   text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n", user_level, records);
   text += "  not covered\n";

@@ -40,28 +40,41 @@ std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
 }
 
 std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
-  if (!welcome.last_receipt) return {};
-  if (Status genuine = setup_.ledger.check_receipt(*welcome.last_receipt); !genuine) {
-    // A coordinator cannot forge a head: one that is not signed by this silo's key is its fault, not the ledger's.
-    if (genuine.error().code == ErrorCode::LedgerCorrupt)
-      return {Tell{true, "receipt_ignored reason=\"" + genuine.error().message + "\""}};
-    return {Halt{genuine.error()}};
+  for (const queries::Receipt& receipt : welcome.receipts) {
+    if (receipt.ledger == setup_.ledger.id()) {
+      const Status genuine = setup_.ledger.check_receipt(receipt);
+      if (genuine) continue;
+      if (genuine.error().code == ErrorCode::LedgerRolledBack) return {Halt{genuine.error()}};
+      // Not signed by this silo's key: the coordinator's invention, not the ledger's fault.
+      return {Tell{true, fmt::format("receipt_ignored reason=\"{}\"", genuine.error().message)}};
+    }
+    // Another ledger under this silo's name. If this one is new, the other may have been lost or deleted to forget what
+    // it had spent: its owner must say that it was replaced.
+    if (setup_.ledger.head().sequence == 1 && !setup_.replaced_ledgers.contains(receipt.ledger)) {
+      return {Halt{{ErrorCode::LedgerRolledBack,
+                    fmt::format("this ledger is new, but the coordinator knows the ledger {} of this silo with {} "
+                                "entries; if that one was "
+                                "replaced on purpose, name it in the configuration under /ledger/replaces",
+                                to_hex(receipt.ledger), receipt.sequence)}}};
+    }
   }
   return {};
 }
 
-Result<SiloMachine::Accepted> SiloMachine::consider(const RunId& run, const std::string& job_bytes) const {
+Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::string& job_bytes, bool ask_policy) const {
   if (sha256(job_bytes) != run.job)
     return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
   Result<config::Job> job = config::parse_job(job_bytes, "job");
   if (!job) return job.error();
   const config::CohortMember* member = job->member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
-  if (Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()); !allowed)
-    return allowed.error();
-  Result<privacy::Plan> plan = config::plan_of(*job, *member);
-  if (!plan) return plan.error();
-  return Accepted{*std::move(job), *std::move(plan)};
+  if (ask_policy) {
+    Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind());
+    if (!allowed) return allowed.error();
+  }
+  Result<privacy::Plan> planned = config::plan_of(*job, *member);
+  if (!planned) return planned.error();
+  return Accepted{*std::move(job), *std::move(planned)};
 }
 
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
@@ -70,7 +83,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
             send(wire::JobAnswer{offer.run, refusal_of(error.code)})};
   };
   const bool known = setup_.ledger.account(offer.run) != nullptr;
-  Result<Accepted> considered = consider(offer.run, offer.job);
+  Result<Accepted> considered = plan(offer.run, offer.job, true);
   if (!considered) return refuse(considered.error());
   if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
     return refuse(reserved.error());
@@ -94,9 +107,16 @@ Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
   const Result<std::optional<std::string>> job = setup_.ledger.job_of(run);
   if (!job) return job.error();
   if (!*job) return Error{ErrorCode::LedgerCorrupt, "an accepted job is missing from the ledger"};
-  Result<Accepted> again = consider(run, **job);  // the policy may have become stricter since
+  Result<Accepted> again = plan(run, **job, true);  // the policy may have become stricter since
   if (!again) return again.error();
   return &accepted_.insert_or_assign(run, *std::move(again)).first->second;
+}
+
+Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
+  const Result<std::optional<std::string>> job = setup_.ledger.job_of(run);
+  if (!job) return job.error();
+  if (!*job) return Error{ErrorCode::UnknownRun, "the ledger holds no job for this run"};
+  return plan(run, **job, false);
 }
 
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
@@ -146,6 +166,7 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   const RunAccount* account = setup_.ledger.account(ended.run);
   const bool news = account != nullptr && !account->ended;
   if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
+  accepted_.erase(ended.run);
   std::vector<Action> actions;
   if (news) actions.emplace_back(RunEnded{ended.run, ended.succeeded});
   actions.push_back(send(wire::JobEndedSeen{ended.run}));

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -50,6 +51,7 @@ class SiloMachine {
     Ledger& ledger;
     ReleaseRandomness& randomness;
     wire::Limits limits;
+    std::set<Digest> replaced_ledgers;  // older ledgers that the owner knows of
   };
   explicit SiloMachine(Setup setup);
 
@@ -61,13 +63,15 @@ class SiloMachine {
     privacy::Plan plan;
   };
   [[nodiscard]] Result<const Accepted*> accepted(const RunId& run);
+  /// The plan and job that the ledger recorded for a run, whatever the policy says today.
+  [[nodiscard]] Result<Accepted> recorded(const RunId& run) const;
 
  private:
   [[nodiscard]] std::vector<Action> on(const wire::Welcome& welcome);
   [[nodiscard]] std::vector<Action> on(const wire::JobOffer& offer);
   [[nodiscard]] std::vector<Action> on(const wire::QueryMessage& message);
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
-  [[nodiscard]] Result<Accepted> consider(const RunId& run, const std::string& job) const;
+  [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
   [[nodiscard]] Send send(const wire::Message& message) { return Send{encoder_.encode(message)}; }
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }

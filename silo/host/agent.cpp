@@ -3,6 +3,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <cstdio>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/file_lock.hpp"
@@ -36,7 +38,14 @@ Result<LoadedDataset> load_dataset(const SiloConfig& config, const SigningKey& k
   content.u64(config.split.seed);
   content.i64(config.split.records_published.value_or(-1));
   content.u64(config.holdout_public ? 1 : 0);
-  return LoadedDataset{*std::move(dataset), {config.dataset_name, key.keyed_digest("data set", content.bytes())}};
+  DatasetIdentity identity{config.dataset_name, key.keyed_digest("data set", content.bytes()), {}};
+  if (config.holdout_public) {
+    ByteWriter holdout;
+    holdout.doubles(dataset->holdout.features.data(), static_cast<std::size_t>(dataset->holdout.features.size()));
+    holdout.doubles(dataset->holdout.targets.data(), static_cast<std::size_t>(dataset->holdout.targets.size()));
+    identity.public_holdout = key.keyed_digest("public holdout", holdout.bytes());
+  }
+  return LoadedDataset{*std::move(dataset), std::move(identity)};
 }
 
 /// What every use of a ledger needs: the lock, the key, the file, the head outside.
@@ -65,9 +74,16 @@ int fail(const Error& error, ExitCode code) {
   return code;
 }
 
+/// Records and keys are in memory: no core dump, and no other process of this user looks in.
+void protect_memory() {
+  const rlimit no_core{0, 0};
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0 || ::setrlimit(RLIMIT_CORE, &no_core) != 0) spdlog::warn("memory_not_protected");
+}
+
 }  // namespace
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
+  protect_memory();
   const Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   Result<OpenedStores> stores = open_stores(*config);
@@ -84,7 +100,8 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
 
   const DatasetFacts facts{config->schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
                            config->holdout_public};
-  SiloMachine machine({config->id, config->policy, facts, loaded->dataset, *ledger, *randomness, config->session.wire});
+  SiloMachine machine({config->id, config->policy, facts, loaded->dataset, *ledger, *randomness, config->session.wire,
+                       config->replaced_ledgers});
   boost::asio::io_context context(1);
   SiloHost host(context, *config, *ledger, machine, randomness->kind());
   if (Status started = host.start(); !started) return fail(started.error(), kCannotStart);
@@ -104,7 +121,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   return kStopped;
 }
 
-int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise) {
+int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise, bool publish_holdout) {
   const Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   Result<OpenedStores> stores = open_stores(*config);
@@ -112,10 +129,13 @@ int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind n
   const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
   if (!loaded) return fail(loaded.error(), kCannotStart);
   FileHeadStore head(config->ledger_head);
-  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise); !amended)
+  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise, publish_holdout);
+      !amended)
     return fail(amended.error(), kCannotStart);
-  fmt::print("The ledger of \"{}\" now stands for the data set as it is; all spending was carried over.\n",
-             config->dataset_name);
+  fmt::print(
+      "The ledger of \"{}\" now stands for the data set as it is; all spending was carried over, runs that were open "
+      "have ended.\n",
+      config->dataset_name);
   return kStopped;
 }
 

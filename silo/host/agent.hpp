@@ -17,6 +17,8 @@ enum ExitCode { kStopped = 0, kUsage = 2, kCannotStart = 3, kHalted = 5 };
 [[nodiscard]] int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness);
 
 /// Records in the ledger that the owner changed the data set. @return an exit code
-[[nodiscard]] int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise);
+/// @see Ledger::amend for `publish_holdout`
+[[nodiscard]] int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise,
+                                bool publish_holdout);
 
 }  // namespace undertone::silo

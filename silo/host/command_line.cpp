@@ -19,6 +19,10 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   CLI::App* run = app.add_subcommand("run", "Connect to the coordinator and serve until SIGTERM");
   CLI::App* amend =
       app.add_subcommand("amend", "Accept the data set's present content for its ledger; all spending is carried over");
+  bool publish_holdout = false;
+  amend->add_flag(
+      "--publish-holdout", publish_holdout,
+      "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
   for (CLI::App* command : {run, amend})
     command->add_option("--config", config, "the silo's configuration (docs/configuration.md)")->required();
   try {
@@ -28,7 +32,7 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   }
   try {
     start_log("silo");
-    return amend->parsed() ? amend_dataset(config, noise) : run_agent(config, make_randomness);
+    return amend->parsed() ? amend_dataset(config, noise, publish_holdout) : run_agent(config, make_randomness);
   } catch (const std::exception& exception) {
     fmt::print(stderr, "{}: {}\n", program, exception.what());
     return kCannotStart;

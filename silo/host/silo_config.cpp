@@ -71,6 +71,17 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
   const std::filesystem::path ledger_path = folder / ledger.text("path");
   const std::filesystem::path head_path = folder / ledger.text("head");
   const std::filesystem::path key_path = folder / ledger.text("key");
+  std::set<Digest> replaced;
+  if (ledger.has("replaces")) {
+    for (const std::string& hex : ledger.texts("replaces")) {
+      const Result<Digest> replaced_id = digest_from_hex(hex);
+      if (!replaced_id) ledger.problem("replaces", "expected ledgers' ids, 64 hexadecimal digits each");
+      if (replaced_id) replaced.insert(*replaced_id);
+    }
+  }
+  if (head_path.parent_path().lexically_normal() == ledger_path.parent_path().lexically_normal()) {
+    ledger.problem("head", "expected another folder than the ledger's: one backup would restore both, and hide it");
+  }
   ledger.finish();
   const std::filesystem::path statements = folder / root.text("statements");
   net::SessionLimits session;
@@ -91,6 +102,7 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
                     ledger_path,
                     head_path,
                     key_path,
+                    std::move(replaced),
                     statements,
                     std::chrono::milliseconds(first),
                     std::chrono::milliseconds(most),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "shared/base/ids.hpp"
@@ -28,6 +29,7 @@ struct SiloConfig {
   std::filesystem::path ledger;
   std::filesystem::path ledger_head;
   std::filesystem::path ledger_key;
+  std::set<Digest> replaced_ledgers;  // older ledgers of this silo that were replaced on purpose
   std::filesystem::path statements;
   std::chrono::milliseconds reconnect_first{0};
   std::chrono::milliseconds reconnect_most{0};

@@ -49,9 +49,10 @@ Status SiloHost::start() {
   if (error)
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", config_->statements.string(), error.message())};
   for (const auto& [run, account] : ledger_->accounts()) {  // a crash may have come between the end and its statement
-    if (account.ended && !std::filesystem::exists(config_->statements / (run.hex() + ".json"))) write_statement(run);
+    if (account.ended && !account.returned && !std::filesystem::exists(config_->statements / (run.hex() + ".json")))
+      write_statement(run);
   }
-  net::spawn_logged(context_->get_executor(), dial(), "dial");
+  net::spawn_essential(context_->get_executor(), dial(), "dial");
   return {};
 }
 
@@ -149,16 +150,20 @@ void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
 }
 
 void SiloHost::write_statement(const RunId& run) {
-  const Result<const SiloMachine::Accepted*> accepted = machine_->accepted(run);
   const RunAccount* account = ledger_->account(run);
-  if (!accepted || account == nullptr) return;
-  const config::Job& job = (*accepted)->job;
-  const PrivacyStatement statement = make_statement(config_->id, config_->dataset_name, run, job, (*accepted)->plan,
-                                                    job.member(config_->id)->facts, *account, noise_);
+  if (account == nullptr || account->returned) return;  // nothing left, nothing is charged
+  const Result<SiloMachine::Accepted> recorded = machine_->recorded(run);
+  if (!recorded) {
+    spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), recorded.error().message);
+    return;
+  }
+  const PrivacyStatement statement =
+      make_statement(config_->id, config_->dataset_name, run, recorded->job, recorded->plan,
+                     recorded->job.member(config_->id)->facts, *account, noise_);
   const std::filesystem::path base = config_->statements / run.hex();
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
     const Status written = write_file_atomically(base.string() + ending, *content);
-    if (!written) spdlog::error("statement_not_written reason=\"{}\"", written.error().message);
+    if (!written) spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
   }
 }
 

@@ -17,6 +17,9 @@ constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS replies (run BLOB, round INTEGER, query BLOB NOT NULL, bytes BLOB NOT NULL,"
     " PRIMARY KEY (run, round));";
 
+/// Runs that ended before any reply cost nothing; their number is bounded all the same.
+constexpr std::size_t kReturnedMax = 10'000;
+
 Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body) {
   std::string material = "undertone ledger entry 1";
   for (int i = 0; i < 8; ++i) material.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));
@@ -25,10 +28,19 @@ Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_vi
   return sha256(material);
 }
 
-std::string head_message(const Digest& hash) { return "undertone ledger head 1" + std::string(as_bytes(hash)); }
+std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash) {
+  std::string message = "undertone ledger head 1";
+  message.append(as_bytes(ledger));
+  for (int i = 0; i < 8; ++i) message.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));
+  return message.append(as_bytes(hash));
+}
 
 const char* noise_name(privacy::NoiseKind noise) { return noise == privacy::NoiseKind::Secure ? "secure" : "test"; }
 const char* block_name(Block block) { return block == Block::Training ? "training" : "holdout"; }
+
+Error store_failed() {
+  return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+}
 
 Error corrupt(std::uint64_t sequence, const std::string& what) {
   return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};
@@ -97,16 +109,13 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                     {"format", "1"},
                     {"dataset", dataset.name},
                     {"digest", to_hex(dataset.digest)},
+                    {"public_holdout", to_hex(dataset.public_holdout)},
                     {"public_key", to_hex(key.public_key())},
                     {"noise", noise_name(noise)}};
     if (Status opened = ledger.append(body.dump(), nullptr); !opened) return opened.error();
   }
-  if (ledger.dataset_.name != dataset.name) {
-    return Error{ErrorCode::DatasetChanged,
-                 fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", ledger.dataset_.name,
-                             dataset.name)};
-  }
-  if (ledger.dataset_.digest != dataset.digest) {
+  if (Status named = ledger.check_name(dataset); !named) return named.error();
+  if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
         ErrorCode::DatasetChanged,
         fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for; if "
@@ -116,19 +125,38 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
   return ledger;
 }
 
+Status Ledger::check_name(const DatasetIdentity& dataset) const {
+  if (dataset_.name == dataset.name) return {};
+  return Error{ErrorCode::DatasetChanged, fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"",
+                                                      dataset_.name, dataset.name)};
+}
+
 Status Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key, const DatasetIdentity& dataset,
-                     privacy::NoiseKind noise) {
+                     privacy::NoiseKind noise, bool publish) {
   Ledger ledger(database, head, key, noise);
   if (Status replayed = ledger.replay(); !replayed) return replayed;
   if (Status checked = ledger.check_replies(); !checked) return checked;
   if (Status checked = ledger.check_head(); !checked) return checked;
-  if (ledger.dataset_.name != dataset.name) {
-    return Error{ErrorCode::DatasetChanged,
-                 fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", ledger.dataset_.name,
-                             dataset.name)};
+  if (Status named = ledger.check_name(dataset); !named) return named;
+  const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
+  if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return {};
+  if (holdout_moved && dataset.public_holdout != Digest{} && !publish) {
+    return Error{
+        ErrorCode::DatasetChanged,
+        "the holdout is declared public and is not the one the ledger knows: records that were protected until "
+        "now may be in it, and would be evaluated exactly; if the owner declares these very records public, "
+        "amend with --publish-holdout, else declare the holdout private"};
   }
-  if (ledger.dataset_.digest == dataset.digest) return {};
-  return ledger.append(Json{{"kind", "amended"}, {"digest", to_hex(dataset.digest)}}.dump(), nullptr);
+  std::vector<RunId> open_runs;
+  for (const auto& [run, account] : ledger.accounts_) {
+    if (!account.ended) open_runs.push_back(run);
+  }
+  for (const RunId& run : open_runs) {
+    if (Status ended = ledger.end(run); !ended) return ended;
+  }
+  const Json body{
+      {"kind", "amended"}, {"digest", to_hex(dataset.digest)}, {"public_holdout", to_hex(dataset.public_holdout)}};
+  return ledger.append(body.dump(), nullptr);
 }
 
 Status Ledger::replay() {
@@ -153,7 +181,8 @@ Status Ledger::replay() {
     entry.previous = *previous;
     entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
     if (!hash || *hash != entry.hash) return corrupt(entry.sequence, "was edited: its hash is not that of its content");
-    if (!verify_signature(key_->public_key(), head_message(entry.hash), entry.signature)) {
+    const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
+    if (!verify_signature(key_->public_key(), head_message(id, entry.sequence, entry.hash), entry.signature)) {
       return corrupt(entry.sequence,
                      "is not signed with this silo's ledger key: edited and re-hashed, or another silo's");
     }
@@ -178,7 +207,13 @@ Status Ledger::apply(const Entry& entry) {
                                                    fields.text("noise"), noise_name(noise_)));
       }
     }
+    if (kind == "amended") {
+      for (const auto& [run, account] : accounts_) {
+        if (!account.ended) return corrupt(entry.sequence, "amends the data set while a run is open");
+      }
+    }
     dataset_.digest = digest;
+    dataset_.public_holdout = fields.value(digest_from_hex(fields.text("public_holdout")));
   } else if (kind == "reserved") {
     const RunId run = fields.run();
     RunAccount account;
@@ -214,6 +249,7 @@ Status Ledger::apply(const Entry& entry) {
       if (account.returned == (account.releases != 0))
         return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
       if (account.returned) {
+        ++returned_;
         epsilon_reserved_ = privacy::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
         delta_reserved_ = privacy::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
       }
@@ -222,7 +258,7 @@ Status Ledger::apply(const Entry& entry) {
     return corrupt(entry.sequence, "is of a kind that this program does not know");
   }
   if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
-  head_ = {entry.sequence, entry.hash, entry.signature};
+  head_ = {entry.sequence == 1 ? entry.hash : head_.ledger, entry.sequence, entry.hash, entry.signature};
   head_text_ = Json{{"format", "undertone.ledger-head/1"},
                     {"sequence", std::to_string(entry.sequence)},
                     {"previous", to_hex(entry.previous)},
@@ -236,7 +272,8 @@ Status Ledger::check_replies() {
   Result<store::Statement> rows = database_->prepare(
       "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs), (SELECT count(*) FROM entries WHERE "
       "json_extract(CAST(body AS TEXT), '$.kind') = 'released'), (SELECT count(*) FROM entries WHERE "
-      "json_extract(CAST(body AS TEXT), '$.kind') = 'reserved')");
+      "json_extract(CAST(body AS TEXT), '$.kind') = 'reserved') - (SELECT count(*) FROM entries WHERE "
+      "json_extract(CAST(body AS TEXT), '$.kind') = 'returned')");
   if (!rows) return rows.error();
   const Result<bool> row = rows->step();
   if (!row) return row.error();
@@ -277,6 +314,10 @@ Status Ledger::check_head() {
         ErrorCode::LedgerRolledBack,
         fmt::format("the ledger has {} entries but the head file that lives outside it is missing", head_.sequence)};
   }
+  if (head_.sequence == 0) {
+    return Error{ErrorCode::LedgerRolledBack,
+                 "the ledger is empty, but the head file outside it is of a ledger that was written"};
+  }
   const Json head = Json::parse(**text, nullptr, false);
   if (!head.is_object()) return Error{ErrorCode::LedgerCorrupt, "the head file is not a JSON object"};
   Fields fields{head};
@@ -287,7 +328,15 @@ Status Ledger::check_head() {
   if (!fields.good || fields.text("format") != "undertone.ledger-head/1") {
     return Error{ErrorCode::LedgerCorrupt, "the head file lacks a field or has one that cannot be read"};
   }
-  if (Status known = check_receipt({sequence, entry_hash(sequence, previous, body), signature}); !known) return known;
+  if (Status known = check_receipt({head_.ledger, sequence, entry_hash(sequence, previous, body), signature}); !known)
+    return known;
+  if (sequence + 1 < head_.sequence) {
+    return Error{
+        ErrorCode::LedgerRolledBack,
+        fmt::format("the ledger has {} entries, the head file outside it stands at {}: it is never more than one "
+                    "behind, so it is an older copy or not this ledger's",
+                    head_.sequence, sequence)};
+  }
   return **text == head_text_ ? Status() : head_store_->write(head_text_);
 }
 
@@ -304,7 +353,8 @@ Result<std::optional<Digest>> Ledger::hash_at(std::uint64_t sequence) {
 }
 
 Status Ledger::check_receipt(const queries::Receipt& receipt) {
-  if (!verify_signature(key_->public_key(), head_message(receipt.hash), receipt.signature)) {
+  if (!verify_signature(key_->public_key(), head_message(receipt.ledger, receipt.sequence, receipt.hash),
+                        receipt.signature)) {
     return Error{ErrorCode::LedgerCorrupt,
                  "a head kept outside the ledger is not signed with this silo's ledger key: another "
                  "data set's, or forged"};
@@ -327,15 +377,15 @@ Status Ledger::check_receipt(const queries::Receipt& receipt) {
 }
 
 Status Ledger::append(const std::string& body, const std::function<Status()>& with_it) {
-  if (broken_)
-    return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+  if (broken_) return store_failed();
   broken_ = true;  // until every step below has succeeded
   Entry entry;
   entry.sequence = head_.sequence + 1;
   entry.previous = head_.hash;
   entry.body = body;
   entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
-  entry.signature = key_->sign(head_message(entry.hash));
+  const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
+  entry.signature = key_->sign(head_message(id, entry.sequence, entry.hash));
   Status committed = database_->transaction([&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?)");
     if (!insert) return insert.error();
@@ -362,6 +412,10 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
     }
     return {};
   }
+  if (returned_ >= kReturnedMax) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("{} jobs ended before any reply left; no more are accepted", returned_)};
+  }
   const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
   const auto delta = delta_reserved_.plus(plan.delta());
   if (!epsilon || *epsilon > budget_.epsilon) {
@@ -376,13 +430,11 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
                              plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
                              budget_.delta.value_rounded_up())};
   }
-  const auto mechanism_delta = privacy::DeltaAmount::rounded_down(plan.mechanism_delta().value());
-  if (!mechanism_delta) return mechanism_delta.error();
   const Json body{{"kind", "reserved"},
                   {"run", run.hex()},
                   {"epsilon", plan.epsilon().to_string()},
                   {"delta", plan.delta().to_string()},
-                  {"mechanism_delta", mechanism_delta->to_string()},
+                  {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
                   {"training", plan.cost(Block::Training).to_string()},
                   {"holdout", plan.cost(Block::Holdout).to_string()}};
   return append(body.dump(), [&]() -> Status {
@@ -393,6 +445,7 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
 }
 
 Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundIndex round, const Digest& query) {
+  if (broken_) return store_failed();
   Result<store::Statement> row = database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?");
   if (!row) return row.error();
   row->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
@@ -410,8 +463,7 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
 
 Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
                                      const Digest& query) {
-  if (broken_)
-    return Error{ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+  if (broken_) return store_failed();
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
@@ -449,7 +501,12 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::Noi
 Status Ledger::end(const RunId& run) {
   const RunAccount* known = account(run);
   if (known == nullptr || known->ended) return {};
-  return append(Json{{"kind", known->releases == 0 ? "returned" : "ended"}, {"run", run.hex()}}.dump(), nullptr);
+  if (known->releases != 0) return append(Json{{"kind", "ended"}, {"run", run.hex()}}.dump(), nullptr);
+  return append(Json{{"kind", "returned"}, {"run", run.hex()}}.dump(), [&]() -> Status {
+    Result<store::Statement> remove = database_->prepare("DELETE FROM jobs WHERE run = ?");
+    if (!remove) return remove.error();
+    return remove->bind_blob(1, run.bytes()).run();
+  });
 }
 
 Result<std::optional<std::string>> Ledger::job_of(const RunId& run) {

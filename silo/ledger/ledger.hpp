@@ -19,8 +19,9 @@ namespace undertone::silo {
 
 /// Which data a ledger is for.
 struct DatasetIdentity {
-  std::string name;  // chosen by the institution
-  Digest digest{};   // keyed digest of the content and of how it is split
+  std::string name;         // chosen by the institution
+  Digest digest{};          // keyed digest of the content and of how it is split
+  Digest public_holdout{};  // keyed digest of the records declared public; zero if none
 };
 
 /// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
@@ -64,9 +65,12 @@ class Ledger {
                                            const DatasetIdentity& dataset, const Budget& budget,
                                            privacy::NoiseKind noise);
 
-  /// Records that the owner changed the data set's content; all spending stays.
+  /// Records that the owner changed the data set's content; all spending stays, and runs that are open end, since a run
+  /// reads one split of one content.
+  /// @param publish the owner declares the present holdout public: without it, a public holdout that is not the one the
+  ///   ledger knows is refused, because records that were protected before might be in it
   [[nodiscard]] static Status amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                                    const DatasetIdentity& dataset, privacy::NoiseKind noise);
+                                    const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish);
 
   /// Charges the plan's total. Doing it again for the same run changes nothing.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
@@ -92,8 +96,13 @@ class Ledger {
   [[nodiscard]] privacy::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
   [[nodiscard]] const queries::Receipt& head() const noexcept { return head_; }
 
-  /// Compares with what the coordinator last saw of this ledger: an error if this is an older or another ledger.
+  /// Compares with what the coordinator last saw of this ledger.
+  /// @param receipt of this ledger: `receipt.ledger == id()`
+  /// @return LedgerRolledBack if this is an older copy, LedgerCorrupt if the receipt is forged
   [[nodiscard]] Status check_receipt(const queries::Receipt& receipt);
+
+  /// The hash of the first entry, by which the ledger is known elsewhere.
+  [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
  private:
   struct Entry;
@@ -104,6 +113,7 @@ class Ledger {
   /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
   [[nodiscard]] Status check_head();
   [[nodiscard]] Status apply(const Entry& entry);
+  [[nodiscard]] Status check_name(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status append(const std::string& body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
@@ -114,6 +124,7 @@ class Ledger {
   DatasetIdentity dataset_;  // as the ledger records it
   Budget budget_;
   std::map<RunId, RunAccount> accounts_;
+  std::size_t returned_ = 0;  // runs that ended before any reply
   privacy::EpsilonAmount epsilon_reserved_;
   privacy::DeltaAmount delta_reserved_;
   queries::Receipt head_;

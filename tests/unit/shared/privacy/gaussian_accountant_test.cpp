@@ -78,11 +78,6 @@ TEST(GaussianAccountantTest, DeltaGrowsWithTheShiftAndFallsWithEpsilon) {
   }
 }
 
-TEST(GaussianAccountantTest, AWholeSiloCostsItsSizeTimesTheShift) {
-  const GaussianShift mu = shift(0.1);
-  EXPECT_EQ(user_level_epsilon(mu, 10, delta(1e-5)), epsilon_of_gaussian(shift(1.0), delta(1e-5)));
-}
-
 TEST(QuantitiesTest, RefuseWhatIsNoQuantity) {
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     EXPECT_FALSE(Epsilon::create(bad));

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lab/supervisor.hpp"
+#include "shared/config/job.hpp"
+
+namespace undertone::lab {
+
+/// A federation of processes on this machine.
+struct DeploymentOptions {
+  std::filesystem::path job;       // with a simulation section, which says where the data are
+  std::filesystem::path folder;    // must not exist: data, keys, ledgers and results are made there
+  std::filesystem::path programs;  // the build folder that holds coordinator/ and silo/
+  std::filesystem::path make_certificates;
+  std::string silo_program = "undertone-silo";
+  std::string nonce;  // of the run; drawn by the coordinator if empty
+};
+
+/// Everything the parties need, as their administrators would have prepared it, and how to start them.
+class Deployment {
+ public:
+  [[nodiscard]] static Result<Deployment> prepare(DeploymentOptions options);
+
+  /// Starts the coordinator and every silo. The coordinator's end with code 0 or 1 ends the run.
+  [[nodiscard]] Status start(Supervisor& supervisor) const;
+
+  [[nodiscard]] const config::Job& job() const noexcept { return job_; }
+  [[nodiscard]] std::filesystem::path pids() const { return options_.folder / "pids"; }
+  [[nodiscard]] std::filesystem::path results() const { return options_.folder / "results"; }
+  [[nodiscard]] std::filesystem::path store() const { return options_.folder / "coordinator" / "store.sqlite"; }
+  [[nodiscard]] std::filesystem::path ledger(const SiloId& silo) const {
+    return options_.folder / silo.name() / "ledger.sqlite";
+  }
+  [[nodiscard]] std::filesystem::path head(const SiloId& silo) const {
+    return options_.folder / "heads" / (silo.name() + ".json");
+  }
+  [[nodiscard]] std::filesystem::path statements(const SiloId& silo) const {
+    return options_.folder / silo.name() / "statements";
+  }
+  [[nodiscard]] std::string dataset(const SiloId& silo) const { return silo.name() + "-" + job_.name; }
+
+ private:
+  Deployment(DeploymentOptions options, config::Job job) : options_(std::move(options)), job_(std::move(job)) {}
+  DeploymentOptions options_;
+  config::Job job_;
+};
+
+}  // namespace undertone::lab

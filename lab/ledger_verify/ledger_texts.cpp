@@ -1,0 +1,48 @@
+#include "lab/ledger_verify/ledger_texts.hpp"
+
+#include <fmt/format.h>
+#include <limits>
+
+namespace undertone::ledger_verify {
+
+std::string to_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::string shown(std::string_view bytes) {
+  return to_hex(bytes.substr(0, kSignatureBytes)) + (bytes.size() > kSignatureBytes ? "..." : "");
+}
+
+std::optional<Bytes> from_hex(std::string_view text, std::size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.empty() || text.size() % 2 != 0 || (size != 0 && text.size() != 2 * size)) return std::nullopt;
+  Bytes bytes;
+  for (std::size_t at = 0; at < text.size(); at += 2) {
+    const std::size_t high = kDigits.find(text[at]);
+    const std::size_t low = kDigits.find(text[at + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+std::optional<UInt128> parse_amount(std::string_view text) {
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  UInt128 value = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    if (__builtin_mul_overflow(value, UInt128{10}, &value)) return std::nullopt;
+    if (__builtin_add_overflow(value, static_cast<UInt128>(digit - '0'), &value)) return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<std::int64_t> parse_index(std::string_view text) {
+  const auto value = parse_amount(text);
+  if (!value || *value > static_cast<UInt128>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+}  // namespace undertone::ledger_verify

@@ -1,0 +1,153 @@
+#include "lab/ledger_verify/run_accounts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "lab/ledger_verify/gaussian_profile.hpp"
+
+namespace undertone::ledger_verify {
+namespace {
+
+constexpr UInt128 kAmountMax = ~UInt128{0};
+
+/// Stays at the largest amount on overflow, which it reports.
+bool add_saturating(UInt128& sum, UInt128 term) {
+  if (!__builtin_add_overflow(sum, term, &sum)) return true;
+  sum = kAmountMax;
+  return false;
+}
+
+long double epsilon_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -40); }
+long double delta_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -80); }
+long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long double>(units), -40)); }
+
+}  // namespace
+
+void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
+  const std::string& kind = fields.at("kind");
+  if ((kind == "opened") != (sequence == 1)) {
+    problems_.add("entry {}: expected the kind \"opened\" in entry 1 and only there, found \"{}\"", sequence, kind);
+  }
+  if (kind == "opened") return;
+  if (kind == "amended") return amend(sequence);
+  if (kind == "reserved") return reserve(sequence, fields);
+  if (kind == "released") promise_reply(sequence, fields);
+  const auto index = index_.find(fields.at("run"));
+  if (index == index_.end()) {
+    problems_.add("entry {}: expected run {} to be reserved before it is {}, found no reservation (rule 1)", sequence,
+                  fields.at("run"), kind);
+    return;
+  }
+  Run& run = runs_[index->second];
+  if (run.state != "open") {
+    problems_.add("entry {}: expected nothing more of run {} once it is {}, found \"{}\" (rule 1)", sequence, run.name,
+                  run.state, kind);
+  } else if (kind == "released") {
+    release(sequence, fields, run);
+  } else {
+    close(sequence, kind, run);
+  }
+}
+
+void RunAccounts::report(lab::LedgerFindings& findings) const {
+  UInt128 epsilon = 0;
+  UInt128 delta = 0;
+  bool fits = true;
+  for (const Run& run : runs_) {
+    const long double mu = mu_of(std::max(run.training.spent, run.holdout.spent));
+    findings.runs.push_back(
+        {run.name, static_cast<double>(epsilon_of(run.epsilon)), static_cast<double>(delta_of(run.delta)),
+         static_cast<double>(smallest_epsilon(mu, delta_of(run.mechanism_delta))), run.releases, run.state});
+    if (run.state == "returned") continue;
+    fits = add_saturating(epsilon, run.epsilon) && fits;
+    fits = add_saturating(delta, run.delta) && fits;
+  }
+  if (!fits) problems_.add("the reservations: expected sums below 2^128 units, found more (rule 7)");
+  findings.epsilon_units = fmt::to_string(epsilon);
+  findings.delta_units = fmt::to_string(delta);
+  findings.epsilon = static_cast<double>(epsilon_of(epsilon));
+  findings.delta = static_cast<double>(delta_of(delta));
+}
+
+void RunAccounts::amend(std::int64_t sequence) {
+  if (open_.empty()) return;
+  problems_.add(
+      "entry {}: expected no run to be open where the content is amended, found {}, first of them {} (rule 8)",
+      sequence, open_.size(), *open_.begin());
+}
+
+void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
+  const auto amount = [&](const char* key) { return *parse_amount(fields.at(key)); };
+  Run run;
+  run.name = fields.at("run");
+  run.epsilon = amount("epsilon");
+  run.delta = amount("delta");
+  run.mechanism_delta = amount("mechanism_delta");
+  run.training.reserved = amount("training");
+  run.holdout.reserved = amount("holdout");
+  if (!index_.emplace(run.name, runs_.size()).second) {
+    problems_.add("entry {}: expected run {} to be reserved once, found a second reservation (rule 1)", sequence,
+                  run.name);
+    return;
+  }
+  const Bytes bytes = *from_hex(run.name, kRunBytes);
+  jobs.emplace(bytes, Promise{sequence, bytes.substr(0, kHashBytes), {}});
+  check_guarantee(sequence, run);
+  open_.insert(run.name);
+  runs_.push_back(std::move(run));
+}
+
+void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run) {
+  if (run.mechanism_delta > run.delta) {
+    problems_.add("entry {}: run {}: expected mechanism_delta at most delta {}, found {} (rule 6)", sequence, run.name,
+                  fmt::to_string(run.delta), fmt::to_string(run.mechanism_delta));
+  }
+  const long double mu = mu_of(std::max(run.training.reserved, run.holdout.reserved));
+  if (mu == 0) return;
+  const long double profile = gaussian_profile(epsilon_of(run.epsilon), mu);
+  const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
+  // A profile is above 0 at every epsilon, though it may underflow; and this way round NaN is refused too.
+  if (run.mechanism_delta > 0 && profile <= allowed) return;
+  problems_.add(
+      "entry {}: run {} was charged too little: at epsilon {:.12g} and mu {:.12g} the Gaussian profile is {:.12g}, "
+      "expected at most mechanism_delta {:.12g} (rule 6)",
+      sequence, run.name, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
+}
+
+void RunAccounts::promise_reply(std::int64_t sequence, const Fields& fields) {
+  std::pair key(*from_hex(fields.at("run"), kRunBytes), *parse_index(fields.at("round")));
+  replies.emplace(std::move(key), Promise{sequence, *from_hex(fields.at("reply"), kHashBytes),
+                                          *from_hex(fields.at("query"), kHashBytes)});
+}
+
+void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run) {
+  const std::int64_t round = *parse_index(fields.at("round"));
+  if (round <= run.round_last) {
+    problems_.add("entry {}: run {}: expected a round after {}, found {} (rule 2)", sequence, run.name, run.round_last,
+                  round);
+  }
+  run.round_last = std::max(run.round_last, round);
+  ++run.releases;
+  const std::string& name = fields.at("block");
+  Block& block = name == "training" ? run.training : run.holdout;
+  const bool fits = add_saturating(block.spent, *parse_amount(fields.at("cost")));
+  if (fits && block.spent <= block.reserved) return;
+  problems_.add("entry {}: run {}: expected costs of at most {} in the {} block, found {} so far (rule 3)", sequence,
+                run.name, fmt::to_string(block.reserved), name, fmt::to_string(block.spent));
+}
+
+void RunAccounts::close(std::int64_t sequence, const std::string& kind, Run& run) {
+  if ((kind == "returned") != (run.releases == 0)) {
+    problems_.add(
+        "entry {}: run {}: expected \"returned\" without a release and \"ended\" with one, found \"{}\" after "
+        "{} releases (rule 4)",
+        sequence, run.name, kind, run.releases);
+  }
+  if (kind == "returned") jobs.erase(*from_hex(run.name, kRunBytes));
+  open_.erase(run.name);
+  // What was released is paid for, whatever is said of it afterwards.
+  run.state = run.releases == 0 ? kind : "ended";
+}
+
+}  // namespace undertone::ledger_verify

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/ledger_verify.hpp"
+#include "lab/ledger_verify/ledger_body.hpp"
+#include "lab/ledger_verify/ledger_texts.hpp"
+#include "lab/ledger_verify/problems.hpp"
+
+namespace undertone::ledger_verify {
+
+/// A row that an entry promises in `jobs` or `replies`.
+struct Promise {
+  std::int64_t sequence = 0;
+  Bytes digest;
+  Bytes query;
+  bool kept = false;
+};
+
+/// Rules 1 to 4 and 6 to 8; the promises are for rule 5.
+class RunAccounts {
+ public:
+  /// @param problems outlives this
+  explicit RunAccounts(Problems& problems) : problems_(problems) {}
+
+  /// By run, of those that were not returned.
+  std::map<Bytes, Promise> jobs;
+  /// By run and round.
+  std::map<std::pair<Bytes, std::int64_t>, Promise> replies;
+
+  /// Entries are told in their order.
+  /// @param fields well-formed
+  void add(std::int64_t sequence, const Fields& fields);
+
+  /// Adds the runs and what they sum up to.
+  void report(lab::LedgerFindings& findings) const;
+
+ private:
+  struct Block {
+    UInt128 reserved = 0;
+    UInt128 spent = 0;
+  };
+
+  struct Run {
+    std::string name;
+    UInt128 epsilon = 0;
+    UInt128 delta = 0;
+    UInt128 mechanism_delta = 0;
+    Block training;
+    Block holdout;
+    std::int64_t round_last = -1;
+    std::uint64_t releases = 0;
+    std::string state = "open";
+  };
+
+  void amend(std::int64_t sequence);
+  void reserve(std::int64_t sequence, const Fields& fields);
+  void check_guarantee(std::int64_t sequence, const Run& run);
+  void promise_reply(std::int64_t sequence, const Fields& fields);
+  void release(std::int64_t sequence, const Fields& fields, Run& run);
+  void close(std::int64_t sequence, const std::string& kind, Run& run);
+
+  Problems& problems_;
+  std::vector<Run> runs_;
+  std::map<std::string, std::size_t> index_;
+  std::set<std::string> open_;
+};
+
+}  // namespace undertone::ledger_verify

@@ -1,0 +1,187 @@
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <thread>
+
+#include "coordinator/jobs/run_store.hpp"
+#include "lab/deployment.hpp"
+#include "lab/ledger_verify.hpp"
+#include "lab/simulate.hpp"
+#include "shared/base/random_source.hpp"
+#include "shared/data/csv_table.hpp"
+#include "shared/wire/codec.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone {
+namespace {
+
+using lab::Deployment;
+using lab::Supervisor;
+using std::filesystem::path;
+
+constexpr const char* kNonce = "000102030405060708090a0b0c0d0e0f";
+constexpr std::chrono::seconds kPatience{180};
+
+std::string read(const path& file) { return data::read_file(file, 64U << 20U).value(); }
+
+/// The demo's job with its data named by an absolute path.
+path write_job(const path& folder, bool test_noise) {
+  const path source = UNDERTONE_SOURCE_DIR;
+  std::string job = read(source / "configs/jobs/breast-cancer.json");
+  const auto replace = [&job](const std::string& from, const std::string& to) {
+    ASSERT_NE(job.find(from), std::string::npos);
+    job.replace(job.find(from), from.size(), to);
+  };
+  replace("../../datasets", (source / "datasets").string());
+  if (test_noise) replace("\"noise\": \"secure\"", "\"noise\": \"test\"");
+  std::ofstream(folder / "job.json") << job;
+  return folder / "job.json";
+}
+
+lab::DeploymentOptions options(const path& folder, const path& job, const std::string& name) {
+  return {job,
+          folder / name,
+          UNDERTONE_BINARY_DIR,
+          path(UNDERTONE_SOURCE_DIR) / "scripts/make-certificates",
+          "undertone-silo",
+          ""};
+}
+
+/// Kills a process of the deployment with SIGKILL, if it runs right now.
+bool kill_process(const Deployment& deployment, const std::string& name) {
+  std::ifstream file(deployment.pids() / name);
+  pid_t process = 0;
+  return static_cast<bool>(file >> process) && process > 0 && ::kill(process, SIGKILL) == 0;
+}
+
+/// Waits until the coordinator has opened the given round.
+void wait_for_round(const Deployment& deployment, std::uint64_t round) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (std::filesystem::exists(deployment.store())) {
+      Result<store::Database> database = store::Database::open(deployment.store(), store::Database::Sync::Normal);
+      Result<store::Statement> row = database ? database->prepare("SELECT max(round) FROM checkpoints")
+                                              : Result<store::Statement>(database.error());
+      if (row && row->step() && row->integer(0) >= static_cast<std::int64_t>(round)) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ADD_FAILURE() << "round " << round << " was not reached";
+}
+
+std::string model_of(const Deployment& deployment, const std::function<void()>& meanwhile) {
+  Supervisor supervisor(deployment.pids());
+  EXPECT_TRUE(deployment.start(supervisor));
+  std::thread disturber(meanwhile);
+  const Result<int> code = supervisor.supervise("coordinator", kPatience);
+  disturber.join();
+  supervisor.stop_all();
+  EXPECT_TRUE(code) << code.error().message;
+  EXPECT_EQ(code.value(), 0);
+  return read(deployment.results() / "model.json");
+}
+
+/// Every ledger verifies, and what the coordinator folded in is what each silo's ledger holds for that round.
+void expect_sound(const Deployment& deployment) {
+  store::Database database = store::Database::open(deployment.store(), store::Database::Sync::Normal).value();
+  coordinator::RunStore store = coordinator::RunStore::open(database).value();
+  const auto record = store.newest_run(sha256(read(deployment.pids().parent_path() / "job.json"))).value();
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->state, coordinator::RunState::Succeeded);
+  const std::vector<coordinator::RoundRecord> rounds = store.rounds(record->run).value();
+  for (const config::CohortMember& member : deployment.job().cohort) {
+    const SiloId& silo = member.facts.silo;
+    SCOPED_TRACE(silo.name());
+    const lab::LedgerFindings findings =
+        lab::verify_ledger(deployment.ledger(silo), {deployment.head(silo), deployment.dataset(silo), std::nullopt});
+    for (const std::string& problem : findings.problems) ADD_FAILURE() << problem;
+    store::Database ledger = store::Database::open(deployment.ledger(silo), store::Database::Sync::Full).value();
+    for (const coordinator::RoundRecord& round : rounds) {
+      const auto accepted = round.accepted.find(silo);
+      if (accepted == round.accepted.end()) continue;
+      store::Statement row = ledger.prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
+      row.bind_blob(1, record->run.bytes()).bind(2, static_cast<std::int64_t>(round.round.value));
+      ASSERT_TRUE(row.step().value());
+      wire::Decoder decoder{wire::Limits{}};
+      const auto messages = decoder.feed(row.bytes(0)).value();
+      const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
+      EXPECT_EQ(queries::reply_digest(reply.run, reply.query, reply.reply), accepted->second)
+          << "round " << round.round.value;
+    }
+  }
+}
+
+TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToTheBit) {
+  const tests::TemporaryFolder folder;
+  const path job = write_job(folder.path(), true);
+  ::setenv("UNDERTONE_TEST_SEED", "42", 1);
+
+  lab::SimulateOptions simulated;
+  simulated.job = job;
+  simulated.seed = 42;
+  simulated.nonce.emplace();
+  for (std::uint8_t i = 0; i < 16; ++i) (*simulated.nonce)[i] = i;
+  ASSERT_TRUE(lab::simulate(simulated, folder.path() / "simulated", nullptr));
+  const std::string model = read(folder.path() / "simulated" / "model.json");
+
+  lab::DeploymentOptions with = options(folder.path(), job, "calm");
+  with.silo_program = "undertone-silo-test";
+  with.nonce = kNonce;
+  const Deployment calm = Deployment::prepare(with).value();
+  EXPECT_EQ(model_of(calm, [] {}), model);
+
+  with.folder = folder.path() / "restarted";
+  const Deployment restarted = Deployment::prepare(with).value();
+  const std::string model_over_restarts = model_of(restarted, [&restarted] {
+    wait_for_round(restarted, 5);
+    EXPECT_TRUE(kill_process(restarted, "coordinator"));
+    wait_for_round(restarted, 12);
+    EXPECT_TRUE(kill_process(restarted, "clinic-2"));
+    wait_for_round(restarted, 20);
+    EXPECT_TRUE(kill_process(restarted, "clinic-4"));
+    EXPECT_TRUE(kill_process(restarted, "coordinator"));
+  });
+  EXPECT_EQ(model_over_restarts, model);
+  expect_sound(restarted);
+  ::unsetenv("UNDERTONE_TEST_SEED");
+}
+
+TEST(ProcessesTest, TwentyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
+  const tests::TemporaryFolder folder;
+  const path job = write_job(folder.path(), false);
+  RandomSource random(20);
+  std::map<std::string, int> kills = {{"coordinator", 0}};
+  for (int run = 0; run < 40; ++run) {
+    const Deployment deployment = Deployment::prepare(options(folder.path(), job, fmt::format("run-{}", run))).value();
+    for (const config::CohortMember& member : deployment.job().cohort) kills.try_emplace(member.facts.silo.name(), 0);
+    std::atomic<bool> over = false;
+    Supervisor supervisor(deployment.pids());
+    ASSERT_TRUE(deployment.start(supervisor));
+    std::thread killer([&] {
+      while (!over) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10 + random.below(120)));
+        std::vector<std::string> due;
+        for (const auto& [name, count] : kills) {
+          if (count < 20) due.push_back(name);
+        }
+        if (due.empty()) return;
+        const std::string& name = due[random.below(due.size())];
+        if (!over && kill_process(deployment, name)) ++kills[name];
+      }
+    });
+    const Result<int> code = supervisor.supervise("coordinator", kPatience);
+    over = true;
+    killer.join();
+    supervisor.stop_all();
+    ASSERT_TRUE(code) << code.error().message;
+    EXPECT_EQ(*code, 0);
+    expect_sound(deployment);
+    if (std::all_of(kills.begin(), kills.end(), [](const auto& k) { return k.second >= 20; })) break;
+  }
+  for (const auto& [name, count] : kills) EXPECT_GE(count, 20) << name;
+}
+
+}  // namespace
+}  // namespace undertone

@@ -1,0 +1,146 @@
+#include "coordinator/round/round_machine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace undertone::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using Reception = RoundMachine::Reception;
+
+const TimePoint kStart{};
+
+SiloId silo(const char* name) { return SiloId::create(name).value(); }
+
+RoundMachine machine(std::size_t quorum) {
+  RoundMachine::Setup setup;
+  setup.round = {3};
+  setup.query = sha256("query");
+  setup.shape = {2, {queries::ReplyType::I64, -10}, privacy::NoiseKind::Secure};
+  for (const char* name : {"a", "b", "c"}) setup.expected.emplace(silo(name), Participant{1, false});
+  setup.quorum = quorum;
+  setup.deadline = milliseconds(100);
+  return RoundMachine(setup);
+}
+
+wire::ReplyMessage reply(std::int64_t value) {
+  return {{},
+          sha256("query"),
+          queries::ReplyType::I64,
+          {{3}, -10, privacy::NoiseKind::Secure, queries::NoisedSums{{value, -value}}}};
+}
+
+template <class Kind>
+bool has(const std::vector<RoundMachine::Action>& actions) {
+  for (const auto& action : actions) {
+    if (std::holds_alternative<Kind>(action)) return true;
+  }
+  return false;
+}
+
+TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_reply(silo("a"), reply(1024), reception).empty());
+  EXPECT_TRUE(m.on_reply(silo("b"), reply(2048), reception).empty());
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(3072), reception)));
+  EXPECT_EQ(m.gathered().mean[0], 2.0);  // (1024 + 2048 + 3072) / 3 steps of 2^-10
+  EXPECT_EQ(m.gathered().replies, 3);
+}
+
+TEST(RoundMachineTest, ClosesAtTheDeadlineWhenQuorumIsMet) {
+  RoundMachine m = machine(2);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(100))));
+  EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("c")});
+}
+
+TEST(RoundMachineTest, BelowQuorumItAsksOnceMoreThenFailsWithWhoWasMissing) {
+  RoundMachine m = machine(3);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  const auto again = m.on_deadline(kStart + milliseconds(100));
+  ASSERT_TRUE(has<RoundMachine::AskAgain>(again));
+  EXPECT_EQ(std::get<RoundMachine::AskAgain>(again[0]).silos, (std::vector<SiloId>{silo("a"), silo("c")}));
+  EXPECT_EQ(std::get<RoundMachine::ArmDeadline>(again[1]).at, kStart + milliseconds(200));
+  const auto given_up = m.on_deadline(kStart + milliseconds(200));
+  ASSERT_TRUE(has<RoundMachine::AbortRound>(given_up));
+  EXPECT_EQ(std::get<RoundMachine::AbortRound>(given_up[0]).reason.message,
+            "round 3: 1 replies at the deadline, quorum is 3; missing: a, c");
+}
+
+TEST(RoundMachineTest, CountsEachSiloOnce) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1024), reception);
+  (void)m.on_reply(silo("a"), reply(1024), reception);
+  EXPECT_EQ(reception, Reception::Duplicate);
+  (void)m.on_deadline(kStart + milliseconds(100));
+  EXPECT_EQ(m.gathered().replies, 1);
+}
+
+TEST(RoundMachineTest, LateForeignAndMisshapenRepliesChangeNothing) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  const auto expect = [&](const SiloId& from, const wire::ReplyMessage& message, Reception wanted) {
+    EXPECT_TRUE(m.on_reply(from, message, reception).empty());
+    EXPECT_EQ(reception, wanted);
+  };
+  expect(silo("stranger"), reply(1), Reception::Foreign);
+  wire::ReplyMessage other = reply(1);
+  other.run.nonce[0] = 1;
+  expect(silo("a"), other, Reception::Foreign);
+  other = reply(1);
+  other.reply.round = {4};
+  expect(silo("a"), other, Reception::Foreign);
+  other.reply.round = {2};
+  expect(silo("a"), other, Reception::Late);
+  other = reply(1);
+  other.query = sha256("another");
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.noise = privacy::NoiseKind::Test;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.step_log2 = -11;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.type = queries::ReplyType::I32;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.answer = queries::PublicSums{{1, 2}};  // un-noised where noise is due
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.answer = queries::NoisedSums{{1, 2, 3}};
+  expect(silo("a"), other, Reception::Misshapen);
+  EXPECT_TRUE(m.accepted().empty());
+}
+
+TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {
+  RoundMachine m = machine(2);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_lost(silo("c"))));
+}
+
+TEST(RoundMachineTest, FailsAtOnceWhenQuorumCannotBeReached) {
+  RoundMachine m = machine(2);
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_lost(silo("a")).empty());
+  EXPECT_TRUE(has<RoundMachine::AbortRound>(m.on_lost(silo("b"))));
+  Reception reception{};
+  EXPECT_TRUE(m.on_reply(silo("c"), reply(1), reception).empty());
+  EXPECT_EQ(reception, Reception::Late);
+}
+
+}  // namespace
+}  // namespace undertone::coordinator

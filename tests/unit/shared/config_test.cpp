@@ -1,0 +1,111 @@
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "coordinator/host/coordinator_config.hpp"
+#include "shared/config/job.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/data/csv_table.hpp"
+#include "silo/host/silo_config.hpp"
+#include "tests/support/small_federation.hpp"
+
+namespace undertone::config {
+namespace {
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string job = tests::SmallFederation{}.job();
+  const std::size_t at = job.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return job.replace(at, from.size(), to);
+}
+
+TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* problem;
+  };
+  const Case cases[] = {
+      {"\"rounds\":6", "\"rounds\":-1", "job.json: /algorithm/rounds: expected an integer from 1 to 1000000, got -1"},
+      {"\"rounds\":6", "\"rounds\":2.7", "/algorithm/rounds: expected an integer from 1 to 1000000, got 2.7"},
+      {"\"rounds\":6", "\"rounds\":99999999999999999999", "/algorithm/rounds: expected an integer"},
+      {"\"clip_norm\":1", "\"clip_norm\":0", "/privacy/clip_norm: expected a finite number > 0"},
+      {"\"clip_norm\":1", "\"clip_norm\":\"1\"", "/privacy/clip_norm: expected a finite number > 0"},
+      {"\"clip_norm\":1", "\"clip_norm\":null", "got null"},
+      {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip: unknown key"},
+      {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip_norm: missing, expected a finite number"},
+      {"\"clip_norm\":1", "\"clip_norm\":1,\"clip_norm\":2", "the key \"clip_norm\" stands twice"},
+      {"\"epsilon\":4", "\"epsilon\":0", "/cohort/0/epsilon: expected a finite number > 0"},
+      {"\"epsilon\":4", "\"epsilon\":1e400", "not JSON"},
+      {"\"silo\":\"silo-1\"", "\"silo\":\"silo-0\"", "/cohort: the silo \"silo-0\" stands twice"},
+      {"\"silo\":\"silo-1\"", "\"silo\":\"Silo 1\"", "/cohort/1/silo: a silo's name"},
+      {"\"mode\":\"isrl\"", "\"mode\":\"central\"", "/privacy/mode: expected one of \"isrl\", got \"central\""},
+      {"\"unit\":\"record\"", "\"unit\":\"person\"", "/privacy/unit: expected \"record\", got \"person\""},
+      {"\"quorum\":2", "\"quorum\":6", "/participation/quorum: expected at most the 5 silos of the cohort, got 6"},
+      {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic needs"},
+      {"\"min\":-1,\"max\":1", "\"min\":1,\"max\":1", "/data/features/0/max: expected more than min 1, got 1"},
+      {"\"column\":\"x1\"", "\"column\":\"x0\"", "/data/features/1/column: stands twice"},
+      {"\"name\":\"small\"", "\"name\":\"a\\nguaranteed epsilon 0\"",
+       "/name: expected a text without control characters"},
+      {"\"format\":\"undertone.job/1\"", "\"format\":\"undertone.job/2\"", "/format: expected one of"},
+      {"{\"format\"", "[{\"format\"", "not JSON"},
+  };
+  for (const Case& c : cases) {
+    const Result<Job> job = parse_job(with(c.from, c.to), "job.json");
+    ASSERT_FALSE(job) << c.to;
+    EXPECT_NE(job.error().message.find(c.problem), std::string::npos) << job.error().message;
+  }
+}
+
+TEST(JobConfigTest, ACoordinatorIsToldOfAMemberWithoutAPlan) {
+  const Result<Job> job = parse_job(with("\"reply_step_log2\":-40", "\"reply_step_log2\":10"), "job.json");
+  ASSERT_TRUE(job);
+  const Status planned = check_plans(*job, "job.json");
+  ASSERT_FALSE(planned);
+  EXPECT_NE(planned.error().message.find("job.json: /cohort: silo silo-0: a wire step"), std::string::npos);
+}
+
+TEST(JobConfigTest, ReportsEveryProblemAtOnce) {
+  std::string job = with("\"rounds\":6", "\"rounds\":0");
+  job.replace(job.find("\"clip_norm\":1"), 13, "\"clip_norm\":-1");
+  const Result<Job> parsed = parse_job(job, "job.json");
+  ASSERT_FALSE(parsed);
+  EXPECT_NE(parsed.error().message.find("/algorithm/rounds"), std::string::npos);
+  EXPECT_NE(parsed.error().message.find("/privacy/clip_norm"), std::string::npos);
+}
+
+TEST(JobConfigTest, NothingIsOptionalThatPrivacyRestsOn) {
+  for (const char* key : {"\"epsilon\":4,", "\"delta\":0.0001,", "\"unit\":\"record\",", "\"noise\":\"test\",",
+                          "\"holdout_public\":true,"}) {
+    EXPECT_FALSE(parse_job(with(key, ""), "job.json")) << key;
+  }
+}
+
+TEST(JobConfigTest, RefusesDeepAndHugeDocuments) {
+  EXPECT_FALSE(parse_json(std::string(100, '[') + std::string(100, ']'), "deep"));
+  EXPECT_FALSE(parse_json(std::string(std::size_t{17} << 20U, ' '), "huge"));
+}
+
+TEST(ConfigsFolderTest, EveryExampleLoads) {
+  const std::filesystem::path root = UNDERTONE_SOURCE_DIR;
+  std::size_t loaded = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "configs")) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path());
+    const std::string folder = entry.path().parent_path().filename();
+    if (folder == "jobs") {
+      const auto job = parse_job(data::read_file(entry.path(), 1U << 20U).value(), entry.path());
+      EXPECT_TRUE(job) << job.error().message;
+    } else if (entry.path().filename() == "coordinator.json") {
+      const auto config = coordinator::load_coordinator_config(entry.path());
+      EXPECT_TRUE(config) << config.error().message;
+    } else {
+      const auto config = silo::load_silo_config(entry.path());
+      EXPECT_TRUE(config) << config.error().message;
+    }
+    ++loaded;
+  }
+  EXPECT_GE(loaded, 3U);
+}
+
+}  // namespace
+}  // namespace undertone::config

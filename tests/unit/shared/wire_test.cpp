@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include "shared/base/random_source.hpp"
+#include "shared/wire/codec.hpp"
+
+namespace undertone::wire {
+namespace {
+
+RunId run() { return {sha256("job"), {1, 2, 3}}; }
+
+std::vector<Message> one_of_each() {
+  const queries::Receipt receipt{sha256("ledger"), 7, sha256("head"), std::string(64, 's')};
+  return {
+      Hello{1, 3, "build"},
+      Welcome{2, "build", {receipt}},
+      Heartbeat{},
+      Fault{ErrorCode::ProtocolMismatch, "why"},
+      JobOffer{run(), std::string("{\0}", 3)},
+      JobAnswer{run(), std::nullopt},
+      JobAnswer{run(), Refusal::Budget},
+      QueryMessage{run(), queries::PointType::F64, {{4}, queries::GradientQuestion{Eigen::Vector3d(0.1, -2.0, 1e300)}}},
+      QueryMessage{run(), queries::PointType::F32, {{5}, queries::MetricsQuestion{Eigen::Vector2d(0.5, -0.25)}}},
+      QueryRefused{run(), {9}, Refusal::Unplanned},
+      ReplyMessage{run(),
+                   sha256("q"),
+                   queries::ReplyType::I64,
+                   {{4}, -20, privacy::NoiseKind::Secure, queries::NoisedSums{{1, -(std::int64_t{1} << 62)}}}},
+      ReplyMessage{run(),
+                   sha256("q"),
+                   queries::ReplyType::I32,
+                   {{4}, 3, privacy::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
+      ReceiptMessage{receipt},
+      JobEnded{run(), true},
+      JobEndedSeen{run()}};
+}
+
+TEST(CodecTest, EveryMessageSurvivesTheWireInAnyPieces) {
+  for (const Message& message : one_of_each()) {
+    SCOPED_TRACE(name_of(message));
+    Encoder encoder{Limits{}};
+    const std::string bytes = encoder.encode(message);
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, bytes.size()}) {
+      Decoder decoder{Limits{}};
+      std::vector<Message> decoded;
+      for (std::size_t at = 0; at < bytes.size(); at += piece) {
+        for (Message& m : decoder.feed(std::string_view(bytes).substr(at, piece)).value())
+          decoded.push_back(std::move(m));
+      }
+      ASSERT_EQ(decoded.size(), 1U);
+      EXPECT_EQ(decoded[0].index(), message.index());
+      Encoder again{Limits{}};
+      EXPECT_EQ(again.encode(decoded[0]), bytes);  // nothing was lost: the same bytes come out again
+    }
+  }
+}
+
+TEST(CodecTest, ALongVectorCrossesInBoundedChunks) {
+  Limits limits;
+  limits.chunk_bytes = 1024;
+  limits.frame_bytes_max = 1200;
+  Eigen::VectorXd point(5000);
+  RandomSource random(1);
+  for (double& v : point) v = random.unit();
+  Encoder encoder{limits};
+  const std::string bytes =
+      encoder.encode(QueryMessage{run(), queries::PointType::F64, {{0}, queries::GradientQuestion{point}}});
+  Decoder decoder{limits};
+  const std::vector<Message> decoded = decoder.feed(bytes).value();
+  ASSERT_EQ(decoded.size(), 1U);
+  EXPECT_EQ(queries::point_of(std::get<QueryMessage>(decoded[0]).query.question), point);
+}
+
+TEST(CodecTest, AHeartbeatMayComeInsideAVectorNothingElseMay) {
+  Limits limits;
+  limits.chunk_bytes = 8;
+  Encoder encoder{limits};
+  const std::string vector = encoder.encode(
+      QueryMessage{run(), queries::PointType::F64, {{0}, queries::GradientQuestion{Eigen::Vector2d(1, 2)}}});
+  std::size_t header = kFrameHeaderBytes;
+  header += static_cast<unsigned char>(vector[8]);  // the header frame's length, below 256
+  const auto with_inside = [&](const Message& inside) {
+    Encoder other{limits};
+    Decoder decoder{limits};
+    return decoder.feed(vector.substr(0, header) + other.encode(inside) + vector.substr(header));
+  };
+  EXPECT_EQ(with_inside(Heartbeat{})->size(), 2U);
+  EXPECT_FALSE(with_inside(JobEnded{run(), true}));
+}
+
+TEST(DecoderTest, RefusesAFrameBeforeStoringIt) {
+  Limits limits;
+  limits.frame_bytes_max = 100;
+  Decoder decoder{limits};
+  const std::string header("UTNE\1\0\1\0\xff\xff\xff\x7f", 12);
+  const auto refused = decoder.feed(header);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::LimitExceeded);
+}
+
+TEST(DecoderTest, RefusesADimensionBeforeTheFirstElement) {
+  Limits narrow;
+  narrow.dimension_max = 2;
+  Encoder encoder{Limits{}};
+  const std::string bytes = encoder.encode(
+      QueryMessage{run(), queries::PointType::F64, {{0}, queries::GradientQuestion{Eigen::Vector3d(1, 2, 3)}}});
+  Decoder decoder{narrow};
+  EXPECT_EQ(decoder.feed(bytes).error().code, ErrorCode::LimitExceeded);
+}
+
+TEST(DecoderTest, RefusesStrangers) {
+  for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("UTNE\2\0\1\0\0\0\0\0", 12),
+                                   std::string("UTNE\1\0\2\0\0\0\0\0", 12), std::string("UTNE\1\0\1\0\0\0\0\0", 12)}) {
+    Decoder decoder{Limits{}};
+    EXPECT_EQ(decoder.feed(bytes).error().code, ErrorCode::Malformed);
+  }
+}
+
+TEST(DecoderTest, RefusesAPointThatIsNotFinite) {
+  Encoder encoder{Limits{}};
+  Decoder decoder{Limits{}};
+  EXPECT_FALSE(decoder.feed(encoder.encode(
+      QueryMessage{run(), queries::PointType::F64, {{0}, queries::GradientQuestion{Eigen::Vector2d(1, HUGE_VAL)}}})));
+}
+
+TEST(DecoderTest, NoDamageCrashesIt) {
+  std::string all;
+  for (const Message& message : one_of_each()) {
+    Encoder encoder{Limits{}};
+    all += encoder.encode(message);
+  }
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomSource random(seed);
+    std::string damaged = all;
+    for (std::uint64_t i = 0; i <= random.below(4); ++i)
+      damaged[random.below(damaged.size())] = static_cast<char>(random.word());
+    Decoder decoder{Limits{}};
+    (void)decoder.feed(damaged);
+  }
+}
+
+TEST(NegotiateTest, TakesTheHighestThatBothSpeak) {
+  EXPECT_EQ(negotiate({1, 4, "s"}, 2, 3).value(), 3U);
+  EXPECT_EQ(negotiate({1, 2, "s"}, 2, 3).value(), 2U);
+}
+
+TEST(NegotiateTest, AMismatchNamesBothRanges) {
+  const auto none = negotiate({4, 5, "undertone-silo 9"}, 1, 3);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "the silo (undertone-silo 9) speaks protocol 4 to 5, this coordinator 1 to 3");
+}
+
+}  // namespace
+}  // namespace undertone::wire

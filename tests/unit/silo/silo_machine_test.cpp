@@ -1,0 +1,309 @@
+#include "silo/agent/silo_machine.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "silo/agent/privacy_statement.hpp"
+#include "silo/oracles/secure_randomness.hpp"
+#include "silo/oracles/test_randomness.hpp"
+#include "tests/support/memory_head.hpp"
+#include "tests/support/small_federation.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// One silo's agent without sockets: messages in, decoded messages out.
+class Agent {
+ public:
+  explicit Agent(const tests::SmallFederation& federation, Policy policy = tests::generous_policy(),
+                 bool secure = false)
+      : job(federation.job()),
+        parsed(config::parse_job(job, "job").value()),
+        run{sha256(job), {7}},
+        silo_(federation.cohort().front()),
+        key_(SigningKey::from_seed(std::string(32, 's')).value()),
+        database_(store::Database::in_memory().value()),
+        policy_(std::move(policy)) {
+    if (secure) {
+      randomness_ = std::make_unique<SecureRandomness>();
+    } else {
+      randomness_ = std::make_unique<TestRandomness>(1, silo_.id);
+    }
+    boot();
+  }
+
+  /// The process dies and comes back: only the ledger's database and its head remain.
+  void boot() {
+    machine_.reset();
+    ledger_.reset();
+    ledger_ = std::make_unique<Ledger>(
+        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_->kind()).value());
+    machine_ = std::make_unique<SiloMachine>(
+        SiloMachine::Setup{silo_.id, policy_, silo_.facts, silo_.dataset, *ledger_, *randomness_, wire::Limits{}, {}});
+  }
+
+  struct Heard {
+    std::vector<wire::Message> messages;
+    std::vector<std::string> replies;  // the exact bytes
+    std::vector<std::string> told;
+    bool halted = false;
+  };
+  Heard say(const wire::Message& message) {
+    Heard heard;
+    for (const Action& action : machine_->on_message(message)) {
+      if (const auto* send = std::get_if<Send>(&action)) {
+        wire::Decoder decoder{wire::Limits{}};
+        for (wire::Message& sent : decoder.feed(send->bytes).value()) {
+          if (std::holds_alternative<wire::ReplyMessage>(sent)) heard.replies.push_back(send->bytes);
+          heard.messages.push_back(std::move(sent));
+        }
+      } else if (const auto* tell = std::get_if<Tell>(&action)) {
+        heard.told.push_back(tell->event);
+      } else if (std::holds_alternative<Halt>(action)) {
+        heard.halted = true;
+      }
+    }
+    return heard;
+  }
+  std::optional<wire::Refusal> offer() {
+    return std::get<wire::JobAnswer>(say(wire::JobOffer{run, job}).messages.at(0)).refusal;
+  }
+  wire::QueryMessage gradient(std::uint64_t round, double at = 0.1) const {
+    return {run,
+            queries::PointType::F64,
+            {{round}, queries::GradientQuestion{Eigen::VectorXd::Constant(parsed.model.dimension(), at)}}};
+  }
+  std::optional<wire::Refusal> refusal_of(const wire::Message& message) {
+    const Heard heard = say(message);
+    for (const wire::Message& sent : heard.messages) {
+      if (const auto* refused = std::get_if<wire::QueryRefused>(&sent)) return refused->refusal;
+    }
+    return std::nullopt;
+  }
+  Ledger& ledger() { return *ledger_; }
+  SiloMachine& machine() { return *machine_; }
+
+  std::string job;
+  config::Job parsed;
+  RunId run;
+
+ private:
+  lab::SimulatedSilo silo_;
+  SigningKey key_;
+  store::Database database_;
+  tests::MemoryHead head_;
+  Policy policy_;
+  std::unique_ptr<ReleaseRandomness> randomness_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<SiloMachine> machine_;
+};
+
+std::vector<std::int64_t> values(const Agent::Heard& heard) {
+  return queries::values_of(std::get<wire::ReplyMessage>(heard.messages.at(0)).reply.answer);
+}
+
+TEST(SiloMachineTest, AnswersAPlannedQueryAndChargesIt) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard heard = agent.say(agent.gradient(0));
+  ASSERT_EQ(heard.replies.size(), 1U);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+  EXPECT_TRUE(std::holds_alternative<wire::ReceiptMessage>(heard.messages.back()));
+}
+
+TEST(SiloMachineTest, AskedAgainItSendsTheSameBytesAndChargesNothing) {
+  Agent agent{{}, tests::generous_policy(), false};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  agent.boot();
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);  // also after a restart, without a new offer
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+}
+
+TEST(SiloMachineTest, SecureRepliesAreStoredNotRedrawn) {
+  tests::SmallFederation federation;
+  federation.noise = "secure";
+  Agent agent{federation, tests::generous_policy(), true};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  agent.boot();
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+}
+
+TEST(SiloMachineTest, TheSameRoundWithAnotherPointIsRefused) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0, 0.1));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0, 0.2)), wire::Refusal::Unplanned);
+}
+
+TEST(SiloMachineTest, NothingAPeerSaysChangesThePlan) {
+  Agent agent{{}};
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);  // no job, no answer
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Eigen::Index d = agent.parsed.model.dimension();
+  const auto metrics = [&](std::uint64_t round) {
+    return wire::QueryMessage{
+        agent.run, queries::PointType::F64, {{round}, queries::MetricsQuestion{Eigen::VectorXd::Zero(d)}}};
+  };
+  EXPECT_EQ(agent.refusal_of(metrics(0)), wire::Refusal::Unplanned);         // another kind
+  EXPECT_EQ(agent.refusal_of(agent.gradient(3)), wire::Refusal::Unplanned);  // round 3 is the evaluation
+  EXPECT_EQ(agent.refusal_of(agent.gradient(8)), wire::Refusal::Unplanned);  // beyond the plan
+  EXPECT_EQ(agent.refusal_of(agent.gradient(UINT64_MAX)), wire::Refusal::Unplanned);
+  wire::QueryMessage wrong = agent.gradient(0);
+  std::get<queries::GradientQuestion>(wrong.query.question).point.resize(d + 1);
+  std::get<queries::GradientQuestion>(wrong.query.question).point.setZero();
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);  // another dimension
+  wrong = agent.gradient(0);
+  wrong.type = queries::PointType::F32;
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);  // another type
+  wrong = agent.gradient(0, std::nan(""));
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 0U);
+  (void)agent.say(agent.gradient(2));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Unplanned);  // rounds are never reordered
+}
+
+TEST(SiloMachineTest, AHugePointOnlyMovesTheReplyWithinTheClip) {
+  Agent calm{{}};
+  Agent wild{{}};
+  ASSERT_EQ(calm.offer(), std::nullopt);
+  ASSERT_EQ(wild.offer(), std::nullopt);
+  const std::vector<std::int64_t> a = values(calm.say(calm.gradient(0, 0.0)));
+  const std::vector<std::int64_t> b = values(wild.say(wild.gradient(0, 1e300)));
+  double moved = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j) moved += std::pow(static_cast<double>(a[j] - b[j]), 2.0);
+  // The same seeded noise in both: means of clipped gradients are within the clip norm 1 of zero each.
+  EXPECT_LE(std::sqrt(moved) * std::ldexp(1.0, calm.parsed.reply_lattice.step_log2), 2.0 + 1e-9);
+}
+
+TEST(SiloMachineTest, RefusesAJobThePolicyDoesNotAllow) {
+  const auto refused = [](const std::function<void(Policy&)>& change) {
+    Policy policy = tests::generous_policy();
+    change(policy);
+    Agent agent{{}, policy};
+    const std::optional<wire::Refusal> answer = agent.offer();
+    EXPECT_EQ(agent.ledger().account(agent.run), nullptr);
+    return answer;
+  };
+  EXPECT_EQ(refused([](Policy& p) { p.models = {"least_squares"}; }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.models.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.algorithms.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.units.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.records_min = 1000; }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.epsilon_max = *privacy::Epsilon::create(3.9); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.delta_max = *privacy::Delta::create(1e-6); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.total.epsilon = *privacy::EpsilonAmount::rounded_down(3.0); }),
+            wire::Refusal::Budget);
+}
+
+TEST(SiloMachineTest, RefusesAJobWithOtherFactsThanItsData) {
+  tests::SmallFederation federation;
+  Agent agent{federation};
+  const auto offer_changed = [&](const std::string& from, const std::string& to) {
+    std::string job = agent.job;
+    job.replace(job.find(from), from.size(), to);
+    const Agent::Heard heard = agent.say(wire::JobOffer{{sha256(job), {1}}, job});
+    return std::get<wire::JobAnswer>(heard.messages.at(0)).refusal;
+  };
+  EXPECT_EQ(offer_changed("\"records\":40", "\"records\":39"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"holdout_public\":true", "\"holdout_public\":false"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"column\":\"x0\",\"min\":-1", "\"column\":\"x0\",\"min\":-2"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"silo\":\"silo-0\"", "\"silo\":\"silo-9\""), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"noise\":\"test\"", "\"noise\":\"secure\""), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"rounds\":6", "\"rounds\":-6"), wire::Refusal::InvalidJob);
+  const Agent::Heard heard = agent.say(wire::JobOffer{{sha256("other"), {1}}, agent.job});
+  EXPECT_EQ(std::get<wire::JobAnswer>(heard.messages.at(0)).refusal, wire::Refusal::InvalidJob);
+}
+
+TEST(SiloMachineTest, AProductionAgentRefusesTestNoise) {
+  Agent agent{{}, tests::generous_policy(), true};  // the job says noise "test"
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+}
+
+TEST(SiloMachineTest, ARefusalTellsTheOwnerWhyAndTheCoordinatorACode) {
+  Policy policy = tests::generous_policy();
+  policy.epsilon_max = *privacy::Epsilon::create(1.0);
+  Agent agent{{}, policy};
+  const Agent::Heard heard = agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("the job asks for epsilon 4, the policy allows 1"), std::string::npos) << heard.told[0];
+}
+
+TEST(SiloMachineTest, AGenuineReceiptOfALaterHeadHaltsAForgedOneDoesNot) {
+  Agent ahead{{}};
+  ASSERT_EQ(ahead.offer(), std::nullopt);
+  const queries::Receipt later = ahead.ledger().head();
+  Agent behind{{}};  // the same key and first entry, an older ledger
+  ASSERT_EQ(behind.ledger().id(), later.ledger);
+  EXPECT_TRUE(behind.say(wire::Welcome{1, "c", {later}}).halted);
+  Agent calm{{}};
+  queries::Receipt forged = later;
+  forged.signature[0] = static_cast<char>(forged.signature[0] ^ 1);
+  EXPECT_FALSE(calm.say(wire::Welcome{1, "c", {forged}}).halted);
+  // What the coordinator was given, under another sequence: the signature covers the sequence.
+  for (const std::uint64_t sequence : {std::uint64_t{1}, later.sequence + 1, std::uint64_t{1} << 62}) {
+    forged = later;
+    forged.sequence = sequence;
+    EXPECT_FALSE(ahead.say(wire::Welcome{1, "c", {forged}}).halted);
+  }
+}
+
+TEST(SiloMachineTest, ANewLedgerThatIsToldOfAnOlderOneAnswersNothing) {
+  queries::Receipt other;
+  other.ledger = sha256("lost");
+  other.sequence = 40;
+  other.signature = std::string(64, 's');
+  Agent fresh{{}};
+  EXPECT_TRUE(fresh.say(wire::Welcome{1, "c", {other}}).halted);
+  Agent used{{}};
+  ASSERT_EQ(used.offer(), std::nullopt);
+  EXPECT_FALSE(used.say(wire::Welcome{1, "c", {other}}).halted);
+}
+
+TEST(SiloMachineTest, OffersThatEndAtOnceLeaveNothingBehindButEntries) {
+  Agent agent{{}};
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    agent.run.nonce[1] = i;
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    (void)agent.say(wire::JobEnded{agent.run, false});
+    EXPECT_EQ(agent.ledger().job_of(agent.run).value(), std::nullopt);
+  }
+  EXPECT_TRUE(agent.ledger().epsilon_reserved().units() == 0);
+  agent.boot();
+}
+
+TEST(SiloMachineTest, AfterTheEndNothingNewIsAnswered) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0));
+  (void)agent.say(wire::JobEnded{agent.run, true});
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // what left may be sent again
+}
+
+TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0));
+  const SiloMachine::Accepted* accepted = agent.machine().accepted(agent.run).value();
+  const privacy::SiloFacts& facts = agent.parsed.cohort.front().facts;
+  const auto statement = [&](privacy::NoiseKind noise) {
+    return make_statement(facts.silo, "data", agent.run, accepted->job, accepted->plan, facts,
+                          *agent.ledger().account(agent.run), noise);
+  };
+  const PrivacyStatement good = statement(privacy::NoiseKind::Secure);
+  for (const char* part : {"unit", "adversary", "adjacency", "mechanism", "accountant", "guaranteed", "odometer",
+                           "user level", "not covered"}) {
+    EXPECT_NE(good.text.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(good.text.find("VOID"), std::string::npos);
+  const PrivacyStatement seeded = statement(privacy::NoiseKind::Test);
+  EXPECT_EQ(seeded.text.rfind("VOID", 0), 0U);
+  EXPECT_NE(seeded.json.find("\"valid\": false"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace undertone::silo
