@@ -20,7 +20,7 @@ Result<std::vector<double>> ByteReader::doubles() {
     return Error{ErrorCode::Malformed, fmt::format("{} numbers where {} bytes are left", *count, rest_.size())};
   }
   std::vector<double> values(*count);
-  std::memcpy(values.data(), rest_.data(), *count * sizeof(double));
+  if (*count > 0) std::memcpy(values.data(), rest_.data(), *count * sizeof(double));
   rest_.remove_prefix(*count * sizeof(double));
   return values;
 }
