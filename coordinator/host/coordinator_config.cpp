@@ -2,14 +2,11 @@
 
 #include "shared/config/json_section.hpp"
 #include "shared/config/session_section.hpp"
-#include "shared/data/csv_table.hpp"
 
 namespace undertone::coordinator {
 
 Result<CoordinatorConfig> load_coordinator_config(const std::filesystem::path& file) {
-  const Result<std::string> text = data::read_file(file, 1U << 20U);
-  if (!text) return text.error();
-  const Result<config::JsonDocument> document = config::parse_json(*text, file.string());
+  const Result<config::JsonDocument> document = config::load_json(file, 1U << 20U);
   if (!document) return document.error();
   const std::filesystem::path folder = file.parent_path();
   config::Problems problems(file.string());

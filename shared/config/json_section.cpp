@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/data/csv_table.hpp"
+
 namespace undertone::config {
 namespace {
 
@@ -50,6 +52,12 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file) 
   } catch (const Json::exception& exception) {
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, exception.what())};
   }
+}
+
+Result<JsonDocument> load_json(const std::filesystem::path& file, std::size_t bytes_max) {
+  const Result<std::string> text = data::read_file(file, bytes_max);
+  if (!text) return text.error();
+  return parse_json(*text, file.string());
 }
 
 Section::Section(const nlohmann::json& value, std::string pointer, Problems& problems)

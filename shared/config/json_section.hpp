@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,6 +36,9 @@ struct JsonDocument {
 
 /// Parses JSON of bounded size and depth. Two equal keys in an object are an error.
 [[nodiscard]] Result<JsonDocument> parse_json(std::string_view text, const std::string& file);
+
+/// Reads and parses a file. @param bytes_max larger files are refused unread
+[[nodiscard]] Result<JsonDocument> load_json(const std::filesystem::path& file, std::size_t bytes_max);
 
 /// An object whose keys are taken one by one with their type and range checked. A problem is noted and a harmless
 /// value returned; what was built is used only if `Problems::none()`.

@@ -48,25 +48,31 @@ Result<LoadedDataset> load_dataset(const SiloConfig& config, const SigningKey& k
   return LoadedDataset{*std::move(dataset), std::move(identity)};
 }
 
-/// What every use of a ledger needs: the lock, the key, the file, the head outside.
-struct OpenedStores {
+/// Everything that using a ledger needs: configuration, lock, key, file, and the data it is for.
+struct Institution {
+  SiloConfig config;
   FileLock lock;
   SigningKey key;
   store::Database database;
+  LoadedDataset loaded;
 };
 
-Result<OpenedStores> open_stores(const SiloConfig& config) {
-  Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
+Result<Institution> open_institution(const std::filesystem::path& config_file) {
+  Result<SiloConfig> config = load_silo_config(config_file);
+  if (!config) return config.error();
+  Result<FileLock> lock = FileLock::acquire(config->ledger.string() + ".lock");
   if (!lock) return lock.error();
-  if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
+  if (!std::filesystem::exists(config->ledger_key) && std::filesystem::exists(config->ledger)) {
     return Error{ErrorCode::InvalidConfig,
-                 fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
+                 fmt::format("{}: the key of an existing ledger is missing", config->ledger_key.string())};
   }
-  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
+  Result<SigningKey> key = SigningKey::load_or_create(config->ledger_key);
   if (!key) return key.error();
-  Result<store::Database> database = store::Database::open(config.ledger, store::Database::Sync::Full);
+  Result<LoadedDataset> loaded = load_dataset(*config, *key);
+  if (!loaded) return loaded.error();
+  Result<store::Database> database = store::Database::open(config->ledger, store::Database::Sync::Full);
   if (!database) return database.error();
-  return OpenedStores{*std::move(lock), *std::move(key), *std::move(database)};
+  return Institution{*std::move(config), *std::move(lock), *std::move(key), *std::move(database), *std::move(loaded)};
 }
 
 int fail(const Error& error, ExitCode code) {
@@ -84,16 +90,14 @@ void protect_memory() {
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
   protect_memory();
-  const Result<SiloConfig> config = load_silo_config(config_file);
-  if (!config) return fail(config.error(), kCannotStart);
-  Result<OpenedStores> stores = open_stores(*config);
-  if (!stores) return fail(stores.error(), kCannotStart);
-  const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
-  if (!loaded) return fail(loaded.error(), kCannotStart);
+  Result<Institution> opened = open_institution(config_file);
+  if (!opened) return fail(opened.error(), kCannotStart);
+  const SiloConfig* config = &opened->config;
+  const LoadedDataset* loaded = &opened->loaded;
   const std::unique_ptr<ReleaseRandomness> randomness = make_randomness(config->id);
   FileHeadStore head(config->ledger_head);
   Result<Ledger> ledger =
-      Ledger::open(stores->database, head, stores->key, loaded->identity, config->policy.total, randomness->kind());
+      Ledger::open(opened->database, head, opened->key, loaded->identity, config->policy.total, randomness->kind());
   if (!ledger)
     return fail(Error{ledger.error().code, fmt::format("{}: {}", config->ledger.string(), ledger.error().message)},
                 kCannotStart);
@@ -122,20 +126,15 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
 }
 
 int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise, bool publish_holdout) {
-  const Result<SiloConfig> config = load_silo_config(config_file);
-  if (!config) return fail(config.error(), kCannotStart);
-  Result<OpenedStores> stores = open_stores(*config);
-  if (!stores) return fail(stores.error(), kCannotStart);
-  const Result<LoadedDataset> loaded = load_dataset(*config, stores->key);
-  if (!loaded) return fail(loaded.error(), kCannotStart);
-  FileHeadStore head(config->ledger_head);
-  if (Status amended = Ledger::amend(stores->database, head, stores->key, loaded->identity, noise, publish_holdout);
-      !amended)
-    return fail(amended.error(), kCannotStart);
+  Result<Institution> opened = open_institution(config_file);
+  if (!opened) return fail(opened.error(), kCannotStart);
+  FileHeadStore head(opened->config.ledger_head);
+  Status amended = Ledger::amend(opened->database, head, opened->key, opened->loaded.identity, noise, publish_holdout);
+  if (!amended) return fail(amended.error(), kCannotStart);
   fmt::print(
-      "The ledger of \"{}\" now stands for the data set as it is; all spending was carried over, runs that were open "
-      "have ended.\n",
-      config->dataset_name);
+      "The ledger of \"{}\" now stands for the data set as it is; all spending was carried over, open runs have "
+      "ended.\n",
+      opened->config.dataset_name);
   return kStopped;
 }
 

@@ -3,7 +3,6 @@
 #include "shared/config/json_section.hpp"
 #include "shared/config/schema_section.hpp"
 #include "shared/config/session_section.hpp"
-#include "shared/data/csv_table.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -31,9 +30,7 @@ Policy parse_policy(config::Section section) {
 }  // namespace
 
 Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
-  const Result<std::string> text = data::read_file(file, 4U << 20U);
-  if (!text) return text.error();
-  const Result<config::JsonDocument> document = config::parse_json(*text, file.string());
+  const Result<config::JsonDocument> document = config::load_json(file, 4U << 20U);
   if (!document) return document.error();
   const std::filesystem::path folder = file.parent_path();
   config::Problems problems(file.string());

@@ -17,6 +17,8 @@
 
 namespace undertone::silo {
 
+struct LedgerEntry;
+
 /// Which data a ledger is for.
 struct DatasetIdentity {
   std::string name;         // chosen by the institution
@@ -105,14 +107,12 @@ class Ledger {
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
  private:
-  struct Entry;
-  struct Fields;
   Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise);
   [[nodiscard]] Status replay();
   [[nodiscard]] Status check_replies();
   /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
   [[nodiscard]] Status check_head();
-  [[nodiscard]] Status apply(const Entry& entry);
+  [[nodiscard]] Status apply(const LedgerEntry& entry);
   [[nodiscard]] Status check_name(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status append(const std::string& body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <cstring>
+
+#include "shared/wire/codec.hpp"
+#include "shared/wire/frame.hpp"
+
+namespace undertone::wire {
+namespace {
+
+template <class T>
+void put(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xffU));
+}
+
+void append_frame(std::string& out, const v1::Envelope& envelope) {
+  const std::size_t size = envelope.ByteSizeLong();
+  out.append(kMagic);
+  put<std::uint16_t>(out, kFrameVersion);
+  put<std::uint16_t>(out, kEnvelopeFrame);
+  put<std::uint32_t>(out, static_cast<std::uint32_t>(size));
+  UNDERTONE_CHECK(envelope.AppendToString(&out));
+}
+
+/// Elements converted to the wire's type; the caller has made sure that they fit it.
+template <class Wire, class Value>
+std::string pack(const Value* values, std::size_t count) {
+  std::string out(count * sizeof(Wire), '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto element = static_cast<Wire>(values[i]);
+    std::memcpy(out.data() + i * sizeof(Wire), &element, sizeof element);
+  }
+  return out;
+}
+
+/// Text of ours, as it may cross the wire.
+std::string printable(const std::string& text, std::size_t bytes_max) {
+  std::string out = text.substr(0, bytes_max);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return !is_printable(c); }, '?');
+  return out;
+}
+
+v1::Refusal to_proto(Refusal refusal) { return static_cast<v1::Refusal>(refusal); }
+
+v1::FaultCode to_proto(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::ProtocolMismatch:
+      return v1::FAULT_CODE_PROTOCOL_MISMATCH;
+    case ErrorCode::Unauthorized:
+      return v1::FAULT_CODE_UNAUTHORIZED;
+    case ErrorCode::LimitExceeded:
+      return v1::FAULT_CODE_LIMIT_EXCEEDED;
+    default:
+      return v1::FAULT_CODE_MALFORMED;
+  }
+}
+
+void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
+  out.set_sequence(receipt.sequence);
+  out.set_hash(std::string(as_bytes(receipt.hash)));
+  out.set_signature(receipt.signature);
+  out.set_ledger(std::string(as_bytes(receipt.ledger)));
+}
+
+v1::QuestionKind to_proto(privacy::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
+
+/// Fills an envelope from each message; a vector's elements go to `packed`, to be sent in chunks.
+struct Filler {
+  v1::Envelope& envelope;
+  std::string& packed;
+
+  void operator()(const Hello& hello) const {
+    envelope.mutable_hello()->set_protocol_min(hello.protocol_min);
+    envelope.mutable_hello()->set_protocol_max(hello.protocol_max);
+    envelope.mutable_hello()->set_build(printable(hello.build, kBuildBytesMax));
+  }
+  void operator()(const Welcome& welcome) const {
+    envelope.mutable_welcome()->set_protocol(welcome.protocol);
+    envelope.mutable_welcome()->set_build(printable(welcome.build, kBuildBytesMax));
+    for (const queries::Receipt& receipt : welcome.receipts)
+      to_proto(receipt, *envelope.mutable_welcome()->add_receipts());
+  }
+  void operator()(const Heartbeat& /*heartbeat*/) const { envelope.mutable_heartbeat(); }
+  void operator()(const Fault& fault) const {
+    envelope.mutable_fault()->set_code(to_proto(fault.code));
+    envelope.mutable_fault()->set_sentence(printable(fault.sentence, kSentenceBytesMax));
+  }
+  void operator()(const JobOffer& offer) const {
+    envelope.set_run(offer.run.bytes());
+    envelope.mutable_job_offer()->set_job(offer.job);
+  }
+  void operator()(const JobAnswer& answer) const {
+    envelope.set_run(answer.run.bytes());
+    envelope.mutable_job_answer()->set_accepted(!answer.refusal);
+    if (answer.refusal) envelope.mutable_job_answer()->set_refusal(to_proto(*answer.refusal));
+  }
+  void operator()(const QueryMessage& message) const {
+    const Eigen::VectorXd& point = queries::point_of(message.query.question);
+    const auto count = static_cast<std::size_t>(point.size());
+    envelope.set_run(message.run.bytes());
+    envelope.set_round(message.query.round.value);
+    v1::Query& query = *envelope.mutable_query();
+    query.set_kind(to_proto(queries::kind_of(message.query.question)));
+    query.set_dimension(count);
+    const bool narrow = message.type == queries::PointType::F32;
+    query.set_element(narrow ? v1::ELEMENT_TYPE_F32 : v1::ELEMENT_TYPE_F64);
+    packed = narrow ? pack<float>(point.data(), count) : pack<double>(point.data(), count);
+  }
+  void operator()(const QueryRefused& refused) const {
+    envelope.set_run(refused.run.bytes());
+    envelope.set_round(refused.round.value);
+    envelope.mutable_query_refused()->set_refusal(to_proto(refused.refusal));
+  }
+  void operator()(const ReplyMessage& message) const {
+    const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
+    envelope.set_run(message.run.bytes());
+    envelope.set_round(message.reply.round.value);
+    v1::Reply& reply = *envelope.mutable_reply();
+    reply.set_form(std::holds_alternative<queries::NoisedSums>(message.reply.answer) ? v1::ANSWER_FORM_NOISED_SUMS
+                                                                                     : v1::ANSWER_FORM_PUBLIC_SUMS);
+    reply.set_dimension(values.size());
+    reply.set_step_log2(message.reply.step_log2);
+    reply.set_noise(message.reply.noise == privacy::NoiseKind::Secure ? v1::NOISE_KIND_SECURE : v1::NOISE_KIND_TEST);
+    reply.set_query(std::string(as_bytes(message.query)));
+    const bool narrow = message.type == queries::ReplyType::I32;
+    reply.set_element(narrow ? v1::ELEMENT_TYPE_I32 : v1::ELEMENT_TYPE_I64);
+    packed =
+        narrow ? pack<std::int32_t>(values.data(), values.size()) : pack<std::int64_t>(values.data(), values.size());
+  }
+  void operator()(const ReceiptMessage& message) const { to_proto(message.receipt, *envelope.mutable_receipt()); }
+  void operator()(const JobEnded& ended) const {
+    envelope.set_run(ended.run.bytes());
+    envelope.mutable_job_ended()->set_succeeded(ended.succeeded);
+  }
+  void operator()(const JobEndedSeen& seen) const {
+    envelope.set_run(seen.run.bytes());
+    envelope.mutable_job_ended_seen();
+  }
+};
+
+}  // namespace
+
+std::string Encoder::encode(const Message& message) {
+  ++messages_encoded_;
+  v1::Envelope envelope;
+  envelope.set_protocol_version(kProtocolMax);
+  std::string packed;
+  std::visit(Filler{envelope, packed}, message);
+  std::string out;
+  out.reserve(packed.size() + packed.size() / 64 + 256);
+  append_frame(out, envelope);
+  if (packed.empty()) return out;
+
+  const v1::ElementType element = envelope.has_query() ? envelope.query().element() : envelope.reply().element();
+  const std::size_t width = width_of(element);
+  const std::size_t step = std::max(width, limits_.chunk_bytes / width * width);
+  v1::Envelope chunk;
+  chunk.set_protocol_version(kProtocolMax);
+  for (std::size_t at = 0; at < packed.size(); at += step) {
+    chunk.mutable_chunk()->set_offset(at / width);
+    chunk.mutable_chunk()->set_elements(packed.data() + at, std::min(step, packed.size() - at));
+    append_frame(out, chunk);
+  }
+  return out;
+}
+
+}  // namespace undertone::wire

@@ -1,0 +1,28 @@
+#include "silo/ledger/ledger_entry.hpp"
+
+namespace undertone::silo {
+
+Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body) {
+  std::string material = "undertone ledger entry 1";
+  for (int i = 0; i < 8; ++i) material.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));
+  material.append(as_bytes(previous));
+  material.append(body);
+  return sha256(material);
+}
+
+std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash) {
+  std::string message = "undertone ledger head 1";
+  message.append(as_bytes(ledger));
+  for (int i = 0; i < 8; ++i) message.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));
+  return message.append(as_bytes(hash));
+}
+
+const char* noise_name(privacy::NoiseKind noise) { return noise == privacy::NoiseKind::Secure ? "secure" : "test"; }
+
+const char* block_name(privacy::Block block) { return block == privacy::Block::Training ? "training" : "holdout"; }
+
+Error corrupt(std::uint64_t sequence, const std::string& what) {
+  return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};
+}
+
+}  // namespace undertone::silo

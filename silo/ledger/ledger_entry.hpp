@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "shared/base/digest.hpp"
+#include "shared/base/ids.hpp"
+#include "shared/privacy/noise_kind.hpp"
+#include "shared/privacy/plan.hpp"
+
+namespace undertone::silo {
+
+/// A row of the ledger's table of entries. Format: docs/ledger-format.md.
+struct LedgerEntry {
+  std::uint64_t sequence = 0;
+  Digest previous{};
+  std::string body;
+  Digest hash{};
+  std::string signature;
+};
+
+[[nodiscard]] Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body);
+/// What is signed when an entry is the head.
+[[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
+[[nodiscard]] const char* noise_name(privacy::NoiseKind noise);
+[[nodiscard]] const char* block_name(privacy::Block block);
+[[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);
+
+struct EntryFields {
+  const nlohmann::json& body;
+  bool good = true;
+
+  std::string text(const char* key) {
+    const auto found = body.find(key);
+    if (found == body.end() || !found->is_string()) {
+      good = false;
+      return {};
+    }
+    return found->get<std::string>();
+  }
+  template <class T>
+  T value(Result<T> parsed) {
+    if (!parsed) {
+      good = false;
+      return T{};
+    }
+    return *parsed;
+  }
+  RunId run() { return value(RunId::from_hex(text("run"))); }
+  template <class Amount>
+  Amount amount(const char* key) {
+    return value(Amount::parse(text(key)));
+  }
+};
+
+}  // namespace undertone::silo
