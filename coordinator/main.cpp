@@ -5,10 +5,9 @@
 
 #include "coordinator/host/coordinator_host.hpp"
 #include "coordinator/jobs/result.hpp"
-#include "shared/base/atomic_file.hpp"
 #include "shared/base/file_lock.hpp"
+#include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
-#include "shared/data/csv_table.hpp"
 #include "shared/privacy/secure_bits.hpp"
 
 namespace undertone::coordinator {
@@ -60,7 +59,7 @@ void show(const RunMachine& machine, const RunMachine::RoundClosed& closed) {
 int run(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
-  Result<std::string> job = data::read_file(options.job, 16U << 20U);
+  Result<std::string> job = read_file(options.job, 16U << 20U);
   if (!job) return fail(job.error(), kCannotStart);
   const Result<Nonce> nonce = nonce_of(options.nonce);
   if (!nonce) return fail(nonce.error(), kUsage);

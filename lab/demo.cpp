@@ -5,7 +5,7 @@
 
 #include "lab/ledger_verify.hpp"
 #include "lab/simulate.hpp"
-#include "shared/data/csv_table.hpp"
+#include "shared/base/files.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -29,7 +29,7 @@ Result<algorithms::MetricsRow> without_privacy(const std::filesystem::path& job)
 void print_statements(const Deployment& deployment, const std::string& run) {
   for (const config::CohortMember& member : deployment.job().cohort) {
     const SiloId& silo = member.facts.silo;
-    const Result<std::string> statement = data::read_file(deployment.statements(silo) / (run + ".txt"), 1U << 20U);
+    const Result<std::string> statement = read_file(deployment.statements(silo) / (run + ".txt"), 1U << 20U);
     fmt::print("\n{}", statement ? *statement : fmt::format("{} wrote no privacy statement\n", silo.name()));
   }
 }
@@ -50,7 +50,7 @@ bool print_ledgers(const Deployment& deployment) {
 }
 
 Status report(const Deployment& deployment, const std::filesystem::path& job_file, std::uint64_t restarts) {
-  const Result<std::string> text = data::read_file(deployment.results() / "result.json", 64U << 20U);
+  const Result<std::string> text = read_file(deployment.results() / "result.json", 64U << 20U);
   if (!text) return text.error();
   const Json result = Json::parse(*text, nullptr, false);
   if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};

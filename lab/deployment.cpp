@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "lab/simulate.hpp"
-#include "shared/base/atomic_file.hpp"
-#include "shared/data/csv_table.hpp"
+#include "shared/base/files.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -74,7 +73,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: exists already; the folder holds ledgers and is not overwritten", folder.string())};
   }
-  const Result<std::string> bytes = data::read_file(options.job, 16U << 20U);
+  const Result<std::string> bytes = read_file(options.job, 16U << 20U);
   if (!bytes) return bytes.error();
   Result<config::Job> job = config::parse_job(*bytes, options.job.string());
   if (!job) return job.error();

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
-#include "shared/base/atomic_file.hpp"
+#include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
 
@@ -27,7 +27,7 @@ Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job
         fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
   }
   const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
-  const Result<std::string> text = data::read_file(csv, kCsvBytesMax);
+  const Result<std::string> text = read_file(csv, kCsvBytesMax);
   if (!text) return text.error();
   Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
   if (!table) return table.error();
@@ -117,7 +117,7 @@ Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job, const std::f
 
 Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
                                      const SimulatedFederation::Watch& watch) {
-  const Result<std::string> file = data::read_file(options.job, kJobBytesMax);
+  const Result<std::string> file = read_file(options.job, kJobBytesMax);
   if (!file) return file.error();
   Result<std::string> bytes = job_for_simulation(*file, options.job.string(), options.set);
   if (!bytes) return bytes.error();
@@ -145,7 +145,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
 
 Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,
                                                      const std::filesystem::path& out) {
-  const Result<std::string> bytes = data::read_file(job_file, kJobBytesMax);
+  const Result<std::string> bytes = read_file(job_file, kJobBytesMax);
   if (!bytes) return bytes.error();
   const Result<config::Job> job = config::parse_job(*bytes, job_file.string());
   if (!job) return job.error();

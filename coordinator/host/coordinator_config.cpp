@@ -1,7 +1,7 @@
 #include "coordinator/host/coordinator_config.hpp"
 
 #include "shared/config/json_section.hpp"
-#include "shared/config/session_section.hpp"
+#include "shared/net/session_config.hpp"
 
 namespace undertone::coordinator {
 
@@ -20,10 +20,10 @@ Result<CoordinatorConfig> load_coordinator_config(const std::filesystem::path& f
   out.connections_max =
       listen.has("connections_max") ? static_cast<std::size_t>(listen.integer("connections_max", 1, 100'000)) : 1024;
   listen.finish();
-  out.tls = config::parse_tls(root.object("tls"), folder);
+  out.tls = net::parse_tls(root.object("tls"), folder);
   out.store = folder / root.text("store");
   out.results = folder / root.text("results");
-  if (root.has("session")) out.session = config::parse_session(root.object("session"));
+  if (root.has("session")) out.session = net::parse_session(root.object("session"));
   root.finish();
   if (!problems.none()) return problems.error();
   return out;

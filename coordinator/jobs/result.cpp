@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "shared/base/atomic_file.hpp"
+#include "shared/base/files.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
 namespace undertone::coordinator {
@@ -15,9 +15,8 @@ using privacy::Block;
 Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   const SiloId& silo = member.facts.silo;
   const Result<privacy::Plan> plan = config::plan_of(report.job, member);
-  UNDERTONE_CHECK(plan.has_value());  // the job was parsed, which plans every member
+  UNDERTONE_CHECK(plan.has_value());  // a run begins with every member planned
   const auto answer = report.answers.find(silo);
-  const bool took_part = answer != report.answers.end() && !answer->second;
   privacy::ShiftSquaredAmount training;
   privacy::ShiftSquaredAmount holdout;
   std::uint64_t replies = 0;
@@ -29,6 +28,8 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
     auto& spent = release->shape.block == Block::Training ? training : holdout;
     spent = *spent.plus(release->cost());
   }
+  const bool accepted = answer != report.answers.end() && !answer->second;
+  const bool took_part = accepted || replies > 0;
   const privacy::ShiftSquaredAmount dearest = std::max(training, holdout);
   const double odometer =
       dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan->mechanism_delta());

@@ -88,6 +88,23 @@ Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
   return std::optional<RunRecord>(std::move(record));
 }
 
+Result<std::vector<std::pair<RunId, bool>>> RunStore::earlier_runs(const RunId& current) {
+  Result<store::Statement> rows = database_->prepare(
+      "SELECT run, state = 'succeeded' FROM runs WHERE job_digest = ? AND run <> ? AND state IN ('succeeded', 'failed')"
+      " ORDER BY number DESC LIMIT 16");
+  if (!rows) return rows.error();
+  rows->bind_blob(1, as_bytes(current.job)).bind_blob(2, current.bytes());
+  std::vector<std::pair<RunId, bool>> out;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+    if (!run) return unreadable("runs");
+    out.emplace_back(*run, rows->integer(1) != 0);
+  }
+}
+
 Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal) {
   return database_->transaction([&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");

@@ -46,6 +46,8 @@ class RunStore {
   [[nodiscard]] Status begin(const RunId& run, const std::string& job);
   /// The newest run of a job, if there is one.
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);
+  /// Ended runs of a job other than the given one, newest first, at most 16, and whether they succeeded.
+  [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> earlier_runs(const RunId& current);
   [[nodiscard]] Status record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal);
   /// The first query: committed before it is broadcast.
   [[nodiscard]] Status start_rounds(const RunId& run, const Checkpoint& first);

@@ -117,6 +117,12 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
     return out;
   }
   connected_.insert(silo);
+  // A silo that missed the end of an earlier run of this job still holds its reservation open.
+  const Result<std::vector<std::pair<RunId, bool>>> earlier = store_->earlier_runs(record_.run);
+  if (!earlier) return earlier.error();
+  for (const auto& [run, succeeded] : *earlier) {
+    out.push_back(Send{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{run, succeeded}))});
+  }
   switch (phase_) {
     case Phase::Joining:
       if (!answered(silo)) offer(silo, out);

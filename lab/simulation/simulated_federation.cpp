@@ -94,7 +94,9 @@ milliseconds SimulatedFederation::random_delay(milliseconds most) {
 }
 
 void SimulatedFederation::maybe_crash(double probability) {
-  if (!over_ && probability > 0.0 && chance_.chance(probability)) throw Crash{};
+  if (over_) return;
+  if (++crash_points_ == setup_.faults.crash_at_point) throw Crash{};
+  if (probability > 0.0 && chance_.chance(probability)) throw Crash{};
 }
 
 void SimulatedFederation::arm_disk(store::Database& disk) {

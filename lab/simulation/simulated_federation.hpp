@@ -18,13 +18,14 @@ namespace undertone::lab {
 
 /// How badly the simulated world behaves. All zero: messages arrive at once and nothing dies.
 struct FaultRates {
-  double loss = 0.0;                         // per message
-  double duplication = 0.0;                  // per message
-  std::chrono::milliseconds delay_max{0};    // uniform per message, so messages overtake each other
-  double disconnect = 0.0;                   // per message: the session breaks and all in flight is gone
-  double crash_at_event = 0.0;               // per event a process handles, before it does
-  double crash_at_commit = 0.0;              // at each side of each commit and of each write of a ledger's head
-  std::chrono::milliseconds restart_max{0};  // a dead process is back within this
+  double loss = 0.0;                            // per message
+  double duplication = 0.0;                     // per message
+  std::chrono::milliseconds delay_max{0};       // uniform per message, so messages overtake each other
+  double disconnect = 0.0;                      // per message: the session breaks and all in flight is gone
+  double crash_at_event = 0.0;                  // per event a process handles, before it does
+  double crash_at_commit = 0.0;                 // at each side of each commit and of each write of a ledger's head
+  std::optional<std::uint64_t> crash_at_point;  // exactly at this one of all such points, counted from 1
+  std::chrono::milliseconds restart_max{0};     // a dead process is back within this
 };
 
 /// A silo of the simulation: what its agent would have read from its configuration and its data.
@@ -65,6 +66,8 @@ class SimulatedFederation {
   [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return violations_; }
   [[nodiscard]] std::uint64_t crashes() const noexcept { return crashes_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  /// Points at which a process could have died.
+  [[nodiscard]] std::uint64_t crash_points() const noexcept { return crash_points_; }
   [[nodiscard]] const RunId& run_id() const noexcept { return run_; }
   [[nodiscard]] store::Database& coordinator_disk() { return *coordinator_disk_; }
   [[nodiscard]] store::Database& silo_disk(const SiloId& silo);
@@ -123,6 +126,7 @@ class SimulatedFederation {
   std::vector<std::string> violations_;
   std::uint64_t crashes_ = 0;
   std::uint64_t events_ = 0;
+  std::uint64_t crash_points_ = 0;
 };
 
 }  // namespace undertone::lab

@@ -6,6 +6,8 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "shared/base/plain_text.hpp"
+
 namespace undertone {
 namespace {
 
@@ -36,7 +38,8 @@ void start_log(const std::string& program) {
   spdlog::flush_on(spdlog::level::info);
 }
 
-void log_event(bool warning, const std::string& event) {
+void log_event(bool warning, const std::string& text) {
+  const std::string event = plain_text(text);
   if (warning) {
     spdlog::warn("{}", event);
   } else {

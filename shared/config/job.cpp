@@ -122,6 +122,10 @@ const CohortMember* Job::member(const SiloId& silo) const {
 }
 
 Result<Job> parse_job(std::string_view bytes, const std::string& file) {
+  if (bytes.size() > kJobBytesMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} bytes, a job has at most {}", file, bytes.size(), kJobBytesMax)};
+  }
   const Result<JsonDocument> document = parse_json(bytes, file);
   if (!document) return document.error();
   Problems problems(file);

@@ -58,6 +58,9 @@ struct Job {
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
 };
 
+/// Of a job's file: a silo keeps it for every run it accepts.
+inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
+
 /// @param bytes the exact bytes of the job file
 /// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
 /// Takes time in proportion to the bytes: no plan is made.

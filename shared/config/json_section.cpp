@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/data/csv_table.hpp"
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
 
 namespace undertone::config {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t kBytesMax = 16U << 20U;
 constexpr int kDepthMax = 16;
 constexpr std::size_t kTextMax = 4096;
+constexpr std::size_t kProblemsMax = 50;
 
 struct Refusal {
   std::string message;
@@ -22,6 +24,15 @@ const nlohmann::json& empty_object() {
 }
 
 }  // namespace
+
+void Problems::add(const std::string& pointer, const std::string& problem) {
+  if (lines_.size() > kProblemsMax) return;
+  if (lines_.size() == kProblemsMax) {
+    lines_.push_back(file_ + ": and more");
+    return;
+  }
+  lines_.push_back(plain_text(file_ + ": " + (pointer.empty() ? "/" : pointer) + ": " + problem));
+}
 
 Error Problems::error() const {
   std::string all;
@@ -48,14 +59,14 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file) 
   try {
     return JsonDocument{Json::parse(text, check)};
   } catch (const Refusal& refusal) {
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", file, refusal.message)};
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", file, plain_text(refusal.message))};
   } catch (const Json::exception& exception) {
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, exception.what())};
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, plain_text(exception.what()))};
   }
 }
 
 Result<JsonDocument> load_json(const std::filesystem::path& file, std::size_t bytes_max) {
-  const Result<std::string> text = data::read_file(file, bytes_max);
+  const Result<std::string> text = read_file(file, bytes_max);
   if (!text) return text.error();
   return parse_json(*text, file.string());
 }
@@ -97,8 +108,7 @@ std::string Section::text(const std::string& key) {
     problem(key, fmt::format("expected a text of 1 to {} bytes, got {}", kTextMax, out.size()));
     return {};
   }
-  // It may stand in a log, on a terminal or in a privacy statement.
-  if (std::any_of(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) {
+  if (!is_plain_text(out)) {  // it may stand in a log, on a terminal or in a privacy statement
     problem(key, "expected a text without control characters");
     return {};
   }

@@ -18,9 +18,7 @@ namespace undertone::config {
 class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
-  void add(const std::string& pointer, const std::string& problem) {
-    lines_.push_back(file_ + ": " + (pointer.empty() ? "/" : pointer) + ": " + problem);
-  }
+  void add(const std::string& pointer, const std::string& problem);
   [[nodiscard]] bool none() const noexcept { return lines_.empty(); }
   [[nodiscard]] Error error() const;
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <csv.h>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -46,21 +45,6 @@ const std::string& label_column(const Schema& schema) {
 }
 
 }  // namespace
-
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be opened", path.string())};
-  std::string text;
-  std::error_code ignored;
-  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > bytes_max) {
-    return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{}: {} bytes, at most {} are read", path.string(), size, bytes_max)};
-  }
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be read", path.string())};
-  return text;
-}
 
 Result<CsvTable> parse_csv(std::string_view text, const std::string& name) {
   csv_parser parser;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +15,6 @@ struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
 };
-
-/// Reads a whole file. @return an error that names the file, not its content
-[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
 /// Parses comma-separated text with a header (RFC 4180).
 /// @param name of the file, for errors, which give line and column and never a cell's value (decision 12)

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "shared/data/csv_table.hpp"
 #include "shared/models/linear_model.hpp"
 
 namespace undertone::data {

@@ -97,7 +97,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format(
       "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the guarantee)\n",
       odometer, account.releases, plan.rounds());
-  text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n", user_level, records);
+  text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
+                      std::ceil(10.0 * user_level) / 10.0, records);
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

@@ -40,17 +40,19 @@ std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
 }
 
 std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
+  std::vector<Action> actions;
   for (const queries::Receipt& receipt : welcome.receipts) {
     if (receipt.ledger == setup_.ledger.id()) {
       const Status genuine = setup_.ledger.check_receipt(receipt);
       if (genuine) continue;
       if (genuine.error().code == ErrorCode::LedgerRolledBack) return {Halt{genuine.error()}};
       // Not signed by this silo's key: the coordinator's invention, not the ledger's fault.
-      return {Tell{true, fmt::format("receipt_ignored reason=\"{}\"", genuine.error().message)}};
+      actions.emplace_back(Tell{true, fmt::format("receipt_ignored reason=\"{}\"", genuine.error().message)});
+      continue;
     }
     // Another ledger under this silo's name. If this one is new, the other may have been lost or deleted to forget what
     // it had spent: its owner must say that it was replaced.
-    if (setup_.ledger.head().sequence == 1 && !setup_.replaced_ledgers.contains(receipt.ledger)) {
+    if (setup_.ledger.accounts().empty() && !setup_.replaced_ledgers.contains(receipt.ledger)) {
       return {Halt{{ErrorCode::LedgerRolledBack,
                     fmt::format("this ledger is new, but the coordinator knows the ledger {} of this silo with {} "
                                 "entries; if that one was "
@@ -58,7 +60,7 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
                                 to_hex(receipt.ledger), receipt.sequence)}}};
     }
   }
-  return {};
+  return actions;
 }
 
 Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::string& job_bytes, bool ask_policy) const {
@@ -101,9 +103,11 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
 }
 
 Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
+  const RunAccount* account = setup_.ledger.account(run);
+  if (account == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
+  if (account->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
   const auto found = accepted_.find(run);
   if (found != accepted_.end()) return &found->second;
-  if (setup_.ledger.account(run) == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   const Result<std::optional<std::string>> job = setup_.ledger.job_of(run);
   if (!job) return job.error();
   if (!*job) return Error{ErrorCode::LedgerCorrupt, "an accepted job is missing from the ledger"};

@@ -8,6 +8,7 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/file_lock.hpp"
+#include "shared/base/files.hpp"
 #include "shared/data/csv_table.hpp"
 #include "silo/agent/silo_machine.hpp"
 #include "silo/host/silo_host.hpp"
@@ -24,7 +25,7 @@ struct LoadedDataset {
 };
 
 Result<LoadedDataset> load_dataset(const SiloConfig& config, const SigningKey& key) {
-  const Result<std::string> text = data::read_file(config.csv, kCsvBytesMax);
+  const Result<std::string> text = read_file(config.csv, kCsvBytesMax);
   if (!text) return text.error();
   const Result<data::CsvTable> table = data::parse_csv(*text, config.csv.string());
   if (!table) return table.error();
@@ -129,11 +130,13 @@ int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind n
   Result<Institution> opened = open_institution(config_file);
   if (!opened) return fail(opened.error(), kCannotStart);
   FileHeadStore head(opened->config.ledger_head);
-  Status amended = Ledger::amend(opened->database, head, opened->key, opened->loaded.identity, noise, publish_holdout);
+  const Result<bool> amended =
+      Ledger::amend(opened->database, head, opened->key, opened->loaded.identity, noise, publish_holdout);
   if (!amended) return fail(amended.error(), kCannotStart);
   fmt::print(
-      "The ledger of \"{}\" now stands for the data set as it is; all spending was carried over, open runs have "
-      "ended.\n",
+      fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
+                              "over, runs that were open have ended.\n"
+                            : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
       opened->config.dataset_name);
   return kStopped;
 }

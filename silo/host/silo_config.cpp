@@ -2,7 +2,7 @@
 
 #include "shared/config/json_section.hpp"
 #include "shared/config/schema_section.hpp"
-#include "shared/config/session_section.hpp"
+#include "shared/net/session_config.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -49,7 +49,7 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
   const std::int64_t most =
       coordinator.has("reconnect_most_ms") ? coordinator.integer("reconnect_most_ms", 1, 3'600'000) : 15'000;
   coordinator.finish();
-  net::TlsFiles tls = config::parse_tls(root.object("tls"), folder);
+  net::TlsFiles tls = net::parse_tls(root.object("tls"), folder);
 
   config::Section dataset = root.object("dataset");
   const std::string dataset_name = dataset.text("name");
@@ -76,13 +76,17 @@ Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
       if (replaced_id) replaced.insert(*replaced_id);
     }
   }
-  if (head_path.parent_path().lexically_normal() == ledger_path.parent_path().lexically_normal()) {
+  const auto folder_of = [](const std::filesystem::path& path) {
+    std::error_code unresolved;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), unresolved).parent_path();
+  };
+  if (folder_of(head_path) == folder_of(ledger_path)) {
     ledger.problem("head", "expected another folder than the ledger's: one backup would restore both, and hide it");
   }
   ledger.finish();
   const std::filesystem::path statements = folder / root.text("statements");
   net::SessionLimits session;
-  if (root.has("session")) session = config::parse_session(root.object("session"));
+  if (root.has("session")) session = net::parse_session(root.object("session"));
   root.finish();
   if (!problems.none() || !id) return problems.error();
   return SiloConfig{*id,

@@ -8,7 +8,7 @@
 #include <random>
 #include <spdlog/spdlog.h>
 
-#include "shared/base/atomic_file.hpp"
+#include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
 #include "silo/agent/privacy_statement.hpp"
 

@@ -1,13 +1,12 @@
 #include "silo/ledger/head_store.hpp"
 
-#include "shared/base/atomic_file.hpp"
-#include "shared/data/csv_table.hpp"
+#include "shared/base/files.hpp"
 
 namespace undertone::silo {
 
 Result<std::optional<std::string>> FileHeadStore::read() {
   if (!std::filesystem::exists(path_)) return std::optional<std::string>();
-  Result<std::string> text = data::read_file(path_, 1U << 20U);
+  Result<std::string> text = read_file(path_, 1U << 20U);
   if (!text) return text.error();
   return std::optional<std::string>(*std::move(text));
 }

@@ -1,8 +1,10 @@
 #include "silo/ledger/ledger.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "silo/ledger/ledger_entry.hpp"
+
 namespace undertone::silo {
 namespace {
 
@@ -16,8 +18,9 @@ constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS replies (run BLOB, round INTEGER, query BLOB NOT NULL, bytes BLOB NOT NULL,"
     " PRIMARY KEY (run, round));";
 
-/// Runs that ended before any reply cost nothing; their number is bounded all the same.
-constexpr std::size_t kReturnedMax = 10'000;
+/// Runs can cost next to nothing; what a coordinator can make a silo keep is bounded all the same.
+constexpr std::size_t kRunsMax = 10'000;
+constexpr std::ptrdiff_t kOpenRunsMax = 64;
 
 Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
@@ -71,15 +74,15 @@ Status Ledger::check_name(const DatasetIdentity& dataset) const {
                                                       dataset_.name, dataset.name)};
 }
 
-Status Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key, const DatasetIdentity& dataset,
-                     privacy::NoiseKind noise, bool publish) {
+Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
+                           const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish) {
   Ledger ledger(database, head, key, noise);
-  if (Status replayed = ledger.replay(); !replayed) return replayed;
-  if (Status checked = ledger.check_replies(); !checked) return checked;
-  if (Status checked = ledger.check_head(); !checked) return checked;
-  if (Status named = ledger.check_name(dataset); !named) return named;
+  if (Status replayed = ledger.replay(); !replayed) return replayed.error();
+  if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  if (Status checked = ledger.check_head(); !checked) return checked.error();
+  if (Status named = ledger.check_name(dataset); !named) return named.error();
   const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
-  if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return {};
+  if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return false;
   if (holdout_moved && dataset.public_holdout != Digest{} && !publish) {
     return Error{
         ErrorCode::DatasetChanged,
@@ -92,11 +95,12 @@ Status Ledger::amend(store::Database& database, HeadStore& head, const SigningKe
     if (!account.ended) open_runs.push_back(run);
   }
   for (const RunId& run : open_runs) {
-    if (Status ended = ledger.end(run); !ended) return ended;
+    if (Status ended = ledger.end(run); !ended) return ended.error();
   }
   const Json body{
       {"kind", "amended"}, {"digest", to_hex(dataset.digest)}, {"public_holdout", to_hex(dataset.public_holdout)}};
-  return ledger.append(body.dump(), nullptr);
+  if (Status amended = ledger.append(body.dump(), nullptr); !amended) return amended.error();
+  return true;
 }
 
 Status Ledger::append(const std::string& body, const std::function<Status()>& with_it) {
@@ -135,9 +139,10 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
     }
     return {};
   }
-  if (returned_ >= kReturnedMax) {
-    return Error{ErrorCode::BudgetExhausted,
-                 fmt::format("{} jobs ended before any reply left; no more are accepted", returned_)};
+  const auto is_open = [](const auto& known_run) { return !known_run.second.ended; };
+  if (accounts_.size() >= kRunsMax || std::count_if(accounts_.begin(), accounts_.end(), is_open) >= kOpenRunsMax) {
+    return Error{ErrorCode::BudgetExhausted, fmt::format("a ledger takes at most {} jobs, {} of them open; it has {}",
+                                                         kRunsMax, kOpenRunsMax, accounts_.size())};
   }
   const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
   const auto delta = delta_reserved_.plus(plan.delta());

@@ -71,8 +71,9 @@ class Ledger {
   /// reads one split of one content.
   /// @param publish the owner declares the present holdout public: without it, a public holdout that is not the one the
   ///   ledger knows is refused, because records that were protected before might be in it
-  [[nodiscard]] static Status amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                                    const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish);
+  /// @return whether anything had changed
+  [[nodiscard]] static Result<bool> amend(store::Database& database, HeadStore& head, const SigningKey& key,
+                                          const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish);
 
   /// Charges the plan's total. Doing it again for the same run changes nothing.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
@@ -124,7 +125,6 @@ class Ledger {
   DatasetIdentity dataset_;  // as the ledger records it
   Budget budget_;
   std::map<RunId, RunAccount> accounts_;
-  std::size_t returned_ = 0;  // runs that ended before any reply
   privacy::EpsilonAmount epsilon_reserved_;
   privacy::DeltaAmount delta_reserved_;
   queries::Receipt head_;

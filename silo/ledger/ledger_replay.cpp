@@ -99,7 +99,6 @@ Status Ledger::apply(const LedgerEntry& entry) {
       if (account.returned == (account.releases != 0))
         return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
       if (account.returned) {
-        ++returned_;
         epsilon_reserved_ = privacy::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
         delta_reserved_ = privacy::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
       }

@@ -9,8 +9,8 @@
 #include "lab/deployment.hpp"
 #include "lab/ledger_verify.hpp"
 #include "lab/simulate.hpp"
+#include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
-#include "shared/data/csv_table.hpp"
 #include "shared/wire/codec.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -24,7 +24,7 @@ using std::filesystem::path;
 constexpr const char* kNonce = "000102030405060708090a0b0c0d0e0f";
 constexpr std::chrono::seconds kPatience{180};
 
-std::string read(const path& file) { return data::read_file(file, 64U << 20U).value(); }
+std::string read(const path& file) { return read_file(file, 64U << 20U).value(); }
 
 /// The demo's job with its data named by an absolute path.
 path write_job(const path& folder, bool test_noise) {

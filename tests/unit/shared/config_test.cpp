@@ -1,10 +1,12 @@
+#include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
 
 #include "coordinator/host/coordinator_config.hpp"
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
 #include "shared/config/json_section.hpp"
-#include "shared/data/csv_table.hpp"
 #include "silo/host/silo_config.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -80,6 +82,29 @@ TEST(JobConfigTest, NothingIsOptionalThatPrivacyRestsOn) {
   }
 }
 
+TEST(JobConfigTest, NothingInAProblemMovesACursor) {
+  for (const char* bad : {"\\u001b[2J", "\\u009b2J", "\\u202e", "\\n12:00 info"}) {
+    for (const std::string& job : {with("\"name\":\"small\"", fmt::format("\"name\":\"{}\"", bad)),
+                                   with("\"name\":", fmt::format("\"{}\":1,\"name\":", bad)),
+                                   with("\"name\":", fmt::format("\"{0}\":1,\"{0}\":1,\"name\":", bad))}) {
+      const Result<Job> parsed = parse_job(job, "job");
+      ASSERT_FALSE(parsed) << bad;
+      std::string lines = parsed.error().message;
+      std::replace(lines.begin(), lines.end(), '\n', ' ');  // between problems
+      EXPECT_TRUE(is_plain_text(lines)) << lines;
+    }
+  }
+}
+
+TEST(JobConfigTest, ThousandsOfProblemsAreNotAllTold) {
+  std::string keys;
+  for (int i = 0; i < 5000; ++i) keys += fmt::format("\"k{}\":1,", i);
+  const Result<Job> parsed = parse_job(with("\"name\":", keys + "\"name\":"), "job");
+  ASSERT_FALSE(parsed);
+  EXPECT_LT(parsed.error().message.size(), 5000U);
+  EXPECT_NE(parsed.error().message.find("and more"), std::string::npos);
+}
+
 TEST(JobConfigTest, RefusesDeepAndHugeDocuments) {
   EXPECT_FALSE(parse_json(std::string(100, '[') + std::string(100, ']'), "deep"));
   EXPECT_FALSE(parse_json(std::string(std::size_t{17} << 20U, ' '), "huge"));
@@ -93,7 +118,7 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     SCOPED_TRACE(entry.path());
     const std::string folder = entry.path().parent_path().filename();
     if (folder == "jobs") {
-      const auto job = parse_job(data::read_file(entry.path(), 1U << 20U).value(), entry.path());
+      const auto job = parse_job(read_file(entry.path(), 1U << 20U).value(), entry.path());
       EXPECT_TRUE(job) << job.error().message;
     } else if (entry.path().filename() == "coordinator.json") {
       const auto config = coordinator::load_coordinator_config(entry.path());

@@ -203,7 +203,8 @@ TEST_F(LedgerTest, ChangedContentIsRefusedUntilAmendedAndThenCarriesItsSpending)
   const Result<Ledger> refused = open(changed, budget_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::DatasetChanged);
-  ASSERT_TRUE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false));
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false).value());
+  EXPECT_FALSE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false).value());  // nothing changed
   Ledger amended = open(changed, budget_).value();
   // The run that was open read the old split: it has ended.
   EXPECT_EQ(amended.authorise(run_, {1}, *plan_.release({1}), query(1)).error().code, ErrorCode::UnplannedQuery);
@@ -219,10 +220,10 @@ TEST_F(LedgerTest, ProtectedRecordsDoNotBecomePublicByAnAmendment) {
   }
   const DatasetIdentity moved{"heart", sha256("one more patient"), sha256("another holdout")};
   EXPECT_EQ(open(moved, budget_).error().code, ErrorCode::DatasetChanged);
-  const Status refused = Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, false);
+  const Result<bool> refused = Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, false);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("--publish-holdout"), std::string::npos);
-  ASSERT_TRUE(Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, true));
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, true).value());
   EXPECT_TRUE(open(moved, budget_));
 }
 

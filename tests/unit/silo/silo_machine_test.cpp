@@ -273,6 +273,27 @@ TEST(SiloMachineTest, OffersThatEndAtOnceLeaveNothingBehindButEntries) {
   }
   EXPECT_TRUE(agent.ledger().epsilon_reserved().units() == 0);
   agent.boot();
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Unplanned);  // an ended run, not a damaged ledger
+}
+
+TEST(SiloMachineTest, OpenJobsAreBounded) {
+  tests::SmallFederation cheap;
+  Policy policy = tests::generous_policy();
+  policy.total = {*privacy::EpsilonAmount::rounded_down(1e5), *privacy::DeltaAmount::rounded_down(1.0)};
+  Agent agent{cheap, policy};
+  std::size_t accepted = 0;
+  for (std::uint8_t i = 0; i < 100; ++i) {
+    agent.run.nonce[2] = i;
+    if (agent.offer() == std::nullopt) ++accepted;
+  }
+  EXPECT_EQ(accepted, 64U);
+}
+
+TEST(SiloMachineTest, AJobLargerThanItsLimitIsRefusedUnparsed) {
+  Agent agent{{}};
+  const std::string padded = agent.job + std::string(config::kJobBytesMax, ' ');
+  const Agent::Heard heard = agent.say(wire::JobOffer{{sha256(padded), {1}}, padded});
+  EXPECT_EQ(std::get<wire::JobAnswer>(heard.messages.at(0)).refusal, wire::Refusal::InvalidJob);
 }
 
 TEST(SiloMachineTest, AfterTheEndNothingNewIsAnswered) {

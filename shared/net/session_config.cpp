@@ -1,16 +1,16 @@
-#include "shared/config/session_section.hpp"
+#include "shared/net/session_config.hpp"
 
-namespace undertone::config {
+namespace undertone::net {
 
-net::TlsFiles parse_tls(Section section, const std::filesystem::path& folder) {
-  net::TlsFiles files{folder / section.text("authority"), folder / section.text("certificate"),
-                      folder / section.text("key")};
+TlsFiles parse_tls(config::Section section, const std::filesystem::path& folder) {
+  TlsFiles files{folder / section.text("authority"), folder / section.text("certificate"),
+                 folder / section.text("key")};
   section.finish();
   return files;
 }
 
-net::SessionLimits parse_session(Section section) {
-  net::SessionLimits limits;
+SessionLimits parse_session(config::Section section) {
+  SessionLimits limits;
   const auto milliseconds = [&section](const char* key, std::chrono::milliseconds& value) {
     if (section.has(key)) value = std::chrono::milliseconds(section.integer(key, 10, 3'600'000));
   };
@@ -28,4 +28,4 @@ net::SessionLimits parse_session(Section section) {
   return limits;
 }
 
-}  // namespace undertone::config
+}  // namespace undertone::net

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "shared/base/result.hpp"
 
 namespace undertone {
+
+/// Reads a whole file. @param bytes_max a larger file is refused unread
+/// @return an error that names the file, never its content
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
 /// Replaces a file's content: after a crash the file holds the old content or the new, whole. Synced before it returns.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);

@@ -1,9 +1,11 @@
-#include "shared/base/atomic_file.hpp"
+#include "shared/base/files.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -40,6 +42,21 @@ bool write_all(int descriptor, std::string_view content) {
 }
 
 }  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be opened", path.string())};
+  std::string text;
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
+  if (!ignored && size > bytes_max) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} bytes, at most {} are read", path.string(), size, bytes_max)};
+  }
+  text.assign(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be read", path.string())};
+  return text;
+}
 
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   const std::string temporary = path.string() + ".new";

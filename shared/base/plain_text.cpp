@@ -1,0 +1,31 @@
+#include "shared/base/plain_text.hpp"
+
+namespace undertone {
+namespace {
+
+/// Bytes of the unplain character that a text begins with; 0 if it begins with a plain one.
+std::size_t unplain_prefix(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;                     // C1
+  if (byte(0) == 0xe2 && byte(1) == 0x80 && byte(2) >= 0xaa && byte(2) <= 0xae) return 3;  // embeddings, overrides
+  if (byte(0) == 0xe2 && byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9) return 3;  // isolates
+  return 0;
+}
+
+}  // namespace
+
+bool is_plain_text(std::string_view utf8) { return plain_text(utf8) == utf8; }
+
+std::string plain_text(std::string_view utf8) {
+  std::string out;
+  out.reserve(utf8.size());
+  while (!utf8.empty()) {
+    const std::size_t unplain = unplain_prefix(utf8);
+    out.push_back(unplain > 0 ? '?' : utf8.front());
+    utf8.remove_prefix(unplain > 0 ? unplain : 1);
+  }
+  return out;
+}
+
+}  // namespace undertone

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace undertone {
+
+/// Whether a text can stand in a log, on a terminal or in a statement as what it looks like: no control characters
+/// (C0, DEL, C1) and no marks that change the direction of writing.
+[[nodiscard]] bool is_plain_text(std::string_view utf8);
+
+/// The text with everything that is not plain replaced by '?'.
+[[nodiscard]] std::string plain_text(std::string_view utf8);
+
+}  // namespace undertone
