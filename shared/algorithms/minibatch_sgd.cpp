@@ -4,8 +4,8 @@
 
 namespace undertone::algorithms {
 
-MinibatchSgd::MinibatchSgd(MinibatchSgdSettings settings)
-    : settings_(std::move(settings)),
+MinibatchSgd::MinibatchSgd(const MinibatchSgdSettings& settings)
+    : settings_(settings),
       iterate_(Eigen::VectorXd::Zero(settings_.dimension)),
       average_(Eigen::VectorXd::Zero(settings_.dimension)) {
   UNDERTONE_CHECK(settings_.dimension > 0 && settings_.rounds > 0);

@@ -33,7 +33,7 @@ struct MinibatchSgdSettings {
 ///   output sum_r gamma_r w_r / sum_r gamma_r
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
-  explicit MinibatchSgd(MinibatchSgdSettings settings);
+  explicit MinibatchSgd(const MinibatchSgdSettings& settings);
 
   /// What it asks, in order: R gradient sums over the training block, each record clipped.
   [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,

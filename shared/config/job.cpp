@@ -209,7 +209,7 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
           std::move(schema),
           model,
           kind,
-          std::move(settings),
+          settings,
           draw_fraction,
           *privacy::ClipNorm::create(clip),
           unit,

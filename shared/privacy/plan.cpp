@@ -115,8 +115,9 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
     Release release{part.shape, drawn, ExactPublicSum{public_lattice(part.shape.clip)}};
     if (!is_public(facts, part.shape.block)) {
       // An equal share in whole units, so that what the lattice charges, rounded up to a unit, never exceeds it.
-      const auto share = static_cast<double>(affordable->units() / rounds_of[index(part.shape.block)]);
-      const Result<GaussianShift> shift = GaussianShift::create(std::sqrt(std::ldexp(share, -40)) * (1.0 - 0x1p-50));
+      const UInt128 share = affordable->units() / rounds_of[index(part.shape.block)];
+      const Result<GaussianShift> shift =
+          GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(share), -40)) * (1.0 - 0x1p-50));
       if (!shift) return shift.error();
       const Result<GaussianLattice> lattice = gaussian_lattice(part.shape.clip, *shift, part.shape.dimension, drawn);
       if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};

@@ -1,8 +1,8 @@
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <thread>
 
 #include "coordinator/jobs/run_store.hpp"

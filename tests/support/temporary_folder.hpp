@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
-#include <stdlib.h>
 #include <string>
 
 namespace undertone::tests {
