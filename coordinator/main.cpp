@@ -63,6 +63,7 @@ int run(const Options& options) {
   if (!job) return fail(job.error(), kCannotStart);
   const Result<Nonce> nonce = nonce_of(options.nonce);
   if (!nonce) return fail(nonce.error(), kUsage);
+  if (Status made = make_folder_for(config->store); !made) return fail(made.error(), kCannotStart);
   const Result<FileLock> lock = FileLock::acquire(config->store.string() + ".lock");
   if (!lock) return fail(lock.error(), kCannotStart);
   Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);

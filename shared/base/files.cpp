@@ -58,6 +58,18 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
   return text;
 }
 
+Status make_folder_for(const std::filesystem::path& file) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::error_code error;
+  if (!std::filesystem::create_directories(folder, error) || error) {
+    if (!error) return {};  // it was there
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
+  }
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
+  return {};
+}
+
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   const std::string temporary = path.string() + ".new";
   {

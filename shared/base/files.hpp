@@ -12,6 +12,9 @@ namespace undertone {
 /// @return an error that names the file, never its content
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 
+/// Makes the folder that a file will stand in, for its owner alone, if it is not there.
+[[nodiscard]] Status make_folder_for(const std::filesystem::path& file);
+
 /// Replaces a file's content: after a crash the file holds the old content or the new, whole. Synced before it returns.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/file_lock.hpp"
@@ -61,6 +62,9 @@ struct Institution {
 Result<Institution> open_institution(const std::filesystem::path& config_file) {
   Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return config.error();
+  for (const std::filesystem::path& file : {config->ledger, config->ledger_head, config->ledger_key}) {
+    if (Status made = make_folder_for(file); !made) return made.error();
+  }
   Result<FileLock> lock = FileLock::acquire(config->ledger.string() + ".lock");
   if (!lock) return lock.error();
   if (!std::filesystem::exists(config->ledger_key) && std::filesystem::exists(config->ledger)) {
@@ -81,16 +85,19 @@ int fail(const Error& error, ExitCode code) {
   return code;
 }
 
-/// Records and keys are in memory: no core dump, and no other process of this user looks in.
-void protect_memory() {
+/// Records and keys are in memory: no core dump, and no other process of this user looks in. What is written is the
+/// owner's alone.
+void protect_process() {
+  ::umask(077);
   const rlimit no_core{0, 0};
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0 || ::setrlimit(RLIMIT_CORE, &no_core) != 0) spdlog::warn("memory_not_protected");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0 || ::setrlimit(RLIMIT_CORE, &no_core) != 0)
+    spdlog::warn("process_not_protected");
 }
 
 }  // namespace
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
-  protect_memory();
+  protect_process();
   Result<Institution> opened = open_institution(config_file);
   if (!opened) return fail(opened.error(), kCannotStart);
   const SiloConfig* config = &opened->config;
