@@ -214,7 +214,9 @@ class StrangerTest : public ::testing::Test {
  protected:
   StrangerTest()
       : coordinator_(tests::SmallFederation{}.job(), [](coordinator::CoordinatorConfig& config) {
-          config.session.handshake = milliseconds(300);
+          config.session.handshake = milliseconds(1500);
+          config.session.heartbeat = milliseconds(100);
+          config.session.silence = milliseconds(1000);
           config.session.wire.frame_bytes_max = 64U << 10U;
         }) {}
   static void hello(net::Session& session) { session.send(wire::Message(wire::Hello{1, 1, "stranger"})); }
@@ -286,6 +288,37 @@ TEST_F(StrangerTest, PlainTcpGetsNothingAndIsClosed) {
   std::size_t size = 0;
   while (!error) size += socket.read_some(asio::buffer(buffer), error);
   EXPECT_LT(size, 64U);  // at most a TLS alert
+}
+
+TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
+  asio::io_context context(1);
+  const std::unique_ptr<asio::ssl::context> tls_context =
+      net::make_tls_context(tls("silo-0"), net::Side::Client).value();
+  tcp::socket socket(context);
+  socket.connect({asio::ip::make_address("127.0.0.1"), coordinator_.port()});
+  net::SessionLimits mute;
+  mute.heartbeat = std::chrono::minutes(1);  // the coordinator's patience is a second
+  mute.silence = std::chrono::minutes(2);
+  auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), *tls_context), mute);
+  std::size_t heard = 0;
+  std::optional<Error> end;
+  const auto conversation = [&]() -> asio::awaitable<void> {
+    const Result<net::PeerIdentity> peer = co_await session->handshake(net::Side::Client);
+    if (!peer) co_return;
+    hello(*session);
+    while (!end) {
+      const Result<wire::Message> message = co_await session->receive();
+      if (message) {
+        ++heard;
+      } else {
+        end = message.error();
+      }
+    }
+  };
+  asio::co_spawn(context, conversation(), asio::detached);
+  context.run();
+  ASSERT_TRUE(end);
+  EXPECT_GE(heard, 1U);  // the welcome; then offers, while it says nothing
 }
 
 TEST_F(StrangerTest, AMemberOutsideTheCohortLearnsNothing) {
