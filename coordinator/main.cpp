@@ -4,11 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/host/coordinator_host.hpp"
-#include "coordinator/jobs/result.hpp"
 #include "shared/base/file_lock.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/certificates/start_up_kit.hpp"
+#include "shared/command_line/help_texts.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -17,9 +17,9 @@ enum ExitCode { kSucceeded = 0, kRunFailed = 1, kUsage = 2, kCannotStart = 3, kS
 
 struct Options {
   std::string config;
-  std::string job;
+  std::string job;  // `run`: one job, then exit
   std::string nonce;
-  std::string port_file;
+  std::string ports_file;
   bool again = false;
 };
 
@@ -29,12 +29,8 @@ int fail(const Error& error, ExitCode code) {
 }
 
 Result<Nonce> nonce_of(const std::string& hex) {
+  if (hex.empty()) return draw_nonce();
   Nonce nonce{};
-  if (hex.empty()) {
-    privacy::SecureBits bits = privacy::SecureBits::from_os();
-    for (std::size_t i = 0; i < nonce.size(); ++i) nonce[i] = static_cast<std::uint8_t>(bits.word());
-    return nonce;
-  }
   const Result<std::string> bytes = from_hex(hex);
   if (!bytes || bytes->size() != nonce.size())
     return Error{ErrorCode::InvalidArgument, "--nonce: expected 32 hexadecimal digits"};
@@ -43,12 +39,12 @@ Result<Nonce> nonce_of(const std::string& hex) {
 }
 
 /// A line for whoever watches, on standard output.
-void show(const RunMachine& machine, const RunMachine::RoundClosed& closed) {
+void show(const config::Job& job, const RunMachine::RoundClosed& closed) {
   std::string line = fmt::format("round {:>4}/{}  silos {}/{}", closed.round.value + 1, closed.rounds, closed.replies,
-                                 machine.job().cohort.size());
+                                 job.cohort.size());
   for (const SiloId& silo : closed.missing) line += fmt::format("  missing {}", silo.name());
   if (closed.metrics) {
-    const std::vector<std::string_view> names = machine.job().model.metric_names();
+    const std::vector<std::string_view> names = job.model.metric_names();
     for (std::size_t m = 0; m < names.size(); ++m)
       line += fmt::format("  {} {:.4f}", names[m], closed.metrics->values[m]);
   }
@@ -56,44 +52,60 @@ void show(const RunMachine& machine, const RunMachine::RoundClosed& closed) {
   std::fflush(stdout);
 }
 
-int run(const Options& options) {
+/// Serves until a signal, or until the run of `options.job` is over if there is one.
+int serve(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
-  Result<std::string> job = read_file(options.job, 16U << 20U);
-  if (!job) return fail(job.error(), kCannotStart);
+  std::optional<std::string> job_bytes;
+  std::optional<config::Job> job;
   const Result<Nonce> nonce = nonce_of(options.nonce);
   if (!nonce) return fail(nonce.error(), kUsage);
+  if (!options.job.empty()) {
+    Result<std::string> bytes = read_file(options.job, config::kJobBytesMax);
+    if (!bytes) return fail(bytes.error(), kCannotStart);
+    Result<config::Job> parsed = config::parse_job(*bytes, options.job);
+    if (!parsed) return fail(parsed.error(), kCannotStart);
+    job_bytes = *std::move(bytes);
+    job.emplace(*std::move(parsed));
+  }
   if (Status made = make_folder_for(config->store); !made) return fail(made.error(), kCannotStart);
   const Result<FileLock> lock = FileLock::acquire(config->store.string() + ".lock");
   if (!lock) return fail(lock.error(), kCannotStart);
   Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);
   if (!database) return fail(database.error(), kCannotStart);
   Result<RunStore> store = RunStore::open(*database);
-  if (!store) return fail(store.error(), kCannotStart);
-  Result<RunMachine> machine =
-      RunMachine::create(*store, *std::move(job), options.job, *nonce, !options.again, config->session.wire);
-  if (!machine) return fail(machine.error(), kCannotStart);
+  if (!store) return fail(Error{store.error().code, fmt::format("{}: {}", config->store.string(), store.error().message)}, kCannotStart);
 
   boost::asio::io_context context(1);
-  std::optional<Error> not_written;
-  CoordinatorHost host(context, *config, *store, *machine, [&](const RunMachine::Action& action) {
-    if (const auto* tell = std::get_if<RunMachine::Tell>(&action)) log_event(tell->warning, tell->event);
-    if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&action)) show(*machine, *closed);
-    const auto* ended = std::get_if<RunMachine::Ended>(&action);
-    if (ended == nullptr) return;
-    const Result<std::vector<RoundRecord>> rounds = store->rounds(machine->run());
-    const RunReport report{
-        machine->job(),    machine->run(), "tcp", false, ended->outcome, rounds ? *rounds : std::vector<RoundRecord>(),
-        machine->answers()};
-    const Status written = write_results(config->results, report);
-    if (!written) not_written = written.error();
+  std::optional<RunId> own_run;
+  std::optional<Result<algorithms::Outcome>> outcome;
+  bool over = false;
+  CoordinatorHost host(context, *config, *store, [&](const JobService::OfRun& said) {
+    if (!job || said.run.job != sha256(*job_bytes)) return;
+    if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&said.what)) show(*job, *closed);
+    if (const auto* ended = std::get_if<RunMachine::Ended>(&said.what)) outcome.emplace(ended->outcome);
+    if (std::holds_alternative<RunMachine::Goodbye>(said.what)) over = true;
   });
-  const Result<std::uint16_t> port = host.start();
-  if (!port) return fail(port.error(), kCannotStart);
-  spdlog::info("listening host={} port={}", config->host, *port);
-  if (!options.port_file.empty()) {
-    if (Status written = write_file_atomically(options.port_file, std::to_string(*port)); !written)
+  const Result<CoordinatorHost::Ports> ports = host.start();
+  if (!ports) return fail(ports.error(), kCannotStart);
+  spdlog::info("listening host={} port={} http_port={}", config->host, ports->silos, ports->http);
+  if (!options.ports_file.empty()) {
+    const std::string text = fmt::format("{} {}\n", ports->silos, ports->http);
+    if (Status written = write_file_atomically(options.ports_file, text); !written)
       return fail(written.error(), kCannotStart);
+  }
+  if (job_bytes) {
+    const Result<JobService::Submitted> submitted = host.submit(*job_bytes, options.job, *nonce, options.again);
+    if (!submitted) return fail(submitted.error(), kCannotStart);
+    own_run = submitted->run;
+    if (!submitted->created && host.service().machine(*own_run) == nullptr && !outcome) {
+      const Result<std::optional<RunRecord>> record = store->find(*own_run);  // it ended before this process began
+      if (record && *record && is_end((**record).state)) {
+        fmt::print("this job has ended before: {}; --again runs it again\n", to_string((**record).state));
+        fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
+        return (**record).state == RunState::Succeeded ? kSucceeded : kRunFailed;
+      }
+    }
   }
   bool interrupted = false;
   boost::asio::signal_set signals(context, SIGINT, SIGTERM);
@@ -102,45 +114,89 @@ int run(const Options& options) {
     interrupted = true;
     context.stop();
   });
-  while (!interrupted && !host.outcome() && context.run_one() > 0) {
+  while (!interrupted && !over && !host.failure() && context.run_one() > 0) {
   }
-  // The run is over: the silos hear of it, and nothing else keeps the process.
-  while (!interrupted && machine->phase() != RunMachine::Phase::Done && !host.failure() && context.run_one() > 0) {
-  }
-  if (!interrupted) context.run_for(std::chrono::milliseconds(200));
+  host.stop();
+  context.restart();
+  context.run_for(std::chrono::milliseconds(200));  // what was said last leaves
   if (host.failure()) return fail(*host.failure(), kCannotStart);
-  if (not_written) return fail(*not_written, kCannotStart);
+  if (!job) return kSucceeded;
   if (interrupted) return kStopped;
-  if (!host.outcome()->has_value()) return fail(host.outcome()->error(), kRunFailed);
-  fmt::print("result {}\n", (config->results / "result.json").string());
+  if (!outcome || !outcome->has_value())
+    return fail(outcome ? outcome->error() : Error{ErrorCode::Internal, "the run has no outcome"}, kRunFailed);
+  fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
   return kSucceeded;
+}
+
+int backup(const Options& options, const std::string& out) {
+  const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
+  if (!config) return fail(config.error(), kCannotStart);
+  Result<store::Database> database = store::Database::open_to_read(config->store);
+  if (!database) return fail(database.error(), kCannotStart);
+  if (Status copied = database->copy_to(out); !copied) return fail(copied.error(), kCannotStart);
+  fmt::print("{} is a whole copy of {} as of now.\n", out, config->store.string());
+  return kSucceeded;
+}
+
+int init(const std::string& kit, bool renew) {
+  const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
+  if (!done) return fail(done.error(), kCannotStart);
+  fmt::print("{}", done->instructions);
+  return kSucceeded;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Drives a consortium's training jobs: queues them, asks the silos, folds what they answer.\n"
+      "Exit codes: 0 done, or told to stop; 1 the run of `run` failed; 2 usage; 3 it could not start or go on; 4 `run` "
+      "was told to stop.",
+      "undertone-coordinator"};
+  app.require_subcommand(1);
+  const command_line::HelpCommands help(app, "undertone-coordinator");
+  Options options;
+  const auto add = [&](const char* name, const char* about) {
+    CLI::App* command = app.add_subcommand(name, about);
+    command->add_option("--config", options.config, "the coordinator's configuration (docs/configuration.md)")
+        ->default_val("coordinator.json");
+    return command;
+  };
+  CLI::App* serve_command = add("serve", "Serve silos and operators until SIGTERM");
+  CLI::App* run_command =
+      add("run", "Run one job and exit; restarted after a crash, it goes on where it stood");
+  run_command->add_option("--job", options.job, "the job's file")->required();
+  run_command->add_flag("--again", options.again, "begin a new run even if this job has ended before");
+  run_command->add_option("--nonce", options.nonce,
+                          "the run's nonce, 32 hexadecimal digits; drawn if not given (for reproducible tests)");
+  for (CLI::App* command : {serve_command, run_command})
+    command->add_option("--ports-file", options.ports_file, "write the ports that were bound to this file");
+  std::string out;
+  CLI::App* backup_command = add("backup", "Copy the store while it is in use");
+  backup_command->add_option("--out", out, "a file that does not exist yet")->required();
+  std::string kit = ".";
+  bool renew = false;
+  CLI::App* init_command = app.add_subcommand("init", "Make this coordinator's key and signing request in its kit");
+  init_command->add_option("--kit", kit, "the start-up kit's folder")->capture_default_str();
+  init_command->add_flag("--renew", renew, "a new key and request beside the old ones");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  if (help.print()) return kSucceeded;
+  if (init_command->parsed()) return init(kit, renew);
+  if (backup_command->parsed()) return backup(options, out);
+  start_log("coordinator");
+  return serve(options);
 }
 
 }  // namespace
 }  // namespace undertone::coordinator
 
 int main(int argc, char** argv) {
-  using namespace undertone::coordinator;
-  Options options;
-  CLI::App app{
-      "Runs one job with the silos that connect. Restarted after a crash, it continues the job where it stood.\n"
-      "Exit codes: 0 the run succeeded, 1 it failed, 2 usage, 3 it could not start, 4 it was told to stop."};
-  app.add_option("--config", options.config, "the coordinator's configuration (docs/configuration.md)")->required();
-  app.add_option("--job", options.job, "the job's file")->required();
-  app.add_flag("--again", options.again, "begin a new run even if this job has ended before");
-  app.add_option("--nonce", options.nonce,
-                 "the run's nonce, 32 hexadecimal digits; drawn if not given (for reproducible tests)");
-  app.add_option("--port-file", options.port_file, "write the port that was bound to this file");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
-  }
-  undertone::start_log("coordinator");
-  try {
-    return run(options);
+    return undertone::coordinator::run(argc, argv);
   } catch (const std::exception& exception) {
     fmt::print(stderr, "undertone-coordinator: {}\n", exception.what());
-    return kCannotStart;
+    return 3;
   }
 }

@@ -1,11 +1,13 @@
 #include "lab/deployment.hpp"
 
 #include <arpa/inet.h>
+#include <array>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lab/provision.hpp"
 #include "lab/simulate.hpp"
 #include "shared/base/files.hpp"
 
@@ -16,24 +18,46 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kConsortium = "demo";
 
-/// A port that was free a moment ago, so that a restarted coordinator is found where it was.
-Result<int> free_port() {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = descriptor >= 0 && ::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  if (descriptor >= 0) ::close(descriptor);
+/// Two ports that were free a moment ago, so that a restarted coordinator is found where it was.
+Result<std::array<int, 2>> free_ports() {
+  std::array<int, 2> descriptors{};
+  std::array<int, 2> ports{};
+  bool bound = true;
+  for (std::size_t i = 0; i < ports.size(); ++i) {  // both are held before either is let go: they differ
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    descriptors[i] = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bound = bound && descriptors[i] >= 0 &&
+            ::bind(descriptors[i], reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+            ::getsockname(descriptors[i], reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ports[i] = ntohs(address.sin_port);
+  }
+  for (const int descriptor : descriptors) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
   if (!bound) return Error{ErrorCode::Unreachable, "no free port on this machine"};
-  return static_cast<int>(ntohs(address.sin_port));
+  return ports;
 }
 
-Json tls_of(const std::string& name) {
-  return {{"authority", "certificates/authority.crt"},
-          {"certificate", "certificates/" + name + ".crt"},
-          {"key", "certificates/" + name + ".key"}};
+Json tls_of(const std::string& role, const std::string& name) {
+  const std::string kit = "provision/kits/" + role + "-" + name + "/";
+  return {{"authority", kit + "authority.crt"},
+          {"certificate", kit + "certificate.pem"},
+          {"key", kit + "key.pem"},
+          {"revoked", kit + "revoked.crl"}};
+}
+
+Json consortium_of(const config::Job& job, int port) {
+  Json silos = Json::array();
+  for (const config::CohortMember& member : job.cohort) silos.push_back({{"name", member.facts.silo.name()}});
+  return {{"format", "undertone.consortium/1"},
+          {"consortium", kConsortium},
+          {"certificate_days", 30},
+          {"coordinator", {{"name", "hub"}, {"hosts", {"127.0.0.1"}}, {"port", port}}},
+          {"silos", std::move(silos)},
+          {"operators", Json::array({{{"name", "operator"}}})}};
 }
 
 Json silo_config(const config::Job& job, const Json& job_document, const config::CohortMember& member, int port) {
@@ -43,7 +67,7 @@ Json silo_config(const config::Job& job, const Json& job_document, const config:
           {"consortium", kConsortium},
           {"coordinator",
            {{"host", "127.0.0.1"}, {"port", port}, {"reconnect_first_ms", 100}, {"reconnect_most_ms", 1000}}},
-          {"tls", tls_of(name)},
+          {"tls", tls_of("silo", name)},
           {"dataset",
            {{"name", name + "-" + job.name},
             {"csv", "data/" + name + ".csv"},
@@ -59,9 +83,11 @@ Json silo_config(const config::Job& job, const Json& job_document, const config:
             {"epsilon_max", 4},
             {"delta_max", 1e-3},
             {"epsilon_total", 8},
-            {"delta_total", 1e-2}}},
+            {"delta_total", 1e-2},
+            {"approval", "automatic"}}},
           {"ledger",
            {{"path", name + "/ledger.sqlite"}, {"head", "heads/" + name + ".json"}, {"key", name + "/ledger.key"}}},
+          {"desk", name + "/desk.sqlite"},
           {"statements", name + "/statements"}};
 }
 
@@ -82,38 +108,58 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
   const Json document = Json::parse(*bytes);
 
   std::error_code error;
-  for (const char* part : {"certificates", "data", "heads", "coordinator", "logs"})
+  for (const char* part : {"data", "heads", "coordinator", "logs"})
     std::filesystem::create_directories(folder / part, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
   if (const auto files = partition(options.job, folder / "data"); !files) return files.error();
-  std::vector<std::string> make = {options.make_certificates.string(), (folder / "certificates").string(), kConsortium,
-                                   "coordinator:hub"};
-  for (const config::CohortMember& member : job->cohort) make.push_back("silo:" + member.facts.silo.name());
-  if (Status made = run_command(make); !made) return made.error();
-
-  const Result<int> port = free_port();
-  if (!port) return port.error();
+  const Result<std::array<int, 2>> ports = free_ports();
+  if (!ports) return ports.error();
+  const int port = (*ports)[0];
+  const int http_port = (*ports)[1];
+  if (Status written = write_file_atomically(folder / "consortium.json", consortium_of(*job, port).dump(2) + "\n");
+      !written)
+    return written.error();
+  if (const auto kits = provision(folder / "consortium.json", folder / "provision", true); !kits) return kits.error();
   const Json coordinator = {{"format", "undertone.coordinator/1"},
                             {"consortium", kConsortium},
-                            {"listen", {{"host", "127.0.0.1"}, {"port", *port}}},
-                            {"tls", tls_of("hub")},
+                            {"listen", {{"host", "127.0.0.1"}, {"port", port}}},
+                            {"tls", tls_of("coordinator", "hub")},
                             {"store", "coordinator/store.sqlite"},
-                            {"results", "results"}};
+                            {"results", "results"},
+                            {"http", {{"host", "127.0.0.1"}, {"port", http_port}, {"tls", true}}}};
+  const Json op = {{"format", "undertone.operator/1"},
+                   {"consortium", kConsortium},
+                   {"operator", "operator"},
+                   {"url", fmt::format("https://127.0.0.1:{}", http_port)},
+                   {"tls", tls_of("operator", "operator")}};
+  if (Status written = write_file_atomically(folder / "operator.json", op.dump(2) + "\n"); !written)
+    return written.error();
   if (Status written = write_file_atomically(folder / "coordinator.json", coordinator.dump(2) + "\n"); !written)
     return written.error();
   if (Status written = write_file_atomically(folder / "job.json", *bytes); !written) return written.error();
   for (const config::CohortMember& member : job->cohort) {
     const std::string& name = member.facts.silo.name();
     std::filesystem::create_directories(folder / name, error);
-    const std::string text = silo_config(*job, document, member, *port).dump(2) + "\n";
+    const std::string text = silo_config(*job, document, member, port).dump(2) + "\n";
     if (Status written = write_file_atomically(folder / (name + ".json"), text); !written) return written.error();
   }
-  return Deployment(std::move(options), *std::move(job));
+  Deployment deployment(std::move(options), *std::move(job));
+  deployment.job_digest_ = sha256(*bytes);
+  return deployment;
+}
+
+std::filesystem::path Deployment::results() const {
+  // One job, one run: the only folder there is.
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.folder / "results", none)) {
+    if (entry.path().filename().string().starts_with(to_hex(job_digest_))) return entry.path();
+  }
+  return options_.folder / "results";
 }
 
 Status Deployment::start(Supervisor& supervisor) const {
   const std::filesystem::path& folder = options_.folder;
-  std::vector<std::string> command = {(options_.programs / "coordinator" / "undertone-coordinator").string(),
+  std::vector<std::string> command = {(options_.programs / "coordinator" / "undertone-coordinator").string(), "run",
                                       "--config", (folder / "coordinator.json").string(), "--job",
                                       (folder / "job.json").string()};
   if (!options_.nonce.empty()) command.insert(command.end(), {"--nonce", options_.nonce});

@@ -14,7 +14,6 @@ struct DeploymentOptions {
   std::filesystem::path job;       // with a simulation section, which says where the data are
   std::filesystem::path folder;    // must not exist: data, keys, ledgers and results are made there
   std::filesystem::path programs;  // the build folder that holds coordinator/ and silo/
-  std::filesystem::path make_certificates;
   std::string silo_program = "undertone-silo";
   std::string nonce;  // of the run; drawn by the coordinator if empty
 };
@@ -29,7 +28,8 @@ class Deployment {
 
   [[nodiscard]] const config::Job& job() const noexcept { return job_; }
   [[nodiscard]] std::filesystem::path pids() const { return options_.folder / "pids"; }
-  [[nodiscard]] std::filesystem::path results() const { return options_.folder / "results"; }
+  /// The folder of the job's run, once it has ended.
+  [[nodiscard]] std::filesystem::path results() const;
   [[nodiscard]] std::filesystem::path store() const { return options_.folder / "coordinator" / "store.sqlite"; }
   [[nodiscard]] std::filesystem::path ledger(const SiloId& silo) const {
     return options_.folder / silo.name() / "ledger.sqlite";
@@ -46,6 +46,7 @@ class Deployment {
   Deployment(DeploymentOptions options, config::Job job) : options_(std::move(options)), job_(std::move(job)) {}
   DeploymentOptions options_;
   config::Job job_;
+  Digest job_digest_{};
 };
 
 }  // namespace undertone::lab

@@ -1,21 +1,23 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lab/demo.hpp"
+#include "lab/exit_code.hpp"
 #include "lab/ledger_verify.hpp"
+#include "lab/operator/job_commands.hpp"
+#include "lab/operator/operator_commands.hpp"
+#include "lab/provision.hpp"
 #include "lab/simulate.hpp"
-#include "shared/base/log.hpp"
+#include "shared/base/files.hpp"
+#include "shared/certificates/start_up_kit.hpp"
+#include "shared/command_line/help_texts.hpp"
 
 namespace undertone::lab {
 namespace {
-
-enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kRefused = 3 };
-
-int fail(const Error& error) {
-  fmt::print(stderr, "undertone: {}\n", error.message);
-  return error.code == ErrorCode::QuorumMissed ? kFailed : kRefused;
-}
 
 struct SimulateArguments {
   std::string job;
@@ -104,15 +106,207 @@ int run_verify(const VerifyArguments& arguments) {
   return findings.problems.empty() ? kDone : kRefused;
 }
 
-int run(int argc, char** argv) {
-  CLI::App app{
-      "Undertone's command for operators and researchers.\n"
-      "Exit codes: 0 done, 1 the run failed, 2 usage, 3 refused: bad input, or a ledger that does not verify."};
-  app.require_subcommand(1);
+int run_provision(const std::string& consortium, const std::string& out, bool with_keys) {
+  const auto kits = provision(consortium, out, with_keys);
+  if (!kits) return fail(kits.error());
+  for (const std::filesystem::path& kit : *kits) fmt::print("{}\n", kit.string());
+  fmt::print(fmt::runtime(
+      with_keys ? "Every key was made here: for tests alone.\n"
+                : "Give each party its kit. Each makes its key with `init` and sends a request; sign it with\n"
+                  "  undertone provision sign --authority {0}/authority REQUEST\n"
+                  "Keep {0}/authority where nobody else reads it, and a copy of it.\n"),
+             out);
+  return kDone;
+}
 
+int run_sign(const std::string& authority, const std::string& request, const std::string& out) {
+  const Result<Signed> done = sign_request(authority, request);
+  if (!done) return fail(done.error());
+  fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest, to be compared by telephone: {}\n",
+             describe(done->party), certificates::show_time(done->not_after), done->key_sha256);
+  if (done->still_valid > 0) {
+    fmt::print(stderr, "this renews: {} earlier certificate(s) stay valid until they end; `provision revoke` ends all "
+                       "of a party's certificates, this one too\n",
+               done->still_valid);
+  }
+  if (out.empty() || out == "-") {
+    fmt::print("{}", done->certificate);
+    return kDone;
+  }
+  const Status written = write_file_atomically(out, done->certificate);
+  return written ? static_cast<int>(kDone) : fail(written.error());
+}
+
+int run_revoke(const std::string& authority, const std::string& role_name, const std::string& name) {
+  const Result<certificates::Role> role = certificates::parse_role(role_name);
+  if (!role) return fail(role.error());
+  const Result<std::size_t> revoked = revoke_party(authority, *role, name);
+  if (!revoked) return fail(revoked.error());
+  fmt::print("{} certificate(s) of the {} {} revoked. Give every party the new list, {}/revoked.crl: running programs take "
+             "it up by themselves.\n",
+             *revoked, role_name, name, authority);
+  return kDone;
+}
+
+int run_issued(const std::string& folder) {
+  const Result<certificates::Authority> authority = certificates::Authority::open(folder);
+  if (!authority) return fail(authority.error());
+  const std::time_t now = std::time(nullptr);
+  for (const certificates::Issued& issued : authority->issued()) {
+    const char* state = issued.revoked != 0              ? "revoked"
+                        : issued.facts.not_after < now   ? "expired"
+                        : issued.facts.not_after - now < std::time_t{30} * 24 * 3600 ? "expires soon"
+                                                         : "valid";
+    fmt::print("{:12} {:20} {:12} until {}  serial {}\n", to_string(issued.facts.party.role), issued.facts.party.name,
+               state, certificates::show_time(issued.facts.not_after), issued.facts.serial);
+  }
+  return kDone;
+}
+
+/// Where the operator's configuration is looked for.
+std::string default_operator_config() {
+  const char* named = std::getenv("UNDERTONE_OPERATOR");
+  return named == nullptr ? "operator.json" : named;
+}
+
+/// The commands of a program, and what each does once everything is parsed.
+using Actions = std::map<const CLI::App*, std::function<int()>>;
+
+CLI::App* add(CLI::App& parent, Actions& actions, const char* name, const char* about, std::function<int()> action) {
+  CLI::App* command = parent.add_subcommand(name, about);
+  actions[command] = std::move(action);
+  return command;
+}
+
+struct OperatorArguments {
+  OperatorOptions options;
+  std::string config = default_operator_config();
+  std::string job;
+  std::string out;
+  std::string model;
+  std::string csv;
+  std::vector<std::string> runs;
+  bool again = false;
+};
+
+void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
+  const auto online = [&](const char* name, const char* about, std::function<int()> action) {
+    CLI::App* command = add(app, actions, name, about, [&arguments, action = std::move(action)] {
+      arguments.options.config = arguments.config;
+      return action();
+    });
+    command->add_option("--config", arguments.config, "how the coordinator is reached, or $UNDERTONE_OPERATOR")
+        ->capture_default_str();
+    command->add_flag("--json", arguments.options.json, "print JSON");
+    return command;
+  };
+  const auto takes_run = [&](CLI::App* command, bool required) {
+    command->add_option("run", arguments.options.run, "the beginning of a run's id, or a job's name (its newest run)")
+        ->required(required);
+  };
+  CLI::App* submit = online("submit", "Queue a job at the coordinator",
+                            [&] { return submit_job(arguments.options, arguments.job, arguments.again); });
+  submit->add_option("job", arguments.job, "the job's file")->required();
+  submit->add_flag("--again", arguments.again, "begin a new run even if the job has ended before");
+  takes_run(online("status", "Runs and silos, or one run in full", [&] { return show_status(arguments.options); }), false);
+  takes_run(online("watch", "Follow a run: a line for each round", [&] { return watch_run(arguments.options); }), true);
+  takes_run(online("cancel", "End a run; what was sent stays charged", [&] { return cancel_run(arguments.options); }),
+            true);
+  CLI::App* export_command = online("export", "Write a run's job, result, model and rounds into a folder",
+                                    [&] { return export_run(arguments.options, arguments.out); });
+  takes_run(export_command, true);
+  export_command->add_option("--out", arguments.out, "the folder")->required();
+  CLI::App* compare = online("compare", "Runs side by side; a star marks what differs",
+                             [&] { return compare_runs(arguments.options, arguments.runs); });
+  compare->add_option("runs", arguments.runs, "runs of the coordinator, or folders that hold a result.json")->required();
+
+  CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once",
+                           [&] { return validate_job(arguments.job, arguments.options.json); });
+  CLI::App* plan = add(app, actions, "plan", "What each silo would release and pay, before anybody runs the job",
+                       [&] { return plan_job(arguments.job, arguments.options.json); });
+  for (CLI::App* command : {validate, plan}) {
+    command->add_option("job", arguments.job, "the job's file")->required();
+    command->add_flag("--json", arguments.options.json, "print JSON");
+  }
+  CLI::App* predict_command = add(app, actions, "predict", "Predictions of a model for the records of a CSV file", [&] {
+    return predict(arguments.model, arguments.csv, arguments.out, arguments.options.json);
+  });
+  predict_command->add_option("model", arguments.model, "a model.json")->required();
+  predict_command->add_option("csv", arguments.csv, "records; the label's column may be missing")->required();
+  predict_command->add_option("--out", arguments.out, "a file; without it, standard output");
+  predict_command->add_flag("--json", arguments.options.json, "print JSON");
+}
+
+struct ProvisionArguments {
+  std::string consortium;
+  std::string out;
+  bool with_keys = false;
+  std::string authority;
+  std::string request;
+  std::string certificate;
+  std::string role;
+  std::string name;
+  std::string kit = ".";
+  bool renew = false;
+};
+
+void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments& arguments) {
+  CLI::App* provision_command = app.add_subcommand("provision", "A consortium's authority, start-up kits, certificates");
+  provision_command->require_subcommand(0, 1);
+  actions[provision_command] = [&] {
+    if (arguments.consortium.empty() || arguments.out.empty())
+      return fail({ErrorCode::InvalidArgument, "provision: expected CONSORTIUM.json and --out, or a command"});
+    return run_provision(arguments.consortium, arguments.out, arguments.with_keys);
+  };
+  provision_command->add_option("consortium", arguments.consortium, "the consortium's file (docs/configuration.md)");
+  provision_command->add_option("--out", arguments.out, "folder for the authority and the kits");
+  provision_command->add_flag("--with-keys", arguments.with_keys, "make every party's key here too: for tests");
+  const auto of_authority = [&](const char* name, const char* about, std::function<int()> action) {
+    CLI::App* command = add(*provision_command, actions, name, about, std::move(action));
+    command->add_option("--authority", arguments.authority, "the authority's folder")->required();
+    return command;
+  };
+  CLI::App* sign = of_authority("sign", "Sign a party's request; again for a party that has a certificate: renewal", [&] {
+    return run_sign(arguments.authority, arguments.request, arguments.certificate);
+  });
+  sign->add_option("request", arguments.request, "the request, PEM")->required();
+  sign->add_option("--out", arguments.certificate, "a file; without it, standard output");
+  CLI::App* revoke = of_authority("revoke", "Revoke a party's certificates",
+                                  [&] { return run_revoke(arguments.authority, arguments.role, arguments.name); });
+  revoke->add_option("role", arguments.role, "coordinator, silo, shuffler or operator")->required();
+  revoke->add_option("name", arguments.name, "the party's name")->required();
+  of_authority("list", "Certificates that were issued", [&] { return run_issued(arguments.authority); });
+
+  CLI::App* init = add(app, actions, "init", "Make an operator's key and signing request in a start-up kit", [&] {
+    const Result<certificates::InitDone> done = certificates::init_party(arguments.kit, arguments.renew);
+    if (!done) return fail(done.error());
+    fmt::print("{}", done->instructions);
+    return static_cast<int>(kDone);
+  });
+  init->add_option("--kit", arguments.kit, "the kit's folder")->capture_default_str();
+  init->add_flag("--renew", arguments.renew, "a new key and request beside the old ones");
+}
+
+struct LabArguments {
   SimulateArguments simulated;
+  std::string partition_job;
+  std::string partition_out;
+  VerifyArguments verified;
+  DeploymentOptions demo;
+};
+
+int run_partition(const LabArguments& arguments) {
+  const auto files = partition(arguments.partition_job, arguments.partition_out);
+  if (!files) return fail(files.error());
+  for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
+  return kDone;
+}
+
+void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) {
+  SimulateArguments& simulated = arguments.simulated;
   CLI::App* simulate_command =
-      app.add_subcommand("simulate", "Run a job in this process, with seeded noise: fast, reproducible, not private");
+      add(app, actions, "simulate", "Run a job in this process, with seeded noise: fast, reproducible, not private",
+          [&] { return run_simulate(simulated); });
   simulate_command->add_option("job", simulated.job, "the job's file; its simulation section says where the data are")
       ->required();
   simulate_command->add_option("--out", simulated.out, "folder for result.json and model.json")->required();
@@ -124,48 +318,62 @@ int run(int argc, char** argv) {
   simulate_command->add_option("--noise", simulated.noise, "seeded, or none for a baseline")
       ->check(CLI::IsMember({"seeded", "none"}))
       ->capture_default_str();
-
-  std::string partition_job;
-  std::string partition_out;
   CLI::App* partition_command =
-      app.add_subcommand("partition", "Deal a job's simulation data to its silos: one CSV file each");
-  partition_command->add_option("job", partition_job, "the job's file")->required();
-  partition_command->add_option("--out", partition_out, "folder for SILO.csv")->required();
+      add(app, actions, "partition", "Deal a job's simulation data to its silos: one CSV file each",
+          [&] { return run_partition(arguments); });
+  partition_command->add_option("job", arguments.partition_job, "the job's file")->required();
+  partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
 
-  VerifyArguments verified;
+  VerifyArguments& verified = arguments.verified;
   CLI::App* ledger_command = app.add_subcommand("ledger", "Silos' ledgers");
   ledger_command->require_subcommand(1);
   CLI::App* verify_command =
-      ledger_command->add_subcommand("verify", "Recompute a ledger with code that shares nothing with the silo's");
+      add(*ledger_command, actions, "verify", "Recompute a ledger with code that shares nothing with the silo's",
+          [&] { return run_verify(verified); });
   verify_command->add_option("ledger", verified.ledger, "the ledger's file")->required();
   verify_command->add_option("--head", verified.head, "the head file that lives outside the ledger");
   verify_command->add_option("--dataset", verified.dataset, "the data set whose ledger this must be");
   verify_command->add_option("--public-key", verified.public_key, "the ledger's public key, hexadecimal");
   verify_command->add_flag("--json", verified.json, "print JSON");
 
-  DeploymentOptions demo;
-  CLI::App* demo_command = app.add_subcommand("demo", "A whole federation on this machine, as processes over TLS");
-  demo_command->add_option("job", demo.job, "the job's file")->required();
-  demo_command->add_option("--dir", demo.folder, "folder to make, for data, keys, ledgers and results")->required();
-  demo_command->add_option("--programs", demo.programs, "the build folder that holds coordinator/ and silo/")
+  CLI::App* demo_command = add(app, actions, "demo", "A whole federation on this machine, as processes over TLS", [&] {
+    const Status done = run_demo(arguments.demo);
+    return done ? static_cast<int>(kDone) : fail(done.error());
+  });
+  demo_command->add_option("job", arguments.demo.job, "the job's file")->required();
+  demo_command->add_option("--dir", arguments.demo.folder, "folder to make, for data, keys, ledgers and results")
       ->required();
-  demo_command->add_option("--make-certificates", demo.make_certificates, "scripts/make-certificates")->required();
+  demo_command
+      ->add_option("--programs", arguments.demo.programs, "the build folder that holds coordinator/ and silo/")
+      ->required();
+}
 
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Undertone's command for operators and researchers.\n"
+      "Exit codes: 0 done; 1 the run failed or was cancelled; 2 usage; 3 refused: bad input, or a ledger that does not "
+      "verify; 4 the coordinator cannot be reached or does not let this operator in.",
+      "undertone"};
+  app.require_subcommand(1);
+  const command_line::HelpCommands help(app, "undertone");
+  Actions actions;
+  OperatorArguments operating;
+  ProvisionArguments provisioning;
+  LabArguments researching;
+  add_operator_commands(app, actions, operating);
+  add_provision_commands(app, actions, provisioning);
+  add_lab_commands(app, actions, researching);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
-  if (simulate_command->parsed()) return run_simulate(simulated);
-  if (partition_command->parsed()) {
-    const auto files = partition(partition_job, partition_out);
-    if (!files) return fail(files.error());
-    for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
-    return kDone;
-  }
-  if (verify_command->parsed()) return run_verify(verified);
-  const Status done = run_demo(demo);
-  return done ? kDone : fail(done.error());
+  if (help.print()) return kDone;
+  // A command under another one counts, not the one above it.
+  const CLI::App* chosen = &app;
+  while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
+  const auto action = actions.find(chosen);
+  return action == actions.end() ? static_cast<int>(kUsage) : action->second();
 }
 
 }  // namespace

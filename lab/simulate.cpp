@@ -1,6 +1,5 @@
 #include "lab/simulate.hpp"
 
-#include <csv.h>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
@@ -47,22 +46,18 @@ silo::Policy policy_for(const config::Job& job, const config::CohortMember& memb
           {job.algorithm_kind},
           {job.unit},
           1,
+          1,
           member.facts.epsilon,
           member.facts.delta,
           {*privacy::EpsilonAmount::rounded_up(member.facts.epsilon.value()),
-           *privacy::DeltaAmount::rounded_up(member.facts.delta.value())}};
-}
-
-std::string quoted(const std::string& cell) {
-  std::string out(2 * cell.size() + 2, '\0');
-  const std::size_t size = csv_write(out.data(), out.size(), cell.data(), cell.size());
-  out.resize(size);
-  return out;
+           *privacy::DeltaAmount::rounded_up(member.facts.delta.value())},
+          silo::Approval::Automatic,
+          std::chrono::milliseconds(0)};
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + quoted(cell);
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + data::csv_cell(cell);
   return line + "\n";
 }
 

@@ -110,15 +110,4 @@ void Supervisor::stop_all() {
   running_.clear();
 }
 
-Status run_command(const std::vector<std::string>& command) {
-  FileActions actions;
-  const Result<pid_t> process = spawn_command(command, actions);
-  if (!process) return process.error();
-  int status = 0;
-  while (waitpid(*process, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return Error{ErrorCode::Internal, fmt::format("{}: ended with status {}", command[0], status)};
-}
-
 }  // namespace undertone::lab

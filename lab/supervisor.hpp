@@ -45,7 +45,4 @@ class Supervisor {
   std::uint64_t restarts_ = 0;
 };
 
-/// Runs a command to its end. @return an error where it cannot be started or does not exit with 0
-[[nodiscard]] Status run_command(const std::vector<std::string>& command);
-
 }  // namespace undertone::lab

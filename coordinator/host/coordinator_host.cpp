@@ -4,30 +4,64 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
+#include "coordinator/jobs/result.hpp"
+#include "shared/base/log.hpp"
+#include "shared/privacy/secure_bits.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr const char* kBuild = "undertone-coordinator 0.1.0";
+constexpr const char* kBuild = "undertone-coordinator 0.2.0";
+constexpr std::size_t kResultsChecked = 200;
 
 }  // namespace
 
+std::int64_t wall_clock() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Nonce draw_nonce() {
+  Nonce nonce{};
+  privacy::SecureBits bits = privacy::SecureBits::from_os();
+  for (std::uint8_t& byte : nonce) byte = static_cast<std::uint8_t>(bits.word());
+  return nonce;
+}
+
 CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorConfig& config, RunStore& store,
-                                 RunMachine& machine, Watch watch)
+                                 Watch watch)
     : context_(&context),
       config_(config),
       store_(&store),
-      machine_(&machine),
       watch_(std::move(watch)),
+      service_(store, config.session.wire, config.limits, wall_clock),
+      api_(service_, config.results, metrics_, hooks()),
       acceptor_(context),
-      timer_(context) {}
+      timer_(context),
+      housekeeping_(context),
+      started_at_(wall_clock()) {}
 
-Result<std::uint16_t> CoordinatorHost::start() {
-  Result<std::unique_ptr<asio::ssl::context>> tls = net::make_tls_context(config_.tls, net::Side::Server);
-  if (!tls) return tls.error();
-  tls_ = *std::move(tls);
+Status CoordinatorHost::load_credentials() {
+  certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
+  if (self.name.empty()) {
+    const Result<certificates::CertificateFacts> own = certificates::load_certificate(config_.tls.certificate);
+    if (!own) return own.error();
+    self.name = own->party.name;
+  }
+  Result<net::Credentials> credentials = net::Credentials::load(config_.tls, net::Side::Server, self);
+  if (!credentials) return credentials.error();
+  credentials_.emplace(*std::move(credentials));
+  if (!config_.http || !config_.http->tls) return {};
+  Result<net::Credentials> http = net::Credentials::load(config_.tls, net::Side::OpenServer, self);
+  if (!http) return http.error();
+  http_credentials_.emplace(*std::move(http));
+  return {};
+}
+
+Result<CoordinatorHost::Ports> CoordinatorHost::start() {
+  if (Status loaded = load_credentials(); !loaded) return loaded.error();
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(config_.host, error);
   if (error)
@@ -39,10 +73,70 @@ Result<std::uint16_t> CoordinatorHost::start() {
   if (error)
     return Error{ErrorCode::Unreachable,
                  fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
-  const std::uint16_t port = acceptor_.local_endpoint().port();
+  Ports ports{acceptor_.local_endpoint().port(), 0};
+  if (config_.http) {
+    http_.emplace(*context_, *config_.http, config_.consortium,
+                  [this](const ApiRequest& request) { return api_.handle(request); });
+    const Result<std::uint16_t> bound = http_->start(http_credentials_ ? &*http_credentials_ : nullptr);
+    if (!bound) return bound.error();
+    ports.http = *bound;
+  }
+  write_missing_results();
+  handle(service_.start(std::chrono::steady_clock::now()));
+  if (failure_) return *failure_;
   net::spawn_essential(context_->get_executor(), accept(), "accept");
-  handle(machine_->start(std::chrono::steady_clock::now()));
-  return port;
+  net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");
+  return ports;
+}
+
+Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
+                                                      const Nonce& nonce, bool again) {
+  Result<JobService::Submitted> submitted =
+      service_.submit(job, file, nonce, again, std::chrono::steady_clock::now());
+  if (!submitted) return submitted;
+  if (submitted->created) spdlog::info("job_submitted run={} file=\"{}\"", submitted->run.hex(), file);
+  handle(std::exchange(submitted->actions, {}));
+  return submitted;
+}
+
+ApiHooks CoordinatorHost::hooks() {
+  ApiHooks out;
+  out.submit = [this](const std::string& job, bool again) -> Result<ApiHooks::Submitted> {
+    const Result<JobService::Submitted> submitted = submit(job, "job", draw_nonce(), again);
+    if (!submitted) return submitted.error();
+    return ApiHooks::Submitted{submitted->run, submitted->created};
+  };
+  out.cancel = [this](const RunId& run) -> Status {
+    Result<JobService::Actions> actions =
+        service_.cancel(run, "cancelled by the operator", std::chrono::steady_clock::now());
+    if (!actions) return actions.error();
+    handle(*std::move(actions));
+    return {};
+  };
+  out.sessions = [this] {
+    std::vector<SiloSession> sessions;
+    for (const auto& [silo, peer] : peers_) sessions.push_back(peer.facts);
+    return sessions;
+  };
+  out.gauges = [this] { return gauges(); };
+  out.ready = [this] { return !stopped_ && !failure_ && acceptor_.is_open(); };
+  return out;
+}
+
+Metrics::Gauges CoordinatorHost::gauges() const {
+  Metrics::Gauges out;
+  if (auto runs = store_->count_by_state()) out.runs = *std::move(runs);
+  if (auto charges = store_->charges()) out.charges = *std::move(charges);
+  if (const auto size = store_->size()) out.store_bytes = *size;
+  for (const auto& [silo, charge] : out.charges) out.silos[silo] = false;
+  for (const auto& [silo, peer] : peers_) {
+    out.silos[silo] = true;
+    out.open_bytes_received += peer.session->bytes_received();
+    out.open_bytes_sent += peer.session->bytes_sent();
+  }
+  out.certificate_expires_at = credentials_->own().not_after;
+  out.started_at = started_at_;
+  return out;
 }
 
 asio::awaitable<void> CoordinatorHost::accept() {
@@ -58,86 +152,168 @@ asio::awaitable<void> CoordinatorHost::accept() {
     }
     if (connections_ >= config_.connections_max) continue;  // closes it
     ++connections_;
-    auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), *tls_), config_.session);
+    auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
+                                                  config_.session);
     net::spawn_logged(context_->get_executor(), serve(std::move(session)), "session");
   }
 }
 
-asio::awaitable<Result<SiloId>> CoordinatorHost::greet(SessionPtr session) {
-  const Result<net::PeerIdentity> peer = co_await session->handshake(net::Side::Server);
+asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(SessionPtr session) {
+  const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Server);
   if (!peer) co_return peer.error();
   const auto refuse = [&session](Error error) {
     session->send(wire::Fault{error.code, error.message});
     session->finish();
     return error;
   };
-  if (peer->consortium != config_.consortium || peer->role != "silo") {
-    co_return refuse({ErrorCode::Unauthorized,
-                      fmt::format("expected a silo of the consortium \"{}\", the certificate is of a {} of \"{}\"",
-                                  config_.consortium, peer->role, peer->consortium)});
+  if (peer->party.consortium != config_.consortium || peer->party.role != certificates::Role::Silo) {
+    co_return refuse({ErrorCode::Unauthorized, fmt::format("expected a silo of {}, the certificate is of the {}",
+                                                           config_.consortium, describe(peer->party))});
   }
-  const Result<SiloId> silo = SiloId::create(peer->name);
+  const Result<SiloId> silo = SiloId::create(peer->party.name);
   if (!silo) co_return refuse({ErrorCode::Unauthorized, silo.error().message});
   const Result<wire::Message> first = co_await session->receive();
   if (!first) co_return first.error();
   const auto* hello = std::get_if<wire::Hello>(&*first);
   if (hello == nullptr)
     co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
-  const Result<std::uint32_t> protocol = wire::negotiate(*hello, wire::kProtocolMin, wire::kProtocolMax);
+  const Result<std::uint32_t> protocol =
+      wire::negotiate(*hello, wire::kProtocolMin, config_.session.protocol_max);
   if (!protocol) co_return refuse(protocol.error());
   const Result<std::vector<queries::Receipt>> receipts = store_->receipts(*silo);
   if (!receipts) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
   session->established();
   wire::Welcome welcome{*protocol, kBuild, *receipts};
   session->send(wire::Message(std::move(welcome)));
-  co_return *silo;
+  co_return Greeted{*silo, hello->build, *protocol};
 }
 
 asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
-  const Result<SiloId> silo = co_await greet(session);
-  if (!silo) {
-    spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(silo.error().code), silo.error().message);
+  const Result<Greeted> greeted = co_await greet(session);
+  if (!greeted) {
+    spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code), greeted.error().message);
+    metrics_.connection_refused(std::string(to_string(greeted.error().code)));
     --connections_;
     co_return;
   }
-  SessionPtr& current = sessions_[*silo];
-  if (current) current->close();  // the silo came back before its old connection was seen to be dead
-  current = session;
-  spdlog::info("silo_connected silo={}", silo->name());
-  handle(machine_->on_connected(*silo));
+  const SiloId silo = greeted->silo;
+  const auto before = peers_.find(silo);
+  if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
+  peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, wall_clock()}});
+  spdlog::info("silo_connected silo={} build=\"{}\" protocol={}", silo.name(), greeted->build, greeted->protocol);
+  handle(service_.on_connected(silo, std::chrono::steady_clock::now()));
   while (!stopped_) {
     const Result<wire::Message> message = co_await session->receive();
     if (!message) {
-      spdlog::info("silo_disconnected silo={} reason=\"{}\"", silo->name(), message.error().message);
+      spdlog::info("silo_disconnected silo={} reason=\"{}\"", silo.name(), message.error().message);
       break;
     }
-    handle(machine_->on_message(*silo, *message, std::chrono::steady_clock::now()));
+    handle(service_.on_message(silo, *message, std::chrono::steady_clock::now()));
   }
-  const auto known = sessions_.find(*silo);
-  if (known != sessions_.end() && known->second == session) {
-    sessions_.erase(known);
-    machine_->on_disconnected(*silo);
+  metrics_.bytes(session->bytes_received(), session->bytes_sent());
+  const auto known = peers_.find(silo);
+  if (known != peers_.end() && known->second.session == session) {
+    peers_.erase(known);
+    service_.on_disconnected(silo);
   }
   --connections_;
 }
 
-void CoordinatorHost::handle(Result<std::vector<RunMachine::Action>> actions) {
+void CoordinatorHost::drop_revoked() {
+  const std::time_t now = std::time(nullptr);
+  for (const auto& [silo, peer] : peers_) {
+    const certificates::CertificateFacts& certificate = peer.session->peer();
+    const bool revoked = credentials_->revoked(certificate.serial);
+    if (!revoked && now <= certificate.not_after) continue;
+    spdlog::warn("silo_dropped silo={} reason=\"its certificate {}\"", silo.name(), revoked ? "was revoked" : "has expired");
+    peer.session->close();
+  }
+}
+
+asio::awaitable<void> CoordinatorHost::keep_house() {
+  std::time_t warned = 0;
+  while (!stopped_) {
+    const Result<bool> renewed = credentials_->refresh();
+    const Result<bool> http = http_credentials_ ? http_credentials_->refresh() : Result<bool>(false);
+    const certificates::CertificateFacts& own = credentials_->own();
+    if (!renewed) spdlog::warn("credentials_not_read reason=\"{}\"", renewed.error().message);
+    if (!http) spdlog::warn("credentials_not_read reason=\"{}\"", http.error().message);
+    if (renewed && *renewed)
+      spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(own.not_after));
+    const std::time_t now = std::time(nullptr);
+    if (own.not_after - now < net::kExpiryWarning && now - warned >= 24 * 3600) {
+      warned = now;
+      spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(own.not_after));
+    }
+    drop_revoked();
+    housekeeping_.expires_after(net::kCredentialsLook);
+    (void)co_await housekeeping_.async_wait(kAwait);
+  }
+}
+
+void CoordinatorHost::handle(Result<JobService::Actions> actions) {
   if (!actions) {
+    spdlog::error("service_stopped reason=\"{}\"", actions.error().message);
     failure_ = actions.error();
     stop();
     return;
   }
-  for (RunMachine::Action& action : *actions) {
-    if (watch_) watch_(action);
+  for (JobService::Action& action : *actions) {
     if (auto* send = std::get_if<RunMachine::Send>(&action)) {
-      const auto session = sessions_.find(send->silo);
-      if (session != sessions_.end()) session->second->send(std::move(send->bytes));
+      const auto peer = peers_.find(send->silo);
+      if (peer != peers_.end()) peer->second.session->send(std::move(send->bytes));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       arm(armed->at);
-    } else if (auto* ended = std::get_if<RunMachine::Ended>(&action)) {
-      outcome_ = std::move(ended->outcome);
-    } else if (std::holds_alternative<RunMachine::Goodbye>(action)) {
-      stop();
+    } else if (const auto* forgotten = std::get_if<JobService::Forgotten>(&action)) {
+      std::error_code ignored;
+      std::filesystem::remove_all(results_of(forgotten->run), ignored);
+      spdlog::info("run_forgotten run={}", forgotten->run.hex());
+    } else {
+      handle(std::get<JobService::OfRun>(action));
+    }
+  }
+}
+
+void CoordinatorHost::handle(const JobService::OfRun& said) {
+  if (const auto* tell = std::get_if<RunMachine::Tell>(&said.what)) {
+    log_event(tell->warning, tell->event);
+  } else if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&said.what)) {
+    metrics_.round_closed(closed->elapsed, closed->missing.size());
+    spdlog::info("round_closed run={} round={} replies={} missing={} elapsed_ms={}", said.run.hex(), closed->round.value,
+                 closed->replies, closed->missing.size(), closed->elapsed.count());
+  } else if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said.what)) {
+    metrics_.reply(counted->reception);
+  } else if (const auto* ended = std::get_if<RunMachine::Ended>(&said.what)) {
+    write_result(said.run, ended->outcome);
+  }
+  if (watch_) watch_(said);
+}
+
+void CoordinatorHost::write_result(const RunId& run, const Result<algorithms::Outcome>& outcome) {
+  const Result<std::optional<RunRecord>> record = store_->find(run);
+  const Result<std::vector<RoundRecord>> rounds = store_->rounds(run);
+  if (!record || !*record || !rounds) return;
+  const Result<config::Job> job = config::parse_job((**record).job, (**record).name);
+  if (!job) return;
+  const RunReport report{*job, run, "tcp", false, outcome, *rounds, (**record).answers};
+  const Status written = write_results(results_of(run), report);
+  if (!written) spdlog::error("result_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
+  spdlog::info("run_ended run={} state={}", run.hex(), to_string((**record).state));
+}
+
+void CoordinatorHost::write_missing_results() {
+  const Result<std::vector<RunRecord>> newest = store_->list(kResultsChecked, 0);
+  if (!newest) return;
+  for (const RunRecord& summary : *newest) {
+    if (!is_end(summary.state) || std::filesystem::exists(results_of(summary.run) / "result.json")) continue;
+    Result<std::optional<RunRecord>> record = store_->find(summary.run);
+    if (!record || !*record) continue;
+    Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), config_.session.wire);
+    if (!machine) continue;
+    const Result<std::vector<RunMachine::Action>> actions = machine->start(std::chrono::steady_clock::now());
+    if (!actions) continue;
+    for (const RunMachine::Action& action : *actions) {
+      if (const auto* ended = std::get_if<RunMachine::Ended>(&action)) write_result(summary.run, ended->outcome);
     }
   }
 }
@@ -145,7 +321,7 @@ void CoordinatorHost::handle(Result<std::vector<RunMachine::Action>> actions) {
 void CoordinatorHost::arm(TimePoint at) {
   timer_.expires_at(at);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && !stopped_) handle(machine_->on_timer(std::chrono::steady_clock::now()));
+    if (!error && !stopped_) handle(service_.on_timer(std::chrono::steady_clock::now()));
   });
 }
 
@@ -154,7 +330,9 @@ void CoordinatorHost::stop() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
   timer_.cancel();
-  for (const auto& [silo, session] : sessions_) session->finish();
+  housekeeping_.cancel();
+  if (http_) http_->stop();
+  for (const auto& [silo, peer] : peers_) peer.session->finish();
 }
 
 }  // namespace undertone::coordinator

@@ -9,49 +9,85 @@
 #include <optional>
 
 #include "coordinator/host/coordinator_config.hpp"
-#include "coordinator/jobs/run_store.hpp"
-#include "coordinator/round/run_machine.hpp"
+#include "coordinator/http/api.hpp"
+#include "coordinator/http/http_server.hpp"
+#include "coordinator/jobs/job_service.hpp"
 #include "shared/net/session.hpp"
 
 namespace undertone::coordinator {
 
-/// Sockets and a clock around a run machine: reads messages, feeds the machine, does what it says.
+/// Sockets and a clock around the job service: reads messages, feeds the service, does what it says, writes results.
 class CoordinatorHost {
  public:
-  using Watch = std::function<void(const RunMachine::Action&)>;
-  /// @param watch sees every action as it happens
-  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store,
-                  RunMachine& machine, Watch watch);
+  using Watch = std::function<void(const JobService::OfRun&)>;
+  /// @param watch sees what the runs do, as it happens; may be null
+  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch);
 
-  /// Binds, starts the run and begins to accept. @return the port that was bound
-  [[nodiscard]] Result<std::uint16_t> start();
-  /// How the run ended, once the context has run out of work.
-  [[nodiscard]] const std::optional<Result<algorithms::Outcome>>& outcome() const noexcept { return outcome_; }
-  /// An error that stopped the host itself.
+  /// Binds, resumes what the store holds and begins to accept.
+  struct Ports {
+    std::uint16_t silos = 0;
+    std::uint16_t http = 0;  // 0: no HTTP service
+  };
+  [[nodiscard]] Result<Ports> start();
+  /// Stops accepting and lets every session say what it has to say.
+  void stop();
+
+  [[nodiscard]] Result<JobService::Submitted> submit(const std::string& job, const std::string& file,
+                                                     const Nonce& nonce, bool again);
+  [[nodiscard]] const JobService& service() const noexcept { return service_; }
+  /// An error that stopped the host itself: its store failed.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+  [[nodiscard]] std::filesystem::path results_of(const RunId& run) const { return config_.results / run.hex(); }
 
  private:
   using SessionPtr = std::shared_ptr<net::Session>;
+  struct Peer {
+    SessionPtr session;
+    SiloSession facts;
+  };
+  struct Greeted {
+    SiloId silo;
+    std::string build;
+    std::uint32_t protocol = 0;
+  };
+  [[nodiscard]] Status load_credentials();
   [[nodiscard]] boost::asio::awaitable<void> accept();
   [[nodiscard]] boost::asio::awaitable<void> serve(SessionPtr session);
-  [[nodiscard]] boost::asio::awaitable<Result<SiloId>> greet(SessionPtr session);
-  void handle(Result<std::vector<RunMachine::Action>> actions);
+  [[nodiscard]] boost::asio::awaitable<Result<Greeted>> greet(SessionPtr session);
+  /// Renewed certificates and revocations, warnings before expiry, results that a crash kept from being written.
+  [[nodiscard]] boost::asio::awaitable<void> keep_house();
+  void drop_revoked();
+  void handle(Result<JobService::Actions> actions);
+  void handle(const JobService::OfRun& said);
+  void write_result(const RunId& run, const Result<algorithms::Outcome>& outcome);
+  void write_missing_results();
   void arm(TimePoint at);
-  void stop();
+  [[nodiscard]] Metrics::Gauges gauges() const;
+  [[nodiscard]] ApiHooks hooks();
 
   boost::asio::io_context* context_;
   CoordinatorConfig config_;
   RunStore* store_;
-  RunMachine* machine_;
   Watch watch_;
-  std::unique_ptr<boost::asio::ssl::context> tls_;
+  JobService service_;
+  Metrics metrics_;
+  Api api_;
+  std::optional<net::Credentials> credentials_;
+  std::optional<net::Credentials> http_credentials_;
+  std::optional<HttpServer> http_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer timer_;
-  std::map<SiloId, SessionPtr> sessions_;
+  boost::asio::steady_timer housekeeping_;
+  std::map<SiloId, Peer> peers_;
   std::size_t connections_ = 0;
-  std::optional<Result<algorithms::Outcome>> outcome_;
+  std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
   bool stopped_ = false;
 };
+
+/// Seconds since 1970, as the operating system says.
+[[nodiscard]] std::int64_t wall_clock();
+/// A nonce from the operating system.
+[[nodiscard]] Nonce draw_nonce();
 
 }  // namespace undertone::coordinator

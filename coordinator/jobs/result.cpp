@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
+#include "shared/config/schema_section.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
 namespace undertone::coordinator {
@@ -106,27 +107,17 @@ Json settings_of(const RunReport& report) {
 Json model_of(const RunReport& report) {
   const config::Job& job = report.job;
   const Eigen::VectorXd& weights = report.outcome->vectors.at("weights");
-  Json features = Json::array();
-  for (std::size_t f = 0; f < job.schema.features.size(); ++f) {
-    const data::NumericColumn& column = job.schema.features[f];
-    features.push_back({{"column", column.name},
-                        {"min", column.min},
-                        {"max", column.max},
-                        {"weight", weights[static_cast<Eigen::Index>(f)]}});
-  }
-  Json label;
-  if (const auto* binary = std::get_if<data::BinaryLabel>(&job.schema.label)) {
-    label = {{"column", binary->column}, {"negative", binary->negative}, {"positive", binary->positive}};
-  } else {
-    const data::NumericColumn& column = std::get<data::NumericLabel>(job.schema.label).column;
-    label = {{"column", column.name}, {"min", column.min}, {"max", column.max}};
-  }
-  return {{"format", "undertone.model/1"},
+  Json named = Json::array();
+  const std::vector<std::string> names = data::encoded_names(job.schema);
+  for (std::size_t f = 0; f < names.size(); ++f)
+    named.push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
+  return {{"format", "undertone.model/2"},
           {"kind", std::string(models::to_string(job.model.loss()))},
+          {"job", job.name},
           {"run", report.run.hex()},
-          {"features", std::move(features)},
-          {"intercept", job.model.intercept() ? weights[job.model.features()] : 0.0},
-          {"label", std::move(label)}};
+          {"data", config::to_json(job.schema)},
+          {"weights", std::move(named)},
+          {"intercept", job.model.intercept() ? weights[job.model.features()] : 0.0}};
 }
 
 }  // namespace

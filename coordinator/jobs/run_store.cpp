@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "shared/base/byte_stream.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -18,100 +20,254 @@ constexpr const char* kSchema =
     "NOT NULL,"
     " sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL, UNIQUE (silo, ledger));";
 
-constexpr std::array<std::pair<RunState, const char*>, 4> kStates = {{{RunState::Joining, "joining"},
-                                                                      {RunState::Running, "running"},
-                                                                      {RunState::Succeeded, "succeeded"},
-                                                                      {RunState::Failed, "failed"}}};
+/// Version 1: times, names, charges, rounds' logs, who heard of an end. Version 0 is what 0.1 wrote.
+constexpr const char* kUpgradeToVersion1 =
+    "ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE runs ADD COLUMN submitted_at INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE runs ADD COLUMN ended_at INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE charges (run BLOB, silo TEXT, epsilon REAL NOT NULL, delta REAL NOT NULL, PRIMARY KEY (run, silo));"
+    "CREATE TABLE rounds (run BLOB, round INTEGER, elapsed_ms INTEGER NOT NULL, metrics BLOB, PRIMARY KEY (run, round));"
+    "CREATE TABLE ends_seen (run BLOB, silo TEXT, PRIMARY KEY (run, silo));"
+    "PRAGMA user_version = 1;";
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kEndsTold = 64;  // a silo keeps no more runs open
+
+constexpr std::array kStates = {RunState::Queued,    RunState::Joining, RunState::Running,
+                                RunState::Succeeded, RunState::Failed,  RunState::Cancelled};
+constexpr const char* kRunColumns = "SELECT run, number, name, job, state, failure, submitted_at, ended_at FROM runs ";
 
 Error unreadable(const char* what) {
   return {ErrorCode::StorageFailed, fmt::format("the store's {} cannot be read", what)};
 }
 
+std::string packed(const algorithms::MetricsRow& metrics) {
+  ByteWriter writer;
+  writer.u64(metrics.steps);
+  writer.i64(metrics.replies);
+  writer.doubles(metrics.values.data(), metrics.values.size());
+  return std::move(writer).bytes();
+}
+
+Result<algorithms::MetricsRow> unpacked(const std::string& bytes) {
+  ByteReader reader(bytes);
+  const Result<std::uint64_t> steps = reader.u64();
+  const Result<std::int64_t> replies = steps ? reader.i64() : Result<std::int64_t>(steps.error());
+  Result<std::vector<double>> values = replies ? reader.doubles() : Result<std::vector<double>>(replies.error());
+  if (!values) return values.error();
+  return algorithms::MetricsRow{*steps, static_cast<Eigen::Index>(*replies), *std::move(values)};
+}
+
 }  // namespace
+
+const char* to_string(RunState state) noexcept {
+  switch (state) {
+    case RunState::Queued:
+      return "queued";
+    case RunState::Joining:
+      return "joining";
+    case RunState::Running:
+      return "running";
+    case RunState::Succeeded:
+      return "succeeded";
+    case RunState::Failed:
+      return "failed";
+    case RunState::Cancelled:
+      return "cancelled";
+  }
+  return "";
+}
 
 Result<RunStore> RunStore::open(store::Database& database) {
   if (Status ready = database.execute(kSchema); !ready) return ready.error();
-  return RunStore(database);
+  RunStore store(database);
+  if (Status upgraded = store.upgrade(); !upgraded) return upgraded.error();
+  return store;
 }
 
-Status RunStore::begin(const RunId& run, const std::string& job) {
+Status RunStore::upgrade() {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> insert =
-        database_->prepare("INSERT INTO runs (run, job_digest, job, state) VALUES (?, ?, ?, 'joining')");
-    if (!insert) return insert.error();
-    return insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job).run();
+    Result<store::Statement> row = database_->prepare("PRAGMA user_version");
+    if (!row) return row.error();
+    if (const Result<bool> found = row->step(); !found) return found.error();
+    const std::int64_t version = row->integer(0);
+    if (version > kVersion) {
+      return Error{ErrorCode::StorageFailed,
+                   fmt::format("the store is of a newer version ({}, this program knows {})", version, kVersion)};
+    }
+    return version == kVersion ? Status() : database_->execute(kUpgradeToVersion1);
   });
+}
+
+Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job, RunState state,
+                       std::int64_t now) {
+  UNDERTONE_CHECK(state == RunState::Queued || state == RunState::Joining);
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> insert = database_->prepare(
+        "INSERT INTO runs (run, job_digest, job, state, name, submitted_at) VALUES (?, ?, ?, ?, ?, ?)");
+    if (!insert) return insert.error();
+    insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job).bind_text(4, to_string(state));
+    return insert->bind_text(5, name).bind(6, now).run();
+  });
+}
+
+Result<std::optional<RunRecord>> RunStore::read_run(store::Statement& row) {
+  const Result<bool> found = row.step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<RunRecord>();
+  const Result<RunId> run = RunId::from_bytes(row.bytes(0));
+  if (!run) return unreadable("run");
+  RunRecord record;
+  record.run = *run;
+  record.number = row.integer(1);
+  record.name = row.bytes(2);
+  record.job = row.bytes(3);
+  bool known = false;
+  for (const RunState state : kStates) {
+    if (row.bytes(4) != to_string(state)) continue;
+    record.state = state;
+    known = true;
+  }
+  if (!known) return unreadable("run's state");
+  record.failure = row.bytes(5);
+  record.submitted_at = row.integer(6);
+  record.ended_at = row.integer(7);
+  return std::optional<RunRecord>(std::move(record));
+}
+
+Status RunStore::read_answers(RunRecord& record) {
+  Result<store::Statement> answers = database_->prepare("SELECT silo, refusal FROM answers WHERE run = ?");
+  if (!answers) return answers.error();
+  answers->bind_blob(1, record.run.bytes());
+  while (true) {
+    const Result<bool> more = answers->step();
+    if (!more) return more.error();
+    if (!*more) return {};
+    const Result<SiloId> silo = SiloId::create(answers->bytes(0));
+    const std::int64_t refusal = answers->integer(1);
+    if (!silo || refusal < 0 || refusal > static_cast<std::int64_t>(wire::Refusal::Paused))
+      return unreadable("answers");
+    record.answers[*silo] = refusal == 0 ? std::nullopt : std::optional(static_cast<wire::Refusal>(refusal));
+  }
+}
+
+Status RunStore::read_checkpoint(RunRecord& record) {
+  Result<store::Statement> checkpoint = database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?");
+  if (!checkpoint) return checkpoint.error();
+  checkpoint->bind_blob(1, record.run.bytes());
+  const Result<bool> found = checkpoint->step();
+  if (!found) return found.error();
+  if (!*found) return {};
+  const Result<Digest> query = digest_from_bytes(checkpoint->bytes(2));
+  if (!query) return unreadable("checkpoint");
+  record.checkpoint =
+      Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint->integer(0))}, checkpoint->bytes(1), *query};
+  return {};
+}
+
+Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
+  Result<store::Statement> row = database_->prepare(std::string(kRunColumns) + "WHERE run = ?");
+  if (!row) return row.error();
+  row->bind_blob(1, run.bytes());
+  Result<std::optional<RunRecord>> record = read_run(*row);
+  if (!record || !*record) return record;
+  if (Status read = read_answers(**record); !read) return read.error();
+  if (Status read = read_checkpoint(**record); !read) return read.error();
+  return record;
 }
 
 Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
   Result<store::Statement> row =
-      database_->prepare("SELECT run, job, state, failure FROM runs WHERE job_digest = ? ORDER BY number DESC LIMIT 1");
+      database_->prepare(std::string(kRunColumns) + "WHERE job_digest = ? ORDER BY number DESC LIMIT 1");
   if (!row) return row.error();
   row->bind_blob(1, as_bytes(job));
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<RunRecord>();
-  const Result<RunId> run = RunId::from_bytes(row->bytes(0));
-  if (!run) return unreadable("run");
-  RunRecord record;
-  record.run = *run;
-  record.job = row->bytes(1);
-  for (const auto& [state, name] : kStates) {
-    if (row->bytes(2) == name) record.state = state;
-  }
-  record.failure = row->bytes(3);
-
-  Result<store::Statement> answers = database_->prepare("SELECT silo, refusal FROM answers WHERE run = ?");
-  if (!answers) return answers.error();
-  answers->bind_blob(1, run->bytes());
-  while (true) {
-    const Result<bool> more = answers->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const Result<SiloId> silo = SiloId::create(answers->bytes(0));
-    const std::int64_t refusal = answers->integer(1);
-    if (!silo || refusal < 0 || refusal > static_cast<std::int64_t>(wire::Refusal::Unavailable))
-      return unreadable("answers");
-    record.answers[*silo] = refusal == 0 ? std::nullopt : std::optional(static_cast<wire::Refusal>(refusal));
-  }
-  Result<store::Statement> checkpoint = database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?");
-  if (!checkpoint) return checkpoint.error();
-  checkpoint->bind_blob(1, run->bytes());
-  const Result<bool> has_checkpoint = checkpoint->step();
-  if (!has_checkpoint) return has_checkpoint.error();
-  if (*has_checkpoint) {
-    const Result<Digest> query = digest_from_bytes(checkpoint->bytes(2));
-    if (!query) return unreadable("checkpoint");
-    record.checkpoint =
-        Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint->integer(0))}, checkpoint->bytes(1), *query};
-  }
-  return std::optional<RunRecord>(std::move(record));
+  const Result<std::optional<RunRecord>> record = read_run(*row);
+  if (!record) return record.error();
+  if (!*record) return std::optional<RunRecord>();
+  return find((*record)->run);
 }
 
-Result<std::vector<std::pair<RunId, bool>>> RunStore::earlier_runs(const RunId& current) {
+Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t before) {
   Result<store::Statement> rows = database_->prepare(
-      "SELECT run, state = 'succeeded' FROM runs WHERE job_digest = ? AND run <> ? AND state IN ('succeeded', 'failed')"
-      " ORDER BY number DESC LIMIT 16");
+      "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number < ? OR ? = 0"
+      " ORDER BY number DESC LIMIT ?");
   if (!rows) return rows.error();
-  rows->bind_blob(1, as_bytes(current.job)).bind_blob(2, current.bytes());
-  std::vector<std::pair<RunId, bool>> out;
+  rows->bind(1, before).bind(2, before).bind(3, static_cast<std::int64_t>(most));
+  std::vector<RunRecord> out;
+  while (true) {
+    Result<std::optional<RunRecord>> record = read_run(*rows);
+    if (!record) return record.error();
+    if (!*record) return out;
+    out.push_back(**std::move(record));
+  }
+}
+
+Result<std::vector<RunId>> RunStore::unfinished() {
+  Result<store::Statement> rows =
+      database_->prepare("SELECT run FROM runs WHERE state IN ('queued', 'joining', 'running') ORDER BY number");
+  if (!rows) return rows.error();
+  std::vector<RunId> out;
   while (true) {
     const Result<bool> more = rows->step();
     if (!more) return more.error();
     if (!*more) return out;
     const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
     if (!run) return unreadable("runs");
-    out.emplace_back(*run, rows->integer(1) != 0);
+    out.push_back(*run);
   }
 }
 
-Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal) {
+Result<std::map<RunState, std::int64_t>> RunStore::count_by_state() {
+  Result<store::Statement> rows = database_->prepare("SELECT state, count(*) FROM runs GROUP BY state");
+  if (!rows) return rows.error();
+  std::map<RunState, std::int64_t> out;
+  for (const RunState state : kStates) out[state] = 0;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    for (const RunState state : kStates) {
+      if (rows->bytes(0) == to_string(state)) out[state] = rows->integer(1);
+    }
+  }
+}
+
+Status RunStore::set_joining(const RunId& run) {
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> update =
+        database_->prepare("UPDATE runs SET state = 'joining' WHERE run = ? AND state = 'queued'");
+    if (!update) return update.error();
+    return update->bind_blob(1, run.bytes()).run();
+  });
+}
+
+Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
+                               const Charge& charge) {
   return database_->transaction([&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind_blob(1, run.bytes()).bind_text(2, silo.name());
-    return insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run();
+    if (Status done = insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run(); !done) return done;
+    if (refusal) return {};
+    Result<store::Statement> charged = database_->prepare("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)");
+    if (!charged) return charged.error();
+    charged->bind_blob(1, run.bytes()).bind_text(2, silo.name());
+    return charged->bind_real(3, charge.epsilon).bind_real(4, charge.delta).run();
   });
+}
+
+Result<std::map<SiloId, Charge>> RunStore::charges() {
+  Result<store::Statement> rows =
+      database_->prepare("SELECT silo, sum(epsilon), sum(delta) FROM charges GROUP BY silo");
+  if (!rows) return rows.error();
+  std::map<SiloId, Charge> out;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    if (!silo) return unreadable("charges");
+    out[*silo] = {rows->real(1), rows->real(2)};
+  }
 }
 
 Status RunStore::put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state) {
@@ -143,23 +299,48 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
     for (const SiloId& silo : closed.missing) {
       if (Status done = put(silo, {}); !done) return done;
     }
+    Result<store::Statement> log = database_->prepare("INSERT INTO rounds VALUES (?, ?, ?, nullif(?, x''))");
+    if (!log) return log.error();
+    log->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
+    log->bind(3, closed.elapsed.count()).bind_blob(4, closed.metrics ? packed(*closed.metrics) : std::string());
+    if (Status logged = log->run(); !logged) return logged;
     return put_checkpoint(run, next, finished ? "succeeded" : "running");
   });
 }
 
-Status RunStore::fail(const RunId& run, const std::string& reason) {
+Status RunStore::fail(const RunId& run, RunState state, const std::string& reason) {
+  UNDERTONE_CHECK(state == RunState::Failed || state == RunState::Cancelled);
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> update = database_->prepare("UPDATE runs SET state = 'failed', failure = ? WHERE run = ?");
+    Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, failure = ? WHERE run = ?");
     if (!update) return update.error();
-    return update->bind_text(1, reason).bind_blob(2, run.bytes()).run();
+    return update->bind_text(1, to_string(state)).bind_text(2, reason).bind_blob(3, run.bytes()).run();
   });
 }
 
-Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run) {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT round, silo, reply FROM participation WHERE run = ? ORDER BY round, silo");
+Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> update = database_->prepare("UPDATE runs SET ended_at = ? WHERE run = ? AND ended_at = 0");
+    if (!update) return update.error();
+    return update->bind(1, now).bind_blob(2, run.bytes()).run();
+  });
+}
+
+Status RunStore::set_missing_ends(std::int64_t now) {
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> update = database_->prepare(
+        "UPDATE runs SET ended_at = ? WHERE ended_at = 0 AND state IN ('succeeded', 'failed', 'cancelled')");
+    if (!update) return update.error();
+    return update->bind(1, now).run();
+  });
+}
+
+Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex from, std::size_t most) {
+  Result<store::Statement> rows = database_->prepare(
+      "SELECT participation.round, silo, reply, rounds.elapsed_ms, rounds.metrics FROM participation"
+      " LEFT JOIN rounds ON rounds.run = participation.run AND rounds.round = participation.round"
+      " WHERE participation.run = ? AND participation.round >= ? ORDER BY participation.round, silo");
   if (!rows) return rows.error();
-  rows->bind_blob(1, run.bytes());
+  rows->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(from.value));
   std::vector<RoundRecord> out;
   while (true) {
     const Result<bool> more = rows->step();
@@ -168,7 +349,18 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run) {
     const RoundIndex round{static_cast<std::uint64_t>(rows->integer(0))};
     const Result<SiloId> silo = SiloId::create(rows->bytes(1));
     if (!silo) return unreadable("participation");
-    if (out.empty() || out.back().round != round) out.push_back({round, {}, {}});
+    if (out.empty() || out.back().round != round) {
+      if (out.size() == most) return out;
+      RoundRecord record;
+      record.round = round;
+      record.elapsed = std::chrono::milliseconds(rows->integer(3));
+      if (!rows->is_null(4)) {
+        Result<algorithms::MetricsRow> metrics = unpacked(rows->bytes(4));
+        if (!metrics) return unreadable("metrics");
+        record.metrics = *std::move(metrics);
+      }
+      out.push_back(std::move(record));
+    }
     if (rows->is_null(2)) {
       out.back().missing.push_back(*silo);
       continue;
@@ -177,6 +369,64 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run) {
     if (!reply) return unreadable("participation");
     out.back().accepted.emplace(*silo, *reply);
   }
+}
+
+Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> insert = database_->prepare(
+        "INSERT OR IGNORE INTO ends_seen SELECT run, ? FROM runs WHERE run = ?");
+    if (!insert) return insert.error();
+    return insert->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run();
+  });
+}
+
+Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& silo) {
+  Result<store::Statement> rows = database_->prepare(
+      "SELECT runs.run, runs.state = 'succeeded' FROM runs JOIN answers ON answers.run = runs.run AND answers.silo = ?"
+      " WHERE answers.refusal = 0 AND runs.state IN ('succeeded', 'failed', 'cancelled')"
+      " AND NOT EXISTS (SELECT 1 FROM ends_seen WHERE ends_seen.run = runs.run AND ends_seen.silo = answers.silo)"
+      " ORDER BY runs.number DESC LIMIT ?");
+  if (!rows) return rows.error();
+  rows->bind_text(1, silo.name()).bind(2, kEndsTold);
+  std::vector<std::pair<RunId, bool>> out;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+    if (!run) return unreadable("runs");
+    out.emplace_back(*run, rows->integer(1) != 0);
+  }
+}
+
+Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before) {
+  std::vector<RunId> forgotten;
+  const Status done = database_->transaction([&]() -> Status {
+    Result<store::Statement> rows = database_->prepare(
+        "SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND ended_at <> 0 AND (ended_at < ? OR"
+        " number NOT IN (SELECT number FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') ORDER BY number DESC"
+        " LIMIT ?))");
+    if (!rows) return rows.error();
+    rows->bind(1, before).bind(2, static_cast<std::int64_t>(keep));
+    while (true) {
+      const Result<bool> more = rows->step();
+      if (!more) return more.error();
+      if (!*more) break;
+      const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+      if (!run) return unreadable("runs");
+      forgotten.push_back(*run);
+    }
+    for (const RunId& run : forgotten) {
+      for (const char* table : {"answers", "checkpoints", "participation", "rounds", "ends_seen", "runs"}) {
+        Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
+        if (!remove) return remove.error();
+        if (Status removed = remove->bind_blob(1, run.bytes()).run(); !removed) return removed;
+      }
+    }
+    return {};
+  });
+  if (!done) return done.error();
+  return forgotten;
 }
 
 Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/queries/receipt.hpp"
 #include "shared/store/sqlite.hpp"
@@ -13,7 +15,12 @@
 
 namespace undertone::coordinator {
 
-enum class RunState { Joining, Running, Succeeded, Failed };
+/// Queued: nobody has heard of it yet. Joining: offered to the silos. The last three are ends.
+enum class RunState { Queued, Joining, Running, Succeeded, Failed, Cancelled };
+[[nodiscard]] const char* to_string(RunState state) noexcept;
+[[nodiscard]] inline bool is_end(RunState state) noexcept {
+  return state == RunState::Succeeded || state == RunState::Failed || state == RunState::Cancelled;
+}
 
 /// Where a run stands: the algorithm's state and the query that follows from it.
 struct Checkpoint {
@@ -27,11 +34,23 @@ struct RoundRecord {
   RoundIndex round;
   std::map<SiloId, Digest> accepted;  // who was folded in, and the digest of what each said
   std::vector<SiloId> missing;
+  std::chrono::milliseconds elapsed{0};             // from the first time it was asked in this process to its end
+  std::optional<algorithms::MetricsRow> metrics;  // if it was an evaluation
+};
+
+/// What a silo has agreed to be charged.
+struct Charge {
+  double epsilon = 0.0;
+  double delta = 0.0;
 };
 
 struct RunRecord {
   RunId run;
+  std::int64_t number = 0;  // in the order of submission
+  std::string name;         // the job's
   std::string job;
+  std::int64_t submitted_at = 0;  // seconds since 1970; 0 before times were kept
+  std::int64_t ended_at = 0;
   RunState state = RunState::Joining;
   std::string failure;
   std::map<SiloId, std::optional<wire::Refusal>> answers;  // to the job's offer
@@ -43,18 +62,46 @@ class RunStore {
  public:
   [[nodiscard]] static Result<RunStore> open(store::Database& database);
 
-  [[nodiscard]] Status begin(const RunId& run, const std::string& job);
+  /// A new run, queued or joining. @param now seconds since 1970
+  [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job, RunState state,
+                             std::int64_t now);
+  [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
   /// The newest run of a job, if there is one.
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);
-  /// Ended runs of a job other than the given one, newest first, at most 16, and whether they succeeded.
-  [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> earlier_runs(const RunId& current);
-  [[nodiscard]] Status record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal);
+  /// Runs without answers, checkpoints and job texts, newest first. @param before a run's number; 0: from the newest
+  [[nodiscard]] Result<std::vector<RunRecord>> list(std::size_t most, std::int64_t before);
+  /// Runs that have not ended, oldest first.
+  [[nodiscard]] Result<std::vector<RunId>> unfinished();
+  [[nodiscard]] Result<std::map<RunState, std::int64_t>> count_by_state();
+  [[nodiscard]] Status set_joining(const RunId& run);
+  /// @param charge what an acceptance promises: the silo's epsilon and delta of the job
+  [[nodiscard]] Status record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
+                                     const Charge& charge);
+  /// What the silos' acceptances add up to, over all runs ever.
+  [[nodiscard]] Result<std::map<SiloId, Charge>> charges();
   /// The first query: committed before it is broadcast.
   [[nodiscard]] Status start_rounds(const RunId& run, const Checkpoint& first);
   /// A closed round and the query that follows, in one commit. @param finished the run succeeded with this round
   [[nodiscard]] Status close_round(const RunId& run, const RoundRecord& closed, const Checkpoint& next, bool finished);
-  [[nodiscard]] Status fail(const RunId& run, const std::string& reason);
-  [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run);
+  /// @param state Failed or Cancelled
+  [[nodiscard]] Status fail(const RunId& run, RunState state, const std::string& reason);
+  /// When a run ended, as the wall clock says; the first call counts.
+  [[nodiscard]] Status set_ended_at(const RunId& run, std::int64_t now);
+  /// Gives a time to ends that were committed without one, since the process died in between.
+  [[nodiscard]] Status set_missing_ends(std::int64_t now);
+  /// Closed rounds in order. @param from the first round wanted
+  [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run, RoundIndex from = {}, std::size_t most = SIZE_MAX);
+
+  /// The silo has heard that the run is over.
+  [[nodiscard]] Status record_end_seen(const RunId& run, const SiloId& silo);
+  /// Ended runs that the silo accepted and may not have heard the end of, newest first, as many as a silo keeps open;
+  /// and whether they succeeded.
+  [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> ends_unseen(const SiloId& silo);
+
+  /// Forgets ended runs: all but the newest `keep`, and those that ended before `before`. Charges and receipts stay.
+  /// @return the runs that were forgotten
+  [[nodiscard]] Result<std::vector<RunId>> prune(std::size_t keep, std::int64_t before);
+  [[nodiscard]] Result<std::int64_t> size() { return database_->size(); }
 
   /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax.
   [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
@@ -63,6 +110,10 @@ class RunStore {
 
  private:
   explicit RunStore(store::Database& database) : database_(&database) {}
+  [[nodiscard]] Status upgrade();
+  [[nodiscard]] Result<std::optional<RunRecord>> read_run(store::Statement& row);
+  [[nodiscard]] Status read_answers(RunRecord& record);
+  [[nodiscard]] Status read_checkpoint(RunRecord& record);
   [[nodiscard]] Status put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state);
   store::Database* database_;
 };

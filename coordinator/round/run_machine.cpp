@@ -31,15 +31,19 @@ Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, co
   const Digest id = sha256(job_bytes);
   Result<std::optional<RunRecord>> known = store.newest_run(id);
   if (!known) return known.error();
-  const auto finished = [](const RunRecord& r) {
-    return r.state == RunState::Succeeded || r.state == RunState::Failed;
-  };
-  if (*known && (resume_finished || !finished(**known)))
+  if (*known && (resume_finished || !is_end((**known).state)))
     return RunMachine(store, *std::move(*known), *std::move(job), limits);
   RunRecord record;
   record.run = RunId{id, nonce};
   record.job = std::move(job_bytes);
-  if (Status begun = store.begin(record.run, record.job); !begun) return begun.error();
+  record.name = job->name;
+  if (Status begun = store.begin(record.run, job->name, record.job, RunState::Joining, 0); !begun) return begun.error();
+  return RunMachine(store, std::move(record), *std::move(job), limits);
+}
+
+Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits) {
+  Result<config::Job> job = config::parse_job(record.job, record.name);
+  if (!job) return job.error();
   return RunMachine(store, std::move(record), *std::move(job), limits);
 }
 
@@ -84,6 +88,11 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
                                         record_.checkpoint ? record_.checkpoint->round.value : 0)});
   Status done;
   switch (record_.state) {
+    case RunState::Queued:
+      done = store_->set_joining(record_.run);
+      if (!done) return done.error();
+      record_.state = RunState::Joining;
+      [[fallthrough]];
     case RunState::Joining:
       phase_ = Phase::Joining;
       deadline_ = now + job_->participation.join_deadline;
@@ -100,7 +109,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
       break;
     }
     case RunState::Failed:
-      out.push_back(Ended{Error{ErrorCode::QuorumMissed, record_.failure}});
+    case RunState::Cancelled:
+      out.push_back(Ended{Error{record_.state == RunState::Failed ? ErrorCode::QuorumMissed : ErrorCode::Cancelled,
+                                record_.failure}});
       leave(now, out);
       break;
   }
@@ -117,12 +128,6 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
     return out;
   }
   connected_.insert(silo);
-  // A silo that missed the end of an earlier run of this job still holds its reservation open.
-  const Result<std::vector<std::pair<RunId, bool>>> earlier = store_->earlier_runs(record_.run);
-  if (!earlier) return earlier.error();
-  for (const auto& [run, succeeded] : *earlier) {
-    out.push_back(Send{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{run, succeeded}))});
-  }
   switch (phase_) {
     case Phase::Joining:
       if (!answered(silo)) offer(silo, out);
@@ -156,10 +161,13 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& sil
   } else if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {
     done = store_->record_receipt(silo, receipt->receipt);
   } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
-    if (seen->run == record_.run && phase_ == Phase::Leaving) {
+    if (seen->run == record_.run) {
+      done = store_->record_end_seen(record_.run, silo);
       seen_end_.insert(silo);
-      maybe_done(out);
+      if (phase_ == Phase::Leaving) maybe_done(out);
     }
+  } else if (const auto* pending = std::get_if<wire::JobPending>(&message)) {
+    if (pending->run == record_.run && !answered(silo)) said_[silo] = "waits for its owner";
   } else {
     out.push_back(Tell{true, fmt::format("message_ignored silo={} kind={}", silo.name(), wire::name_of(message))});
   }
@@ -240,7 +248,12 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   const auto known = record_.answers.find(silo);
   const bool news = known == record_.answers.end() || known->second != answer.refusal;
   if (news) {
-    if (Status stored = store_->record_answer(record_.run, silo, answer.refusal); !stored) return stored;
+    const privacy::SiloFacts& facts = job_->member(silo)->facts;
+    if (Status stored = store_->record_answer(record_.run, silo, answer.refusal,
+                                              {facts.epsilon.value(), facts.delta.value()});
+        !stored)
+      return stored;
+    said_.erase(silo);
     record_.answers[silo] = answer.refusal;
     out.push_back(
         Tell{answer.refusal.has_value(), fmt::format("job_answered silo={} answer={}", silo.name(),
@@ -265,8 +278,13 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
     ask(silo, out);
     return {};
   }
+  if (refused.refusal == wire::Refusal::Paused) {  // it is asked again until the deadline
+    said_[silo] = "paused by its owner";
+    return {};
+  }
   out.push_back(Tell{true, fmt::format("query_refused silo={} round={} reason={}", silo.name(), refused.round.value,
                                        wire::to_string(refused.refusal))});
+  said_[silo] = fmt::format("refused: {}", wire::to_string(refused.refusal));
   dropped_.insert(silo);
   return run_round_actions(round_->on_lost(silo), now, out);
 }
@@ -275,6 +293,7 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
   if (phase_ != Phase::Round) return {};
   auto reception = RoundMachine::Reception::Foreign;
   const std::vector<RoundMachine::Action> actions = round_->on_reply(silo, reply, reception);
+  out.push_back(ReplyCounted{reception});
   switch (reception) {
     case RoundMachine::Reception::Accepted:
     case RoundMachine::Reception::Duplicate:
@@ -346,6 +365,7 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   if (digest != record_.checkpoint->query) return unfinished_checkpoint("its query is another");
 
   phase_ = Phase::Round;
+  round_began_ = now;
   query_bytes_ =
       std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
   offers_again_.clear();
@@ -372,37 +392,61 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
 }
 
 Status RunMachine::close_round(TimePoint now, Actions& out) {
+  said_.clear();
   const queries::Gathered gathered = round_->gathered();
   const std::size_t rows_before = algorithm_->metrics().size();
   const Result<algorithms::Step> next = algorithm_->advance(gathered);
   if (!next) return next.error();
   const auto* query = std::get_if<queries::Query>(&*next);
-  const RoundRecord closed{gathered.round, round_->accepted(), round_->missing()};
+  RoundRecord closed{gathered.round, round_->accepted(), round_->missing(),
+                     std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_), std::nullopt};
+  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
+    closed.metrics = std::move(rows.back());
   const Checkpoint checkpoint{gathered.round.next(), saved_state(),
                               query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
   if (Status stored = store_->close_round(record_.run, closed, checkpoint, query == nullptr); !stored) return stored;
   record_.checkpoint = checkpoint;
 
-  RoundClosed told{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, std::nullopt};
-  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
-    told.metrics = std::move(rows.back());
-  out.push_back(std::move(told));
+  out.push_back(RoundClosed{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, closed.metrics,
+                            closed.elapsed});
   if (query == nullptr) return end(std::nullopt, now, out);
   return open_round(now, out);
 }
 
 Status RunMachine::end(const std::optional<Error>& failure, TimePoint now, Actions& out) {
-  if (failure) {
-    if (Status stored = store_->fail(record_.run, failure->message); !stored) return stored;
-    record_.state = RunState::Failed;
-    record_.failure = failure->message;
-    out.push_back(Ended{*failure});
-  } else {
-    record_.state = RunState::Succeeded;
-    out.push_back(Ended{std::get<algorithms::Finished>(algorithm_->start()).outcome});
-  }
+  if (failure) return fail(RunState::Failed, *failure, now, out);
+  record_.state = RunState::Succeeded;
+  out.push_back(Ended{std::get<algorithms::Finished>(algorithm_->start()).outcome});
   leave(now, out);
   return {};
+}
+
+Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Actions& out) {
+  if (Status stored = store_->fail(record_.run, state, failure.message); !stored) return stored;
+  record_.state = state;
+  record_.failure = failure.message;
+  out.push_back(Ended{failure});
+  leave(now, out);
+  return {};
+}
+
+Result<std::vector<RunMachine::Action>> RunMachine::cancel(const std::string& reason, TimePoint now) {
+  UNDERTONE_CHECK(!ended());
+  Actions out;
+  if (Status done = fail(RunState::Cancelled, {ErrorCode::Cancelled, reason}, now, out); !done) return done.error();
+  arm(out);
+  return out;
+}
+
+std::string RunMachine::why_missing(const SiloId& silo) const {
+  const auto answer = record_.answers.find(silo);
+  if (answer != record_.answers.end() && answer->second)
+    return fmt::format("refused the job: {}", wire::to_string(*answer->second));
+  const auto said = said_.find(silo);
+  if (dropped_.contains(silo)) return said == said_.end() ? "refused" : said->second;
+  if (!connected_.contains(silo)) return "not connected";
+  if (said != said_.end()) return said->second;
+  return answer == record_.answers.end() ? "has not answered the offer" : "computing";
 }
 
 void RunMachine::leave(TimePoint now, Actions& out) {

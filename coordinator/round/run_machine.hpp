@@ -42,6 +42,11 @@ class RunMachine {
     std::size_t replies = 0;
     std::vector<SiloId> missing;
     std::optional<algorithms::MetricsRow> metrics;  // if it was an evaluation
+    std::chrono::milliseconds elapsed{0};
+  };
+  /// A reply came: what became of it.
+  struct ReplyCounted {
+    RoundMachine::Reception reception;
   };
   /// The run is over and the store says so.
   struct Ended {
@@ -49,13 +54,15 @@ class RunMachine {
   };
   /// Everybody has heard of it, or had the time to: the process may exit.
   struct Goodbye {};
-  using Action = std::variant<Send, ArmTimer, Tell, RoundClosed, Ended, Goodbye>;
+  using Action = std::variant<Send, ArmTimer, Tell, RoundClosed, ReplyCounted, Ended, Goodbye>;
 
   enum class Phase { Joining, Round, Leaving, Done };
 
   /// Continues the newest run of the job if it is unfinished or `resume_finished`, else begins one with `nonce`.
   [[nodiscard]] static Result<RunMachine> create(RunStore& store, std::string job_bytes, const std::string& file,
                                                  const Nonce& nonce, bool resume_finished, wire::Limits limits);
+  /// Continues a run of the store where it stands.
+  [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits);
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
   /// The silo's session is ready: it has been welcomed.
@@ -63,6 +70,13 @@ class RunMachine {
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_timer(TimePoint now);
+  /// The operator ends the run. @pre it has not ended
+  [[nodiscard]] Result<std::vector<Action>> cancel(const std::string& reason, TimePoint now);
+
+  /// Why a silo's answer is missing, for whoever watches: "not connected", "waits for its owner", "refused: budget".
+  [[nodiscard]] std::string why_missing(const SiloId& silo) const;
+  [[nodiscard]] std::uint64_t rounds_total() const noexcept { return rounds_total_; }
+  [[nodiscard]] bool ended() const noexcept { return is_end(record_.state); }
 
   [[nodiscard]] const RunId& run() const noexcept { return record_.run; }
   [[nodiscard]] const config::Job& job() const noexcept { return *job_; }
@@ -81,6 +95,7 @@ class RunMachine {
   [[nodiscard]] Status open_round(TimePoint now, Actions& out);
   [[nodiscard]] Status close_round(TimePoint now, Actions& out);
   [[nodiscard]] Status end(const std::optional<Error>& failure, TimePoint now, Actions& out);
+  [[nodiscard]] Status fail(RunState state, const Error& failure, TimePoint now, Actions& out);
   void leave(TimePoint now, Actions& out);
   void maybe_done(Actions& out);
   [[nodiscard]] Status run_round_actions(const std::vector<RoundMachine::Action>& actions, TimePoint now, Actions& out);
@@ -107,6 +122,7 @@ class RunMachine {
   std::set<SiloId> connected_;
   std::set<SiloId> dropped_;  // refused a query of this run
   std::set<SiloId> seen_end_;
+  std::map<SiloId, std::string> said_;  // why an answer is still missing, as the silo says
   std::map<SiloId, int> offers_again_;  // in this round
   std::unique_ptr<RoundMachine> round_;
   Bytes offer_bytes_;
@@ -114,6 +130,7 @@ class RunMachine {
   Bytes ended_bytes_;
   std::optional<TimePoint> deadline_;
   TimePoint next_resend_{};
+  TimePoint round_began_{};
 };
 
 }  // namespace undertone::coordinator

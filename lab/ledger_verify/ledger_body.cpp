@@ -54,6 +54,22 @@ class FlatObjectReader final : public nlohmann::json_sax<nlohmann::json> {
   std::string key_;
 };
 
+/// Entries may say when they were made; the head file says nothing of the kind.
+bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front() == "kind"; }
+
+/// YYYY-MM-DDTHH:MM:SSZ with every part in its range.
+bool is_time(const std::string& value) {
+  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
+  if (value.size() != kPattern.size()) return false;
+  for (std::size_t i = 0; i < kPattern.size(); ++i) {
+    const bool digit = value[i] >= '0' && value[i] <= '9';
+    if (kPattern[i] == 'd' ? !digit : value[i] != kPattern[i]) return false;
+  }
+  const auto part = [&value](std::size_t at) { return 10 * (value[at] - '0') + (value[at + 1] - '0'); };
+  return part(5) >= 1 && part(5) <= 12 && part(8) >= 1 && part(8) <= 31 && part(11) <= 23 && part(14) <= 59 &&
+         part(17) <= 60;
+}
+
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.
 std::string misfit(std::string_view key, const std::string& value) {
   static const std::set<std::string_view> amounts = {"epsilon",  "delta",   "mechanism_delta",
@@ -112,6 +128,12 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
   }
   for (const auto& [key, value] : fields) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    if (keys_may_have_time(keys) && key == "at") {
+      if (is_time(value)) continue;
+      problems.add("{}: at: expected a time like 2026-11-21T09:09:03Z, found {}", where, printable(value));
+      good = false;
+      continue;
+    }
     problems.add("{}: expected no further key, found {}", where, printable(key));
     good = false;
   }

@@ -40,6 +40,8 @@ struct SimulatedFederation::SiloProcess {
   SigningKey key;
   silo::DatasetIdentity identity;
   std::unique_ptr<store::Database> disk;
+  std::unique_ptr<store::Database> desk_disk;
+  std::unique_ptr<silo::Desk> desk;
   std::unique_ptr<MemoryHeadStore> head;
   std::unique_ptr<silo::ReleaseRandomness> randomness;
   // What dies with the process:
@@ -57,10 +59,12 @@ SimulatedFederation::SimulatedFederation(Setup setup) : setup_(std::move(setup))
     const SiloId id = spec.id;
     const Digest seed = sha256("undertone simulated silo " + id.name());
     auto process = std::make_unique<SiloProcess>(
-        SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}});
+        SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}, {}, {}});
     process->identity = {"simulated-" + id.name(), seed, {}};
     process->disk = std::make_unique<store::Database>(*store::Database::in_memory());
     arm_disk(*process->disk);
+    process->desk_disk = std::make_unique<store::Database>(*store::Database::in_memory());
+    process->desk = std::make_unique<silo::Desk>(*silo::Desk::open(*process->desk_disk));
     process->head = std::make_unique<MemoryHeadStore>([this] { maybe_crash(setup_.faults.crash_at_commit); });
     switch (setup_.noise) {
       case SimulatedNoise::Seeded:
@@ -82,7 +86,11 @@ store::Database& SimulatedFederation::silo_disk(const SiloId& silo) { return *si
 Result<silo::Ledger> SimulatedFederation::open_ledger(const SiloId& silo) {
   SiloProcess& process = *silos_.at(silo);
   return silo::Ledger::open(*process.disk, *process.head, process.key, process.identity, process.spec.policy.total,
-                            process.randomness->kind());
+                            process.randomness->kind(), virtual_clock());
+}
+
+silo::Ledger::Clock SimulatedFederation::virtual_clock() const {
+  return [this] { return std::chrono::duration_cast<std::chrono::seconds>(now_).count(); };
 }
 
 void SimulatedFederation::after(milliseconds delay, std::function<void()> happen) {
@@ -183,7 +191,10 @@ void SimulatedFederation::boot_silo(SiloProcess& silo) {
                                                                                     *silo.ledger,
                                                                                     *silo.randomness,
                                                                                     wire::Limits{},
-                                                                                    {}});
+                                                                                    {},
+                                                                                    *silo.desk,
+                                                                                    silo.identity.name,
+                                                                                    virtual_clock()});
         ++silo.life;
         after(random_delay(setup_.faults.delay_max), [this, &silo] { connect(silo); });
       },

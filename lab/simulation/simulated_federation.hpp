@@ -87,6 +87,7 @@ class SimulatedFederation {
   void after(std::chrono::milliseconds delay, std::function<void()> happen);
   [[nodiscard]] std::chrono::milliseconds random_delay(std::chrono::milliseconds most);
   [[nodiscard]] coordinator::TimePoint now() const { return coordinator::TimePoint(now_); }
+  [[nodiscard]] silo::Ledger::Clock virtual_clock() const;
   void maybe_crash(double probability);
   void arm_disk(store::Database& disk);
   /// Runs an event of a process; if the process dies in it, `dead` is told.

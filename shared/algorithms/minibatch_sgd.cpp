@@ -28,6 +28,17 @@ Step MinibatchSgd::current() const {
   return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
 }
 
+std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,
+                                                          double noise_variance) {
+  if (settings.averaging.kind != Averaging::Kind::Uniform) return std::nullopt;
+  const double radius = settings.domain.radius();
+  const double longest = clip.value() + settings.l2 * radius;
+  const double rounds = static_cast<double>(settings.rounds);
+  return radius * radius / (2.0 * settings.step_size * rounds) +
+         settings.step_size / 2.0 *
+             (longest * longest + static_cast<double>(settings.dimension) * noise_variance);
+}
+
 Step MinibatchSgd::start() { return current(); }
 
 Result<Step> MinibatchSgd::advance(const queries::Gathered& gathered) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/geometry/l2_ball.hpp"
@@ -38,6 +39,15 @@ class MinibatchSgd final : public FederatedAlgorithm {
   /// What it asks, in order: R gradient sums over the training block, each record clipped.
   [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,
                                                   double draw_fraction);
+
+  /// A bound on E F(output) - min F over W, for uniform averaging from w_0 = 0:
+  ///   D^2/(2 eta R) + eta/2 (G^2 + d s^2),  D the domain's radius, G = clip + lambda D, s^2 the noise variance of a
+  ///   coordinate of the weighted mean.
+  /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased.
+  /// @return nothing for other averagings @param noise_variance s^2
+  /// Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
+  [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
+                                                                   privacy::ClipNorm clip, double noise_variance);
 
   [[nodiscard]] Step start() override;
   [[nodiscard]] Result<Step> advance(const queries::Gathered& gathered) override;

@@ -1,8 +1,11 @@
 #include "shared/base/digest.hpp"
 
 #include <algorithm>
+#include <array>
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 
 namespace undertone {
 
@@ -21,6 +24,32 @@ Digest hmac_sha256(std::string_view key, std::string_view bytes) {
                        reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), out.data(),
                        &length) != nullptr);
   UNDERTONE_CHECK(length == out.size());
+  return out;
+}
+
+void HmacSha256::Free::operator()(evp_mac_ctx_st* context) const noexcept { EVP_MAC_CTX_free(context); }
+
+HmacSha256::HmacSha256(std::string_view key) {
+  EVP_MAC* algorithm = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  UNDERTONE_CHECK(algorithm != nullptr);
+  context_.reset(EVP_MAC_CTX_new(algorithm));
+  EVP_MAC_free(algorithm);
+  std::string hash = "SHA256";
+  const std::array parameters = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, hash.data(), 0),
+                                 OSSL_PARAM_construct_end()};
+  UNDERTONE_CHECK(context_ != nullptr && EVP_MAC_init(context_.get(), reinterpret_cast<const unsigned char*>(key.data()),
+                                                      key.size(), parameters.data()) == 1);
+}
+
+void HmacSha256::update(std::string_view bytes) {
+  UNDERTONE_CHECK(EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) ==
+                  1);
+}
+
+Digest HmacSha256::finish() {
+  Digest out{};
+  std::size_t length = 0;
+  UNDERTONE_CHECK(EVP_MAC_final(context_.get(), out.data(), &length, out.size()) == 1 && length == out.size());
   return out;
 }
 

@@ -41,6 +41,13 @@ bool write_all(int descriptor, std::string_view content) {
   return true;
 }
 
+Status sync_folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || ::fsync(directory.get()) != 0) return failure(folder, "cannot be synced");
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
@@ -79,10 +86,13 @@ Status write_file_atomically(const std::filesystem::path& path, std::string_view
     if (::fsync(file.get()) != 0) return failure(temporary, "cannot be synced");
   }
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return failure(path, "cannot be replaced");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0) return failure(folder, "cannot be synced");
-  return {};
+  return sync_folder_of(path);
+}
+
+Status sync_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || ::fsync(file.get()) != 0) return failure(path, "cannot be synced");
+  return sync_folder_of(path);
 }
 
 }  // namespace undertone

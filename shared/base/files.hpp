@@ -15,6 +15,9 @@ namespace undertone {
 /// Makes the folder that a file will stand in, for its owner alone, if it is not there.
 [[nodiscard]] Status make_folder_for(const std::filesystem::path& file);
 
+/// Makes a file that another library wrote, and its name, survive a loss of power.
+[[nodiscard]] Status sync_file(const std::filesystem::path& path);
+
 /// Replaces a file's content: after a crash the file holds the old content or the new, whole. Synced before it returns.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 

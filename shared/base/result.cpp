@@ -42,6 +42,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "unreachable";
     case ErrorCode::QuorumMissed:
       return "quorum_missed";
+    case ErrorCode::Cancelled:
+      return "cancelled";
     case ErrorCode::Internal:
       return "internal";
   }

@@ -25,6 +25,7 @@ enum class ErrorCode {
   StorageFailed,     // the disk or the database refused
   Unreachable,       // network
   QuorumMissed,      // too few replies
+  Cancelled,         // by the operator
   Internal,
 };
 

@@ -73,13 +73,19 @@ std::string SigningKey::sign(std::string_view bytes) const {
 }
 
 Digest SigningKey::keyed_digest(std::string_view purpose, std::string_view bytes) const {
+  HmacSha256 digest = keyed_digest(purpose);
+  digest.update(bytes);
+  return digest.finish();
+}
+
+HmacSha256 SigningKey::keyed_digest(std::string_view purpose) const {
   std::array<unsigned char, 32> secret{};
   std::size_t size = secret.size();
   UNDERTONE_CHECK(EVP_PKEY_get_raw_private_key(key_.get(), secret.data(), &size) == 1);
   const std::string_view key(reinterpret_cast<const char*>(secret.data()), secret.size());
   const Digest derived = hmac_sha256(key, fmt::format("undertone {}", purpose));
   OPENSSL_cleanse(secret.data(), secret.size());
-  return hmac_sha256(as_bytes(derived), bytes);
+  return HmacSha256(as_bytes(derived));
 }
 
 bool verify_signature(std::string_view public_key, std::string_view bytes, std::string_view signature) {

@@ -27,6 +27,8 @@ class SigningKey {
   [[nodiscard]] std::string sign(std::string_view bytes) const;
   /// HMAC-SHA-256 under a key that only the owner of this key can derive. @param purpose separates uses
   [[nodiscard]] Digest keyed_digest(std::string_view purpose, std::string_view bytes) const;
+  /// The same of bytes that come in pieces.
+  [[nodiscard]] HmacSha256 keyed_digest(std::string_view purpose) const;
 
  private:
   struct Free {

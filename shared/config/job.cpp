@@ -14,35 +14,23 @@ namespace {
 constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr std::uint64_t kEvaluationsMax = 10'000;
 constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
-constexpr std::int64_t kMillisecondsMax = 86'400'000;
+constexpr std::int64_t kMillisecondsMax = 86'400'000;            // a day
+constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
 constexpr std::size_t kSilosMax = 10'000;
-constexpr std::size_t kFeaturesMax = 100'000;
-
-data::NumericColumn parse_column(Section& section, const std::string& name_key) {
-  data::NumericColumn column;
-  column.name = section.text(name_key);
-  column.min = section.number("min", -1e300, 1e300);
-  column.max = section.number("max", -1e300, 1e300);
-  if (!(column.min < column.max)) {
-    section.problem("max", fmt::format("expected more than min {}, got {}", column.min, column.max));
-  }
-  return column;
-}
-
 std::vector<CohortMember> parse_cohort(Section& root) {
   std::vector<CohortMember> cohort;
-  for (Section section : root.objects("cohort", 1, kSilosMax)) {
-    const std::string name = section.text("silo");
+  for (Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each")) {
+    const std::string name = section.text("silo", "its name: the CN of its certificate");
     Result<SiloId> silo = SiloId::create(name);
     if (!silo) section.problem("silo", silo.error().message);
-    const double epsilon = section.number("epsilon", 0.0, 30.0, true);
-    const double delta = section.number("delta", 0.0, 0.5, true);
-    const std::int64_t records = section.integer("records", 1, kRecordsMax);
-    const std::int64_t holdout = section.integer("holdout_records", 0, kRecordsMax);
-    const bool is_public = section.boolean("holdout_public");
+    const double epsilon = section.number("epsilon", 0.0, 30.0, "promised to every single record, for the whole run", true);
+    const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
+    const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
+    const std::int64_t holdout = section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+    const bool is_public = section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
     const auto weight = static_cast<std::uint64_t>(
         section.has("weight")
-            ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax))
+            ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax), "public weight in the mean (default: records)")
             : std::min<std::int64_t>(records, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax)));
     section.finish();
     if (!silo) continue;
@@ -60,10 +48,10 @@ std::vector<CohortMember> parse_cohort(Section& root) {
 
 Participation parse_participation(Section section) {
   Participation out;
-  out.quorum = static_cast<std::size_t>(section.integer("quorum", 1, static_cast<std::int64_t>(kSilosMax)));
-  out.join_deadline = std::chrono::milliseconds(section.integer("join_deadline_ms", 1, kMillisecondsMax));
-  out.round_deadline = std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax));
-  out.resend = std::chrono::milliseconds(section.integer("resend_ms", 1, kMillisecondsMax));
+  out.quorum = static_cast<std::size_t>(section.integer("quorum", 1, static_cast<std::int64_t>(kSilosMax), "fewer answers than this fail a round, after asking once more"));
+  out.join_deadline = std::chrono::milliseconds(section.integer("join_deadline_ms", 1, kJoinMillisecondsMax, "from the start of the run to the first round: time for owners to approve"));
+  out.round_deadline = std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
+  out.resend = std::chrono::milliseconds(section.integer("resend_ms", 1, kMillisecondsMax, "how often an unanswered message is sent again"));
   section.finish();
   return out;
 }
@@ -71,7 +59,8 @@ Participation parse_participation(Section section) {
 algorithms::Averaging parse_averaging(Section& section, double step_size, double strong_convexity) {
   using Kind = algorithms::Averaging::Kind;
   const auto kind = section.choice<Kind>(
-      "averaging", {{"uniform", Kind::Uniform}, {"last", Kind::Last}, {"geometric", Kind::Geometric}});
+      "averaging", {{"uniform", Kind::Uniform}, {"last", Kind::Last}, {"geometric", Kind::Geometric}},
+      "which average of the iterates is the model; geometric weighs w_r by (1 - strength step_size)^-(r+1)");
   if (kind != Kind::Geometric) return {kind, 1.0};
   // Strongly convex: gamma_r = (1 - mu eta)^-(r+1) (Theorem 34), mu the regulariser's modulus.
   const double ratio = 1.0 - strong_convexity * step_size;
@@ -85,36 +74,15 @@ algorithms::Averaging parse_averaging(Section& section, double step_size, double
 
 SimulationData parse_simulation(Section section) {
   SimulationData out;
-  out.csv = section.text("csv");
-  out.partition_seed = static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX));
-  out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9);
-  out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX));
+  out.csv = section.text("csv", "relative to the job's file");
+  out.partition_seed = static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
+  out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows");
+  out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   section.finish();
   return out;
 }
 
 }  // namespace
-
-data::Schema parse_schema(Section section) {
-  data::Schema schema;
-  Section label = section.object("label");
-  if (label.has("positive") || label.has("negative")) {
-    const data::BinaryLabel binary{label.text("column"), label.text("negative"), label.text("positive")};
-    if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
-    schema.label = binary;
-  } else {
-    schema.label = data::NumericLabel{parse_column(label, "column")};
-  }
-  label.finish();
-  std::set<std::string> names;
-  for (Section feature : section.objects("features", 1, kFeaturesMax)) {
-    schema.features.push_back(parse_column(feature, "column"));
-    if (!names.insert(schema.features.back().name).second) feature.problem("column", "stands twice");
-    feature.finish();
-  }
-  section.finish();
-  return schema;
-}
 
 const CohortMember* Job::member(const SiloId& silo) const {
   const auto found = std::find_if(cohort.begin(), cohort.end(), [&](const auto& m) { return m.facts.silo == silo; });
@@ -129,59 +97,65 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
   const Result<JsonDocument> document = parse_json(bytes, file);
   if (!document) return document.error();
   Problems problems(file);
-  Section root(document->root, "", problems);
-  (void)root.choice<int>("format", {{"undertone.job/1", 1}});
+  return parse_job(document->root, problems);
+}
 
-  const std::string name = root.text("name");
-  data::Schema schema = parse_schema(root.object("data"));
+Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
+  Section root(document, "", problems);
+  (void)root.choice<int>("format", {{"undertone.job/1", 1}}, "what this file is");
+
+  const std::string name = root.text("name", "for people");
+  data::Schema schema = parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
   Section model_section = root.object("model");
   const auto loss = model_section.choice<models::Loss>(
-      "kind", {{"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares}});
-  const bool intercept = model_section.boolean("intercept");
+      "kind", {{"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares}},
+      "logistic for a label of two values, least_squares for a numeric one");
+  const bool intercept = model_section.boolean("intercept", "adds a constant feature");
   model_section.finish();
   if ((loss == models::Loss::Logistic) != std::holds_alternative<data::BinaryLabel>(schema.label)) {
     problems.add("/model/kind", "logistic needs a label with two values, least_squares one with min and max");
   }
-  const models::LinearModel model(loss, static_cast<Eigen::Index>(schema.features.size()), intercept);
+  const models::LinearModel model(loss, static_cast<Eigen::Index>(data::encoded_width(schema)), intercept);
 
   Section domain_section = root.object("domain");
-  (void)domain_section.choice<int>("kind", {{"l2_ball", 1}});
-  const double radius = domain_section.number("radius", 0.0, 1e9, true);
+  (void)domain_section.choice<int>("kind", {{"l2_ball", 1}}, "where the model may lie");
+  const double radius = domain_section.number("radius", 0.0, 1e9, "of the ball around zero", true);
   domain_section.finish();
   Section regulariser = root.object("regulariser");
-  (void)regulariser.choice<int>("kind", {{"l2", 1}});
-  const double strength = regulariser.number("strength", 0.0, 1e9);
+  (void)regulariser.choice<int>("kind", {{"l2", 1}}, "added to the loss");
+  const double strength = regulariser.number("strength", 0.0, 1e9, "lambda of lambda/2 |w|^2; the intercept is not regularised");
   regulariser.finish();
 
   Section wire = root.object("wire");
   const auto point_type =
-      wire.choice<queries::PointType>("points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}});
+      wire.choice<queries::PointType>("points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}}, "the type of broadcast models");
   queries::WireLattice lattice;
   lattice.type =
-      wire.choice<queries::ReplyType>("replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}});
-  lattice.step_log2 = static_cast<int>(wire.integer("reply_step_log2", -60, 60));
+      wire.choice<queries::ReplyType>("replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}}, "the type of answers");
+  lattice.step_log2 = static_cast<int>(wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
   wire.finish();
 
   Section algorithm = root.object("algorithm");
-  const std::string kind = algorithm.text("kind");
+  const std::string kind = algorithm.text("kind", "\"noisy_minibatch_sgd\" (Algorithms 14 and 19 of spec federated-core)");
   if (kind != "noisy_minibatch_sgd" && !kind.empty()) {
     algorithm.problem("kind", fmt::format("expected \"noisy_minibatch_sgd\", got \"{}\"", kind));
   }
-  const auto rounds = static_cast<std::uint64_t>(algorithm.integer("rounds", 1, kRoundsMax));
-  const double step_size = algorithm.number("step_size", 0.0, 1e9, true);
-  const double draw_fraction = algorithm.number("draw_fraction", 0.0, 1.0, true);
+  const auto rounds = static_cast<std::uint64_t>(algorithm.integer("rounds", 1, kRoundsMax, "steps"));
+  const double step_size = algorithm.number("step_size", 0.0, 1e9, "eta", true);
+  const double draw_fraction = algorithm.number("draw_fraction", 0.0, 1.0, "of the training records in each round, drawn afresh without replacement; 1 is all", true);
   const algorithms::Averaging averaging = parse_averaging(algorithm, step_size, strength);
   algorithm.finish();
 
   Section privacy_section = root.object("privacy");
-  (void)privacy_section.choice<int>("mode", {{"isrl", 1}});
-  const std::string unit = privacy_section.text("unit");
+  (void)privacy_section.choice<int>("mode", {{"isrl", 1}}, "every silo adds its own noise; nobody else is trusted");
+  const std::string unit = privacy_section.text("unit", "\"record\": what is protected");
   if (unit != "record" && !unit.empty())
     privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
-  const double clip = privacy_section.number("clip_norm", 0.0, 1e9, true);
+  const double clip = privacy_section.number("clip_norm", 0.0, 1e9, "l2 norm that each record's gradient is clipped to", true);
   const auto noise = privacy_section.choice<privacy::NoiseKind>(
-      "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}});
+      "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}},
+      "test is seeded, for test builds of the agent alone, and protects nobody");
   privacy_section.finish();
 
   std::vector<CohortMember> cohort = parse_cohort(root);
@@ -191,14 +165,14 @@ Result<Job> parse_job(std::string_view bytes, const std::string& file) {
                                                       cohort.size(), participation.quorum));
   }
   Section evaluation = root.object("evaluation");
-  const auto every = static_cast<std::uint64_t>(evaluation.integer("every", 0, kRoundsMax));
+  const auto every = static_cast<std::uint64_t>(evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
   evaluation.finish();
   if (every != 0 && rounds / every > kEvaluationsMax) {
     problems.add("/evaluation/every",
                  fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, rounds / every));
   }
   std::optional<SimulationData> simulation;
-  if (root.has("simulation")) simulation = parse_simulation(root.object("simulation"));
+  if (root.has("simulation")) simulation = parse_simulation(root.object("simulation", "where undertone simulate and partition find data; silos ignore it"));
   root.finish();
   if (!problems.none()) return problems.error();
 

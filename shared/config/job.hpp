@@ -8,6 +8,7 @@
 
 #include "shared/algorithms/minibatch_sgd.hpp"
 #include "shared/base/ids.hpp"
+#include "shared/config/json_section.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/linear_model.hpp"
 #include "shared/privacy/plan.hpp"
@@ -65,6 +66,9 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
 /// Takes time in proportion to the bytes: no plan is made.
 [[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
+
+/// The parser behind it. @param problems may be a recording one
+[[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, Problems& problems);
 
 /// Whether every member's plan can be made: what a coordinator asks before it runs a job. A silo plans for itself
 /// alone.

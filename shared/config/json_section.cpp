@@ -26,7 +26,7 @@ const nlohmann::json& empty_object() {
 }  // namespace
 
 void Problems::add(const std::string& pointer, const std::string& problem) {
-  if (lines_.size() > kProblemsMax) return;
+  if (recording_ || lines_.size() > kProblemsMax) return;
   if (lines_.size() == kProblemsMax) {
     lines_.push_back(file_ + ": and more");
     return;
@@ -86,21 +86,38 @@ std::string Section::shown(const nlohmann::json& value) {
   return text;
 }
 
-const nlohmann::json* Section::find(const std::string& key, const char* expected) {
+bool Section::has(const std::string& key) {
+  if (!problems_->records()) return object_->contains(key);
+  optional_.insert(key);
+  return true;
+}
+
+bool Section::holds_text(const std::string& key) const {
+  const auto found = object_->find(key);
+  return found != object_->end() && found->is_string();
+}
+
+const nlohmann::json* Section::find(const std::string& key, const std::string& expected, const char* about) {
+  if (problems_->records()) {
+    if (taken_.insert(key).second) problems_->record({pointer_ + "/" + key, expected, optional_.contains(key), about});
+    return nullptr;
+  }
   taken_.insert(key);
   const auto found = object_->find(key);
   if (found == object_->end()) {
-    if (object_ != &empty_object()) problem(key, std::string("missing, expected ") + expected);
+    if (object_ != &empty_object()) problem(key, "missing, expected " + expected);
     return nullptr;
   }
   return &*found;
 }
 
-std::string Section::text(const std::string& key) {
-  const nlohmann::json* value = find(key, "a text");
+std::string Section::text(const std::string& key, const char* about) { return text_of(key, "a text", about); }
+
+std::string Section::text_of(const std::string& key, const std::string& expected, const char* about) {
+  const nlohmann::json* value = find(key, expected, about);
   if (value == nullptr) return {};
   if (!value->is_string()) {
-    problem(key, "expected a text, got " + shown(*value));
+    problem(key, "expected " + expected + ", got " + shown(*value));
     return {};
   }
   auto out = value->get<std::string>();
@@ -115,8 +132,8 @@ std::string Section::text(const std::string& key) {
   return out;
 }
 
-bool Section::boolean(const std::string& key) {
-  const nlohmann::json* value = find(key, "true or false");
+bool Section::boolean(const std::string& key, const char* about) {
+  const nlohmann::json* value = find(key, "true or false", about);
   if (value == nullptr) return false;
   if (!value->is_boolean()) {
     problem(key, "expected true or false, got " + shown(*value));
@@ -125,10 +142,10 @@ bool Section::boolean(const std::string& key) {
   return value->get<bool>();
 }
 
-double Section::number(const std::string& key, double low, double high, bool open_low) {
+double Section::number(const std::string& key, double low, double high, const char* about, bool open_low) {
   const std::string expected = open_low ? fmt::format("a finite number > {} and at most {}", low, high)
                                         : fmt::format("a finite number from {} to {}", low, high);
-  const nlohmann::json* value = find(key, expected.c_str());
+  const nlohmann::json* value = find(key, expected, about);
   if (value == nullptr) return high;
   const double number = value->is_number() ? value->get<double>() : std::nan("");
   if (!(number >= low && number <= high) || (open_low && number == low)) {
@@ -138,9 +155,9 @@ double Section::number(const std::string& key, double low, double high, bool ope
   return number;
 }
 
-std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int64_t high) {
+std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int64_t high, const char* about) {
   const std::string expected = fmt::format("an integer from {} to {}", low, high);
-  const nlohmann::json* value = find(key, expected.c_str());
+  const nlohmann::json* value = find(key, expected, about);
   if (value == nullptr) return high;
   const bool fits = value->is_number_unsigned()
                         ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0))
@@ -153,8 +170,8 @@ std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int
   return number;
 }
 
-std::vector<std::string> Section::texts(const std::string& key) {
-  const nlohmann::json* value = find(key, "an array of texts");
+std::vector<std::string> Section::texts(const std::string& key, const char* about) {
+  const nlohmann::json* value = find(key, "an array of texts", about);
   if (value == nullptr) return {};
   std::vector<std::string> out;
   if (!value->is_array()) {
@@ -167,19 +184,23 @@ std::vector<std::string> Section::texts(const std::string& key) {
       continue;
     }
     out.push_back((*value)[i].get<std::string>());
+    if (out.back().size() > kTextMax || !is_plain_text(out.back()))
+      problem(fmt::format("{}/{}", key, i), "expected a text without control characters");
   }
   return out;
 }
 
-Section Section::object(const std::string& key) {
-  const nlohmann::json* value = find(key, "an object");
+Section Section::object(const std::string& key, const char* about) {
+  const nlohmann::json* value = find(key, "an object", about);
   return {value == nullptr ? empty_object() : *value, pointer_ + "/" + key, *problems_};
 }
 
-std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most) {
+std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most,
+                                      const char* about) {
   const std::string expected = fmt::format("an array of {} to {} objects", least, most);
-  const nlohmann::json* value = find(key, expected.c_str());
+  const nlohmann::json* value = find(key, expected, about);
   std::vector<Section> out;
+  if (problems_->records()) out.emplace_back(empty_object(), fmt::format("{}/{}/*", pointer_, key), *problems_);
   if (value == nullptr) return out;
   if (!value->is_array() || value->size() < least || value->size() > most) {
     problem(key, fmt::format("expected {}, got {}", expected,

@@ -5,7 +5,10 @@
 
 namespace undertone::config {
 
-/// Reads {"label": {...}, "features": [{"column", "min", "max"}, ...]}.
+/// {"label", "features"}: what a job and a silo's data set both say.
 [[nodiscard]] data::Schema parse_schema(Section section);
+
+/// The inverse of `parse_schema`.
+[[nodiscard]] nlohmann::ordered_json to_json(const data::Schema& schema);
 
 }  // namespace undertone::config

@@ -24,4 +24,7 @@ struct CsvTable {
 /// does not name are not read. Every problem of the file is an error with line and column; none shows a value.
 [[nodiscard]] Result<models::Records> to_records(const CsvTable& table, const Schema& schema, const std::string& name);
 
+/// A cell as it stands in a file, in quotation marks.
+[[nodiscard]] std::string csv_cell(const std::string& cell);
+
 }  // namespace undertone::data

@@ -1,18 +1,47 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace undertone::data {
 
-/// A numeric feature, scaled from its public bounds to [-1, 1]; values outside are clamped.
+/// What is done with a cell that holds no value.
+struct MissingRule {
+  std::vector<std::string> texts;  // what stands for a missing value, e.g. "" and "NA"
+  double value = 0.0;              // used in its place, in the column's own unit
+  bool indicator = false;          // adds a feature: 1 where the value was missing, else 0
+  friend bool operator==(const MissingRule&, const MissingRule&) = default;
+};
+
+/// What is done with a value outside the public bounds or lists.
+enum class Outside { Clamp, Refuse };
+
+/// How a date is written.
+enum class DateFormat { YearMonthDay, DayMonthYear, MonthDayYear };  // 2026-11-21, 21.11.2026, 11/21/2026
+
+/// A numeric feature, scaled from its public bounds to [-1, 1].
 struct NumericColumn {
   std::string name;
   double min = 0.0;
   double max = 1.0;  // > min
+  Outside outside = Outside::Clamp;
+  std::optional<MissingRule> missing;      // none: a missing value is an error
+  std::optional<DateFormat> date;          // a date counts as days since 1970-01-01, in bounds and values alike
   friend bool operator==(const NumericColumn&, const NumericColumn&) = default;
 };
+
+/// A feature of listed values: one indicator in {0, 1} for each, in the list's order.
+struct CategoricalColumn {
+  std::string name;
+  std::vector<std::string> categories;
+  bool others_allowed = false;  // a value that is not listed: no indicator is set; else an error
+  friend bool operator==(const CategoricalColumn&, const CategoricalColumn&) = default;
+};
+
+using FeatureColumn = std::variant<NumericColumn, CategoricalColumn>;
 
 /// A target of two values, mapped to -1 and 1.
 struct BinaryLabel {
@@ -31,8 +60,16 @@ struct NumericLabel {
 /// What every silo's file holds. Everything here is public and fixed without looking at records.
 struct Schema {
   std::variant<BinaryLabel, NumericLabel> label;
-  std::vector<NumericColumn> features;
+  std::vector<FeatureColumn> features;
   friend bool operator==(const Schema&, const Schema&) = default;
 };
+
+[[nodiscard]] const std::string& name_of(const FeatureColumn& column);
+[[nodiscard]] const std::string& label_column(const Schema& schema);
+/// How many numbers a record's features become.
+[[nodiscard]] std::size_t encoded_width(const FeatureColumn& column);
+[[nodiscard]] std::size_t encoded_width(const Schema& schema);
+/// One name for each encoded feature: "age", "age missing", "sex=female".
+[[nodiscard]] std::vector<std::string> encoded_names(const Schema& schema);
 
 }  // namespace undertone::data

@@ -47,7 +47,7 @@ Session::Session(Stream stream, SessionLimits limits)
   outbox_changed_.expires_at(asio::steady_timer::time_point::max());
 }
 
-asio::awaitable<Result<PeerIdentity>> Session::handshake(Side side) {
+asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side side) {
   last_heard_ = std::chrono::steady_clock::now();
   listening_ = true;
   spawn_logged(stream_.get_executor(), watch(), "watch");
@@ -56,15 +56,16 @@ asio::awaitable<Result<PeerIdentity>> Session::handshake(Side side) {
   const auto type = side == Side::Client ? asio::ssl::stream_base::client : asio::ssl::stream_base::server;
   const auto [error] = co_await stream_.async_handshake(type, kAwait);
   if (error) {
-    const std::string reason = open_ ? error.message() : close_reason_;
+    const std::string reason = open_ ? describe_tls_failure(stream_.native_handle(), error) : close_reason_;
     close();
     co_return Error{ErrorCode::Unreachable, "TLS: " + reason};
   }
-  Result<PeerIdentity> identity = peer_identity(stream_.native_handle());
+  Result<certificates::CertificateFacts> identity = peer_facts(stream_.native_handle());
   if (!identity) {
     close();
     co_return identity.error();
   }
+  peer_ = *identity;
   listening_ = false;
   spawn_logged(stream_.get_executor(), write_loop(), "writer");
   co_return identity;
@@ -84,10 +85,12 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     const auto [error, size] = co_await stream_.async_read_some(asio::buffer(buffer), kAwait);
     listening_ = false;
     if (error) {
-      const std::string reason = open_ ? error.message() : close_reason_;
+      // In TLS 1.3 a server's refusal of the client's certificate arrives here.
+      const std::string reason = open_ ? describe_tls_failure(stream_.native_handle(), error) : close_reason_;
       close();
       co_return Error{ErrorCode::Unreachable, reason};
     }
+    bytes_received_ += size;
     last_heard_ = std::chrono::steady_clock::now();
     Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), size});
     if (!messages) {
@@ -146,6 +149,7 @@ asio::awaitable<void> Session::write_loop() {
     }
     outbox_.pop_front();
     outbox_bytes_ -= bytes->size();
+    bytes_sent_ += bytes->size();
   }
   close();
 }

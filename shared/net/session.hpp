@@ -24,6 +24,7 @@ struct SessionLimits {
   std::chrono::milliseconds silence{10'000};         // how long to hear nothing before giving up
   std::size_t outbox_bytes = std::size_t{1} << 30U;  // queued to a peer that does not read
   wire::Limits wire;
+  std::uint32_t protocol_max = wire::kProtocolMax;  // below it while a consortium upgrades
 };
 
 /// One TLS connection that carries messages. Belongs to the thread of its io_context.
@@ -36,7 +37,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the
   /// writer.
-  [[nodiscard]] asio::awaitable<Result<PeerIdentity>> handshake(Side side);
+  [[nodiscard]] asio::awaitable<Result<certificates::CertificateFacts>> handshake(Side side);
 
   /// The next message that is not a heartbeat, or why there will be none.
   [[nodiscard]] asio::awaitable<Result<wire::Message>> receive();
@@ -49,6 +50,11 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Lets the queue run out, then closes.
   void finish();
   void close();
+  /// For as long as the peer's certificate lasts; what it is, once the handshake is over.
+  [[nodiscard]] const certificates::CertificateFacts& peer() const noexcept { return peer_; }
+  /// Bytes of payload and framing since the beginning, for metrics.
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_; }
+  [[nodiscard]] std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }
 
  private:
   [[nodiscard]] asio::awaitable<void> write_loop();
@@ -64,6 +70,9 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::steady_timer watch_timer_;
   std::chrono::milliseconds patience_;
   std::chrono::steady_clock::time_point last_heard_;
+  certificates::CertificateFacts peer_;
+  std::uint64_t bytes_received_ = 0;
+  std::uint64_t bytes_sent_ = 0;
   bool open_ = true;
   bool listening_ = false;  // silence counts only while somebody waits to hear: a busy owner is not a silent peer
   bool finishing_ = false;

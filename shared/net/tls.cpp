@@ -1,30 +1,22 @@
 #include "shared/net/tls.hpp"
 
-#include <array>
-#include <memory>
+#include <boost/asio/ssl/error.hpp>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include "shared/base/files.hpp"
+#include "shared/certificates/openssl_types.hpp"
 
 namespace undertone::net {
 namespace {
 
 namespace ssl = boost::asio::ssl;
+using certificates::CertificateFacts;
+using certificates::show_time;
 
-/// The single value of a subject's field; empty where it is absent, repeated or longer than 64 bytes.
-std::string subject_field(const X509_NAME* subject, int field) {
-  const int at = X509_NAME_get_index_by_NID(const_cast<X509_NAME*>(subject), field, -1);
-  if (at < 0 || X509_NAME_get_index_by_NID(const_cast<X509_NAME*>(subject), field, at) >= 0) return {};
-  const ASN1_STRING* value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
-  unsigned char* text = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&text, value);
-  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> guard(text, [](unsigned char* p) { OPENSSL_free(p); });
-  if (size <= 0 || size > 64) return {};
-  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
-}
-
-}  // namespace
-
-Result<std::unique_ptr<ssl::context>> make_tls_context(const TlsFiles& files, Side side) {
+Result<std::unique_ptr<ssl::context>> make_context(const TlsFiles& files, Side side) {
   auto context =
       std::make_unique<ssl::context>(side == Side::Client ? ssl::context::tls_client : ssl::context::tls_server);
   boost::system::error_code error;
@@ -32,7 +24,8 @@ Result<std::unique_ptr<ssl::context>> make_tls_context(const TlsFiles& files, Si
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}: {}", path.string(), what, error.message())};
   };
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_3_VERSION);
-  context->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
+  context->set_verify_mode(
+      side == Side::OpenServer ? ssl::verify_peer : ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
   if (error) return failed(files.authority, "TLS cannot be set up");
   context->load_verify_file(files.authority.string(), error);
   if (error) return failed(files.authority, "expected the consortium's certificate in PEM form");
@@ -43,18 +36,155 @@ Result<std::unique_ptr<ssl::context>> make_tls_context(const TlsFiles& files, Si
   return context;
 }
 
-Result<PeerIdentity> peer_identity(ssl_st* connection) {
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection), &X509_free);
+/// Makes the context refuse what the list revokes. @return the revoked serials
+Result<std::set<std::string>> apply_revocations(ssl::context& context, const std::filesystem::path& file) {
+  const Result<std::string> pem = read_file(file, 16U << 20U);
+  if (!pem) return pem.error();
+  namespace detail = certificates::detail;
+  const detail::RevocationList list(PEM_read_bio_X509_CRL(detail::reading(*pem).get(), nullptr, nullptr, nullptr));
+  if (!list)
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a revocation list in PEM form", file.string())};
+  X509_STORE* store = SSL_CTX_get_cert_store(context.native_handle());
+  if (X509_STORE_add_crl(store, list.get()) != 1 || X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)
+    return detail::openssl_failed("the revocation list");
+  std::set<std::string> serials;
+  STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(list.get());
+  for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
+    const ASN1_INTEGER* serial = X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i));
+    const detail::Number number(ASN1_INTEGER_to_BN(serial, nullptr));
+    const std::unique_ptr<char, void (*)(char*)> hex(BN_bn2hex(number.get()), [](char* p) { OPENSSL_free(p); });
+    if (hex) serials.insert(hex.get());
+  }
+  return serials;
+}
+
+/// Changes whenever a file was replaced or written.
+std::string stamp_of(const TlsFiles& files) {
+  std::string stamp;
+  for (const std::filesystem::path& file : {files.authority, files.certificate, files.key, files.revoked}) {
+    struct stat facts {};
+    if (file.empty() || ::stat(file.c_str(), &facts) != 0) {
+      stamp += "absent;";
+      continue;
+    }
+    stamp += fmt::format("{}:{}:{}.{};", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+  }
+  return stamp;
+}
+
+const char* reason_of(long verify_result) {
+  switch (verify_result) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "the peer's certificate has expired (or this machine's clock is wrong)";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "the peer's certificate is not valid yet: one of the two clocks is wrong";
+    case X509_V_ERR_CERT_REVOKED:
+      return "the peer's certificate was revoked";
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+    case X509_V_ERR_CRL_NOT_YET_VALID:
+      return "the revocation list is not valid now (or this machine's clock is wrong)";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_INVALID_CA:
+      return "the peer's certificate is not of this consortium's authority";
+    default:
+      return nullptr;
+  }
+}
+
+/// What the peer's alert, or the shape of what it sent, says.
+const char* reason_of(int library_reason) {
+  switch (library_reason) {
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+      return "the peer says that this party's certificate has expired";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+      return "the peer says that this party's certificate was revoked";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+      return "the peer says that this party's certificate is not of its consortium's authority";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+      return "the peer does not accept this party's certificate: not valid yet by its clock, or malformed";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return "the peer showed no certificate";
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_HTTPS_PROXY_REQUEST:
+      return "the peer speaks HTTP here, not TLS";
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+      return "the peer does not speak TLS";
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+      return "the peer speaks an older TLS than 1.3";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<Credentials> Credentials::load(const TlsFiles& files, Side side, const certificates::Party& self) {
+  Credentials out;
+  out.files_ = files;
+  out.side_ = side;
+  out.self_ = self;
+  if (const Result<bool> read = out.refresh(); !read) return read.error();
+  return out;
+}
+
+Result<bool> Credentials::refresh() {
+  std::string stamp = stamp_of(files_);
+  if (stamp == stamp_) return false;
+  stamp_ = stamp;  // a bad set of files is complained about once, not at every look
+  Result<CertificateFacts> own = certificates::load_certificate(files_.certificate);
+  if (!own) return own.error();
+  if (own->party != self_) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: the certificate is for the {}, the configuration is of the {}",
+                             files_.certificate.string(), describe(own->party), describe(self_))};
+  }
+  const std::time_t now = std::time(nullptr);
+  if (now < own->not_before || now > own->not_after) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: valid from {} to {}, this machine's clock says {}", files_.certificate.string(),
+                             show_time(own->not_before), show_time(own->not_after), show_time(now))};
+  }
+  Result<std::unique_ptr<ssl::context>> context = make_context(files_, side_);
+  if (!context) return context.error();
+  std::set<std::string> revoked;
+  if (!files_.revoked.empty()) {
+    Result<std::set<std::string>> applied = apply_revocations(**context, files_.revoked);
+    if (!applied) return applied.error();
+    revoked = *std::move(applied);
+  }
+  context_ = *std::move(context);
+  own_ = *std::move(own);
+  revoked_ = std::move(revoked);
+  return true;
+}
+
+Result<CertificateFacts> peer_facts(ssl_st* connection) {
+  const certificates::detail::Certificate certificate(SSL_get1_peer_certificate(connection));
   if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) {
     return Error{ErrorCode::Unauthorized, "the peer showed no certificate of the consortium"};
   }
-  const X509_NAME* subject = X509_get_subject_name(certificate.get());
-  PeerIdentity identity{subject_field(subject, NID_organizationName),
-                        subject_field(subject, NID_organizationalUnitName), subject_field(subject, NID_commonName)};
-  if (identity.consortium.empty() || identity.role.empty() || identity.name.empty()) {
-    return Error{ErrorCode::Unauthorized, "the peer's certificate lacks a consortium (O), a role (OU) or a name (CN)"};
+  return certificates::facts_of(certificate.get());
+}
+
+std::string describe_tls_failure(ssl_st* connection, const boost::system::error_code& error) {
+  const long verified = SSL_get_verify_result(connection);
+  if (const char* reason = reason_of(verified)) return reason;
+  if (verified != X509_V_OK)
+    return fmt::format("the peer's certificate: {}", X509_verify_cert_error_string(verified));
+  if (error.category() == boost::asio::error::get_ssl_category()) {
+    const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
+    if (const char* known = reason_of(reason)) return known;
   }
-  return identity;
+  return error.message();
 }
 
 }  // namespace undertone::net

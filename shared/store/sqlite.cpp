@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 #include <utility>
 
+#include "shared/base/files.hpp"
+
 namespace undertone::store {
 namespace {
 
@@ -21,6 +23,11 @@ Statement::~Statement() { sqlite3_finalize(statement_); }
 
 Statement& Statement::bind(int parameter, std::int64_t value) {
   UNDERTONE_CHECK(sqlite3_bind_int64(statement_, parameter, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind_real(int parameter, double value) {
+  UNDERTONE_CHECK(sqlite3_bind_double(statement_, parameter, value) == SQLITE_OK);
   return *this;
 }
 
@@ -51,6 +58,8 @@ Status Statement::run() {
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
+double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
+
 std::string Statement::bytes(int column) const {
   const void* data = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
@@ -75,6 +84,34 @@ Result<Database> Database::open(const std::filesystem::path& path, Sync sync) {
   const Status ready = database.execute(pragmas);
   if (!ready) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), ready.error().message)};
   return database;
+}
+
+Result<Database> Database::open_to_read(const std::filesystem::path& path) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX, nullptr);
+  Database database(handle);
+  if (code != SQLITE_OK) {
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), failure_of(handle, "SQLite").message)};
+  }
+  sqlite3_busy_timeout(handle, kBusyMs);
+  return database;
+}
+
+Status Database::copy_to(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path))
+    return Error{ErrorCode::InvalidArgument, fmt::format("{}: exists already", path.string())};
+  Result<Statement> copy = prepare("VACUUM INTO ?");
+  if (!copy) return copy.error();
+  if (Status copied = copy->bind_text(1, path.string()).run(); !copied)
+    return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), copied.error().message)};
+  return sync_file(path);
+}
+
+Result<std::int64_t> Database::size() {
+  Result<Statement> row = prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
+  if (!row) return row.error();
+  if (const Result<bool> found = row->step(); !found) return found.error();
+  return row->integer(0);
 }
 
 Result<Database> Database::in_memory() {

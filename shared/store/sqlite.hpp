@@ -23,6 +23,7 @@ class Statement {
   ~Statement();
 
   Statement& bind(int parameter, std::int64_t value);
+  Statement& bind_real(int parameter, double value);
   Statement& bind_text(int parameter, std::string_view value);
   Statement& bind_blob(int parameter, std::string_view value);
 
@@ -31,6 +32,7 @@ class Statement {
   /// Steps to the end; for statements without rows.
   [[nodiscard]] Status run();
   [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string bytes(int column) const;
   [[nodiscard]] bool is_null(int column) const;
 
@@ -46,7 +48,14 @@ class Database {
   enum class Sync { Full, Normal };
   /// Opens or creates, in WAL mode. A second process that holds the file makes this fail after `busy_ms`.
   [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, Sync sync);
+  /// For looking beside the program that writes. @return an error where there is no such file
+  [[nodiscard]] static Result<Database> open_to_read(const std::filesystem::path& path);
   [[nodiscard]] static Result<Database> in_memory();
+
+  /// A consistent copy in a new file, taken while the database is in use (VACUUM INTO). Synced when this returns.
+  [[nodiscard]] Status copy_to(const std::filesystem::path& path);
+  /// Bytes of its pages, free ones too.
+  [[nodiscard]] Result<std::int64_t> size();
 
   [[nodiscard]] Status execute(const std::string& sql);
   [[nodiscard]] Result<Statement> prepare(std::string_view sql);

@@ -38,7 +38,7 @@ bool is_acceptable(const std::string& text, std::size_t bytes_max) {
 }
 
 Result<Refusal> from_proto(v1::Refusal refusal) {
-  if (refusal < v1::REFUSAL_INVALID_JOB || refusal > v1::REFUSAL_UNAVAILABLE) return malformed("an unknown refusal");
+  if (refusal < v1::REFUSAL_INVALID_JOB || refusal > v1::REFUSAL_PAUSED) return malformed("an unknown refusal");
   return static_cast<Refusal>(refusal);
 }
 
@@ -202,7 +202,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   RunId run;
   const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery ||
                          body == Body::kQueryRefused || body == Body::kReply || body == Body::kJobEnded ||
-                         body == Body::kJobEndedSeen;
+                         body == Body::kJobEndedSeen || body == Body::kJobPending;
   if (needs_run) {
     const Result<RunId> parsed = RunId::from_bytes(envelope.run());
     if (!parsed) return parsed.error();
@@ -279,6 +279,9 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       return {};
     case Body::kJobEndedSeen:
       out.emplace_back(JobEndedSeen{run});
+      return {};
+    case Body::kJobPending:
+      out.emplace_back(JobPending{run});
       return {};
     case Body::BODY_NOT_SET:
       return malformed("an envelope without a message");

@@ -136,6 +136,10 @@ struct Filler {
     envelope.set_run(seen.run.bytes());
     envelope.mutable_job_ended_seen();
   }
+  void operator()(const JobPending& pending) const {
+    envelope.set_run(pending.run.bytes());
+    envelope.mutable_job_pending();
+  }
 };
 
 }  // namespace

@@ -19,14 +19,27 @@ std::string_view to_string(Refusal refusal) noexcept {
       return "unknown_run";
     case Refusal::Unavailable:
       return "unavailable";
+    case Refusal::Owner:
+      return "refused_by_owner";
+    case Refusal::Withdrawn:
+      return "withdrawn";
+    case Refusal::Paused:
+      return "paused";
   }
   return "";
+}
+
+std::optional<Refusal> refusal_for(Refusal refusal, std::uint32_t protocol) noexcept {
+  if (protocol >= 2) return refusal;
+  if (refusal == Refusal::Owner || refusal == Refusal::Withdrawn) return Refusal::Policy;
+  if (refusal == Refusal::Paused) return std::nullopt;
+  return refusal;
 }
 
 std::string_view name_of(const Message& message) noexcept {
   static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames = {
       "hello", "welcome",       "heartbeat", "fault",   "job_offer", "job_answer",
-      "query", "query_refused", "reply",     "receipt", "job_ended", "job_ended_seen"};
+      "query", "query_refused", "reply",     "receipt", "job_ended", "job_ended_seen", "job_pending"};
   return kNames[message.index()];
 }
 

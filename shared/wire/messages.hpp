@@ -14,13 +14,25 @@
 namespace undertone::wire {
 
 inline constexpr std::uint32_t kProtocolMin = 1;
-inline constexpr std::uint32_t kProtocolMax = 1;
+inline constexpr std::uint32_t kProtocolMax = 2;
 
 /// Ledgers of one silo that a coordinator keeps receipts of.
 inline constexpr std::size_t kReceiptsMax = 16;
 
 /// Why a silo will not, as it tells the coordinator; its owner reads the sentence.
-enum class Refusal : std::uint8_t { InvalidJob = 1, Policy, Budget, Unplanned, UnknownRun, Unavailable };
+enum class Refusal : std::uint8_t {
+  InvalidJob = 1,
+  Policy,
+  Budget,
+  Unplanned,
+  UnknownRun,
+  Unavailable,
+  Owner,
+  Withdrawn,
+  Paused
+};
+/// What a peer of an older protocol is told in its place; nothing where silence says it best.
+[[nodiscard]] std::optional<Refusal> refusal_for(Refusal refusal, std::uint32_t protocol) noexcept;
 [[nodiscard]] std::string_view to_string(Refusal refusal) noexcept;
 
 struct Hello {
@@ -72,10 +84,14 @@ struct JobEnded {
 struct JobEndedSeen {
   RunId run;
 };
+/// The silo's owner has not decided yet. From protocol 2 on.
+struct JobPending {
+  RunId run;
+};
 
 /// Everything that crosses the wire.
 using Message = std::variant<Hello, Welcome, Heartbeat, Fault, JobOffer, JobAnswer, QueryMessage, QueryRefused,
-                             ReplyMessage, ReceiptMessage, JobEnded, JobEndedSeen>;
+                             ReplyMessage, ReceiptMessage, JobEnded, JobEndedSeen, JobPending>;
 
 /// A name for logs, e.g. "query".
 [[nodiscard]] std::string_view name_of(const Message& message) noexcept;

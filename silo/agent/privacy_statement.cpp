@@ -12,11 +12,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> not_covered(const privacy::SiloFacts& facts) {
+std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chrono::milliseconds interval) {
   std::vector<std::string> out = {
       fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
                   facts.holdout_records),
-      "when the silo answers and whether it is connected: replies leave as soon as they are ready",
+      interval.count() == 0
+          ? "when the silo answers and whether it is connected: replies leave as soon as they are ready"
+          : fmt::format("whether the silo is connected, and when its owner decides; replies leave only at multiples of "
+                        "{} ms after the query",
+                        interval.count()),
       "that the owner amended the data set, which the length of the ledger shows",
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
@@ -45,7 +49,8 @@ double user_level_epsilon(const privacy::Plan& plan, const privacy::SiloFacts& f
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                 const config::Job& job, const privacy::Plan& plan, const privacy::SiloFacts& facts,
-                                const RunAccount& account, privacy::NoiseKind noise) {
+                                const RunAccount& account, std::chrono::milliseconds release_interval,
+                                privacy::NoiseKind noise) {
   const privacy::ShiftSquaredAmount dearest = std::max(account.training_spent, account.holdout_spent);
   const double odometer =
       dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan.mechanism_delta());
@@ -53,7 +58,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
-  const std::vector<std::string> gaps = not_covered(facts);
+  const std::vector<std::string> gaps = not_covered(facts, release_interval);
   const bool valid = noise == privacy::NoiseKind::Secure;
 
   Json json;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "shared/config/job.hpp"
@@ -15,10 +16,11 @@ struct PrivacyStatement {
 };
 
 /// @param account of the run, from the ledger
+/// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
 [[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                               const config::Job& job, const privacy::Plan& plan,
                                               const privacy::SiloFacts& facts, const RunAccount& account,
-                                              privacy::NoiseKind noise);
+                                              std::chrono::milliseconds release_interval, privacy::NoiseKind noise);
 
 }  // namespace undertone::silo

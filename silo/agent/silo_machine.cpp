@@ -40,6 +40,7 @@ std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
 }
 
 std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
+  protocol_ = welcome.protocol;
   std::vector<Action> actions;
   for (const queries::Receipt& receipt : welcome.receipts) {
     if (receipt.ledger == setup_.ledger.id()) {
@@ -52,7 +53,7 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
     }
     // Another ledger under this silo's name. If this one is new, the other may have been lost or deleted to forget what
     // it had spent: its owner must say that it was replaced.
-    if (setup_.ledger.accounts().empty() && !setup_.replaced_ledgers.contains(receipt.ledger)) {
+    if (setup_.ledger.accounts().empty() && !setup_.known_ledgers.contains(receipt.ledger)) {
       return {Halt{{ErrorCode::LedgerRolledBack,
                     fmt::format("this ledger is new, but the coordinator knows the ledger {} of this silo with {} "
                                 "entries; if that one was "
@@ -79,17 +80,73 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   return Accepted{*std::move(job), *std::move(planned)};
 }
 
+Status SiloMachine::would_accept(const config::Job& job) const {
+  const config::CohortMember* member = job.member(setup_.id);
+  if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  return check_policy(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
+}
+
+void SiloMachine::refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out) {
+  if (const std::optional<wire::Refusal> said = wire::refusal_for(refusal, protocol_))
+    out.emplace_back(send(wire::JobAnswer{run, *said}));
+}
+
+Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) {
+  const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
+  if (!decision) return decision.error();
+  if (*decision != Decision::Withdrawn && *decision != Decision::Refused) return false;
+  const RunAccount* account = setup_.ledger.account(run);
+  if (account != nullptr && !account->ended) {
+    if (Status ended = setup_.ledger.end(run); !ended) return ended.error();
+    accepted_.erase(run);
+    out.emplace_back(Tell{true, fmt::format("run_withdrawn run={}", run.hex())});
+    out.emplace_back(RunEnded{run, false});
+  }
+  return true;
+}
+
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
-  const auto refuse = [&](const Error& error) -> std::vector<Action> {
-    return {Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)},
-            send(wire::JobAnswer{offer.run, refusal_of(error.code)})};
+  std::vector<Action> actions;
+  const auto refuse = [&](const Error& error) {
+    actions.emplace_back(
+        Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)});
+    refuse_job(offer.run, refusal_of(error.code), actions);
+    return std::move(actions);
   };
+  const auto wait = [&] {
+    if (protocol_ >= 2) actions.emplace_back(send(wire::JobPending{offer.run}));
+    return std::move(actions);
+  };
+  const Result<bool> paused = setup_.desk.paused();
+  if (!paused) return refuse(paused.error());
+  if (*paused) return wait();
+  const Result<bool> out = withdrawn(offer.run, actions);
+  if (!out) return refuse(out.error());
+  if (*out) {
+    const Result<std::optional<Decision>> decision = setup_.desk.decision(offer.run);
+    const bool refused = decision && *decision == Decision::Refused;
+    refuse_job(offer.run, refused ? wire::Refusal::Owner : wire::Refusal::Withdrawn, actions);
+    return actions;
+  }
   const bool known = setup_.ledger.account(offer.run) != nullptr;
   Result<Accepted> considered = plan(offer.run, offer.job, true);
   if (!considered) return refuse(considered.error());
+  if (!known && setup_.policy.approval == Approval::Manual) {
+    const Result<std::optional<Decision>> before = setup_.desk.decision(offer.run);
+    if (!before) return refuse(before.error());
+    const Result<std::optional<Decision>> decision =
+        setup_.desk.offered(offer.run, setup_.dataset_name, offer.job, setup_.clock());
+    if (!decision) return refuse(decision.error());
+    if (!*before) {
+      actions.emplace_back(Tell{true, *decision ? fmt::format("job_waits_for_approval run={} name=\"{}\"",
+                                                              offer.run.hex(), considered->job.name)
+                                                : fmt::format("job_not_kept run={} reason=\"{} jobs wait already\"",
+                                                              offer.run.hex(), Desk::kWaitingMax)});
+    }
+    if (*decision != Decision::Approved) return wait();
+  }
   if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
     return refuse(reserved.error());
-  std::vector<Action> actions;
   if (!known) {
     actions.push_back(Tell{false, fmt::format("job_accepted run={} name=\"{}\" releases={} epsilon={:.6g} delta={:.3g}",
                                               offer.run.hex(), considered->job.name, considered->plan.rounds(),
@@ -157,13 +214,28 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
 }
 
 std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
+  std::vector<Action> actions;
+  const auto refuse = [&](wire::Refusal refusal) {
+    if (const std::optional<wire::Refusal> said = wire::refusal_for(refusal, protocol_))
+      actions.emplace_back(send(wire::QueryRefused{message.run, message.query.round, *said}));
+    return std::move(actions);
+  };
+  const auto failed = [&](const Error& error) {
+    actions.emplace_back(Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(),
+                                                message.query.round.value, error.message)});
+    return refuse(refusal_of(error.code));
+  };
+  const Result<bool> paused = setup_.desk.paused();
+  if (!paused) return failed(paused.error());
+  if (*paused) return refuse(wire::Refusal::Paused);
+  const Result<bool> out = withdrawn(message.run, actions);
+  if (!out) return failed(out.error());
+  if (*out) return refuse(wire::Refusal::Withdrawn);
   Result<std::string> reply = answer(message);
-  if (!reply) {
-    return {Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(),
-                                   message.query.round.value, reply.error().message)},
-            send(wire::QueryRefused{message.run, message.query.round, refusal_of(reply.error().code)})};
-  }
-  return {Send{*std::move(reply)}, receipt()};
+  if (!reply) return failed(reply.error());
+  actions.emplace_back(Send{*std::move(reply), true});
+  actions.emplace_back(receipt());
+  return actions;
 }
 
 std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {

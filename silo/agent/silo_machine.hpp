@@ -11,6 +11,7 @@
 #include "shared/data/split.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
+#include "silo/desk/desk.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/oracles/release_randomness.hpp"
 #include "silo/policy/policy.hpp"
@@ -20,6 +21,7 @@ namespace undertone::silo {
 /// Bytes for the coordinator. What a reply carries was committed to the ledger before this exists.
 struct Send {
   std::string bytes;
+  bool release = false;  // a reply: held to the policy's interval after the query
 };
 /// For the owner alone: an event for the log, with the full sentence where the coordinator gets a code.
 struct Tell {
@@ -51,9 +53,15 @@ class SiloMachine {
     Ledger& ledger;
     ReleaseRandomness& randomness;
     wire::Limits limits;
-    std::set<Digest> replaced_ledgers;  // older ledgers that the owner knows of
+    std::set<Digest> known_ledgers;  // others of this silo: of its other data sets, or replaced on purpose
+    Desk& desk;
+    std::string dataset_name;
+    Ledger::Clock clock;
   };
   explicit SiloMachine(Setup setup);
+
+  /// Whether the policy would let this data set take part in the job.
+  [[nodiscard]] Status would_accept(const config::Job& job) const;
 
   [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
 
@@ -65,6 +73,12 @@ class SiloMachine {
   [[nodiscard]] Result<const Accepted*> accepted(const RunId& run);
   /// The plan and job that the ledger recorded for a run, whatever the policy says today.
   [[nodiscard]] Result<Accepted> recorded(const RunId& run) const;
+  /// What a job would release and cost here, whatever the ledger says.
+  [[nodiscard]] Result<Accepted> considered(const RunId& run, const std::string& job) const {
+    return plan(run, job, true);
+  }
+  [[nodiscard]] Ledger& ledger() const noexcept { return setup_.ledger; }
+  [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
 
  private:
   [[nodiscard]] std::vector<Action> on(const wire::Welcome& welcome);
@@ -74,11 +88,16 @@ class SiloMachine {
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
   [[nodiscard]] Send send(const wire::Message& message) { return Send{encoder_.encode(message)}; }
+  /// A refusal, as far as the session's protocol can say it.
+  void refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out);
+  /// Whether the owner took the silo out of the run; its ledger's account is then closed.
+  [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
 
   Setup setup_;
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
+  std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };
 
 }  // namespace undertone::silo

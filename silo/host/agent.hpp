@@ -11,14 +11,9 @@ namespace undertone::silo {
 using MakeRandomness = std::function<std::unique_ptr<ReleaseRandomness>(const SiloId&)>;
 
 /// Exit codes of the agent.
-enum ExitCode { kStopped = 0, kUsage = 2, kCannotStart = 3, kHalted = 5 };
+enum ExitCode { kStopped = 0, kRefused = 1, kUsage = 2, kCannotStart = 3, kHalted = 5 };
 
 /// Opens data and ledger and serves until SIGINT or SIGTERM. @return an exit code
 [[nodiscard]] int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness);
-
-/// Records in the ledger that the owner changed the data set. @return an exit code
-/// @see Ledger::amend for `publish_holdout`
-[[nodiscard]] int amend_dataset(const std::filesystem::path& config_file, privacy::NoiseKind noise,
-                                bool publish_holdout);
 
 }  // namespace undertone::silo

@@ -1,113 +1,186 @@
 #include "silo/host/silo_config.hpp"
 
-#include "shared/config/json_section.hpp"
 #include "shared/config/schema_section.hpp"
 #include "shared/net/session_config.hpp"
 
 namespace undertone::silo {
 namespace {
 
+constexpr std::int64_t kMillisecondsMax = 3'600'000;
+
 Policy parse_policy(config::Section section) {
-  std::vector<std::string> models = section.texts("models");
-  std::vector<std::string> algorithms = section.texts("algorithms");
-  std::vector<std::string> units = section.texts("units");
-  const std::int64_t records_min = section.integer("records_min", 1, std::int64_t{1} << 40);
-  const double epsilon_max = section.number("epsilon_max", 0.0, 30.0, true);
-  const double delta_max = section.number("delta_max", 0.0, 0.5, true);
+  std::vector<std::string> models = section.texts("models", "losses that jobs may train, e.g. [\"logistic\"]");
+  std::vector<std::string> algorithms =
+      section.texts("algorithms", "algorithms that jobs may use, e.g. [\"noisy_minibatch_sgd\"]");
+  std::vector<std::string> units = section.texts("units", "protected units that are acceptable, e.g. [\"record\"]");
+  const std::int64_t records_min =
+      section.integer("records_min", 1, std::int64_t{1} << 40, "least training records to take part with");
+  const auto cohort_min = static_cast<std::size_t>(
+      section.has("cohort_min") ? section.integer("cohort_min", 1, 10'000, "least silos in a job's cohort (default 1)") : 1);
+  const double epsilon_max = section.number("epsilon_max", 0.0, 30.0, "largest epsilon of one job", true);
+  const double delta_max = section.number("delta_max", 0.0, 0.5, "largest delta of one job", true);
   // Zero is a budget: nothing is allowed.
-  const double epsilon_total = section.number("epsilon_total", 0.0, 1e6);
-  const double delta_total = section.number("delta_total", 0.0, 1.0);
+  const double epsilon_total =
+      section.number("epsilon_total", 0.0, 1e6, "of all jobs together, for each data set; 0: nothing is allowed");
+  const double delta_total =
+      section.number("delta_total", 0.0, 1.0, "of all jobs together, for each data set; 0: nothing is allowed");
+  const Approval approval =
+      section.has("approval")
+          ? section.choice<Approval>("approval", {{"manual", Approval::Manual}, {"automatic", Approval::Automatic}},
+                                     "manual (default): a job that the policy allows waits for undertone-silo approve; "
+                                     "automatic: it is accepted at once")
+          : Approval::Manual;
+  const std::chrono::milliseconds interval(
+      section.has("release_interval_ms")
+          ? section.integer("release_interval_ms", 0, kMillisecondsMax,
+                            "replies leave only at multiples of this after the query, so that how long the silo "
+                            "computed cannot be told; 0 (default): as soon as they are ready")
+          : 0);
   section.finish();
   return {std::move(models),
           std::move(algorithms),
           std::move(units),
           records_min,
+          cohort_min,
           *privacy::Epsilon::create(epsilon_max),
           *privacy::Delta::create(delta_max),
-          {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)}};
+          {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)},
+          approval,
+          interval};
 }
 
-}  // namespace
-
-Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 4U << 20U);
-  if (!document) return document.error();
-  const std::filesystem::path folder = file.parent_path();
-  config::Problems problems(file.string());
-  config::Section root(document->root, "", problems);
-  (void)root.choice<int>("format", {{"undertone.silo/1", 1}});
-  const std::string name = root.text("silo");
-  const Result<SiloId> id = SiloId::create(name);
-  if (!id) root.problem("silo", id.error().message);
-  const std::string consortium = root.text("consortium");
-
-  config::Section coordinator = root.object("coordinator");
-  const std::string host = coordinator.text("host");
-  const auto port = static_cast<std::uint16_t>(coordinator.integer("port", 1, 65535));
-  const std::int64_t first =
-      coordinator.has("reconnect_first_ms") ? coordinator.integer("reconnect_first_ms", 1, 3'600'000) : 250;
-  const std::int64_t most =
-      coordinator.has("reconnect_most_ms") ? coordinator.integer("reconnect_most_ms", 1, 3'600'000) : 15'000;
-  coordinator.finish();
-  net::TlsFiles tls = net::parse_tls(root.object("tls"), folder);
-
-  config::Section dataset = root.object("dataset");
-  const std::string dataset_name = dataset.text("name");
-  const std::filesystem::path csv = folder / dataset.text("csv");
-  data::Schema schema = config::parse_schema(dataset.object("schema"));
-  data::SplitRule split;
-  split.holdout_fraction = dataset.number("holdout_fraction", 0.0, 0.9);
-  split.seed = static_cast<std::uint64_t>(dataset.integer("holdout_seed", 0, INT64_MAX));
-  if (dataset.has("records_published"))
-    split.records_published = dataset.integer("records_published", 1, std::int64_t{1} << 40);
-  const bool holdout_public = dataset.boolean("holdout_public");
-  dataset.finish();
-
-  Policy policy = parse_policy(root.object("policy"));
-  config::Section ledger = root.object("ledger");
-  const std::filesystem::path ledger_path = folder / ledger.text("path");
-  const std::filesystem::path head_path = folder / ledger.text("head");
-  const std::filesystem::path key_path = folder / ledger.text("key");
-  std::set<Digest> replaced;
-  if (ledger.has("replaces")) {
-    for (const std::string& hex : ledger.texts("replaces")) {
-      const Result<Digest> replaced_id = digest_from_hex(hex);
-      if (!replaced_id) ledger.problem("replaces", "expected ledgers' ids, 64 hexadecimal digits each");
-      if (replaced_id) replaced.insert(*replaced_id);
+/// {"path", "head", "key", "replaces"}
+void parse_ledger(config::Section section, const std::filesystem::path& folder, DatasetConfig& out) {
+  out.ledger = folder / section.text("path", "the ledger's file");
+  out.ledger_head = folder / section.text("head", "the ledger's head: a file in another folder, better on another disk");
+  out.ledger_key = folder / section.text("key", "the key that signs the ledger; made on first use");
+  if (section.has("replaces")) {
+    for (const std::string& hex :
+         section.texts("replaces", "ids of older ledgers of this data set that this one replaces on purpose")) {
+      const Result<Digest> id = digest_from_hex(hex);
+      if (!id) section.problem("replaces", "expected ledgers' ids, 64 hexadecimal digits each");
+      if (id) out.replaced_ledgers.insert(*id);
     }
   }
   const auto folder_of = [](const std::filesystem::path& path) {
     std::error_code unresolved;
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path), unresolved).parent_path();
   };
-  if (folder_of(head_path) == folder_of(ledger_path)) {
-    ledger.problem("head", "expected another folder than the ledger's: one backup would restore both, and hide it");
+  if (folder_of(out.ledger_head) == folder_of(out.ledger)) {
+    section.problem("head", "expected another folder than the ledger's: one backup would restore both, and hide it");
   }
-  ledger.finish();
-  const std::filesystem::path statements = folder / root.text("statements");
+  section.finish();
+}
+
+DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
+  DatasetConfig out;
+  out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
+  out.csv = folder / section.text("csv", "the data: UTF-8 with a header");
+  out.schema = config::parse_schema(section.object("schema", "as a job's data"));
+  out.split.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of the records, kept for evaluation");
+  out.split.seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
+  if (section.has("records_published")) {
+    out.split.records_published =
+        section.integer("records_published", 1, std::int64_t{1} << 40,
+                        "use only so many records and publish that number (default: all of them)");
+  }
+  out.holdout_public = section.boolean(
+      "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");
+  return out;
+}
+
+std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::filesystem::path& folder) {
+  std::vector<DatasetConfig> out;
+  if (root.has("datasets")) {
+    for (config::Section section : root.objects("datasets", 1, kDatasetsMax, "the data sets that jobs may ask about")) {
+      DatasetConfig dataset = parse_dataset(section, folder);
+      parse_ledger(section.object("ledger", "of this data set alone"), folder, dataset);
+      section.finish();
+      out.push_back(std::move(dataset));
+    }
+  } else {  // the older form, for a single data set
+    config::Section section = root.object("dataset");
+    out.push_back(parse_dataset(section, folder));
+    section.finish();
+    parse_ledger(root.object("ledger"), folder, out.back());
+  }
+  std::set<std::string> names;
+  std::set<std::filesystem::path> files;
+  for (const DatasetConfig& dataset : out) {
+    if (!dataset.name.empty() && !SiloId::create(dataset.name))
+      root.problem("datasets", fmt::format("expected a name of 1 to 64 of [a-z0-9-], got \"{}\"", dataset.name));
+    const bool fresh = names.insert(dataset.name).second && files.insert(dataset.ledger).second &&
+                       files.insert(dataset.ledger_head).second;
+    if (!fresh) root.problem("datasets", fmt::format("\"{}\": its name or a ledger's file stands twice", dataset.name));
+  }
+  return out;
+}
+
+ProxyConfig parse_proxy(config::Section section, const std::filesystem::path& folder) {
+  ProxyConfig out;
+  out.host = section.text("host", "of an HTTP proxy that allows CONNECT");
+  out.port = static_cast<std::uint16_t>(section.integer("port", 1, 65535, "of the proxy"));
+  if (section.has("credentials"))
+    out.credentials = folder / section.text("credentials", "a file holding user:password (default: none are sent)");
+  section.finish();
+  return out;
+}
+
+}  // namespace
+
+Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::filesystem::path& folder,
+                                     config::Problems& problems) {
+  config::Section root(document, "", problems);
+  (void)root.choice<int>("format", {{"undertone.silo/1", 1}}, "what this file is");
+  const std::string name = root.text("silo", "this silo's name: the CN of its certificate");
+  const Result<SiloId> id = SiloId::create(name);
+  if (!id && !name.empty()) root.problem("silo", id.error().message);
+  const std::string consortium = root.text("consortium", "the consortium's name: the O of its certificates");
+
+  config::Section coordinator = root.object("coordinator", "where to dial; nothing dials in");
+  const std::string host = coordinator.text("host", "a name or an address");
+  const auto port = static_cast<std::uint16_t>(coordinator.integer("port", 1, 65535, "its port for silos"));
+  const std::int64_t first = coordinator.has("reconnect_first_ms")
+                                 ? coordinator.integer("reconnect_first_ms", 1, kMillisecondsMax,
+                                                       "wait before the first new attempt (default 250)")
+                                 : 250;
+  const std::int64_t most = coordinator.has("reconnect_most_ms")
+                                ? coordinator.integer("reconnect_most_ms", 1, kMillisecondsMax,
+                                                      "the wait doubles up to this (default 15000)")
+                                : 15'000;
+  std::optional<ProxyConfig> proxy;
+  if (coordinator.has("proxy")) proxy = parse_proxy(coordinator.object("proxy", "dial through it"), folder);
+  coordinator.finish();
+  net::TlsFiles tls = net::parse_tls(root.object("tls", "PEM files; a renewed one serves without a restart"), folder);
+  std::vector<DatasetConfig> datasets = parse_datasets(root, folder);
+  Policy policy = parse_policy(root.object("policy", "what is allowed; what is not named is refused"));
+  const std::filesystem::path statements = folder / root.text("statements", "folder for privacy statements");
+  const std::filesystem::path desk =
+      folder / (root.has("desk") ? root.text("desk", "file of your decisions on jobs (default desk.sqlite)") : "desk.sqlite");
   net::SessionLimits session;
-  if (root.has("session")) session = net::parse_session(root.object("session"));
+  if (root.has("session")) session = net::parse_session(root.object("session", "limits of the connection"));
   root.finish();
   if (!problems.none() || !id) return problems.error();
   return SiloConfig{*id,
                     consortium,
                     host,
                     port,
+                    std::move(proxy),
                     std::move(tls),
-                    dataset_name,
-                    csv,
-                    std::move(schema),
-                    split,
-                    holdout_public,
+                    std::move(datasets),
                     std::move(policy),
-                    ledger_path,
-                    head_path,
-                    key_path,
-                    std::move(replaced),
+                    desk,
                     statements,
                     std::chrono::milliseconds(first),
                     std::chrono::milliseconds(most),
                     session};
+}
+
+Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
+  const Result<config::JsonDocument> document = config::load_json(file, 4U << 20U);
+  if (!document) return document.error();
+  config::Problems problems(file.string());
+  return parse_silo_config(document->root, file.parent_path(), problems);
 }
 
 }  // namespace undertone::silo

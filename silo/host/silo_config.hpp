@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "shared/base/ids.hpp"
+#include "shared/config/json_section.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
 #include "shared/net/session.hpp"
@@ -13,30 +16,54 @@
 
 namespace undertone::silo {
 
+/// A data set of the institution and the ledger that stands for it.
+struct DatasetConfig {
+  std::string name;  // 1 to 64 of [a-z0-9-]
+  std::filesystem::path csv;
+  data::Schema schema;
+  data::SplitRule split;
+  bool holdout_public = false;
+  std::filesystem::path ledger;
+  std::filesystem::path ledger_head;
+  std::filesystem::path ledger_key;
+  std::set<Digest> replaced_ledgers;  // older ledgers of this data set that were replaced on purpose
+};
+
+/// An HTTP proxy that the connection is made through.
+struct ProxyConfig {
+  std::string host;
+  std::uint16_t port = 0;
+  std::filesystem::path credentials;  // a file holding "user:password"; empty: none
+};
+
 /// What the institution's file says.
 struct SiloConfig {
   SiloId id;
   std::string consortium;
   std::string host;
   std::uint16_t port = 0;
+  std::optional<ProxyConfig> proxy;
   net::TlsFiles tls;
-  std::string dataset_name;
-  std::filesystem::path csv;
-  data::Schema schema;
-  data::SplitRule split;
-  bool holdout_public = false;
+  std::vector<DatasetConfig> datasets;  // at least one
   Policy policy;
-  std::filesystem::path ledger;
-  std::filesystem::path ledger_head;
-  std::filesystem::path ledger_key;
-  std::set<Digest> replaced_ledgers;  // older ledgers of this silo that were replaced on purpose
+  std::filesystem::path desk;
   std::filesystem::path statements;
   std::chrono::milliseconds reconnect_first{0};
   std::chrono::milliseconds reconnect_most{0};
   net::SessionLimits session;
+
+  [[nodiscard]] certificates::Party party() const {
+    return {consortium, certificates::Role::Silo, id.name()};
+  }
 };
+
+/// As many as a coordinator's receipts allow, half of them for ledgers that were replaced.
+inline constexpr std::size_t kDatasetsMax = 8;
 
 /// Paths in the file are relative to it. A policy, a ledger and a head outside it must be named; none has a default.
 [[nodiscard]] Result<SiloConfig> load_silo_config(const std::filesystem::path& file);
+/// The parser behind it. @param problems may be a recording one
+[[nodiscard]] Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::filesystem::path& folder,
+                                                   config::Problems& problems);
 
 }  // namespace undertone::silo

@@ -10,6 +10,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/net/tunnel.hpp"
 #include "silo/agent/privacy_statement.hpp"
 
 namespace undertone::silo {
@@ -18,40 +19,42 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr const char* kBuild = "undertone-silo 0.1.0";
+constexpr const char* kBuild = "undertone-silo 0.2.0";
 
-/// Enters the machine on the worker thread.
-asio::awaitable<std::vector<Action>> enter(SiloMachine& machine, const wire::Message& message) {
-  co_return machine.on_message(message);
+/// Enters the agent on the worker thread.
+asio::awaitable<std::vector<Action>> enter(SiloAgent& agent, const wire::Message& message) {
+  co_return agent.on_message(message);
 }
 
 }  // namespace
 
-SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine,
-                   privacy::NoiseKind noise)
+SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgent& agent, privacy::NoiseKind noise)
     : context_(&context),
       config_(&config),
-      ledger_(&ledger),
-      machine_(&machine),
+      agent_(&agent),
       noise_(noise),
       worker_(1),
       backoff_(config.reconnect_first, config.reconnect_most, std::random_device()()),
-      pause_(context) {}
+      pause_(context),
+      housekeeping_(context) {}
 
 SiloHost::~SiloHost() { worker_.join(); }
 
 Status SiloHost::start() {
-  Result<std::unique_ptr<asio::ssl::context>> tls = net::make_tls_context(config_->tls, net::Side::Client);
-  if (!tls) return tls.error();
-  tls_ = *std::move(tls);
+  Result<net::Credentials> credentials = net::Credentials::load(config_->tls, net::Side::Client, config_->party());
+  if (!credentials) return credentials.error();
+  credentials_.emplace(*std::move(credentials));
   std::error_code error;
   std::filesystem::create_directories(config_->statements, error);
   if (error)
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", config_->statements.string(), error.message())};
-  for (const auto& [run, account] : ledger_->accounts()) {  // a crash may have come between the end and its statement
-    if (account.ended && !account.returned && !std::filesystem::exists(config_->statements / (run.hex() + ".json")))
-      write_statement(run);
+  for (const auto& machine : agent_->machines()) {  // a crash may have come between an end and its statement
+    for (const auto& [run, account] : machine->ledger().accounts()) {
+      if (account.ended && !account.returned && !std::filesystem::exists(config_->statements / (run.hex() + ".json")))
+        write_statement(run);
+    }
   }
+  net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
   net::spawn_essential(context_->get_executor(), dial(), "dial");
   return {};
 }
@@ -59,6 +62,7 @@ Status SiloHost::start() {
 void SiloHost::stop() {
   stopped_ = true;
   pause_.cancel();
+  housekeeping_.cancel();
   if (session_) session_->finish();
 }
 
@@ -73,36 +77,76 @@ asio::awaitable<void> SiloHost::dial() {
   }
 }
 
-asio::awaitable<Status> SiloHost::connect_once() {
+asio::awaitable<Status> SiloHost::open_path(tcp::socket& socket) {
+  const std::string& host = config_->proxy ? config_->proxy->host : config_->host;
+  const std::uint16_t port = config_->proxy ? config_->proxy->port : config_->port;
   tcp::resolver resolver(*context_);
-  const auto [unresolved, endpoints] =
-      co_await resolver.async_resolve(config_->host, std::to_string(config_->port), kAwait);
-  if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", config_->host, unresolved.message())};
+  const auto [unresolved, endpoints] = co_await resolver.async_resolve(host, std::to_string(port), kAwait);
+  if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", host, unresolved.message())};
+  const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
+  if (refused) co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", host, port, refused.message())};
+  if (!config_->proxy) co_return Status();
+  Result<std::string> credentials = std::string();
+  if (!config_->proxy->credentials.empty()) credentials = read_file(config_->proxy->credentials, 4096);
+  if (!credentials) co_return credentials.error();
+  const net::Tunnel tunnel{config_->host, config_->port, *credentials};
+  co_return co_await net::open_tunnel(socket, tunnel);
+}
+
+asio::awaitable<Status> SiloHost::connect_once() {
   tcp::socket socket(*context_);
   asio::steady_timer deadline(*context_, config_->session.handshake);
-  deadline.async_wait([&socket](const boost::system::error_code& error) {
-    if (!error) socket.close();
+  bool late = false;
+  deadline.async_wait([&socket, &late](const boost::system::error_code& error) {
+    if (error) return;
+    late = true;
+    boost::system::error_code ignored;
+    socket.close(ignored);
   });
-  const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
+  const Status opened = co_await open_path(socket);
   deadline.cancel();
-  if (refused)
-    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", config_->host, config_->port, refused.message())};
-  session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), *tls_), config_->session);
+  if (late) {
+    co_return Error{ErrorCode::Unreachable,
+                    fmt::format("{}:{}: no connection within {} ms", config_->host, config_->port,
+                                config_->session.handshake.count())};
+  }
+  if (!opened) co_return opened.error();
+  session_ =
+      std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()), config_->session);
   const Status ended = co_await converse(session_);
   session_->close();
   session_.reset();
   co_return ended;
 }
 
-asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session) {
-  const Result<net::PeerIdentity> peer = co_await session->handshake(net::Side::Client);
-  if (!peer) co_return peer.error();
-  if (peer->consortium != config_->consortium || peer->role != "coordinator") {
-    co_return Error{ErrorCode::Unauthorized,
-                    fmt::format("expected the coordinator of \"{}\", the certificate is of a {} of \"{}\"",
-                                config_->consortium, peer->role, peer->consortium)};
+asio::awaitable<void> SiloHost::keep_credentials() {
+  std::time_t warned = 0;
+  while (!stopped_) {
+    const Result<bool> renewed = credentials_->refresh();
+    const certificates::CertificateFacts& own = credentials_->own();
+    if (!renewed) spdlog::warn("credentials_not_read reason=\"{}\"", renewed.error().message);
+    if (renewed && *renewed)
+      spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(own.not_after));
+    const std::time_t now = std::time(nullptr);
+    if (own.not_after - now < net::kExpiryWarning && now - warned >= 24 * 3600) {
+      warned = now;
+      spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(own.not_after));
+    }
+    housekeeping_.expires_after(net::kCredentialsLook);
+    (void)co_await housekeeping_.async_wait(kAwait);
   }
-  const wire::Message hello = wire::Hello{wire::kProtocolMin, wire::kProtocolMax, kBuild};
+}
+
+asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session) {
+  const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
+  if (!peer) co_return peer.error();
+  if (peer->party.consortium != config_->consortium || peer->party.role != certificates::Role::Coordinator) {
+    co_return Error{ErrorCode::Unauthorized,
+                    fmt::format("expected the coordinator of {}, the certificate is of the {}", config_->consortium,
+                                describe(peer->party))};
+  }
+  const std::uint32_t newest = config_->session.protocol_max;
+  const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, kBuild};
   session->send(hello);
   bool welcomed = false;
   while (!stopped_) {
@@ -111,30 +155,49 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
     if (const auto* fault = std::get_if<wire::Fault>(&*message))
       co_return Error{fault->code, "the coordinator says: " + fault->sentence};
     if (const auto* welcome = std::get_if<wire::Welcome>(&*message); welcome != nullptr && !welcomed) {
-      if (welcome->protocol < wire::kProtocolMin || welcome->protocol > wire::kProtocolMax) {
+      if (welcome->protocol < wire::kProtocolMin || welcome->protocol > newest) {
         co_return Error{ErrorCode::ProtocolMismatch,
                         fmt::format("the coordinator ({}) chose protocol {}, this silo speaks {} to {}", welcome->build,
-                                    welcome->protocol, wire::kProtocolMin, wire::kProtocolMax)};
+                                    welcome->protocol, wire::kProtocolMin, newest)};
       }
       welcomed = true;
       session->established();
       backoff_.reset();
-      spdlog::info("coordinator_connected name={} build=\"{}\" protocol={}", peer->name, welcome->build,
+      spdlog::info("coordinator_connected name={} build=\"{}\" protocol={}", peer->party.name, welcome->build,
                    welcome->protocol);
     } else if (!welcomed) {
       co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
     }
-    asio::awaitable<std::vector<Action>> work = enter(*machine_, *message);
+    const auto asked = std::chrono::steady_clock::now();
+    asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
     std::vector<Action> actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
-    handle(*session, std::move(actions));
+    handle(session, std::move(actions), asked);
   }
   co_return Status();
 }
 
-void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
+asio::awaitable<void> SiloHost::send_in_time(std::shared_ptr<net::Session> session,
+                                             std::shared_ptr<const std::string> bytes,
+                                             std::chrono::steady_clock::time_point asked) {
+  const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(config_->policy.release_interval);
+  const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - asked);
+  asio::steady_timer due(*context_, asked + (spent / interval + 1) * interval);
+  (void)co_await due.async_wait(kAwait);
+  session->send(std::move(bytes));
+}
+
+void SiloHost::handle(const std::shared_ptr<net::Session>& session, std::vector<Action> actions,
+                      std::chrono::steady_clock::time_point asked) {
+  bool hold = false;  // from a held reply on: what follows it would tell when it was ready
   for (Action& action : actions) {
     if (auto* send = std::get_if<Send>(&action)) {
-      session.send(std::make_shared<const std::string>(std::move(send->bytes)));
+      hold = hold || (send->release && config_->policy.release_interval.count() > 0);
+      auto bytes = std::make_shared<const std::string>(std::move(send->bytes));
+      if (hold) {
+        net::spawn_logged(context_->get_executor(), send_in_time(session, std::move(bytes), asked), "release");
+      } else {
+        session->send(std::move(bytes));
+      }
     } else if (const auto* tell = std::get_if<Tell>(&action)) {
       log_event(tell->warning, tell->event);
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {
@@ -150,16 +213,17 @@ void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
 }
 
 void SiloHost::write_statement(const RunId& run) {
-  const RunAccount* account = ledger_->account(run);
+  const SiloMachine* machine = agent_->machine_of(run);
+  const RunAccount* account = machine == nullptr ? nullptr : machine->ledger().account(run);
   if (account == nullptr || account->returned) return;  // nothing left, nothing is charged
-  const Result<SiloMachine::Accepted> recorded = machine_->recorded(run);
+  const Result<SiloMachine::Accepted> recorded = machine->recorded(run);
   if (!recorded) {
     spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), recorded.error().message);
     return;
   }
   const PrivacyStatement statement =
-      make_statement(config_->id, config_->dataset_name, run, recorded->job, recorded->plan,
-                     recorded->job.member(config_->id)->facts, *account, noise_);
+      make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
+                     recorded->job.member(config_->id)->facts, *account, config_->policy.release_interval, noise_);
   const std::filesystem::path base = config_->statements / run.hex();
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
     const Status written = write_file_atomically(base.string() + ending, *content);

@@ -7,7 +7,7 @@
 
 #include "shared/net/backoff.hpp"
 #include "shared/net/session.hpp"
-#include "silo/agent/silo_machine.hpp"
+#include "silo/agent/silo_agent.hpp"
 #include "silo/host/silo_config.hpp"
 
 namespace undertone::silo {
@@ -16,8 +16,7 @@ namespace undertone::silo {
 /// go on, does what it says, and dials again when the connection is lost.
 class SiloHost {
  public:
-  SiloHost(boost::asio::io_context& context, const SiloConfig& config, Ledger& ledger, SiloMachine& machine,
-           privacy::NoiseKind noise);
+  SiloHost(boost::asio::io_context& context, const SiloConfig& config, SiloAgent& agent, privacy::NoiseKind noise);
   ~SiloHost();
   SiloHost(const SiloHost&) = delete;
   SiloHost& operator=(const SiloHost&) = delete;
@@ -31,18 +30,26 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<void> dial();
   [[nodiscard]] boost::asio::awaitable<Status> connect_once();
   [[nodiscard]] boost::asio::awaitable<Status> converse(std::shared_ptr<net::Session> session);
-  void handle(net::Session& session, std::vector<Action> actions);
+  /// Connects to the coordinator, through the proxy if there is one.
+  [[nodiscard]] boost::asio::awaitable<Status> open_path(boost::asio::ip::tcp::socket& socket);
+  void handle(const std::shared_ptr<net::Session>& session, std::vector<Action> actions,
+              std::chrono::steady_clock::time_point asked);
+  /// Sends a reply at the next multiple of the policy's interval after the query.
+  [[nodiscard]] boost::asio::awaitable<void> send_in_time(std::shared_ptr<net::Session> session,
+                                                          std::shared_ptr<const std::string> bytes,
+                                                          std::chrono::steady_clock::time_point asked);
+  [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   void write_statement(const RunId& run);
 
   boost::asio::io_context* context_;
   const SiloConfig* config_;
-  Ledger* ledger_;
-  SiloMachine* machine_;
+  SiloAgent* agent_;
   privacy::NoiseKind noise_;
   boost::asio::thread_pool worker_;  // one thread: the machine is never entered twice
-  std::unique_ptr<boost::asio::ssl::context> tls_;
+  std::optional<net::Credentials> credentials_;
   net::Backoff backoff_;
   boost::asio::steady_timer pause_;
+  boost::asio::steady_timer housekeeping_;
   std::shared_ptr<net::Session> session_;
   std::optional<Error> halted_;
   bool stopped_ = false;

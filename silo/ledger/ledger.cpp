@@ -36,12 +36,14 @@ privacy::ShiftSquaredAmount RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
-Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise)
-    : database_(&database), head_store_(&head), key_(&key), noise_(noise) {}
+Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise,
+               Clock clock)
+    : database_(&database), head_store_(&head), key_(&key), noise_(noise), clock_(std::move(clock)) {}
 
 Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const SigningKey& key,
-                            const DatasetIdentity& dataset, const Budget& budget, privacy::NoiseKind noise) {
-  Ledger ledger(database, head, key, noise);
+                            const DatasetIdentity& dataset, const Budget& budget, privacy::NoiseKind noise,
+                            Clock clock) {
+  Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
   if (Status ready = database.execute(kSchema); !ready) return ready.error();
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
@@ -55,16 +57,37 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                     {"public_holdout", to_hex(dataset.public_holdout)},
                     {"public_key", to_hex(key.public_key())},
                     {"noise", noise_name(noise)}};
-    if (Status opened = ledger.append(body.dump(), nullptr); !opened) return opened.error();
+    if (Status opened = ledger.append(body, nullptr); !opened) return opened.error();
   }
   if (Status named = ledger.check_name(dataset); !named) return named.error();
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
         ErrorCode::DatasetChanged,
         fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for; if "
-                    "that is meant, run `undertone-silo amend`, which carries all spending over",
+                    "that is meant, run `undertone-silo dataset amend`, which carries all spending over",
                     dataset.name)};
   }
+  return ledger;
+}
+
+Result<Ledger> Ledger::inspect(store::Database& database, HeadStore& head, const SigningKey& key, const Budget& budget,
+                               privacy::NoiseKind noise) {
+  Ledger ledger(database, head, key, noise, [] { return std::int64_t{0}; });
+  ledger.budget_ = budget;
+  // The head outside is read first: entries only grow, so a sound ledger is never behind it.
+  const Result<std::optional<std::string>> outside = head.read();
+  if (!outside) return outside.error();
+  if (Status begun = database.execute("BEGIN"); !begun) return begun.error();
+  Status checked = ledger.replay();
+  if (checked) checked = ledger.check_replies();
+  if (Status ended = database.execute("COMMIT"); !ended) return ended.error();
+  if (!checked) return checked.error();
+  if (*outside) {
+    if (const Result<std::uint64_t> known = ledger.check_not_behind(**outside); !known) return known.error();
+  } else if (ledger.head_.sequence > 1) {
+    return Error{ErrorCode::LedgerRolledBack, "the ledger's head file is missing"};
+  }
+  ledger.broken_ = true;
   return ledger;
 }
 
@@ -75,8 +98,8 @@ Status Ledger::check_name(const DatasetIdentity& dataset) const {
 }
 
 Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                           const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish) {
-  Ledger ledger(database, head, key, noise);
+                           const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish, Clock clock) {
+  Ledger ledger(database, head, key, noise, std::move(clock));
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();
@@ -99,17 +122,18 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
   }
   const Json body{
       {"kind", "amended"}, {"digest", to_hex(dataset.digest)}, {"public_holdout", to_hex(dataset.public_holdout)}};
-  if (Status amended = ledger.append(body.dump(), nullptr); !amended) return amended.error();
+  if (Status amended = ledger.append(body, nullptr); !amended) return amended.error();
   return true;
 }
 
-Status Ledger::append(const std::string& body, const std::function<Status()>& with_it) {
+Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   if (broken_) return store_failed();
   broken_ = true;  // until every step below has succeeded
   LedgerEntry entry;
   entry.sequence = head_.sequence + 1;
   entry.previous = head_.hash;
-  entry.body = body;
+  body["at"] = utc_time(clock_());
+  entry.body = body.dump();
   entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
   const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
   entry.signature = key_->sign(head_message(id, entry.sequence, entry.hash));
@@ -165,7 +189,7 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
                   {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
                   {"training", plan.cost(Block::Training).to_string()},
                   {"holdout", plan.cost(Block::Holdout).to_string()}};
-  return append(body.dump(), [&]() -> Status {
+  return append(body, [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();
     return insert->bind_blob(1, run.bytes()).bind_blob(2, job).run();
@@ -218,7 +242,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::Noi
                   {"cost", spent.cost_.to_string()},
                   {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))}};
-  return append(body.dump(), [&]() -> Status {
+  return append(body, [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind_blob(1, spent.run_.bytes()).bind(2, static_cast<std::int64_t>(spent.round_.value));
@@ -229,8 +253,8 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::Noi
 Status Ledger::end(const RunId& run) {
   const RunAccount* known = account(run);
   if (known == nullptr || known->ended) return {};
-  if (known->releases != 0) return append(Json{{"kind", "ended"}, {"run", run.hex()}}.dump(), nullptr);
-  return append(Json{{"kind", "returned"}, {"run", run.hex()}}.dump(), [&]() -> Status {
+  if (known->releases != 0) return append(Json{{"kind", "ended"}, {"run", run.hex()}}, nullptr);
+  return append(Json{{"kind", "returned"}, {"run", run.hex()}}, [&]() -> Status {
     Result<store::Statement> remove = database_->prepare("DELETE FROM jobs WHERE run = ?");
     if (!remove) return remove.error();
     return remove->bind_blob(1, run.bytes()).run();

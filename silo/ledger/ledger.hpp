@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -48,6 +49,7 @@ struct RunAccount {
   privacy::ShiftSquaredAmount holdout_spent;
   std::uint64_t releases = 0;
   std::optional<RoundIndex> last_round;
+  std::string reserved_at;  // as the ledger's entry says; empty in entries before times were kept
   bool ended = false;
   bool returned = false;  // ended before any reply left: the reservation was released
 
@@ -61,11 +63,19 @@ struct RunAccount {
 /// Everything fails closed: after an error of the store nothing more is handed out.
 class Ledger {
  public:
+  /// Seconds since 1970 by the silo's clock, for the entries' times.
+  using Clock = std::function<std::int64_t()>;
+
   /// Creates an empty ledger or replays and verifies an existing one: chain, signatures, replies against entries, the
   /// head outside, the data set. @param noise what kind of noise this ledger's releases carry
   [[nodiscard]] static Result<Ledger> open(store::Database& database, HeadStore& head, const SigningKey& key,
                                            const DatasetIdentity& dataset, const Budget& budget,
-                                           privacy::NoiseKind noise);
+                                           privacy::NoiseKind noise, Clock clock);
+
+  /// Replays and verifies what is on disk as one snapshot, beside a running agent if need be: nothing is written, and
+  /// nothing can be reserved or released with the result.
+  [[nodiscard]] static Result<Ledger> inspect(store::Database& database, HeadStore& head, const SigningKey& key,
+                                              const Budget& budget, privacy::NoiseKind noise);
 
   /// Records that the owner changed the data set's content; all spending stays, and runs that are open end, since a run
   /// reads one split of one content.
@@ -73,7 +83,8 @@ class Ledger {
   ///   ledger knows is refused, because records that were protected before might be in it
   /// @return whether anything had changed
   [[nodiscard]] static Result<bool> amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                                          const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish);
+                                          const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish,
+                                          Clock clock);
 
   /// Charges the plan's total. Doing it again for the same run changes nothing.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
@@ -95,6 +106,8 @@ class Ledger {
   [[nodiscard]] Result<std::optional<std::string>> job_of(const RunId& run);
   [[nodiscard]] const RunAccount* account(const RunId& run) const;
   [[nodiscard]] const std::map<RunId, RunAccount>& accounts() const noexcept { return accounts_; }
+  [[nodiscard]] const DatasetIdentity& dataset() const noexcept { return dataset_; }
+  [[nodiscard]] const Budget& budget() const noexcept { return budget_; }
   [[nodiscard]] privacy::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
   [[nodiscard]] privacy::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
   [[nodiscard]] const queries::Receipt& head() const noexcept { return head_; }
@@ -108,20 +121,23 @@ class Ledger {
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
  private:
-  Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise);
+  Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock);
   [[nodiscard]] Status replay();
   [[nodiscard]] Status check_replies();
   /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
   [[nodiscard]] Status check_head();
+  /// Whether a head that was kept outside is one of this ledger's. @return its sequence
+  [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
   [[nodiscard]] Status apply(const LedgerEntry& entry);
   [[nodiscard]] Status check_name(const DatasetIdentity& dataset) const;
-  [[nodiscard]] Status append(const std::string& body, const std::function<Status()>& with_it);
+  [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
   store::Database* database_;
   HeadStore* head_store_;
   const SigningKey* key_;
   privacy::NoiseKind noise_;
+  Clock clock_;
   DatasetIdentity dataset_;  // as the ledger records it
   Budget budget_;
   std::map<RunId, RunAccount> accounts_;

@@ -1,5 +1,7 @@
 #include "silo/ledger/ledger_entry.hpp"
 
+#include <ctime>
+
 namespace undertone::silo {
 
 Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body) {
@@ -23,6 +25,14 @@ const char* block_name(privacy::Block block) { return block == privacy::Block::T
 
 Error corrupt(std::uint64_t sequence, const std::string& what) {
   return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};
+}
+
+std::string utc_time(std::int64_t seconds_since_1970) {
+  const auto time = static_cast<std::time_t>(seconds_since_1970);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 }  // namespace undertone::silo

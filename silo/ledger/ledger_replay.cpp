@@ -71,6 +71,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
     account.delta = fields.amount<privacy::DeltaAmount>("delta");
     account.training_reserved = fields.amount<privacy::ShiftSquaredAmount>("training");
     account.holdout_reserved = fields.amount<privacy::ShiftSquaredAmount>("holdout");
+    if (body.contains("at")) account.reserved_at = fields.text("at");
     const auto epsilon = epsilon_reserved_.plus(account.epsilon);
     const auto delta = delta_reserved_.plus(account.delta);
     if (!epsilon || !delta || !accounts_.emplace(run, account).second)
@@ -153,6 +154,22 @@ Status Ledger::check_replies() {
   }
 }
 
+Result<std::uint64_t> Ledger::check_not_behind(const std::string& text) {
+  const Json head = Json::parse(text, nullptr, false);
+  if (!head.is_object()) return Error{ErrorCode::LedgerCorrupt, "the head file is not a JSON object"};
+  EntryFields fields{head};
+  const auto sequence = static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("sequence"))));
+  const Digest previous = fields.value(digest_from_hex(fields.text("previous")));
+  const std::string body = fields.value(from_hex(fields.text("body")));
+  const std::string signature = fields.value(from_hex(fields.text("signature")));
+  if (!fields.good || fields.text("format") != "undertone.ledger-head/1") {
+    return Error{ErrorCode::LedgerCorrupt, "the head file lacks a field or has one that cannot be read"};
+  }
+  if (Status known = check_receipt({head_.ledger, sequence, entry_hash(sequence, previous, body), signature}); !known)
+    return known.error();
+  return sequence;
+}
+
 Status Ledger::check_head() {
   const Result<std::optional<std::string>> text = head_store_->read();
   if (!text) return text.error();
@@ -167,24 +184,14 @@ Status Ledger::check_head() {
     return Error{ErrorCode::LedgerRolledBack,
                  "the ledger is empty, but the head file outside it is of a ledger that was written"};
   }
-  const Json head = Json::parse(**text, nullptr, false);
-  if (!head.is_object()) return Error{ErrorCode::LedgerCorrupt, "the head file is not a JSON object"};
-  EntryFields fields{head};
-  const auto sequence = static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("sequence"))));
-  const Digest previous = fields.value(digest_from_hex(fields.text("previous")));
-  const std::string body = fields.value(from_hex(fields.text("body")));
-  const std::string signature = fields.value(from_hex(fields.text("signature")));
-  if (!fields.good || fields.text("format") != "undertone.ledger-head/1") {
-    return Error{ErrorCode::LedgerCorrupt, "the head file lacks a field or has one that cannot be read"};
-  }
-  if (Status known = check_receipt({head_.ledger, sequence, entry_hash(sequence, previous, body), signature}); !known)
-    return known;
-  if (sequence + 1 < head_.sequence) {
+  const Result<std::uint64_t> sequence = check_not_behind(**text);
+  if (!sequence) return sequence.error();
+  if (*sequence + 1 < head_.sequence) {
     return Error{
         ErrorCode::LedgerRolledBack,
         fmt::format("the ledger has {} entries, the head file outside it stands at {}: it is never more than one "
                     "behind, so it is an older copy or not this ledger's",
-                    head_.sequence, sequence)};
+                    head_.sequence, *sequence)};
   }
   return **text == head_text_ ? Status() : head_store_->write(head_text_);
 }

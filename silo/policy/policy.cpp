@@ -38,6 +38,10 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
     return refuse(fmt::format("the data set has {} training records, the policy asks for at least {}", facts.records,
                               policy.records_min));
   }
+  if (job.cohort.size() < policy.cohort_min) {
+    return refuse(fmt::format("the job's cohort has {} silos, the policy asks for at least {}", job.cohort.size(),
+                              policy.cohort_min));
+  }
   if (claimed.epsilon > policy.epsilon_max) {
     return refuse(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon.value(),
                               policy.epsilon_max.value()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,15 +13,21 @@
 
 namespace undertone::silo {
 
-/// What the institution allows. There are no defaults: what is not named is refused.
+/// Who accepts a job that the policy allows.
+enum class Approval { Manual, Automatic };
+
+/// What the institution allows. What is not named is refused.
 struct Policy {
   std::vector<std::string> models;
   std::vector<std::string> algorithms;
   std::vector<std::string> units;  // protected units that the institution accepts
   std::int64_t records_min = 0;    // least training records to take part with
+  std::size_t cohort_min = 1;      // least silos in a job's cohort
   privacy::Epsilon epsilon_max;    // of one job
   privacy::Delta delta_max;
-  Budget total;  // of all jobs on the data set
+  Budget total;  // of all jobs on a data set
+  Approval approval = Approval::Manual;
+  std::chrono::milliseconds release_interval{0};  // 0: replies leave when they are ready
 };
 
 /// What a silo has, as far as a job may depend on it.

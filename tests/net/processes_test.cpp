@@ -44,7 +44,6 @@ lab::DeploymentOptions options(const path& folder, const path& job, const std::s
   return {job,
           folder / name,
           UNDERTONE_BINARY_DIR,
-          path(UNDERTONE_SOURCE_DIR) / "scripts/make-certificates",
           "undertone-silo",
           ""};
 }

@@ -1,0 +1,283 @@
+#include "coordinator/http/api.hpp"
+
+#include <charconv>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kListMax = 200;
+constexpr std::size_t kRoundsMax = 1000;
+constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
+
+ApiReply json_reply(int status, const Json& body) {
+  return {status, "application/json",
+          body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+
+ApiReply error_reply(int status, std::string_view code, const std::string& message) {
+  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
+}
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::InvalidArgument:
+    case ErrorCode::InvalidConfig:
+    case ErrorCode::Malformed:
+      return 400;
+    case ErrorCode::UnknownRun:
+      return 404;
+    case ErrorCode::LimitExceeded:
+      return 429;
+    default:
+      return 500;
+  }
+}
+
+ApiReply error_reply(const Error& error) {
+  return error_reply(status_of(error.code), to_string(error.code), error.message);
+}
+
+Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(utc_time(seconds)); }
+
+Json summary_of(const RunRecord& run, const RunMachine* machine) {
+  Json out = {{"run", run.run.hex()},
+              {"id", run.run.hex().substr(64, 12)},
+              {"name", run.name},
+              {"state", to_string(run.state)},
+              {"submitted_at", time_or_null(run.submitted_at)},
+              {"ended_at", time_or_null(run.ended_at)}};
+  if (!run.failure.empty()) out["failure"] = run.failure;
+  if (machine != nullptr) {
+    out["rounds_total"] = machine->rounds_total();
+    out["rounds_closed"] = machine->round() == nullptr ? 0 : machine->round()->setup().round.value;
+  }
+  return out;
+}
+
+Json metrics_of(const algorithms::MetricsRow& row, const config::Job& job) {
+  Json out = {{"after_steps", row.steps}, {"silos", row.replies}};
+  const std::vector<std::string_view> names = job.model.metric_names();
+  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m) out[std::string(names[m])] = row.values[m];
+  return out;
+}
+
+}  // namespace
+
+std::string utc_time(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// A target cut into its path's parts and its query's values.
+struct Api::Target {
+  std::vector<std::string> path;
+  std::map<std::string, std::string> query;
+
+  explicit Target(std::string_view target) {
+    const std::size_t mark = target.find('?');
+    std::string_view rest = target.substr(0, mark);
+    while (!rest.empty()) {
+      const std::size_t slash = rest.find('/');
+      if (slash != 0) path.emplace_back(rest.substr(0, slash));
+      rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
+    }
+    rest = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+    while (!rest.empty()) {
+      const std::string_view pair = rest.substr(0, rest.find('&'));
+      const std::size_t equals = pair.find('=');
+      query[std::string(pair.substr(0, equals))] =
+          equals == std::string_view::npos ? "" : std::string(pair.substr(equals + 1));
+      rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+    }
+  }
+
+  /// A whole number of the query. @return `fallback` where it is absent, an error where it is something else
+  [[nodiscard]] Result<std::uint64_t> number(const std::string& key, std::uint64_t fallback) const {
+    const auto found = query.find(key);
+    if (found == query.end()) return fallback;
+    std::uint64_t value = 0;
+    const std::string& text = found->second;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size() || value > INT64_MAX) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("{}: expected a whole number, got \"{}\"", key, plain_text(text))};
+    }
+    return value;
+  }
+};
+
+Api::Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks)
+    : service_(&service), results_(std::move(results)), metrics_(&metrics), hooks_(std::move(hooks)) {}
+
+ApiReply Api::handle(const ApiRequest& request) {
+  ApiReply reply = route(request, Target(request.target));
+  metrics_->http(reply.status);
+  return reply;
+}
+
+ApiReply Api::route(const ApiRequest& request, const Target& target) {
+  const std::vector<std::string>& path = target.path;
+  const bool get = request.method == "GET";
+  if (path == std::vector<std::string>{"healthz"} && get) return {200, "text/plain", "ok\n"};
+  if (path == std::vector<std::string>{"readyz"} && get) {
+    return hooks_.ready() ? ApiReply{200, "text/plain", "ready\n"} : ApiReply{503, "text/plain", "not ready\n"};
+  }
+  if (!request.authorised)
+    return error_reply(401, "unauthorized", "an operator's certificate or the token of this coordinator is needed");
+  if (path == std::vector<std::string>{"metrics"} && get)
+    return {200, "text/plain; version=0.0.4", metrics_->render(hooks_.gauges())};
+  if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
+    return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  if (path[2] == "jobs" && path.size() == 3 && request.method == "POST") return submit(request, target);
+  if (path[2] == "runs" && path.size() == 3 && get) return list(target);
+  if (path[2] == "runs" && path.size() >= 4) return of_run(request, target);
+  if (path[2] == "silos" && path.size() == 3 && get) return silos();
+  const bool known = path.size() == 3 && (path[2] == "jobs" || path[2] == "runs" || path[2] == "silos");
+  return known ? error_reply(405, "method_not_allowed", "docs/api.md says which method this resource has")
+               : error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+}
+
+ApiReply Api::submit(const ApiRequest& request, const Target& target) {
+  const auto again = target.query.find("again");
+  const Result<ApiHooks::Submitted> submitted =
+      hooks_.submit(request.body, again != target.query.end() && again->second != "0");
+  if (!submitted) return error_reply(submitted.error());
+  return json_reply(submitted->created ? 201 : 200,
+                    {{"run", submitted->run.hex()},
+                     {"id", submitted->run.hex().substr(64, 12)},
+                     {"job_sha256", to_hex(submitted->run.job)},
+                     {"created", submitted->created}});
+}
+
+ApiReply Api::list(const Target& target) {
+  const Result<std::uint64_t> most = target.number("limit", 50);
+  const Result<std::uint64_t> before = target.number("before", 0);
+  if (!most) return error_reply(most.error());
+  if (!before) return error_reply(before.error());
+  const std::size_t wanted = std::min<std::size_t>(*most, kListMax);
+  const Result<std::vector<RunRecord>> runs = service_->store().list(wanted, static_cast<std::int64_t>(*before));
+  if (!runs) return error_reply(runs.error());
+  Json out = Json::array();
+  for (const RunRecord& run : *runs) out.push_back(summary_of(run, service_->machine(run.run)));
+  Json body = {{"runs", std::move(out)}};
+  if (runs->size() == wanted && !runs->empty()) body["next_before"] = runs->back().number;
+  return json_reply(200, body);
+}
+
+ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
+  const std::vector<std::string>& path = target.path;
+  const Result<RunId> id = RunId::from_hex(path[3]);
+  if (!id) return error_reply(400, "invalid_argument", "a run is named by 96 hexadecimal digits");
+  const std::string part = path.size() == 5 ? path[4] : "";
+  if (path.size() > 5) return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  if (part == "cancel" && request.method == "POST") {
+    const Status cancelled = hooks_.cancel(*id);
+    if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
+      return error_reply(409, "has_ended", cancelled.error().message);
+    return cancelled ? json_reply(200, {{"run", id->hex()}, {"state", "cancelled"}}) : error_reply(cancelled.error());
+  }
+  if (request.method != "GET")
+    return error_reply(405, "method_not_allowed", "docs/api.md says which method this resource has");
+  const Result<std::optional<RunRecord>> run = service_->store().find(*id);
+  if (!run) return error_reply(run.error());
+  if (!*run) return error_reply(404, "unknown_run", "no such run");
+  if (part == "job") return {200, "application/json", (**run).job};
+  if (part == "rounds") return rounds(**run, target);
+  if (part == "result" || part == "model") {
+    const std::filesystem::path file = results_ / id->hex() / (part + ".json");
+    const Result<std::string> content = read_file(file, kResultBytesMax);
+    if (!content) return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string((**run).state)));
+    return {200, "application/json", *content};
+  }
+  if (!part.empty()) return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+
+  const RunMachine* machine = service_->machine(*id);
+  Json out = summary_of(**run, machine);
+  const Result<config::Job> job = config::parse_job((**run).job, "job");
+  if (!job) return json_reply(200, out);
+  out["quorum"] = job->participation.quorum;
+  out["round_deadline_ms"] = job->participation.round_deadline.count();
+  out["silos"] = Json::array();
+  const RoundMachine* round = machine == nullptr ? nullptr : machine->round();
+  for (const config::CohortMember& member : job->cohort) {
+    const SiloId& silo = member.facts.silo;
+    const auto answer = (**run).answers.find(silo);
+    Json entry = {{"silo", silo.name()},
+                  {"connected", service_->connected().contains(silo)},
+                  {"answer", answer == (**run).answers.end() ? "none"
+                             : answer->second                ? "refused: " + std::string(wire::to_string(*answer->second))
+                                                             : "accepted"},
+                  {"epsilon", member.facts.epsilon.value()},
+                  {"delta", member.facts.delta.value()}};
+    const bool answered_round = round != nullptr && round->accepted().contains(silo);
+    if (machine != nullptr && !machine->ended() && !answered_round) entry["why_missing"] = machine->why_missing(silo);
+    out["silos"].push_back(std::move(entry));
+  }
+  return json_reply(200, out);
+}
+
+ApiReply Api::rounds(const RunRecord& run, const Target& target) {
+  const Result<std::uint64_t> from = target.number("from", 0);
+  const Result<std::uint64_t> most = target.number("limit", kRoundsMax);
+  if (!from) return error_reply(from.error());
+  if (!most) return error_reply(most.error());
+  const Result<config::Job> job = config::parse_job(run.job, "job");
+  if (!job) return error_reply(job.error());
+  const Result<std::vector<RoundRecord>> closed =
+      service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>(*most, kRoundsMax));
+  if (!closed) return error_reply(closed.error());
+  Json out = Json::array();
+  std::uint64_t next = *from;
+  for (const RoundRecord& round : *closed) {
+    Json answered = Json::array();
+    Json missing = Json::array();
+    for (const auto& [silo, digest] : round.accepted) answered.push_back(silo.name());
+    for (const SiloId& silo : round.missing) missing.push_back(silo.name());
+    Json entry = {{"round", round.round.value},
+                  {"answered", std::move(answered)},
+                  {"missing", std::move(missing)},
+                  {"elapsed_ms", round.elapsed.count()}};
+    if (round.metrics) entry["metrics"] = metrics_of(*round.metrics, *job);
+    out.push_back(std::move(entry));
+    next = round.round.value + 1;
+  }
+  return json_reply(200, {{"state", to_string(run.state)}, {"rounds", std::move(out)}, {"next", next}});
+}
+
+ApiReply Api::silos() {
+  const Result<std::map<SiloId, Charge>> charges = service_->store().charges();
+  if (!charges) return error_reply(charges.error());
+  std::map<SiloId, Json> known;
+  for (const auto& [silo, charge] : *charges) {
+    known[silo] = {{"silo", silo.name()},
+                   {"connected", false},
+                   {"epsilon_accepted", charge.epsilon},
+                   {"delta_accepted", charge.delta}};
+  }
+  for (const SiloSession& session : hooks_.sessions()) {
+    Json& entry = known[session.silo];
+    if (entry.is_null())
+      entry = {{"silo", session.silo.name()}, {"connected", true}, {"epsilon_accepted", 0.0}, {"delta_accepted", 0.0}};
+    entry["connected"] = true;
+    entry["build"] = session.build;
+    entry["protocol"] = session.protocol;
+    entry["connected_since"] = utc_time(session.since);
+  }
+  Json out = Json::array();
+  for (auto& [silo, entry] : known) out.push_back(std::move(entry));
+  return json_reply(200, {{"silos", std::move(out)}});
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coordinator/http/metrics.hpp"
+#include "coordinator/jobs/job_service.hpp"
+
+namespace undertone::coordinator {
+
+/// An HTTP request, as far as the service cares.
+struct ApiRequest {
+  std::string method;
+  std::string target;  // path and query
+  std::string body;
+  bool authorised = false;  // an operator's certificate or the token
+};
+
+struct ApiReply {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+};
+
+/// A silo's session, for people.
+struct SiloSession {
+  SiloId silo;
+  std::string build;
+  std::uint32_t protocol = 0;
+  std::int64_t since = 0;  // seconds since 1970
+};
+
+/// What the API asks of the process around it.
+struct ApiHooks {
+  struct Submitted {
+    RunId run;
+    bool created = false;
+  };
+  std::function<Result<Submitted>(const std::string& job, bool again)> submit;
+  std::function<Status(const RunId& run)> cancel;
+  std::function<std::vector<SiloSession>()> sessions;
+  std::function<Metrics::Gauges()> gauges;
+  std::function<bool()> ready;
+};
+
+/// The coordinator's HTTP interface, version 1, without sockets: docs/api.md and docs/openapi.json describe it.
+/// Errors are {"error": {"code", "message"}}.
+class Api {
+ public:
+  Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks);
+  [[nodiscard]] ApiReply handle(const ApiRequest& request);
+
+ private:
+  struct Target;
+  [[nodiscard]] ApiReply route(const ApiRequest& request, const Target& target);
+  [[nodiscard]] ApiReply submit(const ApiRequest& request, const Target& target);
+  [[nodiscard]] ApiReply list(const Target& target);
+  [[nodiscard]] ApiReply of_run(const ApiRequest& request, const Target& target);
+  [[nodiscard]] ApiReply rounds(const RunRecord& run, const Target& target);
+  [[nodiscard]] ApiReply silos();
+
+  const JobService* service_;
+  std::filesystem::path results_;
+  Metrics* metrics_;
+  ApiHooks hooks_;
+};
+
+/// "2026-11-21T09:09:03Z", or null for 0.
+[[nodiscard]] std::string utc_time(std::int64_t seconds_since_1970);
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,169 @@
+#include "coordinator/http/http_server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <openssl/crypto.h>
+#include <spdlog/spdlog.h>
+
+#include "shared/base/files.hpp"
+#include "shared/config/job.hpp"
+#include "shared/net/session.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::uint32_t kHeaderBytesMax = 8192;
+constexpr std::size_t kTokenBytesMin = 32;
+constexpr int kRequestsMax = 1000;  // on one connection
+
+}  // namespace
+
+HttpServer::HttpServer(asio::io_context& context, const HttpConfig& config, std::string consortium, Handler handler)
+    : context_(&context),
+      config_(config),
+      consortium_(std::move(consortium)),
+      handler_(std::move(handler)),
+      acceptor_(context) {}
+
+Result<std::uint16_t> HttpServer::start(net::Credentials* credentials) {
+  credentials_ = credentials;
+  if (!config_.token_file.empty()) {
+    Result<std::string> token = read_file(config_.token_file, 4096);
+    if (!token) return token.error();
+    while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
+    if (token->size() < kTokenBytesMin) {
+      return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a token of at least {} characters",
+                                                         config_.token_file.string(), kTokenBytesMin)};
+    }
+    token_ = *std::move(token);
+  }
+  boost::system::error_code error;
+  const asio::ip::address address = asio::ip::make_address(config_.host, error);
+  if (error)
+    return Error{ErrorCode::InvalidConfig, fmt::format("http host \"{}\": expected an IP address", config_.host)};
+  if (!address.is_loopback() && !config_.tls) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("http host {}: without tls the service listens on loopback alone", config_.host)};
+  }
+  const tcp::endpoint endpoint(address, config_.port);
+  if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return Error{ErrorCode::Unreachable,
+                 fmt::format("cannot listen on {}:{} for HTTP: {}", config_.host, config_.port, error.message())};
+  }
+  const std::uint16_t port = acceptor_.local_endpoint().port();
+  net::spawn_essential(context_->get_executor(), accept(), "http accept");
+  return port;
+}
+
+void HttpServer::stop() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+}
+
+asio::awaitable<void> HttpServer::accept() {
+  while (acceptor_.is_open()) {
+    tcp::socket socket(*context_);
+    const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
+    if (error) {
+      if (!acceptor_.is_open()) co_return;
+      asio::steady_timer pause(*context_, std::chrono::milliseconds(100));
+      (void)co_await pause.async_wait(kAwait);
+      continue;
+    }
+    if (connections_ >= config_.connections_max) continue;  // closes it
+    ++connections_;
+    net::spawn_logged(context_->get_executor(),
+                      config_.tls ? serve_tls(std::move(socket)) : serve_plain(std::move(socket)), "http");
+  }
+}
+
+asio::awaitable<void> HttpServer::serve_plain(tcp::socket socket) {
+  beast::tcp_stream stream(std::move(socket));
+  co_await converse(stream, false);
+  --connections_;
+}
+
+asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
+  beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), credentials_->context());
+  beast::get_lowest_layer(stream).expires_after(config_.timeout);
+  const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);
+  if (error) {
+    spdlog::warn("http_refused reason=\"{}\"", net::describe_tls_failure(stream.native_handle(), error));
+  } else {
+    const Result<certificates::CertificateFacts> peer = net::peer_facts(stream.native_handle());
+    const bool is_operator = peer && peer->party.consortium == consortium_ &&
+                             peer->party.role == certificates::Role::Operator && !credentials_->revoked(peer->serial);
+    co_await converse(stream, is_operator);
+    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(1));
+    (void)co_await stream.async_shutdown(kAwait);
+  }
+  --connections_;
+}
+
+bool HttpServer::token_matches(std::string_view authorization) const {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (token_.empty() || authorization.substr(0, kBearer.size()) != kBearer) return false;
+  // Digests of equal length, compared in constant time.
+  const Digest given = sha256(authorization.substr(kBearer.size()));
+  const Digest known = sha256(token_);
+  return CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0;
+}
+
+template <class Stream>
+asio::awaitable<void> HttpServer::converse(Stream& stream, bool is_operator) {
+  beast::flat_buffer buffer(kHeaderBytesMax + config::kJobBytesMax + 4096);
+  for (int served = 0; served < kRequestsMax; ++served) {
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(kHeaderBytesMax);
+    parser.body_limit(config::kJobBytesMax + 1);
+    beast::get_lowest_layer(stream).expires_after(config_.timeout);
+    const auto [unread, size] = co_await http::async_read(stream, buffer, parser, kAwait);
+    if (unread == http::error::end_of_stream) break;
+    ApiReply reply;
+    bool keep = false;
+    if (unread == http::error::body_limit) {
+      reply = {413, "application/json", "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the body is too large\"}}\n"};
+    } else if (unread == http::error::header_limit) {
+      reply = {431, "application/json", "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the header is too large\"}}\n"};
+    } else if (unread && unread.category() == http::make_error_code(http::error::end_of_stream).category()) {
+      reply = {400, "application/json", "{\"error\":{\"code\":\"malformed\",\"message\":\"not an HTTP request\"}}\n"};
+    } else if (unread) {
+      break;  // gone, or too slow
+    } else {
+      const http::request<http::string_body>& request = parser.get();
+      const auto authorization = request[http::field::authorization];
+      const bool authorised = is_operator || token_matches({authorization.data(), authorization.size()});
+      const auto method = request.method_string();
+      const auto target = request.target();
+      reply = handler_({std::string(method), std::string(target), request.body(), authorised});
+      keep = request.keep_alive();
+    }
+    http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
+    response.set(http::field::server, "undertone-coordinator");
+    response.set(http::field::content_type, reply.content_type);
+    response.set(http::field::cache_control, "no-store");
+    response.set("X-Content-Type-Options", "nosniff");
+    if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
+    response.keep_alive(keep);
+    response.body() = std::move(reply.body);
+    response.prepare_payload();
+    beast::get_lowest_layer(stream).expires_after(config_.timeout);
+    const auto [unsent, sent] = co_await http::async_write(stream, response, kAwait);
+    if (unsent || !keep) break;
+  }
+}
+
+}  // namespace undertone::coordinator

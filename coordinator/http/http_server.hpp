@@ -1,0 +1,54 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "coordinator/http/api.hpp"
+#include "shared/net/tls.hpp"
+
+namespace undertone::coordinator {
+
+/// Where the HTTP service listens and whom it lets in.
+struct HttpConfig {
+  std::string host;  // an address; TLS is required unless it is loopback
+  std::uint16_t port = 0;
+  bool tls = false;                  // operators' certificates are accepted
+  std::filesystem::path token_file;  // holds the token that is accepted; empty: none
+  std::size_t connections_max = 64;
+  std::chrono::milliseconds timeout{10'000};  // for a request to come whole, and for its answer to be taken
+};
+
+/// The sockets under the API: bounded in connections, time, header and body.
+class HttpServer {
+ public:
+  using Handler = std::function<ApiReply(const ApiRequest&)>;
+  /// @param consortium whose operators are let in
+  HttpServer(boost::asio::io_context& context, const HttpConfig& config, std::string consortium, Handler handler);
+
+  /// @param credentials for TLS, refreshed by their owner; null without TLS @return the port that was bound
+  [[nodiscard]] Result<std::uint16_t> start(net::Credentials* credentials);
+  void stop();
+
+ private:
+  [[nodiscard]] boost::asio::awaitable<void> accept();
+  [[nodiscard]] boost::asio::awaitable<void> serve_plain(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] boost::asio::awaitable<void> serve_tls(boost::asio::ip::tcp::socket socket);
+  template <class Stream>
+  [[nodiscard]] boost::asio::awaitable<void> converse(Stream& stream, bool is_operator);
+  [[nodiscard]] bool token_matches(std::string_view authorization) const;
+
+  boost::asio::io_context* context_;
+  HttpConfig config_;
+  std::string consortium_;
+  Handler handler_;
+  net::Credentials* credentials_ = nullptr;
+  std::string token_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  std::size_t connections_ = 0;
+};
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,218 @@
+#include "coordinator/jobs/job_service.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace undertone::coordinator {
+namespace {
+
+/// The run that a silo's message is about, if it is about one.
+const RunId* run_of(const wire::Message& message) {
+  return std::visit(
+      [](const auto& m) -> const RunId* {
+        if constexpr (requires { m.run; }) {
+          return &m.run;
+        } else {
+          return nullptr;
+        }
+      },
+      message);
+}
+
+}  // namespace
+
+JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock)
+    : store_(&store), wire_(wire), limits_(limits), clock_(std::move(clock)), encoder_(wire) {}
+
+Result<JobService::Actions> JobService::start(TimePoint now) {
+  if (Status dated = store_->set_missing_ends(clock_()); !dated) return dated.error();
+  const Result<std::vector<RunId>> unfinished = store_->unfinished();
+  if (!unfinished) return unfinished.error();
+  Actions out;
+  // What was under way goes on, whatever the limit says today; what waited waits.
+  for (const RunId& run : *unfinished) {
+    const Result<std::optional<RunRecord>> record = store_->find(run);
+    if (!record) return record.error();
+    if ((*record)->state == RunState::Queued) {
+      queue_.push_back(run);
+    } else if (Status launched = launch(run, now, out); !launched) {
+      return launched.error();
+    }
+  }
+  return settle(now, std::move(out));
+}
+
+Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
+  Result<std::optional<RunRecord>> record = store_->find(run);
+  if (!record) return record.error();
+  if (!*record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
+  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_);
+  if (!machine) {
+    // Written by a version that knew more than this one: the run fails, the service goes on.
+    const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
+    if (Status failed = store_->fail(run, RunState::Failed, reason); !failed) return failed;
+    out.emplace_back(OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason=\"{}\"", run.hex(), reason)}});
+    return store_->set_ended_at(run, clock_());
+  }
+  RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;
+  if (Status taken = take(run, placed.start(now), out); !taken) return taken;
+  for (const SiloId& silo : connected_) {
+    if (placed.job().member(silo) == nullptr) continue;
+    if (Status taken = take(run, placed.on_connected(silo), out); !taken) return taken;
+  }
+  return {};
+}
+
+Status JobService::launch_queued(TimePoint now, Actions& out) {
+  while (!queue_.empty() && machines_.size() < limits_.runs_at_once) {
+    const RunId next = queue_.front();
+    queue_.erase(queue_.begin());
+    if (Status launched = launch(next, now, out); !launched) return launched;
+  }
+  return {};
+}
+
+Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>> actions, Actions& out) {
+  if (!actions) return actions.error();
+  for (RunMachine::Action& action : *actions) {
+    if (auto* send = std::get_if<RunMachine::Send>(&action)) {
+      out.emplace_back(std::move(*send));
+    } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
+      timers_[run] = armed->at;
+    } else {
+      if (std::holds_alternative<RunMachine::Goodbye>(action)) done_.insert(run);
+      if (std::holds_alternative<RunMachine::Ended>(action)) {
+        if (Status timed = store_->set_ended_at(run, clock_()); !timed) return timed;
+      }
+      std::visit(
+          [&](auto& what) {
+            using What = std::decay_t<decltype(what)>;
+            if constexpr (!std::is_same_v<What, RunMachine::Send> && !std::is_same_v<What, RunMachine::ArmTimer>)
+              out.emplace_back(OfRun{run, std::move(what)});
+          },
+          action);
+    }
+  }
+  return {};
+}
+
+Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
+  const bool any_done = !done_.empty();
+  for (const RunId& run : std::exchange(done_, {})) {
+    machines_.erase(run);
+    timers_.erase(run);
+  }
+  if (any_done) {
+    const std::int64_t before =
+        clock_() - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
+    const Result<std::vector<RunId>> forgotten = store_->prune(limits_.runs_kept_max, before);
+    if (!forgotten) return forgotten.error();
+    for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
+  }
+  if (Status launched = launch_queued(now, out); !launched) return launched.error();
+  if (!timers_.empty()) {
+    const auto earliest =
+        std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    out.emplace_back(ArmTimer{earliest->second});
+  }
+  return out;
+}
+
+Result<JobService::Submitted> JobService::submit(const std::string& bytes, const std::string& file, const Nonce& nonce,
+                                                 bool again, TimePoint now) {
+  const Result<config::Job> job = config::parse_job(bytes, file);
+  if (!job) return job.error();
+  if (Status planned = config::check_plans(*job, file); !planned) return planned.error();
+  const Digest id = sha256(bytes);
+  const Result<std::optional<RunRecord>> known = store_->newest_run(id);
+  if (!known) return known.error();
+  if (*known && (!again || !is_end((*known)->state))) return Submitted{(*known)->run, false, {}};
+  if (queue_.size() >= limits_.runs_queued_max) {
+    return Error{ErrorCode::LimitExceeded, fmt::format("{} jobs wait already, which is the most", queue_.size())};
+  }
+  const RunId run{id, nonce};
+  if (Status begun = store_->begin(run, job->name, bytes, RunState::Queued, clock_()); !begun) return begun.error();
+  queue_.push_back(run);
+  Result<Actions> actions = settle(now, {});
+  if (!actions) return actions.error();
+  return Submitted{run, true, *std::move(actions)};
+}
+
+Result<JobService::Actions> JobService::cancel(const RunId& run, const std::string& reason, TimePoint now) {
+  const auto queued = std::find(queue_.begin(), queue_.end(), run);
+  Actions out;
+  if (queued != queue_.end()) {
+    if (Status stored = store_->fail(run, RunState::Cancelled, reason); !stored) return stored.error();
+    if (Status timed = store_->set_ended_at(run, clock_()); !timed) return timed.error();
+    queue_.erase(queued);
+    out.emplace_back(OfRun{run, RunMachine::Ended{Error{ErrorCode::Cancelled, reason}}});
+    return settle(now, std::move(out));
+  }
+  const auto found = machines_.find(run);
+  if (found == machines_.end() || found->second->ended()) {
+    const Result<std::optional<RunRecord>> record = store_->find(run);
+    if (!record) return record.error();
+    if (!*record) return Error{ErrorCode::UnknownRun, "no such run"};
+    return Error{ErrorCode::InvalidArgument, fmt::format("the run has ended: {}", to_string((*record)->state))};
+  }
+  if (Status taken = take(run, found->second->cancel(reason, now), out); !taken) return taken.error();
+  return settle(now, std::move(out));
+}
+
+Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoint now) {
+  connected_.insert(silo);
+  Actions out;
+  // A silo that missed an end still holds its reservation open.
+  const Result<std::vector<std::pair<RunId, bool>>> ends = store_->ends_unseen(silo);
+  if (!ends) return ends.error();
+  for (const auto& [run, succeeded] : *ends) {
+    if (machines_.contains(run)) continue;
+    out.emplace_back(
+        SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{run, succeeded}))});
+  }
+  for (const auto& [run, machine] : machines_) {
+    if (machine->job().member(silo) == nullptr) continue;
+    if (Status taken = take(run, machine->on_connected(silo), out); !taken) return taken.error();
+  }
+  return settle(now, std::move(out));
+}
+
+void JobService::on_disconnected(const SiloId& silo) {
+  connected_.erase(silo);
+  for (const auto& [run, machine] : machines_) machine->on_disconnected(silo);
+}
+
+Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wire::Message& message, TimePoint now) {
+  Actions out;
+  if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {
+    if (Status stored = store_->record_receipt(silo, receipt->receipt); !stored) return stored.error();
+    return out;
+  }
+  const RunId* run = run_of(message);
+  const auto found = run == nullptr ? machines_.end() : machines_.find(*run);
+  if (found != machines_.end()) {
+    if (Status taken = take(found->first, found->second->on_message(silo, message, now), out); !taken)
+      return taken.error();
+  } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
+    if (Status stored = store_->record_end_seen(seen->run, silo); !stored) return stored.error();
+  }
+  return settle(now, std::move(out));
+}
+
+Result<JobService::Actions> JobService::on_timer(TimePoint now) {
+  Actions out;
+  for (const auto& [run, machine] : machines_) {
+    const auto due = timers_.find(run);
+    if (due == timers_.end() || due->second > now) continue;
+    timers_.erase(due);  // the machine arms the next one
+    if (Status taken = take(run, machine->on_timer(now), out); !taken) return taken.error();
+  }
+  return settle(now, std::move(out));
+}
+
+const RunMachine* JobService::machine(const RunId& run) const {
+  const auto found = machines_.find(run);
+  return found == machines_.end() ? nullptr : found->second.get();
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "shared/certificates/authority.hpp"
+#include "shared/config/json_section.hpp"
+
+namespace undertone::lab {
+
+/// A party as the consortium's file names it.
+struct ConsortiumParty {
+  certificates::Party party;
+  std::vector<std::string> hosts;  // of a coordinator or shuffler
+  std::uint16_t port = 0;
+};
+
+/// What a consortium agrees on before anything runs.
+struct Consortium {
+  std::string name;
+  std::int64_t authority_days = 0;
+  std::int64_t certificate_days = 0;
+  std::vector<ConsortiumParty> parties;  // one coordinator, at least one silo
+  nlohmann::ordered_json schema;         // for the silos' configurations; an example where the file has none
+};
+
+[[nodiscard]] Result<Consortium> load_consortium(const std::filesystem::path& file);
+/// The parser behind it. @param problems may be a recording one
+[[nodiscard]] Result<Consortium> parse_consortium(const nlohmann::json& document, config::Problems& problems);
+
+/// Makes an authority and one start-up kit a party:
+///   OUT/authority/   stays with the consortium
+///   OUT/kits/ROLE-NAME/   for the party: party.json, authority.crt, revoked.crl, configuration, README
+/// @param with_keys for tests: makes every key here and signs it, so that nothing is left to do
+/// @return the kits' folders
+[[nodiscard]] Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path& consortium_file,
+                                                                   const std::filesystem::path& out, bool with_keys);
+
+/// Signs a party's request, if the consortium's file names the party. A party that has a certificate gets another one:
+/// that is renewal.
+struct Signed {
+  std::string certificate;  // PEM
+  certificates::Party party;
+  std::string key_sha256;
+  std::time_t not_after = 0;
+  std::size_t still_valid = 0;  // earlier certificates of the party that are neither expired nor revoked
+};
+[[nodiscard]] Result<Signed> sign_request(const std::filesystem::path& authority, const std::filesystem::path& request);
+
+/// @return how many certificates were revoked
+[[nodiscard]] Result<std::size_t> revoke_party(const std::filesystem::path& authority, certificates::Role role,
+                                               const std::string& name);
+
+}  // namespace undertone::lab

@@ -1,0 +1,215 @@
+#include "shared/data/csv_reader.hpp"
+
+#include <algorithm>
+#include <csv.h>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+
+#include "shared/base/plain_text.hpp"
+
+namespace undertone::data {
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+constexpr std::uint64_t kProgressBytes = std::uint64_t{16} << 20U;
+constexpr std::size_t kProblemsMax = 20;
+
+/// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || i + length > text.size()) return false;
+    const auto second = static_cast<unsigned char>(text[i + 1]);
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
+        (lead == 0xf4 && second > 0x8f)) {
+      return false;
+    }
+    for (std::size_t j = 1; j < length; ++j) {
+      if ((static_cast<unsigned char>(text[i + j]) & 0xc0U) != 0x80U) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+/// What libcsv's callbacks fill.
+struct Reading {
+  const Schema* schema = nullptr;
+  bool with_label = true;
+  std::string name;
+  std::vector<std::string> header;
+  bool header_done = false;
+  std::optional<RecordEncoder> encoder;
+  Eigen::MatrixXd features;
+  Eigen::VectorXd targets;
+  Eigen::Index record = 0;
+  std::size_t column = 0;
+  std::int64_t line = 1;        // that the parser stands in
+  std::int64_t first_line = 1;  // of the row that is being read
+  int last_terminator = 0;
+  std::vector<std::string> problems;
+  bool fatal = false;
+
+  void problem(const std::string& what, bool stop) {
+    if (problems.size() < kProblemsMax) problems.push_back(fmt::format("{}:{}: {}", name, first_line, what));
+    fatal = fatal || stop || problems.size() >= kProblemsMax;
+  }
+  std::string column_name(std::size_t at) const {
+    return fmt::format("column {} \"{}\"", at + 1, plain_text(header[at]));
+  }
+};
+
+void on_field(void* text, std::size_t size, void* state) {
+  auto& reading = *static_cast<Reading*>(state);
+  if (reading.fatal) return;
+  const std::string_view cell(static_cast<const char*>(text), size);
+  reading.line += std::count(cell.begin(), cell.end(), '\n');
+  const std::size_t column = reading.column++;
+  if (!reading.header_done) {
+    if (column >= kCsvColumnsMax) return reading.problem(fmt::format("more than {} columns", kCsvColumnsMax), true);
+    if (!is_utf8(cell)) return reading.problem(fmt::format("column {}: expected UTF-8 text", column + 1), true);
+    reading.header.emplace_back(cell);
+    return;
+  }
+  if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
+  if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
+  if (!is_utf8(cell)) return reading.problem(reading.column_name(column) + ": expected UTF-8 text", false);
+  const RecordEncoder::Expected expected = reading.encoder->encode(
+      column, cell, reading.features.col(reading.record).data(), reading.targets[reading.record]);
+  if (expected != nullptr) reading.problem(reading.column_name(column) + ": expected " + *expected, false);
+}
+
+void on_row(int terminator, void* state) {
+  auto& reading = *static_cast<Reading*>(state);
+  if (reading.fatal) return;
+  const bool second_half = reading.column == 0 && terminator == '\n' && reading.last_terminator == '\r';
+  reading.last_terminator = second_half ? 0 : terminator;
+  if (second_half) return;  // of "\r\n"
+  if (!reading.header_done) {
+    reading.header_done = true;
+    Result<RecordEncoder> encoder = RecordEncoder::create(reading.header, *reading.schema, reading.with_label);
+    if (!encoder) return reading.problem(encoder.error().message, true);
+    reading.encoder.emplace(*std::move(encoder));
+    reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
+  } else if (reading.column != 0) {  // an empty line is no record
+    if (reading.column != reading.header.size()) {
+      reading.problem(fmt::format("expected {} cells as in the header, found {}", reading.header.size(), reading.column),
+                      false);
+    }
+    ++reading.record;
+  }
+  reading.column = 0;
+  reading.first_line = ++reading.line;
+}
+
+Error failure(const std::vector<std::string>& problems) {
+  std::string all;
+  for (const std::string& line : problems) all += (all.empty() ? "" : "\n") + line;
+  if (problems.size() >= kProblemsMax) all += "\nand perhaps more";
+  return {ErrorCode::InvalidData, all};
+}
+
+/// A file that is read in blocks.
+class Blocks {
+ public:
+  explicit Blocks(const std::filesystem::path& file) : descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+  ~Blocks() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  [[nodiscard]] bool open() const noexcept { return descriptor_ >= 0; }
+  void rewind() const { ::lseek(descriptor_, 0, SEEK_SET); }
+  /// @return bytes read, 0 at the end, -1 on an error
+  [[nodiscard]] ssize_t read(std::string& block) const {
+    ssize_t size = 0;
+    while ((size = ::read(descriptor_, block.data(), block.size())) < 0 && errno == EINTR) {
+    }
+    return size;
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& schema, const CsvOptions& options) {
+  const Blocks blocks(file);
+  const Error unreadable{ErrorCode::InvalidData, fmt::format("{}: cannot be read", file.string())};
+  if (!blocks.open()) return unreadable;
+  std::string block(kBlockBytes, '\0');
+  // First the number of lines, so that records are stored where they stay.
+  std::uint64_t total = 0;
+  std::int64_t lines = 1;
+  while (true) {
+    const ssize_t size = blocks.read(block);
+    if (size < 0) return unreadable;
+    if (size == 0) break;
+    if (total == 0 && size >= 2 && (block.compare(0, 2, "\xff\xfe") == 0 || block.compare(0, 2, "\xfe\xff") == 0))
+      return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected UTF-8 text, found UTF-16", file.string())};
+    total += static_cast<std::uint64_t>(size);
+    // Both of libcsv's line ends; a pair of them counts twice, which only reserves too much.
+    lines += std::count_if(block.begin(), block.begin() + size, [](char c) { return c == '\n' || c == '\r'; });
+  }
+  if (total == 0) return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
+  blocks.rewind();
+
+  Reading reading;
+  reading.schema = &schema;
+  reading.with_label = options.with_label;
+  reading.name = file.string();
+  reading.targets.setZero(lines);
+  csv_parser parser;
+  UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
+  const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
+  std::uint64_t done = 0;
+  std::uint64_t row_began = 0;
+  std::uint64_t next_report = kProgressBytes;
+  while (!reading.fatal) {
+    const ssize_t size = blocks.read(block);
+    if (size < 0) return unreadable;
+    if (size == 0) break;
+    std::string_view bytes(block.data(), static_cast<std::size_t>(size));
+    if (options.bytes) options.bytes(bytes);
+    if (done == 0 && bytes.substr(0, 3) == "\xef\xbb\xbf") bytes.remove_prefix(3);
+    if (bytes.find('\0') != std::string_view::npos) {
+      reading.problem("expected UTF-8 text, found a zero byte", true);
+      break;
+    }
+    const std::int64_t line_before = reading.line;
+    if (csv_parse(&parser, bytes.data(), bytes.size(), on_field, on_row, &reading) != bytes.size()) {
+      reading.problem("a quotation mark where none may stand", true);
+      break;
+    }
+    done += static_cast<std::uint64_t>(size);
+    if (reading.line != line_before) row_began = done;
+    if (done - row_began > kCsvLineBytesMax) {
+      reading.problem(fmt::format("a line of more than {} bytes", kCsvLineBytesMax), true);
+      break;
+    }
+    if (options.progress && done >= next_report) {
+      options.progress(done, total, reading.record);
+      next_report = done + kProgressBytes;
+    }
+  }
+  if (!reading.fatal && csv_fini(&parser, on_field, on_row, &reading) != 0)
+    reading.problem("a quotation mark is not closed", true);
+  if (!reading.problems.empty()) return failure(reading.problems);
+  if (!reading.header_done || reading.record == 0)
+    return Error{ErrorCode::InvalidData, fmt::format("{}:{}: expected records, found none", file.string(), reading.line)};
+  if (reading.record != reading.targets.size()) {
+    reading.features.conservativeResize(Eigen::NoChange, reading.record);
+    reading.targets.conservativeResize(reading.record);
+  }
+  return CsvRecords{{std::move(reading.features), std::move(reading.targets)}, reading.encoder->facts()};
+}
+
+}  // namespace undertone::data

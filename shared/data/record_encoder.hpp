@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/data/schema.hpp"
+
+namespace undertone::data {
+
+/// What a column was seen to hold. For `undertone-silo check` on the administrator's terminal and nowhere else.
+struct ColumnFacts {
+  std::string name;
+  std::int64_t missing = 0;
+  std::int64_t clamped = 0;  // outside the bounds, or not a listed category where others are allowed
+  double least = std::numeric_limits<double>::infinity();  // of numeric values, as they stood
+  double most = -std::numeric_limits<double>::infinity();
+  std::vector<std::int64_t> counts;  // of each category or label value
+};
+
+/// Turns cells into numbers by a schema, from public bounds and lists alone.
+class RecordEncoder {
+ public:
+  /// @param with_label false for files without the target, to predict on
+  /// @return an error where a column is missing or stands twice
+  [[nodiscard]] static Result<RecordEncoder> create(const std::vector<std::string>& header, const Schema& schema,
+                                                    bool with_label);
+
+  /// Why a cell was refused: what was expected, never what was found (decision 12).
+  using Expected = const std::string*;
+
+  /// Encodes one cell of a record. Columns that the schema does not name are skipped.
+  /// @param features [width], zero before the record's first cell
+  /// @return null if the cell is good
+  [[nodiscard]] Expected encode(std::size_t column, std::string_view cell, double* features, double& target);
+
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+  [[nodiscard]] bool reads(std::size_t column) const { return fields_[column].kind != Kind::Skipped; }
+  [[nodiscard]] const std::vector<ColumnFacts>& facts() const noexcept { return facts_; }
+
+ private:
+  enum class Kind { Skipped, Number, Category, NumericTarget, BinaryTarget };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+  };
+  using Index = std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>>;
+  struct Field {
+    Kind kind = Kind::Skipped;
+    std::size_t offset = 0;  // of its first encoded feature
+    std::size_t facts = 0;
+    NumericColumn numeric;
+    bool others_allowed = false;
+    Index values;  // categories, or the two values of a label
+    std::string expected;
+    std::string expected_inside;
+  };
+  [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
+
+  std::vector<Field> fields_;  // one a column of the file
+  std::vector<ColumnFacts> facts_;
+  std::size_t width_ = 0;
+};
+
+/// Days since 1970-01-01, or nothing where the text is no date of this form in the years 1 to 9999.
+[[nodiscard]] std::optional<double> parse_date(std::string_view text, DateFormat format);
+[[nodiscard]] std::string show_date(double days, DateFormat format);
+
+}  // namespace undertone::data

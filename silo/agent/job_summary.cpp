@@ -1,0 +1,77 @@
+#include "silo/agent/job_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::silo {
+namespace {
+
+std::string describe_segment(const privacy::Plan::Segment& segment) {
+  const privacy::Release& release = segment.release;
+  const bool gradient = release.shape.kind == privacy::QuestionKind::Gradient;
+  const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
+  std::string what = fmt::format("{} times {} over {} {} records", segment.rounds,
+                                 gradient ? "the mean of gradients" : "the mean of evaluation scores",
+                                 release.records_drawn,
+                                 release.shape.block == privacy::Block::Training ? "training" : "holdout");
+  if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
+  return what + fmt::format(", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
+                            "its {} numbers",
+                            release.shape.clip.value(),
+                            gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
+                            release.shape.dimension);
+}
+
+/// Neighbouring segments of one shape are one line to a reader.
+std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
+  std::vector<privacy::Plan::Segment> out;
+  for (const privacy::Plan::Segment& segment : plan.segments()) {
+    const auto same = [&segment](const privacy::Plan::Segment& other) {
+      return other.release.shape.kind == segment.release.shape.kind &&
+             other.release.shape.block == segment.release.shape.block &&
+             other.release.records_drawn == segment.release.records_drawn;
+    };
+    const auto known = std::find_if(out.begin(), out.end(), same);
+    if (known == out.end()) {
+      out.push_back(segment);
+    } else {
+      known->rounds += segment.rounds;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
+                         const std::string& dataset, const Budget& reserved, const Budget& budget) {
+  const config::Job& job = considered.job;
+  const privacy::Plan& plan = considered.plan;
+  const config::CohortMember& member = *job.member(silo);
+  const double epsilon = plan.epsilon().value_rounded_up();
+  const double delta = plan.delta().value_rounded_up();
+  std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
+  text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
+                      models::to_string(job.model.loss()), job.model.dimension(), job.cohort.size(), job.algorithm_kind,
+                      dataset);
+  text += fmt::format("  This silo would send {} answers, and nothing else about its records:\n", plan.rounds());
+  for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
+  text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
+                      member.facts.records, member.facts.holdout_records);
+  text += fmt::format(
+      "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
+      "single record,\n"
+      "  against everybody outside the silo. Somebody who holds it for equally likely that a certain record is in the "
+      "data or another\n"
+      "  in its place can be at most {:.1f} % sure after seeing everything, except with probability about {:.1g}.\n",
+      epsilon, delta, std::ceil(1000.0 / (1.0 + std::exp(-epsilon))) / 10.0, delta);
+  text += fmt::format(
+      "  Cost: epsilon {:.6g} of {:.6g} and delta {:.3g} of {:.3g} that the policy grants the data set in all; {:.6g} and "
+      "{:.3g} are reserved already.\n",
+      epsilon, budget.epsilon.value_rounded_up(), delta, budget.delta.value_rounded_up(),
+      reserved.epsilon.value_rounded_up(), reserved.delta.value_rounded_up());
+  text += "  The whole cost is charged when the job is accepted; nothing comes back once a reply has left.\n";
+  return text;
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,44 @@
+#include "silo/agent/silo_agent.hpp"
+
+#include <utility>
+
+namespace undertone::silo {
+
+SiloAgent::SiloAgent(std::vector<std::unique_ptr<SiloMachine>> machines) : machines_(std::move(machines)) {
+  UNDERTONE_CHECK(!machines_.empty());
+}
+
+SiloMachine* SiloAgent::machine_of(const RunId& run) const {
+  for (const auto& machine : machines_) {
+    if (machine->ledger().account(run) != nullptr) return machine.get();
+  }
+  return nullptr;
+}
+
+SiloMachine& SiloAgent::machine_for(const wire::JobOffer& offer) const {
+  if (SiloMachine* known = machine_of(offer.run)) return *known;
+  if (machines_.size() > 1) {
+    const Result<config::Job> job = config::parse_job(offer.job, "job");
+    for (const auto& machine : machines_) {
+      if (job && machine->would_accept(*job)) return *machine;
+    }
+  }
+  return *machines_.front();  // which says why not
+}
+
+std::vector<Action> SiloAgent::on_message(const wire::Message& message) {
+  if (std::holds_alternative<wire::Welcome>(message)) {
+    std::vector<Action> all;
+    for (const auto& machine : machines_) {
+      for (Action& action : machine->on_message(message)) all.push_back(std::move(action));
+    }
+    return all;
+  }
+  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return machine_for(*offer).on_message(message);
+  const auto* query = std::get_if<wire::QueryMessage>(&message);
+  const auto* ended = std::get_if<wire::JobEnded>(&message);
+  SiloMachine* machine = query != nullptr ? machine_of(query->run) : ended != nullptr ? machine_of(ended->run) : nullptr;
+  return (machine != nullptr ? *machine : *machines_.front()).on_message(message);
+}
+
+}  // namespace undertone::silo

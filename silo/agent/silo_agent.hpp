@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "silo/agent/silo_machine.hpp"
+
+namespace undertone::silo {
+
+/// All data sets of an institution behind one name: sends each message to the machine of the data set that it is about.
+/// A job goes to the first data set, in the configuration's order, that the policy lets take part in it.
+class SiloAgent {
+ public:
+  /// @param machines at least one
+  explicit SiloAgent(std::vector<std::unique_ptr<SiloMachine>> machines);
+
+  [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
+  /// The machine whose ledger knows the run, else null.
+  [[nodiscard]] SiloMachine* machine_of(const RunId& run) const;
+  [[nodiscard]] const std::vector<std::unique_ptr<SiloMachine>>& machines() const noexcept { return machines_; }
+
+ private:
+  [[nodiscard]] SiloMachine& machine_for(const wire::JobOffer& offer) const;
+  std::vector<std::unique_ptr<SiloMachine>> machines_;
+};
+
+}  // namespace undertone::silo

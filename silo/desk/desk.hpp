@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/base/ids.hpp"
+#include "shared/store/sqlite.hpp"
+
+namespace undertone::silo {
+
+/// What the owner has decided about a run.
+enum class Decision { Waiting, Approved, Refused, Withdrawn };
+[[nodiscard]] const char* to_string(Decision decision) noexcept;
+
+/// A job that was offered and that the policy allows, as the owner sees it.
+struct DeskOffer {
+  RunId run;
+  std::string dataset;
+  std::string job;
+  Decision decision = Decision::Waiting;
+  std::int64_t first_seen = 0;  // seconds since 1970
+};
+
+/// Where jobs wait for their owner, and where the owner's word is kept: the running agent and the owner's commands meet
+/// in this file and nowhere else. A decision is on disk before the command that made it ends, and the agent looks here
+/// before every answer.
+class Desk {
+ public:
+  /// Most jobs that may wait; more are not entered until the owner has decided.
+  static constexpr std::size_t kWaitingMax = 64;
+
+  [[nodiscard]] static Result<Desk> open(store::Database& database);
+
+  /// Enters an offer unless the run is known.
+  /// @return the decision that stands; nothing where the desk is full
+  [[nodiscard]] Result<std::optional<Decision>> offered(const RunId& run, const std::string& dataset,
+                                                        const std::string& job, std::int64_t now);
+  [[nodiscard]] Result<std::optional<Decision>> decision(const RunId& run);
+  /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
+  /// @return whether the decision could be made
+  [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision);
+  [[nodiscard]] Result<std::vector<DeskOffer>> offers();
+
+  [[nodiscard]] Result<bool> paused();
+  [[nodiscard]] Status set_paused(bool paused);
+
+ private:
+  explicit Desk(store::Database& database) : database_(&database) {}
+  store::Database* database_;
+};
+
+}  // namespace undertone::silo
