@@ -74,7 +74,9 @@ int serve(const Options& options) {
   Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);
   if (!database) return fail(database.error(), kCannotStart);
   Result<RunStore> store = RunStore::open(*database);
-  if (!store) return fail(Error{store.error().code, fmt::format("{}: {}", config->store.string(), store.error().message)}, kCannotStart);
+  if (!store)
+    return fail(Error{store.error().code, fmt::format("{}: {}", config->store.string(), store.error().message)},
+                kCannotStart);
 
   boost::asio::io_context context(1);
   std::optional<RunId> own_run;
@@ -161,8 +163,7 @@ int run(int argc, char** argv) {
     return command;
   };
   CLI::App* serve_command = add("serve", "Serve silos and operators until SIGTERM");
-  CLI::App* run_command =
-      add("run", "Run one job and exit; restarted after a crash, it goes on where it stood");
+  CLI::App* run_command = add("run", "Run one job and exit; restarted after a crash, it goes on where it stood");
   run_command->add_option("--job", options.job, "the job's file")->required();
   run_command->add_flag("--again", options.again, "begin a new run even if this job has ended before");
   run_command->add_option("--nonce", options.nonce,

@@ -29,8 +29,7 @@ Result<std::array<int, 2>> free_ports() {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     descriptors[i] = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bound = bound && descriptors[i] >= 0 &&
-            ::bind(descriptors[i], reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+    bound = bound && descriptors[i] >= 0 && ::bind(descriptors[i], reinterpret_cast<sockaddr*>(&address), size) == 0 &&
             ::getsockname(descriptors[i], reinterpret_cast<sockaddr*>(&address), &size) == 0;
     ports[i] = ntohs(address.sin_port);
   }
@@ -159,8 +158,11 @@ std::filesystem::path Deployment::results() const {
 
 Status Deployment::start(Supervisor& supervisor) const {
   const std::filesystem::path& folder = options_.folder;
-  std::vector<std::string> command = {(options_.programs / "coordinator" / "undertone-coordinator").string(), "run",
-                                      "--config", (folder / "coordinator.json").string(), "--job",
+  std::vector<std::string> command = {(options_.programs / "coordinator" / "undertone-coordinator").string(),
+                                      "run",
+                                      "--config",
+                                      (folder / "coordinator.json").string(),
+                                      "--job",
                                       (folder / "job.json").string()};
   if (!options_.nonce.empty()) command.insert(command.end(), {"--nonce", options_.nonce});
   if (Status started =

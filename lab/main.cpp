@@ -110,12 +110,13 @@ int run_provision(const std::string& consortium, const std::string& out, bool wi
   const auto kits = provision(consortium, out, with_keys);
   if (!kits) return fail(kits.error());
   for (const std::filesystem::path& kit : *kits) fmt::print("{}\n", kit.string());
-  fmt::print(fmt::runtime(
-      with_keys ? "Every key was made here: for tests alone.\n"
-                : "Give each party its kit. Each makes its key with `init` and sends a request; sign it with\n"
-                  "  undertone provision sign --authority {0}/authority REQUEST\n"
-                  "Keep {0}/authority where nobody else reads it, and a copy of it.\n"),
-             out);
+  fmt::print(
+      fmt::runtime(with_keys
+                       ? "Every key was made here: for tests alone.\n"
+                       : "Give each party its kit. Each makes its key with `init` and sends a request; sign it with\n"
+                         "  undertone provision sign --authority {0}/authority REQUEST\n"
+                         "Keep {0}/authority where nobody else reads it, and a copy of it.\n"),
+      out);
   return kDone;
 }
 
@@ -125,8 +126,9 @@ int run_sign(const std::string& authority, const std::string& request, const std
   fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest, to be compared by telephone: {}\n",
              describe(done->party), certificates::show_time(done->not_after), done->key_sha256);
   if (done->still_valid > 0) {
-    fmt::print(stderr, "this renews: {} earlier certificate(s) stay valid until they end; `provision revoke` ends all "
-                       "of a party's certificates, this one too\n",
+    fmt::print(stderr,
+               "this renews: {} earlier certificate(s) stay valid until they end; `provision revoke` ends all "
+               "of a party's certificates, this one too\n",
                done->still_valid);
   }
   if (out.empty() || out == "-") {
@@ -142,9 +144,10 @@ int run_revoke(const std::string& authority, const std::string& role_name, const
   if (!role) return fail(role.error());
   const Result<std::size_t> revoked = revoke_party(authority, *role, name);
   if (!revoked) return fail(revoked.error());
-  fmt::print("{} certificate(s) of the {} {} revoked. Give every party the new list, {}/revoked.crl: running programs take "
-             "it up by themselves.\n",
-             *revoked, role_name, name, authority);
+  fmt::print(
+      "{} certificate(s) of the {} {} revoked. Give every party the new list, {}/revoked.crl: running programs take "
+      "it up by themselves.\n",
+      *revoked, role_name, name, authority);
   return kDone;
 }
 
@@ -153,10 +156,10 @@ int run_issued(const std::string& folder) {
   if (!authority) return fail(authority.error());
   const std::time_t now = std::time(nullptr);
   for (const certificates::Issued& issued : authority->issued()) {
-    const char* state = issued.revoked != 0              ? "revoked"
-                        : issued.facts.not_after < now   ? "expired"
+    const char* state = issued.revoked != 0                                          ? "revoked"
+                        : issued.facts.not_after < now                               ? "expired"
                         : issued.facts.not_after - now < std::time_t{30} * 24 * 3600 ? "expires soon"
-                                                         : "valid";
+                                                                                     : "valid";
     fmt::print("{:12} {:20} {:12} until {}  serial {}\n", to_string(issued.facts.party.role), issued.facts.party.name,
                state, certificates::show_time(issued.facts.not_after), issued.facts.serial);
   }
@@ -208,7 +211,8 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
                             [&] { return submit_job(arguments.options, arguments.job, arguments.again); });
   submit->add_option("job", arguments.job, "the job's file")->required();
   submit->add_flag("--again", arguments.again, "begin a new run even if the job has ended before");
-  takes_run(online("status", "Runs and silos, or one run in full", [&] { return show_status(arguments.options); }), false);
+  takes_run(online("status", "Runs and silos, or one run in full", [&] { return show_status(arguments.options); }),
+            false);
   takes_run(online("watch", "Follow a run: a line for each round", [&] { return watch_run(arguments.options); }), true);
   takes_run(online("cancel", "End a run; what was sent stays charged", [&] { return cancel_run(arguments.options); }),
             true);
@@ -218,7 +222,8 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   export_command->add_option("--out", arguments.out, "the folder")->required();
   CLI::App* compare = online("compare", "Runs side by side; a star marks what differs",
                              [&] { return compare_runs(arguments.options, arguments.runs); });
-  compare->add_option("runs", arguments.runs, "runs of the coordinator, or folders that hold a result.json")->required();
+  compare->add_option("runs", arguments.runs, "runs of the coordinator, or folders that hold a result.json")
+      ->required();
 
   CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once",
                            [&] { return validate_job(arguments.job, arguments.options.json); });
@@ -251,7 +256,8 @@ struct ProvisionArguments {
 };
 
 void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments& arguments) {
-  CLI::App* provision_command = app.add_subcommand("provision", "A consortium's authority, start-up kits, certificates");
+  CLI::App* provision_command =
+      app.add_subcommand("provision", "A consortium's authority, start-up kits, certificates");
   provision_command->require_subcommand(0, 1);
   actions[provision_command] = [&] {
     if (arguments.consortium.empty() || arguments.out.empty())
@@ -266,9 +272,9 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
     command->add_option("--authority", arguments.authority, "the authority's folder")->required();
     return command;
   };
-  CLI::App* sign = of_authority("sign", "Sign a party's request; again for a party that has a certificate: renewal", [&] {
-    return run_sign(arguments.authority, arguments.request, arguments.certificate);
-  });
+  CLI::App* sign =
+      of_authority("sign", "Sign a party's request; again for a party that has a certificate: renewal",
+                   [&] { return run_sign(arguments.authority, arguments.request, arguments.certificate); });
   sign->add_option("request", arguments.request, "the request, PEM")->required();
   sign->add_option("--out", arguments.certificate, "a file; without it, standard output");
   CLI::App* revoke = of_authority("revoke", "Revoke a party's certificates",
@@ -343,8 +349,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   demo_command->add_option("job", arguments.demo.job, "the job's file")->required();
   demo_command->add_option("--dir", arguments.demo.folder, "folder to make, for data, keys, ledgers and results")
       ->required();
-  demo_command
-      ->add_option("--programs", arguments.demo.programs, "the build folder that holds coordinator/ and silo/")
+  demo_command->add_option("--programs", arguments.demo.programs, "the build folder that holds coordinator/ and silo/")
       ->required();
 }
 

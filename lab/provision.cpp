@@ -27,10 +27,10 @@ Json tls_section() {
 }
 
 Json example_schema() {
-  return {{"label", {{"column", "outcome"}, {"negative", "no"}, {"positive", "yes"}}},
-          {"features",
-           Json::array({{{"column", "age"}, {"min", 0}, {"max", 120}},
-                        {{"column", "sex"}, {"categories", {"female", "male"}}, {"others_allowed", true}}})}};
+  return {
+      {"label", {{"column", "outcome"}, {"negative", "no"}, {"positive", "yes"}}},
+      {"features", Json::array({{{"column", "age"}, {"min", 0}, {"max", 120}},
+                                {{"column", "sex"}, {"categories", {"female", "male"}}, {"others_allowed", true}}})}};
 }
 
 Json coordinator_file(const Consortium& consortium, const ConsortiumParty& self) {
@@ -50,16 +50,16 @@ Json silo_file(const Consortium& consortium, const ConsortiumParty& self, const 
           {"consortium", consortium.name},
           {"coordinator", {{"host", coordinator.hosts.front()}, {"port", coordinator.port}}},
           {"tls", tls_section()},
-          {"datasets", Json::array({{{"name", "main"},
-                                     {"csv", "data.csv"},
-                                     {"schema", consortium.schema},
-                                     {"holdout_fraction", 0.2},
-                                     {"holdout_seed", 1},
-                                     {"holdout_public", false},
-                                     {"ledger",
-                                      {{"path", "state/main.sqlite"},
-                                       {"head", "heads/main.head.json"},
-                                       {"key", "state/ledger.key"}}}}})},
+          {"datasets",
+           Json::array(
+               {{{"name", "main"},
+                 {"csv", "data.csv"},
+                 {"schema", consortium.schema},
+                 {"holdout_fraction", 0.2},
+                 {"holdout_seed", 1},
+                 {"holdout_public", false},
+                 {"ledger",
+                  {{"path", "state/main.sqlite"}, {"head", "heads/main.head.json"}, {"key", "state/ledger.key"}}}}})},
           {"policy",
            {{"models", {"logistic", "least_squares"}},
             {"algorithms", {"noisy_minibatch_sgd"}},
@@ -88,10 +88,12 @@ Json operator_file(const Consortium& consortium, const ConsortiumParty& self, co
 std::string readme_of(const ConsortiumParty& self, bool with_keys) {
   const std::string title = fmt::format("Start-up kit of the {}.\n", describe(self.party));
   const auto first = [&](const char* program) {
-    return with_keys ? std::string("1. The key and the certificate are here already: for tests, since keys travelled.\n")
-                     : fmt::format("1. `{} init --kit .` makes your key; send request.pem, put the answer here as "
-                                   "certificate.pem.\n",
-                                   program);
+    return with_keys
+               ? std::string("1. The key and the certificate are here already: for tests, since keys travelled.\n")
+               : fmt::format(
+                     "1. `{} init --kit .` makes your key; send request.pem, put the answer here as "
+                     "certificate.pem.\n",
+                     program);
   };
   switch (self.party.role) {
     case Role::Coordinator:
@@ -106,7 +108,8 @@ std::string readme_of(const ConsortiumParty& self, bool with_keys) {
       return title + first("undertone") +
              "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
     case Role::Shuffler:
-      return title + first("undertone") + "2. Keep the certificate for the shuffler.\n3. There is nothing to run yet.\n";
+      return title + first("undertone") +
+             "2. Keep the certificate for the shuffler.\n3. There is nothing to run yet.\n";
   }
   return title;
 }
@@ -134,9 +137,8 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
     if (!content) return content.error();
     if (Status written = write_file_atomically(folder / to, *content); !written) return written;
   }
-  const auto coordinator =
-      std::find_if(consortium.parties.begin(), consortium.parties.end(),
-                   [](const ConsortiumParty& p) { return p.party.role == Role::Coordinator; });
+  const auto coordinator = std::find_if(consortium.parties.begin(), consortium.parties.end(),
+                                        [](const ConsortiumParty& p) { return p.party.role == Role::Coordinator; });
   Json document;
   switch (self.party.role) {
     case Role::Coordinator:
@@ -184,10 +186,9 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
   (void)root.choice<int>("format", {{"undertone.consortium/1", 1}}, "what this file is");
   Consortium out;
   out.name = root.text("consortium", "its name, at most 64 bytes; it stands in every certificate");
-  out.authority_days =
-      root.has("authority_days")
-          ? root.integer("authority_days", 1, 36'500, "how long the authority lasts (default 3650)")
-          : 3650;
+  out.authority_days = root.has("authority_days")
+                           ? root.integer("authority_days", 1, 36'500, "how long the authority lasts (default 3650)")
+                           : 3650;
   out.certificate_days =
       root.has("certificate_days")
           ? root.integer("certificate_days", 1, 3650, "how long a party's certificate lasts (default 365)")
@@ -231,8 +232,8 @@ Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path
   const Result<Consortium> consortium = load_consortium(consortium_file);
   if (!consortium) return consortium.error();
   const std::time_t now = std::time(nullptr);
-  Result<Authority> authority = Authority::create(out / "authority", consortium->name, now - kClockSkew,
-                                                  now + consortium->authority_days * kDay);
+  Result<Authority> authority =
+      Authority::create(out / "authority", consortium->name, now - kClockSkew, now + consortium->authority_days * kDay);
   if (!authority) return authority.error();
   const Result<std::string> text = read_file(consortium_file, 4U << 20U);
   if (!text) return text.error();
@@ -241,8 +242,7 @@ Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path
   for (const ConsortiumParty& party : consortium->parties) {
     const std::filesystem::path folder =
         out / "kits" / fmt::format("{}-{}", to_string(party.party.role), party.party.name);
-    if (Status written = write_kit(folder, *consortium, party, *authority, with_keys); !written)
-      return written.error();
+    if (Status written = write_kit(folder, *consortium, party, *authority, with_keys); !written) return written.error();
     kits.push_back(folder);
   }
   return kits;
@@ -264,8 +264,8 @@ Result<Signed> sign_request(const std::filesystem::path& folder, const std::file
   }
   Result<std::string> certificate = issue(*authority, *consortium, *pem);
   if (!certificate) return certificate.error();
-  return Signed{*std::move(certificate), asked->party, asked->key_sha256,
-                authority->issued().back().facts.not_after, still_valid};
+  return Signed{*std::move(certificate), asked->party, asked->key_sha256, authority->issued().back().facts.not_after,
+                still_valid};
 }
 
 Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role, const std::string& name) {
@@ -273,8 +273,8 @@ Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role,
   if (!authority) return authority.error();
   const Result<std::size_t> revoked = authority->revoke(role, name, std::time(nullptr));
   if (revoked && *revoked == 0)
-    return Error{ErrorCode::InvalidArgument, fmt::format("no certificate of the {} {} is left to revoke",
-                                                         to_string(role), name)};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("no certificate of the {} {} is left to revoke", to_string(role), name)};
   return revoked;
 }
 

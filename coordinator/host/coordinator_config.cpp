@@ -9,7 +9,8 @@ HttpConfig parse_http(config::Section section, const std::filesystem::path& fold
   HttpConfig out;
   out.host = section.text("host", "an address; anything but loopback needs tls");
   out.port = static_cast<std::uint16_t>(section.integer("port", 0, 65535, "0: any free one"));
-  out.tls = section.boolean("tls", "true: HTTPS with this coordinator's certificate; operators' certificates are let in");
+  out.tls =
+      section.boolean("tls", "true: HTTPS with this coordinator's certificate; operators' certificates are let in");
   if (section.has("token_file"))
     out.token_file = folder / section.text("token_file", "a file with a token of 32 characters or more that is let in");
   if (section.has("connections_max"))
@@ -48,13 +49,14 @@ Result<CoordinatorConfig> parse_coordinator_config(const nlohmann::json& documen
   (void)root.choice<int>("format", {{"undertone.coordinator/1", 1}}, "what this file is");
   CoordinatorConfig out;
   out.consortium = root.text("consortium", "the consortium's name: the O of its certificates");
-  if (root.has("name")) out.name = root.text("name", "the CN of this coordinator's certificate (default: what it says)");
+  if (root.has("name"))
+    out.name = root.text("name", "the CN of this coordinator's certificate (default: what it says)");
   config::Section listen = root.object("listen", "for silos");
   out.host = listen.text("host", "an address of this machine; 0.0.0.0 for all");
   out.port = static_cast<std::uint16_t>(listen.integer("port", 0, 65535, "0: any free one"));
   out.connections_max = listen.has("connections_max")
-                            ? static_cast<std::size_t>(listen.integer(
-                                  "connections_max", 1, 100'000, "at once, authenticated or not (default 1024)"))
+                            ? static_cast<std::size_t>(listen.integer("connections_max", 1, 100'000,
+                                                                      "at once, authenticated or not (default 1024)"))
                             : 1024;
   listen.finish();
   out.tls = net::parse_tls(root.object("tls", "PEM files; renewed ones serve without a restart"), folder);

@@ -91,8 +91,7 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
                                                       const Nonce& nonce, bool again) {
-  Result<JobService::Submitted> submitted =
-      service_.submit(job, file, nonce, again, std::chrono::steady_clock::now());
+  Result<JobService::Submitted> submitted = service_.submit(job, file, nonce, again, std::chrono::steady_clock::now());
   if (!submitted) return submitted;
   if (submitted->created) spdlog::info("job_submitted run={} file=\"{}\"", submitted->run.hex(), file);
   handle(std::exchange(submitted->actions, {}));
@@ -177,8 +176,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
   const auto* hello = std::get_if<wire::Hello>(&*first);
   if (hello == nullptr)
     co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
-  const Result<std::uint32_t> protocol =
-      wire::negotiate(*hello, wire::kProtocolMin, config_.session.protocol_max);
+  const Result<std::uint32_t> protocol = wire::negotiate(*hello, wire::kProtocolMin, config_.session.protocol_max);
   if (!protocol) co_return refuse(protocol.error());
   const Result<std::vector<queries::Receipt>> receipts = store_->receipts(*silo);
   if (!receipts) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
@@ -225,7 +223,8 @@ void CoordinatorHost::drop_revoked() {
     const certificates::CertificateFacts& certificate = peer.session->peer();
     const bool revoked = credentials_->revoked(certificate.serial);
     if (!revoked && now <= certificate.not_after) continue;
-    spdlog::warn("silo_dropped silo={} reason=\"its certificate {}\"", silo.name(), revoked ? "was revoked" : "has expired");
+    spdlog::warn("silo_dropped silo={} reason=\"its certificate {}\"", silo.name(),
+                 revoked ? "was revoked" : "has expired");
     peer.session->close();
   }
 }
@@ -279,8 +278,8 @@ void CoordinatorHost::handle(const JobService::OfRun& said) {
     log_event(tell->warning, tell->event);
   } else if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&said.what)) {
     metrics_.round_closed(closed->elapsed, closed->missing.size());
-    spdlog::info("round_closed run={} round={} replies={} missing={} elapsed_ms={}", said.run.hex(), closed->round.value,
-                 closed->replies, closed->missing.size(), closed->elapsed.count());
+    spdlog::info("round_closed run={} round={} replies={} missing={} elapsed_ms={}", said.run.hex(),
+                 closed->round.value, closed->replies, closed->missing.size(), closed->elapsed.count());
   } else if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said.what)) {
     metrics_.reply(counted->reception);
   } else if (const auto* ended = std::get_if<RunMachine::Ended>(&said.what)) {

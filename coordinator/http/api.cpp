@@ -18,8 +18,7 @@ constexpr std::size_t kRoundsMax = 1000;
 constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
 
 ApiReply json_reply(int status, const Json& body) {
-  return {status, "application/json",
-          body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+  return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
 ApiReply error_reply(int status, std::string_view code, const std::string& message) {
@@ -65,7 +64,8 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
 Json metrics_of(const algorithms::MetricsRow& row, const config::Job& job) {
   Json out = {{"after_steps", row.steps}, {"silos", row.replies}};
   const std::vector<std::string_view> names = job.model.metric_names();
-  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m) out[std::string(names[m])] = row.values[m];
+  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
+    out[std::string(names[m])] = row.values[m];
   return out;
 }
 
@@ -154,11 +154,10 @@ ApiReply Api::submit(const ApiRequest& request, const Target& target) {
   const Result<ApiHooks::Submitted> submitted =
       hooks_.submit(request.body, again != target.query.end() && again->second != "0");
   if (!submitted) return error_reply(submitted.error());
-  return json_reply(submitted->created ? 201 : 200,
-                    {{"run", submitted->run.hex()},
-                     {"id", submitted->run.hex().substr(64, 12)},
-                     {"job_sha256", to_hex(submitted->run.job)},
-                     {"created", submitted->created}});
+  return json_reply(submitted->created ? 201 : 200, {{"run", submitted->run.hex()},
+                                                     {"id", submitted->run.hex().substr(64, 12)},
+                                                     {"job_sha256", to_hex(submitted->run.job)},
+                                                     {"created", submitted->created}});
 }
 
 ApiReply Api::list(const Target& target) {
@@ -198,7 +197,8 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
   if (part == "result" || part == "model") {
     const std::filesystem::path file = results_ / id->hex() / (part + ".json");
     const Result<std::string> content = read_file(file, kResultBytesMax);
-    if (!content) return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string((**run).state)));
+    if (!content)
+      return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string((**run).state)));
     return {200, "application/json", *content};
   }
   if (!part.empty()) return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
@@ -217,8 +217,8 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
     Json entry = {{"silo", silo.name()},
                   {"connected", service_->connected().contains(silo)},
                   {"answer", answer == (**run).answers.end() ? "none"
-                             : answer->second                ? "refused: " + std::string(wire::to_string(*answer->second))
-                                                             : "accepted"},
+                             : answer->second ? "refused: " + std::string(wire::to_string(*answer->second))
+                                              : "accepted"},
                   {"epsilon", member.facts.epsilon.value()},
                   {"delta", member.facts.delta.value()}};
     const bool answered_round = round != nullptr && round->accepted().contains(silo);

@@ -135,9 +135,11 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, bool is_operator) {
     ApiReply reply;
     bool keep = false;
     if (unread == http::error::body_limit) {
-      reply = {413, "application/json", "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the body is too large\"}}\n"};
+      reply = {413, "application/json",
+               "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the body is too large\"}}\n"};
     } else if (unread == http::error::header_limit) {
-      reply = {431, "application/json", "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the header is too large\"}}\n"};
+      reply = {431, "application/json",
+               "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the header is too large\"}}\n"};
     } else if (unread && unread.category() == http::make_error_code(http::error::end_of_stream).category()) {
       reply = {400, "application/json", "{\"error\":{\"code\":\"malformed\",\"message\":\"not an HTTP request\"}}\n"};
     } else if (unread) {

@@ -46,7 +46,8 @@ std::string Metrics::render(const Gauges& gauges) const {
   const Family replies(out, "undertone_replies_total", "counter", "Replies that came, by what became of them.");
   for (std::size_t i = 0; i < kReceptions.size(); ++i)
     replies.add(fmt::format("reception=\"{}\"", kReceptions[i]), replies_[i]);
-  Family(out, "undertone_replies_lost_total", "counter", "Answers that a closed round had to do without.").add("", lost_);
+  Family(out, "undertone_replies_lost_total", "counter", "Answers that a closed round had to do without.")
+      .add("", lost_);
   const Family bytes(out, "undertone_bytes_total", "counter", "Bytes of messages with silos, before TLS.");
   bytes.add("direction=\"received\"", bytes_received_ + gauges.open_bytes_received);
   bytes.add("direction=\"sent\"", bytes_sent_ + gauges.open_bytes_sent);

@@ -51,7 +51,8 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
     if (Status failed = store_->fail(run, RunState::Failed, reason); !failed) return failed;
-    out.emplace_back(OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason=\"{}\"", run.hex(), reason)}});
+    out.emplace_back(
+        OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason=\"{}\"", run.hex(), reason)}});
     return store_->set_ended_at(run, clock_());
   }
   RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;
@@ -103,16 +104,15 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
     timers_.erase(run);
   }
   if (any_done) {
-    const std::int64_t before =
-        clock_() - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
+    const std::int64_t before = clock_() - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
     const Result<std::vector<RunId>> forgotten = store_->prune(limits_.runs_kept_max, before);
     if (!forgotten) return forgotten.error();
     for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
   }
   if (Status launched = launch_queued(now, out); !launched) return launched.error();
   if (!timers_.empty()) {
-    const auto earliest =
-        std::min_element(timers_.begin(), timers_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto earliest = std::min_element(timers_.begin(), timers_.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
     out.emplace_back(ArmTimer{earliest->second});
   }
   return out;

@@ -15,9 +15,9 @@ namespace undertone::coordinator {
 /// Bounds of the queue and of what is kept.
 struct ServiceLimits {
   std::size_t runs_at_once = 4;
-  std::size_t runs_queued_max = 1000;       // waiting to start
-  std::size_t runs_kept_max = 10'000;       // ended ones; older ones are forgotten
-  std::chrono::hours runs_kept{24 * 365};   // after their end
+  std::size_t runs_queued_max = 1000;      // waiting to start
+  std::size_t runs_kept_max = 10'000;      // ended ones; older ones are forgotten
+  std::chrono::hours runs_kept{24 * 365};  // after their end
 };
 
 /// The coordinator's whole behaviour: a queue of jobs and the machines of those that run, from events to actions. Plain

@@ -26,7 +26,8 @@ constexpr const char* kUpgradeToVersion1 =
     "ALTER TABLE runs ADD COLUMN submitted_at INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE runs ADD COLUMN ended_at INTEGER NOT NULL DEFAULT 0;"
     "CREATE TABLE charges (run BLOB, silo TEXT, epsilon REAL NOT NULL, delta REAL NOT NULL, PRIMARY KEY (run, silo));"
-    "CREATE TABLE rounds (run BLOB, round INTEGER, elapsed_ms INTEGER NOT NULL, metrics BLOB, PRIMARY KEY (run, round));"
+    "CREATE TABLE rounds (run BLOB, round INTEGER, elapsed_ms INTEGER NOT NULL, metrics BLOB, PRIMARY KEY (run, "
+    "round));"
     "CREATE TABLE ends_seen (run BLOB, silo TEXT, PRIMARY KEY (run, silo));"
     "PRAGMA user_version = 1;";
 constexpr std::int64_t kVersion = 1;
@@ -373,8 +374,8 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex f
 
 Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> insert = database_->prepare(
-        "INSERT OR IGNORE INTO ends_seen SELECT run, ? FROM runs WHERE run = ?");
+    Result<store::Statement> insert =
+        database_->prepare("INSERT OR IGNORE INTO ends_seen SELECT run, ? FROM runs WHERE run = ?");
     if (!insert) return insert.error();
     return insert->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run();
   });
@@ -403,8 +404,10 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
   std::vector<RunId> forgotten;
   const Status done = database_->transaction([&]() -> Status {
     Result<store::Statement> rows = database_->prepare(
-        "SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND ended_at <> 0 AND (ended_at < ? OR"
-        " number NOT IN (SELECT number FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') ORDER BY number DESC"
+        "SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND ended_at <> 0 AND (ended_at < ? "
+        "OR"
+        " number NOT IN (SELECT number FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') ORDER BY number "
+        "DESC"
         " LIMIT ?))");
     if (!rows) return rows.error();
     rows->bind(1, before).bind(2, static_cast<std::int64_t>(keep));

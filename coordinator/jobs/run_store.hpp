@@ -34,7 +34,7 @@ struct RoundRecord {
   RoundIndex round;
   std::map<SiloId, Digest> accepted;  // who was folded in, and the digest of what each said
   std::vector<SiloId> missing;
-  std::chrono::milliseconds elapsed{0};             // from the first time it was asked in this process to its end
+  std::chrono::milliseconds elapsed{0};           // from the first time it was asked in this process to its end
   std::optional<algorithms::MetricsRow> metrics;  // if it was an evaluation
 };
 
@@ -90,7 +90,8 @@ class RunStore {
   /// Gives a time to ends that were committed without one, since the process died in between.
   [[nodiscard]] Status set_missing_ends(std::int64_t now);
   /// Closed rounds in order. @param from the first round wanted
-  [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run, RoundIndex from = {}, std::size_t most = SIZE_MAX);
+  [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run, RoundIndex from = {},
+                                                        std::size_t most = SIZE_MAX);
 
   /// The silo has heard that the run is over.
   [[nodiscard]] Status record_end_seen(const RunId& run, const SiloId& silo);

@@ -110,8 +110,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
     }
     case RunState::Failed:
     case RunState::Cancelled:
-      out.push_back(Ended{Error{record_.state == RunState::Failed ? ErrorCode::QuorumMissed : ErrorCode::Cancelled,
-                                record_.failure}});
+      out.push_back(Ended{
+          Error{record_.state == RunState::Failed ? ErrorCode::QuorumMissed : ErrorCode::Cancelled, record_.failure}});
       leave(now, out);
       break;
   }
@@ -249,8 +249,8 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   const bool news = known == record_.answers.end() || known->second != answer.refusal;
   if (news) {
     const privacy::SiloFacts& facts = job_->member(silo)->facts;
-    if (Status stored = store_->record_answer(record_.run, silo, answer.refusal,
-                                              {facts.epsilon.value(), facts.delta.value()});
+    if (Status stored =
+            store_->record_answer(record_.run, silo, answer.refusal, {facts.epsilon.value(), facts.delta.value()});
         !stored)
       return stored;
     said_.erase(silo);

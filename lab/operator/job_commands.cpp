@@ -38,8 +38,7 @@ double mean_noise_variance(const config::Job& job, const std::map<SiloId, privac
       if (segment.release.shape.kind != privacy::QuestionKind::Gradient) continue;
       const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
       const double stddev =
-          gaussian == nullptr ? 0.0
-                              : gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn);
+          gaussian == nullptr ? 0.0 : gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn);
       const double share = static_cast<double>(member.weight) / weights;
       variance += share * share * stddev * stddev;
       break;
@@ -72,10 +71,9 @@ Json releases_of(const privacy::Plan& plan) {
                   {"public_records", gaussian == nullptr},
                   {"noise_stddev_of_mean",
                    gaussian == nullptr ? 0.0 : gaussian->noise_stddev() / static_cast<double>(release.records_drawn)},
-                  {"noise_multiplier",
-                   gaussian == nullptr
-                       ? 0.0
-                       : std::ldexp(1.0, gaussian->log2_stddev) / (2.0 * static_cast<double>(gaussian->lattice.clip))}};
+                  {"noise_multiplier", gaussian == nullptr ? 0.0
+                                                           : std::ldexp(1.0, gaussian->log2_stddev) /
+                                                                 (2.0 * static_cast<double>(gaussian->lattice.clip))}};
     const auto same = [&entry](const Json& other) {
       for (const char* key : {"what", "block", "records", "noise_stddev_of_mean"}) {
         if (other.at(key) != entry.at(key)) return false;
@@ -172,21 +170,23 @@ int plan_job(const std::filesystem::path& file, bool json) {
       }
     }
   }
-  fmt::print("noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
-             "the noise's norm\n",
-             std::sqrt(variance), signal_to_noise);
+  fmt::print(
+      "noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
+      "the noise's norm\n",
+      std::sqrt(variance), signal_to_noise);
   if (risk) {
-    fmt::print("predicted excess risk: at most {:.4g} (projected SGD, as in the proof of Theorem 34; for a convex loss "
-               "where no gradient is longer than the clip norm)\n",
-               *risk);
+    fmt::print(
+        "predicted excess risk: at most {:.4g} (projected SGD, as in the proof of Theorem 34; for a convex loss "
+        "where no gradient is longer than the clip norm)\n",
+        *risk);
   } else {
     fmt::print("predicted excess risk: none is stated for this averaging\n");
   }
   return kDone;
 }
 
-int predict(const std::filesystem::path& model_file, const std::filesystem::path& csv,
-            const std::filesystem::path& out, bool json) {
+int predict(const std::filesystem::path& model_file, const std::filesystem::path& csv, const std::filesystem::path& out,
+            bool json) {
   const Result<config::JsonDocument> document = config::load_json(model_file, std::size_t{16} << 20U);
   if (!document) return fail(document.error());
   config::Problems problems(model_file.string());
@@ -204,7 +204,8 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
     const std::string name = section.text("feature", "its name");
     const double weight = section.number("weight", -1e300, 1e300, "its weight");
     if (name != names[static_cast<std::size_t>(next)])
-      section.problem("feature", fmt::format("expected \"{}\", in the schema's order", names[static_cast<std::size_t>(next)]));
+      section.problem("feature",
+                      fmt::format("expected \"{}\", in the schema's order", names[static_cast<std::size_t>(next)]));
     section.finish();
     weights[next++] = weight;
   }
@@ -216,8 +217,7 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
   options.with_label = false;
   const Result<data::CsvRecords> read = data::read_csv(csv, schema, options);
   if (!read) return fail(read.error());
-  const Eigen::VectorXd scores =
-      (read->records.features.transpose() * weights).array() + intercept;
+  const Eigen::VectorXd scores = (read->records.features.transpose() * weights).array() + intercept;
   const auto* binary = std::get_if<data::BinaryLabel>(&schema.label);
   std::string text = binary != nullptr ? "record,probability,prediction\n" : "record,prediction\n";
   Json rows = Json::array();

@@ -65,7 +65,8 @@ Result<std::string> find_run(const OperatorClient& client, const std::string& wo
       const bool prefix = word.size() >= 4 && (text(run, "id").starts_with(word) || text(run, "run").starts_with(word));
       if (!prefix) continue;
       if (!found.empty())
-        return Error{ErrorCode::InvalidArgument, fmt::format("\"{}\" is the beginning of more than one run's id", word)};
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("\"{}\" is the beginning of more than one run's id", word)};
       found = text(run, "run");
     }
     if (!page->body.contains("next_before")) break;
@@ -204,7 +205,8 @@ int watch_run(const OperatorOptions& options) {
       if (round.contains("metrics")) line += shown_metrics(round["metrics"]);
       line += fmt::format("  epsilon <= {:.4g}", largest_epsilon(state->body));
       if (total > number)
-        line += fmt::format("  ETA {:.0f} s", seconds / static_cast<double>(timed) * static_cast<double>(total - number));
+        line +=
+            fmt::format("  ETA {:.0f} s", seconds / static_cast<double>(timed) * static_cast<double>(total - number));
       fmt::print("{}\n", line);
     }
     next = rounds->body.at("next").get<std::uint64_t>();
@@ -222,7 +224,7 @@ int watch_run(const OperatorOptions& options) {
       return now == "succeeded" ? kDone : kFailed;
     }
     const std::string missing = shown_missing(state->body);
-    const std::string line = now == "queued" ? "queued: other runs are under way"
+    const std::string line = now == "queued"   ? "queued: other runs are under way"
                              : missing.empty() ? ""
                                                : fmt::format("{}: waiting for {}", now, missing);
     if (!options.json && line != said && !line.empty() && rounds->body.at("rounds").empty()) fmt::print("{}\n", line);

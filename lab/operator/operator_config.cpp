@@ -12,7 +12,8 @@ Result<OperatorConfig> parse_operator_config(const nlohmann::json& document, con
   OperatorConfig out;
   out.consortium = root.text("consortium", "the consortium's name: the O of its certificates");
   if (root.has("operator")) out.name = root.text("operator", "the CN of the operator's certificate; needed with tls");
-  const std::string url = root.text("url", "of the coordinator's HTTP service: https://HOST:PORT, or http:// on loopback");
+  const std::string url =
+      root.text("url", "of the coordinator's HTTP service: https://HOST:PORT, or http:// on loopback");
   const Result<net::HttpEndpoint> endpoint = net::HttpEndpoint::parse(url);
   if (!endpoint && !url.empty()) root.problem("url", endpoint.error().message);
   if (endpoint) out.endpoint = *endpoint;
@@ -39,9 +40,8 @@ Result<OperatorClient> connect_operator(const std::filesystem::path& config_file
   if (!config) return config.error();
   OperatorClient client;
   if (config->endpoint.tls) {
-    Result<net::Credentials> credentials =
-        net::Credentials::load(*config->tls, net::Side::Client,
-                               {config->consortium, certificates::Role::Operator, config->name});
+    Result<net::Credentials> credentials = net::Credentials::load(
+        *config->tls, net::Side::Client, {config->consortium, certificates::Role::Operator, config->name});
     if (!credentials) return credentials.error();
     client.credentials = std::make_unique<net::Credentials>(*std::move(credentials));
   }

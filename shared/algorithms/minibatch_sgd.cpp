@@ -35,8 +35,7 @@ std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSett
   const double longest = clip.value() + settings.l2 * radius;
   const double rounds = static_cast<double>(settings.rounds);
   return radius * radius / (2.0 * settings.step_size * rounds) +
-         settings.step_size / 2.0 *
-             (longest * longest + static_cast<double>(settings.dimension) * noise_variance);
+         settings.step_size / 2.0 * (longest * longest + static_cast<double>(settings.dimension) * noise_variance);
 }
 
 Step MinibatchSgd::start() { return current(); }

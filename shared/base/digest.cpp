@@ -37,8 +37,9 @@ HmacSha256::HmacSha256(std::string_view key) {
   std::string hash = "SHA256";
   const std::array parameters = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, hash.data(), 0),
                                  OSSL_PARAM_construct_end()};
-  UNDERTONE_CHECK(context_ != nullptr && EVP_MAC_init(context_.get(), reinterpret_cast<const unsigned char*>(key.data()),
-                                                      key.size(), parameters.data()) == 1);
+  UNDERTONE_CHECK(context_ != nullptr &&
+                  EVP_MAC_init(context_.get(), reinterpret_cast<const unsigned char*>(key.data()), key.size(),
+                               parameters.data()) == 1);
 }
 
 void HmacSha256::update(std::string_view bytes) {

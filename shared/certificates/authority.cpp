@@ -103,23 +103,22 @@ Result<Authority> Authority::create(const std::filesystem::path& folder, const s
   if (!serial) return serial.error();
   const detail::Name name = detail::make_name(consortium, kAuthorityRole, consortium);
   X509* raw = certificate.get();
-  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 ||
-      X509_set_serialNumber(raw, serial->get()) != 1 || X509_set_subject_name(raw, name.get()) != 1 ||
-      X509_set_issuer_name(raw, name.get()) != 1 || ASN1_TIME_set(X509_getm_notBefore(raw), not_before) == nullptr ||
+  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial->get()) != 1 ||
+      X509_set_subject_name(raw, name.get()) != 1 || X509_set_issuer_name(raw, name.get()) != 1 ||
+      ASN1_TIME_set(X509_getm_notBefore(raw), not_before) == nullptr ||
       ASN1_TIME_set(X509_getm_notAfter(raw), not_after) == nullptr || X509_set_pubkey(raw, key->get()) != 1) {
     return openssl_failed("the authority's certificate");
   }
-  for (const auto& [kind, value] : {std::pair(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
-                                    std::pair(NID_key_usage, "critical,keyCertSign,cRLSign"),
-                                    std::pair(NID_subject_key_identifier, "hash")}) {
+  for (const auto& [kind, value] :
+       {std::pair(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
+        std::pair(NID_key_usage, "critical,keyCertSign,cRLSign"), std::pair(NID_subject_key_identifier, "hash")}) {
     if (Status added = add_extension(raw, raw, kind, value); !added) return added.error();
   }
   if (X509_sign(raw, key->get(), EVP_sha256()) == 0) return openssl_failed("the authority's certificate");
   const Result<std::string> pem = to_pem(raw);
   if (!pem) return pem.error();
   if (Status stored = write_file_atomically(folder / "authority.crt", *pem); !stored) return stored.error();
-  Authority authority(folder, consortium,
-                      std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
+  Authority authority(folder, consortium, std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
   if (Status stored = authority.store_register(); !stored) return stored.error();
   if (Status stored = authority.write_revocations(not_before); !stored) return stored.error();
   return authority;
@@ -201,13 +200,11 @@ Result<std::string> Authority::sign(const std::string& request_pem, const Issue&
   const detail::Certificate certificate(X509_new());
   const Result<detail::Integer> serial = random_serial();
   if (!serial) return serial.error();
-  const detail::Name subject =
-      detail::make_name(consortium_, to_string(asked->party.role), asked->party.name);
+  const detail::Name subject = detail::make_name(consortium_, to_string(asked->party.role), asked->party.name);
   X509* raw = certificate.get();
   X509* issuer = secret_->certificate.get();
-  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 ||
-      X509_set_serialNumber(raw, serial->get()) != 1 || X509_set_subject_name(raw, subject.get()) != 1 ||
-      X509_set_issuer_name(raw, X509_get_subject_name(issuer)) != 1 ||
+  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial->get()) != 1 ||
+      X509_set_subject_name(raw, subject.get()) != 1 || X509_set_issuer_name(raw, X509_get_subject_name(issuer)) != 1 ||
       ASN1_TIME_set(X509_getm_notBefore(raw), issue.not_before) == nullptr ||
       ASN1_TIME_set(X509_getm_notAfter(raw), issue.not_after) == nullptr ||
       X509_set_pubkey(raw, X509_REQ_get0_pubkey(request->get())) != 1) {

@@ -21,8 +21,8 @@ struct Issue {
 /// A certificate that was issued, as the register keeps it.
 struct Issued {
   CertificateFacts facts;
-  std::string key_sha256;    // of the public key (SubjectPublicKeyInfo), hexadecimal: what people compare by telephone
-  std::time_t revoked = 0;   // 0: not revoked
+  std::string key_sha256;   // of the public key (SubjectPublicKeyInfo), hexadecimal: what people compare by telephone
+  std::time_t revoked = 0;  // 0: not revoked
 };
 
 /// A consortium's certificate authority: a folder with its key, its certificate, the register of what it issued and the

@@ -121,8 +121,7 @@ std::string show_time(std::time_t time) {
 
 Result<std::string> make_request(const Party& party, const std::filesystem::path& key_file) {
   if (Status good = check_party(party); !good) return good.error();
-  Result<detail::Key> key =
-      std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file);
+  Result<detail::Key> key = std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file);
   if (!key) return key.error();
   const detail::Request request(X509_REQ_new());
   const detail::Name subject = detail::make_name(party.consortium, to_string(party.role), party.name);

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <filesystem>
-
 #include <memory>
 #include <openssl/bio.h>
 #include <openssl/err.h>

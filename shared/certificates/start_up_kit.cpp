@@ -61,9 +61,10 @@ Result<InitDone> init_party(const std::filesystem::path& folder, bool renew) {
       "and tell them, by another way than mail, the key's digest:\n"
       "  {}\n",
       describe(*party), key.string(), request.string(), request.filename().string(), facts->key_sha256);
-  done.instructions += renew ? fmt::format("Then put the new certificate and {} in place of {} and {}; a running "
-                                           "program takes them up by itself.\n",
-                                           key.filename().string(), kit::kCertificate, kit::kKey)
+  done.instructions += renew ? fmt::format(
+                                   "Then put the new certificate and {} in place of {} and {}; a running "
+                                   "program takes them up by itself.\n",
+                                   key.filename().string(), kit::kCertificate, kit::kKey)
                              : fmt::format("Put the certificate they send back here as {}.\n", kit::kCertificate);
   return done;
 }

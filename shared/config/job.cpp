@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr std::uint64_t kEvaluationsMax = 10'000;
 constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
-constexpr std::int64_t kMillisecondsMax = 86'400'000;            // a day
+constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
 constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
 constexpr std::size_t kSilosMax = 10'000;
 std::vector<CohortMember> parse_cohort(Section& root) {
@@ -23,14 +23,18 @@ std::vector<CohortMember> parse_cohort(Section& root) {
     const std::string name = section.text("silo", "its name: the CN of its certificate");
     Result<SiloId> silo = SiloId::create(name);
     if (!silo) section.problem("silo", silo.error().message);
-    const double epsilon = section.number("epsilon", 0.0, 30.0, "promised to every single record, for the whole run", true);
+    const double epsilon =
+        section.number("epsilon", 0.0, 30.0, "promised to every single record, for the whole run", true);
     const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
     const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
-    const std::int64_t holdout = section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
-    const bool is_public = section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
+    const std::int64_t holdout =
+        section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+    const bool is_public =
+        section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
     const auto weight = static_cast<std::uint64_t>(
         section.has("weight")
-            ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax), "public weight in the mean (default: records)")
+            ? section.integer("weight", 1, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax),
+                              "public weight in the mean (default: records)")
             : std::min<std::int64_t>(records, static_cast<std::int64_t>(queries::LatticeFold::kWeightMax)));
     section.finish();
     if (!silo) continue;
@@ -48,10 +52,16 @@ std::vector<CohortMember> parse_cohort(Section& root) {
 
 Participation parse_participation(Section section) {
   Participation out;
-  out.quorum = static_cast<std::size_t>(section.integer("quorum", 1, static_cast<std::int64_t>(kSilosMax), "fewer answers than this fail a round, after asking once more"));
-  out.join_deadline = std::chrono::milliseconds(section.integer("join_deadline_ms", 1, kJoinMillisecondsMax, "from the start of the run to the first round: time for owners to approve"));
-  out.round_deadline = std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
-  out.resend = std::chrono::milliseconds(section.integer("resend_ms", 1, kMillisecondsMax, "how often an unanswered message is sent again"));
+  out.quorum =
+      static_cast<std::size_t>(section.integer("quorum", 1, static_cast<std::int64_t>(kSilosMax),
+                                               "fewer answers than this fail a round, after asking once more"));
+  out.join_deadline = std::chrono::milliseconds(
+      section.integer("join_deadline_ms", 1, kJoinMillisecondsMax,
+                      "from the start of the run to the first round: time for owners to approve"));
+  out.round_deadline =
+      std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
+  out.resend = std::chrono::milliseconds(
+      section.integer("resend_ms", 1, kMillisecondsMax, "how often an unanswered message is sent again"));
   section.finish();
   return out;
 }
@@ -75,7 +85,8 @@ algorithms::Averaging parse_averaging(Section& section, double step_size, double
 SimulationData parse_simulation(Section section) {
   SimulationData out;
   out.csv = section.text("csv", "relative to the job's file");
-  out.partition_seed = static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
+  out.partition_seed =
+      static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
   out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows");
   out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   section.finish();
@@ -105,7 +116,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   (void)root.choice<int>("format", {{"undertone.job/1", 1}}, "what this file is");
 
   const std::string name = root.text("name", "for people");
-  data::Schema schema = parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
+  data::Schema schema =
+      parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
   Section model_section = root.object("model");
   const auto loss = model_section.choice<models::Loss>(
@@ -124,26 +136,31 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   domain_section.finish();
   Section regulariser = root.object("regulariser");
   (void)regulariser.choice<int>("kind", {{"l2", 1}}, "added to the loss");
-  const double strength = regulariser.number("strength", 0.0, 1e9, "lambda of lambda/2 |w|^2; the intercept is not regularised");
+  const double strength =
+      regulariser.number("strength", 0.0, 1e9, "lambda of lambda/2 |w|^2; the intercept is not regularised");
   regulariser.finish();
 
   Section wire = root.object("wire");
-  const auto point_type =
-      wire.choice<queries::PointType>("points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}}, "the type of broadcast models");
+  const auto point_type = wire.choice<queries::PointType>(
+      "points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}}, "the type of broadcast models");
   queries::WireLattice lattice;
-  lattice.type =
-      wire.choice<queries::ReplyType>("replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}}, "the type of answers");
-  lattice.step_log2 = static_cast<int>(wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
+  lattice.type = wire.choice<queries::ReplyType>(
+      "replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}}, "the type of answers");
+  lattice.step_log2 = static_cast<int>(
+      wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
   wire.finish();
 
   Section algorithm = root.object("algorithm");
-  const std::string kind = algorithm.text("kind", "\"noisy_minibatch_sgd\" (Algorithms 14 and 19 of spec federated-core)");
+  const std::string kind =
+      algorithm.text("kind", "\"noisy_minibatch_sgd\" (Algorithms 14 and 19 of spec federated-core)");
   if (kind != "noisy_minibatch_sgd" && !kind.empty()) {
     algorithm.problem("kind", fmt::format("expected \"noisy_minibatch_sgd\", got \"{}\"", kind));
   }
   const auto rounds = static_cast<std::uint64_t>(algorithm.integer("rounds", 1, kRoundsMax, "steps"));
   const double step_size = algorithm.number("step_size", 0.0, 1e9, "eta", true);
-  const double draw_fraction = algorithm.number("draw_fraction", 0.0, 1.0, "of the training records in each round, drawn afresh without replacement; 1 is all", true);
+  const double draw_fraction =
+      algorithm.number("draw_fraction", 0.0, 1.0,
+                       "of the training records in each round, drawn afresh without replacement; 1 is all", true);
   const algorithms::Averaging averaging = parse_averaging(algorithm, step_size, strength);
   algorithm.finish();
 
@@ -152,7 +169,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   const std::string unit = privacy_section.text("unit", "\"record\": what is protected");
   if (unit != "record" && !unit.empty())
     privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
-  const double clip = privacy_section.number("clip_norm", 0.0, 1e9, "l2 norm that each record's gradient is clipped to", true);
+  const double clip =
+      privacy_section.number("clip_norm", 0.0, 1e9, "l2 norm that each record's gradient is clipped to", true);
   const auto noise = privacy_section.choice<privacy::NoiseKind>(
       "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}},
       "test is seeded, for test builds of the agent alone, and protects nobody");
@@ -165,14 +183,17 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
                                                       cohort.size(), participation.quorum));
   }
   Section evaluation = root.object("evaluation");
-  const auto every = static_cast<std::uint64_t>(evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
+  const auto every = static_cast<std::uint64_t>(
+      evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
   evaluation.finish();
   if (every != 0 && rounds / every > kEvaluationsMax) {
     problems.add("/evaluation/every",
                  fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, rounds / every));
   }
   std::optional<SimulationData> simulation;
-  if (root.has("simulation")) simulation = parse_simulation(root.object("simulation", "where undertone simulate and partition find data; silos ignore it"));
+  if (root.has("simulation"))
+    simulation = parse_simulation(
+        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"));
   root.finish();
   if (!problems.none()) return problems.error();
 

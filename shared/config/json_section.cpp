@@ -195,8 +195,7 @@ Section Section::object(const std::string& key, const char* about) {
   return {value == nullptr ? empty_object() : *value, pointer_ + "/" + key, *problems_};
 }
 
-std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most,
-                                      const char* about) {
+std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most, const char* about) {
   const std::string expected = fmt::format("an array of {} to {} objects", least, most);
   const nlohmann::json* value = find(key, expected, about);
   std::vector<Section> out;

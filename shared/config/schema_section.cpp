@@ -14,15 +14,15 @@ using data::NumericColumn;
 
 constexpr std::size_t kFeaturesMax = 100'000;
 constexpr std::size_t kCategoriesMax = 10'000;
-constexpr std::array<std::pair<const char*, DateFormat>, 3> kDateFormats = {
-    {{"YYYY-MM-DD", DateFormat::YearMonthDay},
-     {"DD.MM.YYYY", DateFormat::DayMonthYear},
-     {"MM/DD/YYYY", DateFormat::MonthDayYear}}};
+constexpr std::array<std::pair<const char*, DateFormat>, 3> kDateFormats = {{{"YYYY-MM-DD", DateFormat::YearMonthDay},
+                                                                             {"DD.MM.YYYY", DateFormat::DayMonthYear},
+                                                                             {"MM/DD/YYYY", DateFormat::MonthDayYear}}};
 
 double parse_date_bound(Section& section, const std::string& key, DateFormat format, const char* about) {
   const std::string text = section.text(key, about);
   const std::optional<double> days = data::parse_date(text, format);
-  if (!days && !text.empty()) section.problem(key, fmt::format("expected a date of the column's form, got \"{}\"", text));
+  if (!days && !text.empty())
+    section.problem(key, fmt::format("expected a date of the column's form, got \"{}\"", text));
   return days.value_or(0.0);
 }
 
@@ -33,7 +33,8 @@ data::MissingRule parse_missing(Section section, const std::optional<DateFormat>
   rule.value = date ? parse_date_bound(section, "value", *date, "a date in its place")
                     : section.number("value", -1e300, 1e300, "used in its place, in the column's unit");
   if (section.has("indicator"))
-    rule.indicator = section.boolean("indicator", "adds a feature that is 1 where the value was missing (default false)");
+    rule.indicator =
+        section.boolean("indicator", "adds a feature that is 1 where the value was missing (default false)");
   section.finish();
   return rule;
 }
@@ -77,13 +78,14 @@ CategoricalColumn parse_categorical(Section& section) {
   column.name = section.text("column", "the column's name in the file's header");
   column.categories = section.texts("categories", "the public list of values; each becomes a feature in {0, 1}");
   if (column.categories.empty() || column.categories.size() > kCategoriesMax) {
-    section.problem("categories", fmt::format("expected 1 to {} values, got {}", kCategoriesMax, column.categories.size()));
+    section.problem("categories",
+                    fmt::format("expected 1 to {} values, got {}", kCategoriesMax, column.categories.size()));
   }
   if (std::set<std::string>(column.categories.begin(), column.categories.end()).size() != column.categories.size())
     section.problem("categories", "expected different values, one stands twice");
   if (section.has("others_allowed")) {
-    column.others_allowed =
-        section.boolean("others_allowed", "a value that is not listed sets no feature, instead of being an error (default false)");
+    column.others_allowed = section.boolean(
+        "others_allowed", "a value that is not listed sets no feature, instead of being an error (default false)");
   }
   return column;
 }
@@ -115,9 +117,9 @@ data::Schema parse_schema(Section section) {
   data::Schema schema;
   Section label = section.object("label", "the target");
   if (label.has("positive") || label.has("negative")) {
-    const data::BinaryLabel binary{label.text("column", "the column's name; with min and max instead of negative and positive, a numeric target"),
-                                   label.text("negative", "the value that counts as -1"),
-                                   label.text("positive", "the value that counts as 1")};
+    const data::BinaryLabel binary{
+        label.text("column", "the column's name; with min and max instead of negative and positive, a numeric target"),
+        label.text("negative", "the value that counts as -1"), label.text("positive", "the value that counts as 1")};
     if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
     schema.label = binary;
   } else {
@@ -136,8 +138,8 @@ data::Schema parse_schema(Section section) {
     feature.finish();
   }
   if (data::encoded_width(schema) > kFeaturesMax) {
-    section.problem("features",
-                    fmt::format("expected at most {} encoded features, got {}", kFeaturesMax, data::encoded_width(schema)));
+    section.problem("features", fmt::format("expected at most {} encoded features, got {}", kFeaturesMax,
+                                            data::encoded_width(schema)));
   }
   section.finish();
   return schema;

@@ -100,8 +100,8 @@ void on_row(int terminator, void* state) {
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
   } else if (reading.column != 0) {  // an empty line is no record
     if (reading.column != reading.header.size()) {
-      reading.problem(fmt::format("expected {} cells as in the header, found {}", reading.header.size(), reading.column),
-                      false);
+      reading.problem(
+          fmt::format("expected {} cells as in the header, found {}", reading.header.size(), reading.column), false);
     }
     ++reading.record;
   }
@@ -159,7 +159,8 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     // Both of libcsv's line ends; a pair of them counts twice, which only reserves too much.
     lines += std::count_if(block.begin(), block.begin() + size, [](char c) { return c == '\n' || c == '\r'; });
   }
-  if (total == 0) return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
+  if (total == 0)
+    return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
   blocks.rewind();
 
   Reading reading;
@@ -204,7 +205,8 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     reading.problem("a quotation mark is not closed", true);
   if (!reading.problems.empty()) return failure(reading.problems);
   if (!reading.header_done || reading.record == 0)
-    return Error{ErrorCode::InvalidData, fmt::format("{}:{}: expected records, found none", file.string(), reading.line)};
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}:{}: expected records, found none", file.string(), reading.line)};
   if (reading.record != reading.targets.size()) {
     reading.features.conservativeResize(Eigen::NoChange, reading.record);
     reading.targets.conservativeResize(reading.record);

@@ -152,8 +152,8 @@ RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_v
                                                      double& out) {
   ColumnFacts& facts = facts_[field.facts];
   const NumericColumn& column = field.numeric;
-  if (column.missing && std::find(column.missing->texts.begin(), column.missing->texts.end(), cell) !=
-                            column.missing->texts.end()) {
+  if (column.missing &&
+      std::find(column.missing->texts.begin(), column.missing->texts.end(), cell) != column.missing->texts.end()) {
     ++facts.missing;
     out = scale(column, column.missing->value);
     if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;

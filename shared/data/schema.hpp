@@ -28,8 +28,8 @@ struct NumericColumn {
   double min = 0.0;
   double max = 1.0;  // > min
   Outside outside = Outside::Clamp;
-  std::optional<MissingRule> missing;      // none: a missing value is an error
-  std::optional<DateFormat> date;          // a date counts as days since 1970-01-01, in bounds and values alike
+  std::optional<MissingRule> missing;  // none: a missing value is an error
+  std::optional<DateFormat> date;      // a date counts as days since 1970-01-01, in bounds and values alike
   friend bool operator==(const NumericColumn&, const NumericColumn&) = default;
 };
 

@@ -3,9 +3,12 @@
 namespace undertone::net {
 
 TlsFiles parse_tls(config::Section section, const std::filesystem::path& folder) {
-  TlsFiles files{folder / section.text("authority", "the consortium's certificate"), folder / section.text("certificate", "this party's certificate"),
-                 folder / section.text("key", "its private key"), {}};
-  if (section.has("revoked")) files.revoked = folder / section.text("revoked", "the consortium's revocation list (default: none is read)");
+  TlsFiles files{folder / section.text("authority", "the consortium's certificate"),
+                 folder / section.text("certificate", "this party's certificate"),
+                 folder / section.text("key", "its private key"),
+                 {}};
+  if (section.has("revoked"))
+    files.revoked = folder / section.text("revoked", "the consortium's revocation list (default: none is read)");
   section.finish();
   return files;
 }
@@ -19,11 +22,14 @@ SessionLimits parse_session(config::Section section) {
   milliseconds("heartbeat_ms", limits.heartbeat, "how often to say something (default 2000)");
   milliseconds("silence_ms", limits.silence, "how long to hear nothing before giving up (default 10000)");
   if (section.has("outbox_bytes_max"))
-    limits.outbox_bytes = static_cast<std::size_t>(section.integer("outbox_bytes_max", 1 << 16, std::int64_t{1} << 40, "queued to a peer that does not read (default 2^30)"));
+    limits.outbox_bytes = static_cast<std::size_t>(section.integer(
+        "outbox_bytes_max", 1 << 16, std::int64_t{1} << 40, "queued to a peer that does not read (default 2^30)"));
   if (section.has("frame_bytes_max"))
-    limits.wire.frame_bytes_max = static_cast<std::uint32_t>(section.integer("frame_bytes_max", 1 << 10, 1 << 30, "of one frame, checked before a byte is stored (default 2^23)"));
+    limits.wire.frame_bytes_max = static_cast<std::uint32_t>(section.integer(
+        "frame_bytes_max", 1 << 10, 1 << 30, "of one frame, checked before a byte is stored (default 2^23)"));
   if (section.has("dimension_max"))
-    limits.wire.dimension_max = static_cast<std::uint64_t>(section.integer("dimension_max", 1, std::int64_t{1} << 32, "elements of one vector (default 2^24)"));
+    limits.wire.dimension_max = static_cast<std::uint64_t>(
+        section.integer("dimension_max", 1, std::int64_t{1} << 32, "elements of one vector (default 2^24)"));
   if (section.has("protocol_max")) {
     limits.protocol_max = static_cast<std::uint32_t>(
         section.integer("protocol_max", wire::kProtocolMin, wire::kProtocolMax,

@@ -178,8 +178,7 @@ Result<CertificateFacts> peer_facts(ssl_st* connection) {
 std::string describe_tls_failure(ssl_st* connection, const boost::system::error_code& error) {
   const long verified = SSL_get_verify_result(connection);
   if (const char* reason = reason_of(verified)) return reason;
-  if (verified != X509_V_OK)
-    return fmt::format("the peer's certificate: {}", X509_verify_cert_error_string(verified));
+  if (verified != X509_V_OK) return fmt::format("the peer's certificate: {}", X509_verify_cert_error_string(verified));
   if (error.category() == boost::asio::error::get_ssl_category()) {
     const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
     if (const char* known = reason_of(reason)) return known;

@@ -30,8 +30,7 @@ asio::awaitable<Status> open_tunnel(asio::ip::tcp::socket& socket, Tunnel tunnel
   request.set(http::field::host, target);
   while (!tunnel.credentials.empty() && (tunnel.credentials.back() == '\n' || tunnel.credentials.back() == '\r'))
     tunnel.credentials.pop_back();
-  if (!tunnel.credentials.empty())
-    request.set(http::field::proxy_authorization, "Basic " + base64(tunnel.credentials));
+  if (!tunnel.credentials.empty()) request.set(http::field::proxy_authorization, "Basic " + base64(tunnel.credentials));
   const auto [unsent, sent] = co_await http::async_write(socket, request, kAwait);
   if (unsent) co_return Error{ErrorCode::Unreachable, fmt::format("the proxy: {}", unsent.message())};
   http::response_parser<http::empty_body> parser;

@@ -38,8 +38,8 @@ std::optional<Refusal> refusal_for(Refusal refusal, std::uint32_t protocol) noex
 
 std::string_view name_of(const Message& message) noexcept {
   static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames = {
-      "hello", "welcome",       "heartbeat", "fault",   "job_offer", "job_answer",
-      "query", "query_refused", "reply",     "receipt", "job_ended", "job_ended_seen", "job_pending"};
+      "hello",         "welcome", "heartbeat", "fault",     "job_offer",      "job_answer", "query",
+      "query_refused", "reply",   "receipt",   "job_ended", "job_ended_seen", "job_pending"};
   return kNames[message.index()];
 }
 

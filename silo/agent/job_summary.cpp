@@ -10,16 +10,16 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
   const privacy::Release& release = segment.release;
   const bool gradient = release.shape.kind == privacy::QuestionKind::Gradient;
   const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
-  std::string what = fmt::format("{} times {} over {} {} records", segment.rounds,
-                                 gradient ? "the mean of gradients" : "the mean of evaluation scores",
-                                 release.records_drawn,
-                                 release.shape.block == privacy::Block::Training ? "training" : "holdout");
+  std::string what =
+      fmt::format("{} times {} over {} {} records", segment.rounds,
+                  gradient ? "the mean of gradients" : "the mean of evaluation scores", release.records_drawn,
+                  release.shape.block == privacy::Block::Training ? "training" : "holdout");
   if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
-  return what + fmt::format(", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
-                            "its {} numbers",
-                            release.shape.clip.value(),
-                            gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
-                            release.shape.dimension);
+  return what + fmt::format(
+                    ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
+                    "its {} numbers",
+                    release.shape.clip.value(), gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
+                    release.shape.dimension);
 }
 
 /// Neighbouring segments of one shape are one line to a reader.
@@ -66,7 +66,8 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "  in its place can be at most {:.1f} % sure after seeing everything, except with probability about {:.1g}.\n",
       epsilon, delta, std::ceil(1000.0 / (1.0 + std::exp(-epsilon))) / 10.0, delta);
   text += fmt::format(
-      "  Cost: epsilon {:.6g} of {:.6g} and delta {:.3g} of {:.3g} that the policy grants the data set in all; {:.6g} and "
+      "  Cost: epsilon {:.6g} of {:.6g} and delta {:.3g} of {:.3g} that the policy grants the data set in all; {:.6g} "
+      "and "
       "{:.3g} are reserved already.\n",
       epsilon, budget.epsilon.value_rounded_up(), delta, budget.delta.value_rounded_up(),
       reserved.epsilon.value_rounded_up(), reserved.delta.value_rounded_up());

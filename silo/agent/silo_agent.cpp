@@ -37,7 +37,9 @@ std::vector<Action> SiloAgent::on_message(const wire::Message& message) {
   if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return machine_for(*offer).on_message(message);
   const auto* query = std::get_if<wire::QueryMessage>(&message);
   const auto* ended = std::get_if<wire::JobEnded>(&message);
-  SiloMachine* machine = query != nullptr ? machine_of(query->run) : ended != nullptr ? machine_of(ended->run) : nullptr;
+  SiloMachine* machine = query != nullptr   ? machine_of(query->run)
+                         : ended != nullptr ? machine_of(ended->run)
+                                            : nullptr;
   return (machine != nullptr ? *machine : *machines_.front()).on_message(message);
 }
 

@@ -108,8 +108,7 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   std::vector<Action> actions;
   const auto refuse = [&](const Error& error) {
-    actions.emplace_back(
-        Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)});
+    actions.emplace_back(Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)});
     refuse_job(offer.run, refusal_of(error.code), actions);
     return std::move(actions);
   };

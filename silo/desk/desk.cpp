@@ -70,8 +70,8 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
           !freed)
         return freed;
     }
-    Result<store::Statement> insert =
-        database_->prepare("INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, ?, ?, 'waiting', ?)");
+    Result<store::Statement> insert = database_->prepare(
+        "INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, ?, ?, 'waiting', ?)");
     if (!insert) return insert.error();
     entered = true;
     return insert->bind_blob(1, run.bytes()).bind_text(2, dataset).bind_blob(3, job).bind(4, now).run();

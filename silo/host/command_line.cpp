@@ -36,7 +36,8 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
     return command;
   };
   const auto takes_job = [&](CLI::App* command) {
-    command->add_option("job", options.job, "the beginning of a run's id as `jobs` shows it, or a job's name")->required();
+    command->add_option("job", options.job, "the beginning of a run's id as `jobs` shows it, or a job's name")
+        ->required();
     return command;
   };
   const auto takes_dataset = [&](CLI::App* command) {
@@ -70,8 +71,8 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   asks(takes_job(add(app, "withdraw", "Leave a run for good: nothing more is answered in it",
                      [&] { return withdraw_job(options); })));
   bool values = false;
-  CLI::App* releases = takes_job(add(app, "releases", "Exactly what left for a run, and when",
-                                     [&] { return list_releases(options, values); }));
+  CLI::App* releases = takes_job(
+      add(app, "releases", "Exactly what left for a run, and when", [&] { return list_releases(options, values); }));
   speaks_json(releases)->add_flag("--values", values, "the numbers too");
   speaks_json(takes_dataset(add(app, "budget", "What the policy grants, what is reserved, what is left",
                                 [&] { return show_budget(options); })));
@@ -83,13 +84,14 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   speaks_json(takes_dataset(add(*ledger, "show", "Every entry", [&] { return show_ledger(options); })));
   takes_dataset(add(*ledger, "verify", "Read everything back and check it", [&] { return verify_ledgers(options); }));
   std::string out;
-  takes_dataset(add(*ledger, "export", "Every entry as a JSON line, for an auditor",
-                    [&] { return export_ledger(options, out); }))
-      ->add_option("--out", out, "a file; without it, standard output");
+  takes_dataset(add(*ledger, "export", "Every entry as a JSON line, for an auditor", [&] {
+    return export_ledger(options, out);
+  }))->add_option("--out", out, "a file; without it, standard output");
 
   CLI::App* dataset = app.add_subcommand("dataset", "The institution's data sets");
   dataset->require_subcommand(1);
-  speaks_json(add(*dataset, "list", "Data sets and what they have been charged", [&] { return list_datasets(options); }));
+  speaks_json(
+      add(*dataset, "list", "Data sets and what they have been charged", [&] { return list_datasets(options); }));
   NewDataset added;
   CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",
                               [&] { return add_dataset(options, added); });
@@ -102,9 +104,9 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();
   add_command->add_flag("--holdout-public", added.holdout_public, "you declare the holdout's records public");
   bool publish = false;
-  CLI::App* amend = add(*dataset, "amend",
-                        "Accept a data set's present content for its ledger; all spending is carried over",
-                        [&] { return amend_dataset(options, publish); });
+  CLI::App* amend =
+      add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",
+          [&] { return amend_dataset(options, publish); });
   amend->add_option("name", options.dataset, "of the data set; may be left out if there is one");
   amend->add_flag(
       "--publish-holdout", publish,

@@ -93,8 +93,7 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
                   std::make_unique<store::Database>(*std::move(database)),
                   std::make_unique<FileHeadStore>(config.ledger_head), nullptr};
   Result<Ledger> ledger = Ledger::inspect(*view.database, *view.head, *view.key, policy.total, noise);
-  if (!ledger)
-    return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
+  if (!ledger) return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
   view.ledger = std::make_unique<Ledger>(*std::move(ledger));
   return view;
 }

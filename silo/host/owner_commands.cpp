@@ -32,8 +32,8 @@ std::string short_name(const RunId& run) { return run.hex().substr(64, 12); }
 /// Whether the owner's word names this run: a prefix of its nonce or of its whole id, or the job's name.
 bool names(const std::string& word, const RunId& run, const std::string& job_name) {
   const std::string hex = run.hex();
-  return word.size() >= 4 && (hex.compare(64, word.size(), word) == 0 || hex.compare(0, word.size(), word) == 0 ||
-                              word == job_name);
+  return word.size() >= 4 &&
+         (hex.compare(64, word.size(), word) == 0 || hex.compare(0, word.size(), word) == 0 || word == job_name);
 }
 
 struct KnownRun {
@@ -116,7 +116,8 @@ Result<const KnownRun*> find_run(const Files& files, const std::string& word) {
     found = &run;
   }
   if (found == nullptr)
-    return Error{ErrorCode::InvalidArgument, fmt::format("no run is called \"{}\"; `jobs` lists them", plain_text(word))};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("no run is called \"{}\"; `jobs` lists them", plain_text(word))};
   return found;
 }
 
@@ -180,7 +181,8 @@ Json amounts(const privacy::EpsilonAmount& epsilon, const privacy::DeltaAmount& 
 }
 
 /// Calls `each` with every entry as it stands on disk.
-Status each_entry(store::Database& database, const std::function<void(const LedgerEntry&, const nlohmann::json&)>& each) {
+Status each_entry(store::Database& database,
+                  const std::function<void(const LedgerEntry&, const nlohmann::json&)>& each) {
   Result<store::Statement> rows =
       database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence");
   if (!rows) return rows.error();
@@ -382,7 +384,8 @@ int show_ledger(const OwnerOptions& options) {
     if (!options.json) fmt::print("data set \"{}\", ledger {}\n", dataset, to_hex(head.ledger));
     const Status read = each_entry(*view.database, [&](const LedgerEntry& entry, const nlohmann::json& body) {
       if (options.json) {
-        out.push_back({{"dataset", dataset}, {"sequence", entry.sequence}, {"hash", to_hex(entry.hash)}, {"body", body}});
+        out.push_back(
+            {{"dataset", dataset}, {"sequence", entry.sequence}, {"hash", to_hex(entry.hash)}, {"body", body}});
         return;
       }
       const std::string run = text_of(body, "run");
@@ -415,12 +418,9 @@ int export_ledger(const OwnerOptions& options, const std::filesystem::path& out)
   const LedgerView& view = files->ledgers.begin()->second;
   std::string lines;
   const Status read = each_entry(*view.database, [&](const LedgerEntry& entry, const nlohmann::json& body) {
-    lines += Json{{"sequence", entry.sequence},
-                  {"previous", to_hex(entry.previous)},
-                  {"body_hex", to_hex(entry.body)},
-                  {"body", body},
-                  {"hash", to_hex(entry.hash)},
-                  {"signature", to_hex(entry.signature)}}
+    lines += Json{{"sequence", entry.sequence},     {"previous", to_hex(entry.previous)},
+                  {"body_hex", to_hex(entry.body)}, {"body", body},
+                  {"hash", to_hex(entry.hash)},     {"signature", to_hex(entry.signature)}}
                  .dump() +
              "\n";
   });
@@ -506,8 +506,8 @@ Status begin_ledger(const DatasetConfig& dataset, const Policy& policy, privacy:
   if (!opened) return opened.error();
   const Result<LoadedDataset> loaded = load_dataset(dataset, opened->key, progress_line());
   if (!loaded) return loaded.error();
-  const Result<Ledger> ledger = Ledger::open(opened->database, *opened->head, opened->key,
-                                             loaded->identity, policy.total, noise, wall_clock);
+  const Result<Ledger> ledger =
+      Ledger::open(opened->database, *opened->head, opened->key, loaded->identity, policy.total, noise, wall_clock);
   if (!ledger) return ledger.error();
   return {};
 }
@@ -530,7 +530,8 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> before = load_silo_config(options.config);
   if (!before) return fail(before.error());
   if (config_of(*before, options.dataset) != nullptr)
-    return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)}, kUsage);
+    return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)},
+                kUsage);
   if (!SiloId::create(options.dataset))
     return fail({ErrorCode::InvalidArgument, "NAME: expected 1 to 64 of [a-z0-9-]"}, kUsage);
   const Result<Document> read = read_document(options.config);
@@ -550,17 +551,16 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Json& sibling = document.at("datasets").front().at("ledger");
   const std::filesystem::path ledger = sibling.at("path").get<std::string>();
   const std::filesystem::path head = sibling.at("head").get<std::string>();
-  document["datasets"].push_back(
-      {{"name", options.dataset},
-       {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()},
-       {"schema", fields},
-       {"holdout_fraction", added.holdout_fraction},
-       {"holdout_seed", added.holdout_seed},
-       {"holdout_public", added.holdout_public},
-       {"ledger",
-        {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
-         {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
-         {"key", sibling.at("key")}}}});
+  document["datasets"].push_back({{"name", options.dataset},
+                                  {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()},
+                                  {"schema", fields},
+                                  {"holdout_fraction", added.holdout_fraction},
+                                  {"holdout_seed", added.holdout_seed},
+                                  {"holdout_public", added.holdout_public},
+                                  {"ledger",
+                                   {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
+                                    {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
+                                    {"key", sibling.at("key")}}}});
   const std::string text = document.dump(2) + "\n";
   const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
   if (!parsed) return fail(parsed.error());

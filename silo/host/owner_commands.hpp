@@ -13,9 +13,9 @@ struct OwnerOptions {
   std::filesystem::path config;
   privacy::NoiseKind noise = privacy::NoiseKind::Secure;  // of this build of the agent
   bool json = false;
-  bool yes = false;      // no question is asked
-  std::string job;       // a run's hexadecimal prefix, or a job's name
-  std::string dataset;   // a data set's name; empty: the only one, or all
+  bool yes = false;     // no question is asked
+  std::string job;      // a run's hexadecimal prefix, or a job's name
+  std::string dataset;  // a data set's name; empty: the only one, or all
 };
 
 /// Makes a key and a signing request from a start-up kit. @param renew with a new key beside the old one

@@ -16,7 +16,8 @@ Policy parse_policy(config::Section section) {
   const std::int64_t records_min =
       section.integer("records_min", 1, std::int64_t{1} << 40, "least training records to take part with");
   const auto cohort_min = static_cast<std::size_t>(
-      section.has("cohort_min") ? section.integer("cohort_min", 1, 10'000, "least silos in a job's cohort (default 1)") : 1);
+      section.has("cohort_min") ? section.integer("cohort_min", 1, 10'000, "least silos in a job's cohort (default 1)")
+                                : 1);
   const double epsilon_max = section.number("epsilon_max", 0.0, 30.0, "largest epsilon of one job", true);
   const double delta_max = section.number("delta_max", 0.0, 0.5, "largest delta of one job", true);
   // Zero is a budget: nothing is allowed.
@@ -52,7 +53,8 @@ Policy parse_policy(config::Section section) {
 /// {"path", "head", "key", "replaces"}
 void parse_ledger(config::Section section, const std::filesystem::path& folder, DatasetConfig& out) {
   out.ledger = folder / section.text("path", "the ledger's file");
-  out.ledger_head = folder / section.text("head", "the ledger's head: a file in another folder, better on another disk");
+  out.ledger_head =
+      folder / section.text("head", "the ledger's head: a file in another folder, better on another disk");
   out.ledger_key = folder / section.text("key", "the key that signs the ledger; made on first use");
   if (section.has("replaces")) {
     for (const std::string& hex :
@@ -144,10 +146,10 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
                                  ? coordinator.integer("reconnect_first_ms", 1, kMillisecondsMax,
                                                        "wait before the first new attempt (default 250)")
                                  : 250;
-  const std::int64_t most = coordinator.has("reconnect_most_ms")
-                                ? coordinator.integer("reconnect_most_ms", 1, kMillisecondsMax,
-                                                      "the wait doubles up to this (default 15000)")
-                                : 15'000;
+  const std::int64_t most =
+      coordinator.has("reconnect_most_ms")
+          ? coordinator.integer("reconnect_most_ms", 1, kMillisecondsMax, "the wait doubles up to this (default 15000)")
+          : 15'000;
   std::optional<ProxyConfig> proxy;
   if (coordinator.has("proxy")) proxy = parse_proxy(coordinator.object("proxy", "dial through it"), folder);
   coordinator.finish();
@@ -156,7 +158,8 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
   Policy policy = parse_policy(root.object("policy", "what is allowed; what is not named is refused"));
   const std::filesystem::path statements = folder / root.text("statements", "folder for privacy statements");
   const std::filesystem::path desk =
-      folder / (root.has("desk") ? root.text("desk", "file of your decisions on jobs (default desk.sqlite)") : "desk.sqlite");
+      folder /
+      (root.has("desk") ? root.text("desk", "file of your decisions on jobs (default desk.sqlite)") : "desk.sqlite");
   net::SessionLimits session;
   if (root.has("session")) session = net::parse_session(root.object("session", "limits of the connection"));
   root.finish();

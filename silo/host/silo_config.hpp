@@ -52,9 +52,7 @@ struct SiloConfig {
   std::chrono::milliseconds reconnect_most{0};
   net::SessionLimits session;
 
-  [[nodiscard]] certificates::Party party() const {
-    return {consortium, certificates::Role::Silo, id.name()};
-  }
+  [[nodiscard]] certificates::Party party() const { return {consortium, certificates::Role::Silo, id.name()}; }
 };
 
 /// As many as a coordinator's receipts allow, half of them for ledgers that were replaced.

@@ -106,13 +106,12 @@ asio::awaitable<Status> SiloHost::connect_once() {
   const Status opened = co_await open_path(socket);
   deadline.cancel();
   if (late) {
-    co_return Error{ErrorCode::Unreachable,
-                    fmt::format("{}:{}: no connection within {} ms", config_->host, config_->port,
-                                config_->session.handshake.count())};
+    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: no connection within {} ms", config_->host,
+                                                        config_->port, config_->session.handshake.count())};
   }
   if (!opened) co_return opened.error();
-  session_ =
-      std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()), config_->session);
+  session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
+                                            config_->session);
   const Status ended = co_await converse(session_);
   session_->close();
   session_.reset();
@@ -141,9 +140,8 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
   const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
   if (!peer) co_return peer.error();
   if (peer->party.consortium != config_->consortium || peer->party.role != certificates::Role::Coordinator) {
-    co_return Error{ErrorCode::Unauthorized,
-                    fmt::format("expected the coordinator of {}, the certificate is of the {}", config_->consortium,
-                                describe(peer->party))};
+    co_return Error{ErrorCode::Unauthorized, fmt::format("expected the coordinator of {}, the certificate is of the {}",
+                                                         config_->consortium, describe(peer->party))};
   }
   const std::uint32_t newest = config_->session.protocol_max;
   const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, kBuild};

@@ -36,8 +36,7 @@ privacy::ShiftSquaredAmount RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
-Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise,
-               Clock clock)
+Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock)
     : database_(&database), head_store_(&head), key_(&key), noise_(noise), clock_(std::move(clock)) {}
 
 Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const SigningKey& key,

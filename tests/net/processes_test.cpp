@@ -41,11 +41,7 @@ path write_job(const path& folder, bool test_noise) {
 }
 
 lab::DeploymentOptions options(const path& folder, const path& job, const std::string& name) {
-  return {job,
-          folder / name,
-          UNDERTONE_BINARY_DIR,
-          "undertone-silo",
-          ""};
+  return {job, folder / name, UNDERTONE_BINARY_DIR, "undertone-silo", ""};
 }
 
 /// Kills a process of the deployment with SIGKILL, if it runs right now.

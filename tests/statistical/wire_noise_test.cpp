@@ -31,14 +31,27 @@ struct Listener {
     store::Database database = store::Database::in_memory().value();
     tests::MemoryHead head;
     silo::SecureRandomness randomness;
+    store::Database desk_database = store::Database::in_memory().value();
+    silo::Desk desk = silo::Desk::open(desk_database).value();
+    const auto clock = [] { return std::int64_t{0}; };
     std::optional<silo::Ledger> ledger;
     std::optional<silo::SiloMachine> machine;
     const auto boot = [&] {
       machine.reset();
       ledger.emplace(
-          silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind()).value());
-      machine.emplace(silo::SiloMachine::Setup{
-          spec.id, spec.policy, spec.facts, spec.dataset, *ledger, randomness, wire::Limits{}, {}});
+          silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind(), clock)
+              .value());
+      machine.emplace(silo::SiloMachine::Setup{spec.id,
+                                               spec.policy,
+                                               spec.facts,
+                                               spec.dataset,
+                                               *ledger,
+                                               randomness,
+                                               wire::Limits{},
+                                               {},
+                                               desk,
+                                               "data",
+                                               clock});
     };
     boot();
     (void)machine->on_message(wire::JobOffer{run, job});

@@ -88,9 +88,12 @@ silo::Policy generous_policy() {
           {"noisy_minibatch_sgd"},
           {"record"},
           1,
+          1,
           *privacy::Epsilon::create(10.0),
           *privacy::Delta::create(1e-2),
-          {*privacy::EpsilonAmount::rounded_down(100.0), *privacy::DeltaAmount::rounded_down(0.1)}};
+          {*privacy::EpsilonAmount::rounded_down(100.0), *privacy::DeltaAmount::rounded_down(0.1)},
+          silo::Approval::Automatic,
+          std::chrono::milliseconds(0)};
 }
 
 }  // namespace undertone::tests

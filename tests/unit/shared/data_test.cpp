@@ -6,7 +6,15 @@
 namespace undertone::data {
 namespace {
 
-Schema schema() { return {BinaryLabel{"sick", "no", "yes"}, {{"age", 0.0, 100.0}, {"dose", -1.0, 1.0}}}; }
+NumericColumn number(const std::string& name, double min, double max) {
+  NumericColumn column;
+  column.name = name;
+  column.min = min;
+  column.max = max;
+  return column;
+}
+
+Schema schema() { return {BinaryLabel{"sick", "no", "yes"}, {number("age", 0.0, 100.0), number("dose", -1.0, 1.0)}}; }
 
 Result<models::Records> read(const std::string& text) {
   const Result<CsvTable> table = parse_csv(text, "f.csv");
@@ -43,7 +51,7 @@ TEST(CsvTest, ErrorsGivePlaceAndExpectationAndNeverAValue) {
       {"age,sick,dose\n7319,no,nan\n", "f.csv: record 1, column \"dose\": expected a finite number"},
       {"age,sick,dose\n7319,no,inf\n", "expected a finite number"},
       {"age,sick,dose\n7319,no,\n", "expected a finite number"},
-      {"age,sick,dose\n1,7319,0\n", "f.csv: record 1, column \"sick\": expected \"no\" or \"yes\""},
+      {"age,sick,dose\n1,7319,0\n", "f.csv: record 1, column \"sick\": expected one of \"no\", \"yes\""},
       {"age,sick,dose\n1,\"y\"es,0\n", "f.csv:2: a quotation mark where none may stand"}};
   for (const Case& c : cases) {
     const Result<models::Records> records = read(c.text);

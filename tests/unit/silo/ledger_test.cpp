@@ -26,9 +26,10 @@ class LedgerTest : public ::testing::Test {
   Result<Ledger> open(const DatasetIdentity& dataset, const Budget& budget, NoiseKind noise = NoiseKind::Secure) {
     database_.reset();
     database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
-    return Ledger::open(*database_, head_, key_, dataset, budget, noise);
+    return Ledger::open(*database_, head_, key_, dataset, budget, noise, clock);
   }
   Result<Ledger> open() { return open(dataset_, budget_); }
+  static std::int64_t clock() { return 1'763'716'143; }  // 2025-11-21T09:09:03Z
 
   /// Reserves the run and releases rounds 0 .. count-1 with made-up replies.
   void spend(Ledger& ledger, std::uint64_t count) {
@@ -203,8 +204,9 @@ TEST_F(LedgerTest, ChangedContentIsRefusedUntilAmendedAndThenCarriesItsSpending)
   const Result<Ledger> refused = open(changed, budget_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::DatasetChanged);
-  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false).value());
-  EXPECT_FALSE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false).value());  // nothing changed
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false, clock).value());
+  EXPECT_FALSE(
+      Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false, clock).value());  // nothing changed
   Ledger amended = open(changed, budget_).value();
   // The run that was open read the old split: it has ended.
   EXPECT_EQ(amended.authorise(run_, {1}, *plan_.release({1}), query(1)).error().code, ErrorCode::UnplannedQuery);
@@ -220,10 +222,10 @@ TEST_F(LedgerTest, ProtectedRecordsDoNotBecomePublicByAnAmendment) {
   }
   const DatasetIdentity moved{"heart", sha256("one more patient"), sha256("another holdout")};
   EXPECT_EQ(open(moved, budget_).error().code, ErrorCode::DatasetChanged);
-  const Result<bool> refused = Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, false);
+  const Result<bool> refused = Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, false, clock);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("--publish-holdout"), std::string::npos);
-  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, true).value());
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, true, clock).value());
   EXPECT_TRUE(open(moved, budget_));
 }
 

@@ -37,9 +37,20 @@ class Agent {
     machine_.reset();
     ledger_.reset();
     ledger_ = std::make_unique<Ledger>(
-        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_->kind()).value());
-    machine_ = std::make_unique<SiloMachine>(
-        SiloMachine::Setup{silo_.id, policy_, silo_.facts, silo_.dataset, *ledger_, *randomness_, wire::Limits{}, {}});
+        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_->kind(), clock).value());
+    desk_.emplace(Desk::open(desk_database_).value());
+    machine_ = std::make_unique<SiloMachine>(SiloMachine::Setup{silo_.id,
+                                                                policy_,
+                                                                silo_.facts,
+                                                                silo_.dataset,
+                                                                *ledger_,
+                                                                *randomness_,
+                                                                wire::Limits{},
+                                                                {},
+                                                                *desk_,
+                                                                "data",
+                                                                clock});
+    (void)machine_->on_message(wire::Welcome{protocol, "coordinator", {}});
   }
 
   struct Heard {
@@ -80,12 +91,15 @@ class Agent {
     }
     return std::nullopt;
   }
+  static std::int64_t clock() { return 1'763'716'143; }
+  Desk& desk() { return *desk_; }
   Ledger& ledger() { return *ledger_; }
   SiloMachine& machine() { return *machine_; }
 
   std::string job;
   config::Job parsed;
   RunId run;
+  std::uint32_t protocol = wire::kProtocolMax;
 
  private:
   lab::SimulatedSilo silo_;
@@ -95,6 +109,8 @@ class Agent {
   Policy policy_;
   std::unique_ptr<ReleaseRandomness> randomness_;
   std::unique_ptr<Ledger> ledger_;
+  store::Database desk_database_ = store::Database::in_memory().value();
+  std::optional<Desk> desk_;
   std::unique_ptr<SiloMachine> machine_;
 };
 
@@ -313,7 +329,7 @@ TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
   const privacy::SiloFacts& facts = agent.parsed.cohort.front().facts;
   const auto statement = [&](privacy::NoiseKind noise) {
     return make_statement(facts.silo, "data", agent.run, accepted->job, accepted->plan, facts,
-                          *agent.ledger().account(agent.run), noise);
+                          *agent.ledger().account(agent.run), std::chrono::milliseconds(0), noise);
   };
   const PrivacyStatement good = statement(privacy::NoiseKind::Secure);
   for (const char* part : {"unit", "adversary", "adjacency", "mechanism", "accountant", "guaranteed", "odometer",
