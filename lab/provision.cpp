@@ -86,32 +86,28 @@ Json operator_file(const Consortium& consortium, const ConsortiumParty& self, co
 
 /// Three lines: what to run first, what to edit, what to run then.
 std::string readme_of(const ConsortiumParty& self, bool with_keys) {
-  const std::string title = fmt::format("Start-up kit of the {}.\n", describe(self.party));
   const auto first = [&](const char* program) {
-    return with_keys
-               ? std::string("1. The key and the certificate are here already: for tests, since keys travelled.\n")
-               : fmt::format(
-                     "1. `{} init --kit .` makes your key; send request.pem, put the answer here as "
-                     "certificate.pem.\n",
-                     program);
+    return fmt::format("1. You are the {}. ", describe(self.party)) +
+           (with_keys ? std::string("Key and certificate are here already: for tests, since keys travelled.\n")
+                      : fmt::format("`{} init --kit .` makes your key; send request.pem, put the answer here as "
+                                    "certificate.pem.\n",
+                                    program));
   };
   switch (self.party.role) {
     case Role::Coordinator:
-      return title + first("undertone-coordinator") +
+      return first("undertone-coordinator") +
              "2. Edit coordinator.json (docs/configuration.md).\n3. `undertone-coordinator serve --config "
              "coordinator.json`\n";
     case Role::Silo:
-      return title + first("undertone-silo") +
+      return first("undertone-silo") +
              "2. Edit silo.json: csv, schema, policy; `undertone-silo check --config silo.json` reads the data and "
              "sends nothing.\n3. `undertone-silo run --config silo.json`\n";
     case Role::Operator:
-      return title + first("undertone") +
-             "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
+      return first("undertone") + "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
     case Role::Shuffler:
-      return title + first("undertone") +
-             "2. Keep the certificate for the shuffler.\n3. There is nothing to run yet.\n";
+      return first("undertone") + "2. Keep the certificate for the shuffler.\n3. There is nothing to run yet.\n";
   }
-  return title;
+  return {};
 }
 
 Result<std::string> issue(Authority& authority, const Consortium& consortium, const std::string& request) {

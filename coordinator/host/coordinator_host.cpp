@@ -38,6 +38,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       watch_(std::move(watch)),
       service_(store, config.session.wire, config.limits, wall_clock),
       api_(service_, config.results, metrics_, hooks()),
+      gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       acceptor_(context),
       timer_(context),
       housekeeping_(context),
@@ -152,7 +153,7 @@ asio::awaitable<void> CoordinatorHost::accept() {
     if (connections_ >= config_.connections_max) continue;  // closes it
     ++connections_;
     auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
-                                                  config_.session);
+                                                  config_.session, gate_);
     net::spawn_logged(context_->get_executor(), serve(std::move(session)), "session");
   }
 }

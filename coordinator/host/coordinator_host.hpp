@@ -75,6 +75,7 @@ class CoordinatorHost {
   std::optional<net::Credentials> credentials_;
   std::optional<net::Credentials> http_credentials_;
   std::optional<HttpServer> http_;
+  std::shared_ptr<net::AssemblyGate> gate_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;

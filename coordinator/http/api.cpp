@@ -222,7 +222,9 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
                   {"epsilon", member.facts.epsilon.value()},
                   {"delta", member.facts.delta.value()}};
     const bool answered_round = round != nullptr && round->accepted().contains(silo);
-    if (machine != nullptr && !machine->ended() && !answered_round) entry["why_missing"] = machine->why_missing(silo);
+    const std::string why =
+        machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";
+    if (!why.empty()) entry["why_missing"] = why;
     out["silos"].push_back(std::move(entry));
   }
   return json_reply(200, out);

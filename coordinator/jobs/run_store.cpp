@@ -312,6 +312,11 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
 Status RunStore::fail(const RunId& run, RunState state, const std::string& reason) {
   UNDERTONE_CHECK(state == RunState::Failed || state == RunState::Cancelled);
   return database_->transaction([&]() -> Status {
+    // Without a first round nothing left any silo, and each releases what it had reserved.
+    Result<store::Statement> release = database_->prepare(
+        "DELETE FROM charges WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE run = ?1)");
+    if (!release) return release.error();
+    if (Status released = release->bind_blob(1, run.bytes()).run(); !released) return released;
     Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, failure = ? WHERE run = ?");
     if (!update) return update.error();
     return update->bind_text(1, to_string(state)).bind_text(2, reason).bind_blob(3, run.bytes()).run();

@@ -5,7 +5,8 @@
 namespace undertone::coordinator {
 
 RoundMachine::RoundMachine(Setup setup)
-    : setup_(std::move(setup)), fold_(setup_.shape.dimension, setup_.shape.lattice.step_log2) {}
+    : setup_(std::move(setup)),
+      fold_(setup_.shape.dimension, setup_.shape.lattice.step_log2, setup_.shape.lattice.type) {}
 
 std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
   std::vector<Action> actions{ArmDeadline{now + setup_.deadline}};

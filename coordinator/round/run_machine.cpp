@@ -402,10 +402,11 @@ Status RunMachine::close_round(TimePoint now, Actions& out) {
                      std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_), std::nullopt};
   if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
     closed.metrics = std::move(rows.back());
-  const Checkpoint checkpoint{gathered.round.next(), saved_state(),
-                              query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
+  Checkpoint checkpoint{gathered.round.next(), saved_state(),
+                        query != nullptr ? queries::query_digest(record_.run, *query) : Digest{}};
   if (Status stored = store_->close_round(record_.run, closed, checkpoint, query == nullptr); !stored) return stored;
-  record_.checkpoint = checkpoint;
+  record_.checkpoint = std::move(checkpoint);
+  record_.checkpoint->algorithm_state.clear();  // the store has it, and so has the algorithm
 
   out.push_back(RoundClosed{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, closed.metrics,
                             closed.elapsed});
@@ -440,6 +441,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::cancel(const std::string& re
 
 std::string RunMachine::why_missing(const SiloId& silo) const {
   const auto answer = record_.answers.find(silo);
+  if (phase_ == Phase::Joining && takes_part(silo)) return {};
   if (answer != record_.answers.end() && answer->second)
     return fmt::format("refused the job: {}", wire::to_string(*answer->second));
   const auto said = said_.find(silo);

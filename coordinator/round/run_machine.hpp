@@ -74,6 +74,7 @@ class RunMachine {
   [[nodiscard]] Result<std::vector<Action>> cancel(const std::string& reason, TimePoint now);
 
   /// Why a silo's answer is missing, for whoever watches: "not connected", "waits for its owner", "refused: budget".
+  /// Empty where nothing is missing of it yet.
   [[nodiscard]] std::string why_missing(const SiloId& silo) const;
   [[nodiscard]] std::uint64_t rounds_total() const noexcept { return rounds_total_; }
   [[nodiscard]] bool ended() const noexcept { return is_end(record_.state); }

@@ -97,7 +97,8 @@ int validate_job(const std::filesystem::path& file, bool json) {
   if (json) {
     Json problems = Json::array();
     if (!job) {
-      std::string_view rest = job.error().message;
+      const std::string message = job.error().message;
+      std::string_view rest = message;
       while (!rest.empty()) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         problems.push_back(std::string(rest.substr(0, end)));

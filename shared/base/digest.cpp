@@ -17,6 +17,23 @@ Digest sha256(std::string_view bytes) {
   return out;
 }
 
+void Sha256::Free::operator()(evp_md_ctx_st* context) const noexcept { EVP_MD_CTX_free(context); }
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  UNDERTONE_CHECK(context_ != nullptr && EVP_DigestInit_ex2(context_.get(), EVP_sha256(), nullptr) == 1);
+}
+
+void Sha256::update(std::string_view bytes) {
+  UNDERTONE_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+}
+
+Digest Sha256::finish() {
+  Digest out{};
+  unsigned int length = 0;
+  UNDERTONE_CHECK(EVP_DigestFinal_ex(context_.get(), out.data(), &length) == 1 && length == out.size());
+  return out;
+}
+
 Digest hmac_sha256(std::string_view key, std::string_view bytes) {
   Digest out{};
   unsigned int length = 0;

@@ -9,6 +9,7 @@
 #include "shared/base/result.hpp"
 
 struct evp_mac_ctx_st;
+struct evp_md_ctx_st;
 
 namespace undertone {
 
@@ -16,6 +17,20 @@ namespace undertone {
 using Digest = std::array<std::uint8_t, 32>;
 
 [[nodiscard]] Digest sha256(std::string_view bytes);
+
+/// SHA-256 of bytes that come in pieces.
+class Sha256 {
+ public:
+  Sha256();
+  void update(std::string_view bytes);
+  [[nodiscard]] Digest finish();
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const noexcept;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
 
 /// HMAC-SHA-256. @param key any length, secret
 [[nodiscard]] Digest hmac_sha256(std::string_view key, std::string_view bytes);

@@ -52,11 +52,16 @@ double LinearModel::score(const Eigen::Ref<const Eigen::VectorXd>& weights, cons
   return intercept_ ? linear + weights[features_] : linear;
 }
 
+double LinearModel::derivative(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                               Eigen::Index j) const {
+  return loss_derivative(loss_, score(weights, records, j), records.targets[j]);
+}
+
 void LinearModel::gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                            Eigen::Ref<Eigen::VectorXd> out) const {
-  const double derivative = loss_derivative(loss_, score(weights, records, j), records.targets[j]);
-  out.head(features_) = derivative * records.features.col(j);
-  if (intercept_) out[features_] = derivative;
+  const double a = derivative(weights, records, j);
+  out.head(features_) = a * records.features.col(j);
+  if (intercept_) out[features_] = a;
 }
 
 std::vector<std::string_view> LinearModel::metric_names() const {

@@ -30,6 +30,9 @@ class LinearModel {
   [[nodiscard]] Eigen::Index features() const noexcept { return features_; }
   [[nodiscard]] Eigen::Index dimension() const noexcept { return features_ + (intercept_ ? 1 : 0); }
 
+  /// The factor a of record j's gradient a (x, 1), not clipped.
+  [[nodiscard]] double derivative(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                                  Eigen::Index j) const;
   /// The gradient of record j's loss, not clipped. @param out [dimension]
   void gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                 Eigen::Ref<Eigen::VectorXd> out) const;

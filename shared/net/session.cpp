@@ -1,5 +1,6 @@
 #include "shared/net/session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -11,6 +12,8 @@ namespace undertone::net {
 namespace {
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::uint64_t kTurnBytesPerMs = 256;  // the least rate of a large vector: 250 KiB/s
 
 void log_failure(const char* what, const std::exception_ptr& failure) {
   try {
@@ -36,15 +39,39 @@ void spawn_logged(const asio::any_io_executor& executor, asio::awaitable<void> w
   });
 }
 
-Session::Session(Stream stream, SessionLimits limits)
+void AssemblyGate::leave(const void* who) {
+  queue_.erase(std::remove(queue_.begin(), queue_.end(), who), queue_.end());
+  turn_.cancel();
+}
+
+Session::Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGate> gate)
     : stream_(std::move(stream)),
       limits_(limits),
       encoder_(limits.wire),
       decoder_(limits.wire),
       outbox_changed_(stream_.get_executor()),
       watch_timer_(stream_.get_executor()),
-      patience_(limits.handshake) {
+      patience_(limits.handshake),
+      gate_(std::move(gate)) {
   outbox_changed_.expires_at(asio::steady_timer::time_point::max());
+}
+
+Session::~Session() {
+  if (at_gate_) gate_->leave(this);
+}
+
+asio::awaitable<void> Session::keep_turn() {
+  const std::uint64_t bytes = decoder_.assembling_bytes();
+  const bool large = gate_ != nullptr && bytes > AssemblyGate::kSmallBytes;
+  if (!large && at_gate_) {
+    at_gate_ = false;
+    gate_->leave(this);
+  }
+  if (!large || at_gate_) co_return;
+  at_gate_ = true;
+  gate_->enter(this);
+  while (open_ && !gate_->open_for(this)) (void)co_await gate_->turn().async_wait(kAwait);
+  turn_ends_ = std::chrono::steady_clock::now() + limits_.silence + std::chrono::milliseconds(bytes / kTurnBytesPerMs);
 }
 
 asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side side) {
@@ -99,6 +126,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
       co_return messages.error();
     }
     for (wire::Message& message : *messages) received_.push_back(std::move(message));
+    co_await keep_turn();
   }
 }
 
@@ -128,6 +156,8 @@ void Session::close() {
   open_ = false;
   boost::system::error_code ignored;
   stream_.next_layer().close(ignored);
+  if (at_gate_) gate_->leave(this);  // the next one's turn; a waiting session of ours wakes and sees that it is closed
+  at_gate_ = false;
   outbox_changed_.cancel();
   watch_timer_.cancel();
 }
@@ -162,6 +192,11 @@ asio::awaitable<void> Session::watch() {
     if (!open_) break;
     if (listening_ && std::chrono::steady_clock::now() - last_heard_ > patience_) {
       close_reason_ = fmt::format("nothing was heard for {} ms", patience_.count());
+      close();
+      break;
+    }
+    if (at_gate_ && gate_->open_for(this) && std::chrono::steady_clock::now() > turn_ends_) {
+      close_reason_ = "a vector came too slowly";
       close();
       break;
     }

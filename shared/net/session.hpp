@@ -27,13 +27,39 @@ struct SessionLimits {
   std::uint32_t protocol_max = wire::kProtocolMax;  // below it while a consortium upgrades
 };
 
+/// Lets one session at a time put a large vector together, so that memory does not grow with the number of peers: the
+/// others' bytes wait in their sockets. First come, first served.
+class AssemblyGate {
+ public:
+  explicit AssemblyGate(const asio::any_io_executor& executor) : turn_(executor) {
+    turn_.expires_at(asio::steady_timer::time_point::max());
+  }
+  /// Vectors up to this size are let through.
+  static constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20U;
+
+  /// @return whether it is `who`'s turn, now or after the others
+  void enter(const void* who) { queue_.push_back(who); }
+  [[nodiscard]] bool open_for(const void* who) const { return !queue_.empty() && queue_.front() == who; }
+  void leave(const void* who);
+  /// Wakes when somebody left.
+  [[nodiscard]] asio::steady_timer& turn() noexcept { return turn_; }
+
+ private:
+  std::deque<const void*> queue_;
+  asio::steady_timer turn_;
+};
+
 /// One TLS connection that carries messages. Belongs to the thread of its io_context.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
   using Bytes = std::shared_ptr<const std::string>;
 
-  Session(Stream stream, SessionLimits limits);
+  /// @param gate shared by the sessions of a process that hears from many; null: none
+  Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGate> gate = nullptr);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the
   /// writer.
@@ -59,6 +85,8 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   [[nodiscard]] asio::awaitable<void> write_loop();
   [[nodiscard]] asio::awaitable<void> watch();
+  /// Waits for this session's turn if a large vector is on its way, and gives the turn back when it is whole.
+  [[nodiscard]] asio::awaitable<void> keep_turn();
   Stream stream_;
   SessionLimits limits_;
   wire::Encoder encoder_;
@@ -73,6 +101,9 @@ class Session : public std::enable_shared_from_this<Session> {
   certificates::CertificateFacts peer_;
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;
+  std::shared_ptr<AssemblyGate> gate_;
+  bool at_gate_ = false;
+  std::chrono::steady_clock::time_point turn_ends_{};  // a vector that trickles loses the connection
   bool open_ = true;
   bool listening_ = false;  // silence counts only while somebody waits to hear: a busy owner is not a silent peer
   bool finishing_ = false;

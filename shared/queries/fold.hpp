@@ -7,30 +7,35 @@
 #include "shared/base/ids.hpp"
 #include "shared/privacy/fixed_amount.hpp"
 #include "shared/queries/query.hpp"
+#include "shared/queries/wire_lattice.hpp"
 
 namespace undertone::queries {
 
-/// The exact weighted mean of replies, added up in 128-bit integers as they arrive: one accumulator whatever their
-/// number, and the same result in any order of arrival.
+/// The exact weighted mean of replies, added up in integers as they arrive: one accumulator whatever their number, and
+/// the same result in any order of arrival. 64-bit integers serve as long as no sum can leave them, 128-bit ones then.
 class LatticeFold {
  public:
   static constexpr std::uint64_t kWeightMax = std::uint64_t{1} << 32;
 
-  LatticeFold(Eigen::Index dimension, int step_log2)
-      : step_log2_(step_log2), sums_(static_cast<std::size_t>(dimension), 0) {}
+  /// @param type of the replies: 32-bit ones can be added up in 64 bits
+  LatticeFold(Eigen::Index dimension, int step_log2, ReplyType type);
 
-  /// @param values [dimension], each of magnitude at most 2^62, in steps of 2^step_log2
+  /// @param values [dimension], each of magnitude at most 2^62 (2^31 for 32-bit replies), in steps of 2^step_log2
   /// @param weight the silo's public integer weight, 1 .. 2^32
   void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
 
   [[nodiscard]] Eigen::Index replies() const noexcept { return replies_; }
-  [[nodiscard]] Eigen::Index dimension() const noexcept { return static_cast<Eigen::Index>(sums_.size()); }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return dimension_; }
   /// [dimension], in real units; the weights of those that answered add to 1. At least one reply.
   [[nodiscard]] Eigen::VectorXd mean() const;
 
  private:
+  /// Moves on to 128 bits.
+  void widen();
+  Eigen::Index dimension_;
   int step_log2_;
-  std::vector<privacy::Int128> sums_;
+  std::vector<std::int64_t> narrow_;  // until widened
+  std::vector<privacy::Int128> wide_;
   std::uint64_t weight_total_ = 0;
   Eigen::Index replies_ = 0;
 };

@@ -20,8 +20,11 @@ Digest query_digest(const RunId& run, const Query& query) {
   writer.text(run.bytes());
   writer.u64(query.round.value);
   writer.u64(static_cast<std::uint64_t>(kind_of(query.question)));
-  writer.doubles(point.data(), static_cast<std::size_t>(point.size()));
-  return sha256(writer.bytes());
+  writer.u64(static_cast<std::uint64_t>(point.size()));
+  Sha256 digest;  // in pieces: a model is not copied to be hashed
+  digest.update(writer.bytes());
+  digest.update({reinterpret_cast<const char*>(point.data()), static_cast<std::size_t>(point.size()) * sizeof(double)});
+  return digest.finish();
 }
 
 void round_to(PointType type, Eigen::Ref<Eigen::VectorXd> point) {
@@ -48,8 +51,11 @@ Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply) {
   writer.u64(reply.answer.index());
   writer.i64(reply.step_log2);
   writer.u64(static_cast<std::uint64_t>(reply.noise));
-  for (const std::int64_t value : values_of(reply.answer)) writer.i64(value);
-  return sha256(writer.bytes());
+  const std::vector<std::int64_t>& values = values_of(reply.answer);
+  Sha256 digest;
+  digest.update(writer.bytes());
+  digest.update({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
+  return digest.finish();
 }
 
 }  // namespace undertone::queries

@@ -107,24 +107,73 @@ Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
 
 }  // namespace
 
-/// The header of a vector on its way, and what has come of it.
+/// How much room to make for a vector of which `have` elements came and `coming` come now: all of it once an eighth was
+/// really received, until then twice what was.
+std::size_t room_for(std::size_t have, std::size_t coming, std::uint64_t dimension) {
+  const std::size_t needed = have + coming;
+  if (needed >= dimension / 8) return dimension;
+  return std::max(needed, std::min<std::size_t>(2 * have, dimension));
+}
+
+/// The header of a vector on its way, and what has come of it, in its final form.
 struct Decoder::Assembly {
   RunId run;
   v1::Envelope header;
   v1::ElementType element = v1::ELEMENT_TYPE_UNSPECIFIED;
   std::uint64_t dimension = 0;
-  std::string packed;
+  std::uint64_t received = 0;        // elements
+  Eigen::VectorXd point;             // of a query
+  std::vector<std::int64_t> values;  // of a reply
 
-  Result<Message> finish() const {
+  template <class Wire>
+  Status append_point(std::string_view bytes) {
+    const std::size_t count = bytes.size() / sizeof(Wire);
+    if (received + count > static_cast<std::uint64_t>(point.size()))
+      point.conservativeResize(static_cast<Eigen::Index>(room_for(received, count, dimension)));
+    for (std::size_t i = 0; i < count; ++i) {
+      Wire element_value{};
+      std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
+      const auto value = static_cast<double>(element_value);
+      if (!std::isfinite(value)) return malformed("a point with a coordinate that is not finite");
+      point[static_cast<Eigen::Index>(received + i)] = value;
+    }
+    received += count;
+    return {};
+  }
+  template <class Wire>
+  Status append_values(std::string_view bytes) {
+    const std::size_t count = bytes.size() / sizeof(Wire);
+    if (received + count > values.capacity()) values.reserve(room_for(received, count, dimension));
+    for (std::size_t i = 0; i < count; ++i) {
+      Wire element_value{};
+      std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
+      const auto value = static_cast<std::int64_t>(element_value);
+      if (value < -(std::int64_t{1} << 62) || value > (std::int64_t{1} << 62))
+        return malformed("a reply with a value beyond 2^62");
+      values.push_back(value);
+    }
+    received += count;
+    return {};
+  }
+  Status append(std::string_view bytes) {
+    switch (element) {
+      case v1::ELEMENT_TYPE_F32:
+        return append_point<float>(bytes);
+      case v1::ELEMENT_TYPE_F64:
+        return append_point<double>(bytes);
+      case v1::ELEMENT_TYPE_I32:
+        return append_values<std::int32_t>(bytes);
+      case v1::ELEMENT_TYPE_I64:
+        return append_values<std::int64_t>(bytes);
+      default:
+        return malformed("a vector of an unknown type");
+    }
+  }
+
+  Result<Message> finish() {
     const RoundIndex round{header.round()};
     if (header.has_query()) {
       const bool narrow = element == v1::ELEMENT_TYPE_F32;
-      const std::vector<double> values = narrow ? unpack<float, double>(packed) : unpack<double, double>(packed);
-      if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) {
-        return malformed("a point with a coordinate that is not finite");
-      }
-      Eigen::VectorXd point =
-          Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
       queries::Question question = queries::GradientQuestion{};
       if (header.query().kind() == v1::QUESTION_KIND_METRICS) {
         question = queries::MetricsQuestion{std::move(point)};
@@ -136,10 +185,6 @@ struct Decoder::Assembly {
     }
     const v1::Reply& reply = header.reply();
     const bool narrow = element == v1::ELEMENT_TYPE_I32;
-    std::vector<std::int64_t> values =
-        narrow ? unpack<std::int32_t, std::int64_t>(packed) : unpack<std::int64_t, std::int64_t>(packed);
-    const auto in_range = [](std::int64_t v) { return v >= -(std::int64_t{1} << 62) && v <= (std::int64_t{1} << 62); };
-    if (!std::all_of(values.begin(), values.end(), in_range)) return malformed("a reply with a value beyond 2^62");
     queries::Answer answer = queries::NoisedSums{};
     if (reply.form() == v1::ANSWER_FORM_PUBLIC_SUMS) {
       answer = queries::PublicSums{std::move(values)};
@@ -155,6 +200,8 @@ struct Decoder::Assembly {
                                 {round, reply.step_log2(), noise, std::move(answer)}});
   }
 };
+
+std::uint64_t Decoder::assembling_bytes() const noexcept { return assembly_ == nullptr ? 0 : 8 * assembly_->dimension; }
 
 Decoder::Decoder(Limits limits) : limits_(limits) {}
 Decoder::Decoder(Decoder&&) noexcept = default;
@@ -293,14 +340,13 @@ Status Decoder::on_chunk(const v1::Envelope& envelope, std::vector<Message>& out
   const v1::VectorChunk& chunk = envelope.chunk();
   if (assembly_ == nullptr) return malformed("a part of a vector that was not announced");
   const std::size_t width = width_of(assembly_->element);
-  const std::uint64_t total = assembly_->dimension * width;
   if (chunk.elements().empty() || chunk.elements().size() % width != 0 ||
-      chunk.elements().size() > total - assembly_->packed.size() ||
-      chunk.offset() != assembly_->packed.size() / width) {
+      chunk.elements().size() / width > assembly_->dimension - assembly_->received ||
+      chunk.offset() != assembly_->received) {
     return malformed("a part of a vector that does not continue it");
   }
-  assembly_->packed.append(chunk.elements());
-  if (assembly_->packed.size() < total) return {};
+  if (Status appended = assembly_->append(chunk.elements()); !appended) return appended;
+  if (assembly_->received < assembly_->dimension) return {};
   Result<Message> message = assembly_->finish();
   assembly_.reset();
   if (!message) return message.error();

@@ -21,16 +21,34 @@ void append_frame(std::string& out, const v1::Envelope& envelope) {
   UNDERTONE_CHECK(envelope.AppendToString(&out));
 }
 
-/// Elements converted to the wire's type; the caller has made sure that they fit it.
-template <class Wire, class Value>
-std::string pack(const Value* values, std::size_t count) {
-  std::string out(count * sizeof(Wire), '\0');
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto element = static_cast<Wire>(values[i]);
-    std::memcpy(out.data() + i * sizeof(Wire), &element, sizeof element);
+/// The elements of a message's vector, where they are; converted to the wire's type chunk by chunk.
+struct Elements {
+  const double* doubles = nullptr;
+  const std::int64_t* integers = nullptr;
+  std::size_t count = 0;
+  bool narrow = false;
+
+  [[nodiscard]] std::size_t width() const { return narrow ? 4 : 8; }
+  /// The caller has made sure that they fit the type.
+  void pack(std::size_t from, std::size_t to, std::string& out) const {
+    out.resize((to - from) * width());
+    if (doubles != nullptr) {
+      narrow ? convert<float>(doubles + from, to - from, out) : convert<double>(doubles + from, to - from, out);
+    } else {
+      narrow ? convert<std::int32_t>(integers + from, to - from, out)
+             : convert<std::int64_t>(integers + from, to - from, out);
+    }
   }
-  return out;
-}
+
+ private:
+  template <class Wire, class Value>
+  static void convert(const Value* values, std::size_t size, std::string& out) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto element = static_cast<Wire>(values[i]);
+      std::memcpy(out.data() + i * sizeof(Wire), &element, sizeof element);
+    }
+  }
+};
 
 /// Text of ours, as it may cross the wire.
 std::string printable(const std::string& text, std::size_t bytes_max) {
@@ -64,10 +82,10 @@ void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
 
 v1::QuestionKind to_proto(privacy::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
 
-/// Fills an envelope from each message; a vector's elements go to `packed`, to be sent in chunks.
+/// Fills an envelope from each message; a vector's elements are pointed at, to be sent in chunks.
 struct Filler {
   v1::Envelope& envelope;
-  std::string& packed;
+  Elements& elements;
 
   void operator()(const Hello& hello) const {
     envelope.mutable_hello()->set_protocol_min(hello.protocol_min);
@@ -104,7 +122,7 @@ struct Filler {
     query.set_dimension(count);
     const bool narrow = message.type == queries::PointType::F32;
     query.set_element(narrow ? v1::ELEMENT_TYPE_F32 : v1::ELEMENT_TYPE_F64);
-    packed = narrow ? pack<float>(point.data(), count) : pack<double>(point.data(), count);
+    elements = {point.data(), nullptr, count, narrow};
   }
   void operator()(const QueryRefused& refused) const {
     envelope.set_run(refused.run.bytes());
@@ -124,8 +142,7 @@ struct Filler {
     reply.set_query(std::string(as_bytes(message.query)));
     const bool narrow = message.type == queries::ReplyType::I32;
     reply.set_element(narrow ? v1::ELEMENT_TYPE_I32 : v1::ELEMENT_TYPE_I64);
-    packed =
-        narrow ? pack<std::int32_t>(values.data(), values.size()) : pack<std::int64_t>(values.data(), values.size());
+    elements = {nullptr, values.data(), values.size(), narrow};
   }
   void operator()(const ReceiptMessage& message) const { to_proto(message.receipt, *envelope.mutable_receipt()); }
   void operator()(const JobEnded& ended) const {
@@ -148,21 +165,18 @@ std::string Encoder::encode(const Message& message) {
   ++messages_encoded_;
   v1::Envelope envelope;
   envelope.set_protocol_version(kProtocolMax);
-  std::string packed;
-  std::visit(Filler{envelope, packed}, message);
+  Elements elements;
+  std::visit(Filler{envelope, elements}, message);
   std::string out;
-  out.reserve(packed.size() + packed.size() / 64 + 256);
+  const std::size_t bytes = elements.count * elements.width();
+  out.reserve(bytes + bytes / 64 + 256);
   append_frame(out, envelope);
-  if (packed.empty()) return out;
-
-  const v1::ElementType element = envelope.has_query() ? envelope.query().element() : envelope.reply().element();
-  const std::size_t width = width_of(element);
-  const std::size_t step = std::max(width, limits_.chunk_bytes / width * width);
+  const std::size_t step = std::max<std::size_t>(1, limits_.chunk_bytes / elements.width());
   v1::Envelope chunk;
   chunk.set_protocol_version(kProtocolMax);
-  for (std::size_t at = 0; at < packed.size(); at += step) {
-    chunk.mutable_chunk()->set_offset(at / width);
-    chunk.mutable_chunk()->set_elements(packed.data() + at, std::min(step, packed.size() - at));
+  for (std::size_t at = 0; at < elements.count; at += step) {
+    chunk.mutable_chunk()->set_offset(at);
+    elements.pack(at, std::min(elements.count, at + step), *chunk.mutable_chunk()->mutable_elements());
     append_frame(out, chunk);
   }
   return out;

@@ -58,13 +58,15 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);
+  // Two equally likely records: (1 + TV) / 2 with TV <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1).
+  const double right = (1.0 + delta * std::exp(-epsilon)) / (1.0 + std::exp(-epsilon));
   text += fmt::format(
       "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
       "single record,\n"
-      "  against everybody outside the silo. Somebody who holds it for equally likely that a certain record is in the "
-      "data or another\n"
-      "  in its place can be at most {:.1f} % sure after seeing everything, except with probability about {:.1g}.\n",
-      epsilon, delta, std::ceil(1000.0 / (1.0 + std::exp(-epsilon))) / 10.0, delta);
+      "  against everybody outside the silo. Whoever knows all other records and must guess which of two possible "
+      "records is in\n"
+      "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
+      epsilon, delta, std::ceil(1000.0 * right) / 10.0);
   text += fmt::format(
       "  Cost: epsilon {:.6g} of {:.6g} and delta {:.3g} of {:.3g} that the policy grants the data set in all; {:.6g} "
       "and "

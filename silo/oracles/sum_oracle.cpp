@@ -1,27 +1,42 @@
 #include "silo/oracles/sum_oracle.hpp"
 
+#include <algorithm>
 #include <numeric>
 
+#include "shared/privacy/clipped_sum.hpp"
+
 namespace undertone::silo {
+namespace {
+
+constexpr std::size_t kNoiseBlock =
+    4096;  // numbers: noise is drawn in blocks, so that a model's worth of it is never held
+
+}  // namespace
 
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const privacy::Release& release,
                                     const models::Records& block, const std::vector<std::int64_t>& drawn,
                                     const models::LinearModel& model) {
   const Eigen::VectorXd& point = queries::point_of(question);
-  Eigen::VectorXd contribution(release.shape.dimension);
-  std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
-  for (const std::int64_t j : drawn) {
-    switch (release.shape.kind) {
-      case privacy::QuestionKind::Gradient:
-        model.gradient(point, block, j, contribution);
-        break;
-      case privacy::QuestionKind::Metrics:
-        model.centred_metrics(point, block, j, contribution);
-        break;
+  switch (release.shape.kind) {
+    case privacy::QuestionKind::Gradient: {
+      privacy::ClippedSum sum(release.lattice(), release.shape.dimension);
+      for (std::size_t i = 0; i < drawn.size(); ++i) {
+        const double* next = i + 1 < drawn.size() ? block.features.col(drawn[i + 1]).data() : nullptr;
+        sum.add(model.derivative(point, block, drawn[i]), block.features.col(drawn[i]), next);
+      }
+      return sum.take();
     }
-    privacy::add_clipped(contribution, release.lattice(), sum);
+    case privacy::QuestionKind::Metrics: {
+      Eigen::VectorXd contribution(release.shape.dimension);
+      std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
+      for (const std::int64_t j : drawn) {
+        model.centred_metrics(point, block, j, contribution);
+        privacy::add_clipped(contribution, release.lattice(), sum);
+      }
+      return sum;
+    }
   }
-  return sum;
+  UNDERTONE_CHECK(false);
 }
 
 queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release, const SpendToken& token,
@@ -41,11 +56,14 @@ queries::Answer answer_sum(const queries::Query& query, const privacy::Release& 
     drawn = stream->subset(block.count(), release.records_drawn);
   }
   if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
-    std::vector<std::int64_t> noised(static_cast<std::size_t>(release.shape.dimension));
-    stream->fill_gaussian(gaussian->log2_stddev, noised);
-    const std::vector<std::int64_t> sum = exact_sum(query.question, release, block, drawn, model);
+    std::vector<std::int64_t> noised = exact_sum(query.question, release, block, drawn, model);
     // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
-    for (std::size_t j = 0; j < sum.size(); ++j) noised[j] += sum[j];
+    std::vector<std::int64_t> noise(std::min(noised.size(), kNoiseBlock));
+    for (std::size_t from = 0; from < noised.size(); from += noise.size()) {
+      const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), noised.size() - from));
+      stream->fill_gaussian(gaussian->log2_stddev, part);
+      for (std::size_t j = 0; j < part.size(); ++j) noised[from + j] += part[j];
+    }
     return queries::NoisedSums{queries::to_wire(noised, release, wire)};
   }
   UNDERTONE_CHECK(release.shape.block == privacy::Block::Holdout);

@@ -1,5 +1,8 @@
 #include <benchmark/benchmark.h>
 
+#include "shared/base/random_source.hpp"
+#include "shared/models/linear_model.hpp"
+#include "shared/privacy/clipped_sum.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "shared/privacy/rounded_gaussian.hpp"
@@ -35,11 +38,56 @@ void BM_AddClipped(benchmark::State& state) {
 }
 BENCHMARK(BM_AddClipped)->ArgName("dim")->Arg(31)->Arg(4096);
 
+/// 10^5 records of a logistic model: the clipped, quantised sum of gradients against the two products that a gradient
+/// without any privacy costs.
+struct GradientCase {
+  models::LinearModel model{models::Loss::Logistic, 1000, false};
+  models::Records records;
+  Eigen::VectorXd point = Eigen::VectorXd::Constant(1000, 0.01);
+  explicit GradientCase(Eigen::Index count) : records{Eigen::MatrixXd(1000, count), Eigen::VectorXd(count)} {
+    RandomSource random(1);
+    for (Eigen::Index j = 0; j < count; ++j) {
+      for (Eigen::Index f = 0; f < 1000; ++f) records.features(f, j) = 2.0 * random.unit() - 1.0;
+      records.targets[j] = j % 2 == 0 ? 1.0 : -1.0;
+    }
+  }
+};
+
+void BM_GradientUnclipped(benchmark::State& state) {
+  const GradientCase given(state.range(0));
+  Eigen::VectorXd gradient(1000);
+  for (auto _ : state) {
+    const Eigen::ArrayXd scores = (given.records.features.transpose() * given.point).array();
+    const Eigen::VectorXd factors =
+        (-given.records.targets.array() / (1.0 + (given.records.targets.array() * scores).exp())).matrix();
+    gradient.noalias() = given.records.features * factors;
+    benchmark::DoNotOptimize(gradient.data());
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_GradientUnclipped)->ArgName("n")->Arg(1000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+void BM_GradientClipped(benchmark::State& state) {
+  const GradientCase given(state.range(0));
+  const privacy::GaussianLattice lattice = *privacy::gaussian_lattice(
+      *privacy::ClipNorm::create(1.0), *privacy::GaussianShift::create(0.1), 1000, state.range(0));
+  for (auto _ : state) {
+    privacy::ClippedSum sum(lattice.lattice, 1000);
+    for (Eigen::Index j = 0; j < state.range(0); ++j) {
+      const double* next = j + 1 < state.range(0) ? given.records.features.col(j + 1).data() : nullptr;
+      sum.add(given.model.derivative(given.point, given.records, j), given.records.features.col(j), next);
+    }
+    benchmark::DoNotOptimize(sum.take().data());
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_GradientClipped)->ArgName("n")->Arg(1000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
 void BM_Fold(benchmark::State& state) {
-  queries::LatticeFold fold(state.range(0), -20);
+  queries::LatticeFold fold(state.range(0), -20, queries::ReplyType::I64);
   const std::vector<std::int64_t> reply(static_cast<std::size_t>(state.range(0)), 12345);
   for (auto _ : state) {
-    if (fold.replies() == 1000) fold = queries::LatticeFold(state.range(0), -20);
+    if (fold.replies() == 1000) fold = queries::LatticeFold(state.range(0), -20, queries::ReplyType::I64);
     fold.add(reply, 7);
   }
   state.SetBytesProcessed(state.iterations() * state.range(0) * static_cast<std::int64_t>(sizeof(std::int64_t)));

@@ -49,7 +49,7 @@ Result<algorithms::Outcome> replay_accepted(lab::SimulatedFederation& world, con
     const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
     queries::LatticeFold fold(
         metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
-        job.reply_lattice.step_log2);
+        job.reply_lattice.step_log2, job.reply_lattice.type);
     for (const auto& [silo, digest] : record.accepted) {
       store::Statement row =
           world.silo_disk(silo).prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();

@@ -232,7 +232,7 @@ TEST(LatticeFoldTest, IsTheExactWeightedMeanInAnyOrder) {
     weights.push_back(1 + random.below(queries::LatticeFold::kWeightMax));
   }
   const auto fold = [&](const std::vector<std::size_t>& order) {
-    queries::LatticeFold f(2, -30);
+    queries::LatticeFold f(2, -30, queries::ReplyType::I64);
     for (const std::size_t i : order) f.add(replies[i], weights[i]);
     return f.mean();
   };
@@ -241,13 +241,23 @@ TEST(LatticeFoldTest, IsTheExactWeightedMeanInAnyOrder) {
 }
 
 TEST(LatticeFoldTest, WeightsAreRenormalisedOverWhoAnswered) {
-  queries::LatticeFold fold(1, 1);  // a unit is 2
+  queries::LatticeFold fold(1, 1, queries::ReplyType::I64);  // a unit is 2
   fold.add({3}, 1);
   fold.add({-1}, 3);
   EXPECT_EQ(fold.mean()[0], 0.0);
   fold.add({4}, 4);
   EXPECT_EQ(fold.mean()[0], 4.0);  // (3 - 3 + 16) / 8 * 2
   EXPECT_EQ(fold.replies(), 3);
+}
+
+TEST(LatticeFoldTest, NarrowRepliesAddUpExactlyBeyondWhatSixtyFourBitsHold) {
+  // The heaviest weights and the largest values: from the second reply on the sum needs 128 bits.
+  queries::LatticeFold narrow(1, 0, queries::ReplyType::I32);
+  queries::LatticeFold wide(1, 0, queries::ReplyType::I64);
+  for (const std::int64_t value : {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MAX, 7}) {
+    for (queries::LatticeFold* fold : {&narrow, &wide}) fold->add({value}, queries::LatticeFold::kWeightMax);
+    EXPECT_EQ(narrow.mean(), wide.mean());
+  }
 }
 
 privacy::Release release(double clip, double shift, std::int64_t records) {

@@ -1,0 +1,115 @@
+#include "shared/privacy/clipped_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace undertone::privacy {
+namespace {
+
+/// out_j = trunc(scale x_j), while `next` is fetched. @return the computed sum of their squares, in whatever order
+/// @pre |scale x_j| < 2^52
+using Quantise = double (*)(double scale, const double* x, Eigen::Index size, double* out, const double* next);
+
+double quantise_portable(double scale, const double* x, Eigen::Index size, double* out, const double* /*next*/) {
+  double squares = 0.0;
+  for (Eigen::Index j = 0; j < size; ++j) {
+    out[j] = static_cast<double>(static_cast<std::int64_t>(scale * x[j]));
+    squares += out[j] * out[j];
+  }
+  return squares;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) double quantise_avx2(double scale, const double* x, Eigen::Index size, double* out,
+                                                     const double* next) {
+  const __m256d factor = _mm256_set1_pd(scale);
+  __m256d even = _mm256_setzero_pd();
+  __m256d odd = _mm256_setzero_pd();
+  Eigen::Index j = 0;
+  for (; j + 8 <= size; j += 8) {
+    if (next != nullptr) _mm_prefetch(next + j, _MM_HINT_T0);
+    const __m256d first =
+        _mm256_round_pd(_mm256_mul_pd(factor, _mm256_loadu_pd(x + j)), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __m256d second =
+        _mm256_round_pd(_mm256_mul_pd(factor, _mm256_loadu_pd(x + j + 4)), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    _mm256_storeu_pd(out + j, first);
+    _mm256_storeu_pd(out + j + 4, second);
+    even = _mm256_add_pd(even, _mm256_mul_pd(first, first));
+    odd = _mm256_add_pd(odd, _mm256_mul_pd(second, second));
+  }
+  const __m256d both = _mm256_add_pd(even, odd);
+  const double squares = both[0] + both[1] + both[2] + both[3];
+  return squares + quantise_portable(scale, x + j, size - j, out + j, nullptr);
+}
+#endif
+
+Quantise fastest() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") != 0) return quantise_avx2;
+#endif
+  return quantise_portable;
+}
+
+}  // namespace
+
+ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension)
+    : lattice_(lattice),
+      vector_(dimension),
+      block_(Eigen::VectorXd::Zero(dimension)),
+      sum_(static_cast<std::size_t>(dimension), 0) {
+  UNDERTONE_CHECK(lattice.clip > 0 && lattice.clip < (std::int64_t{1} << 50));
+  const auto clip = static_cast<double>(lattice.clip);
+  // A sum of d computed squares is too small by a factor of at most 1 + (d + 1) 2^-53 per rounding in any order, and
+  // clip^2 is rounded once: below this value the true sum is at most clip^2.
+  square_max_ = clip * clip * (1.0 - (static_cast<double>(dimension) + 8.0) * 0x1p-52);
+  records_max_ = std::max<std::int64_t>(1, (std::int64_t{1} << 52) / lattice.clip);
+}
+
+void ClippedSum::add(double a, const Eigen::Ref<const Eigen::VectorXd>& x, const double* next) {
+  static const Quantise quantise = fastest();
+  const Eigen::Index size = x.size();
+  const bool constant = size + 1 == vector_.size();
+  UNDERTONE_CHECK(constant || size == vector_.size());
+  const double norm = std::sqrt(x.squaredNorm() + (constant ? 1.0 : 0.0));
+  const double clip_units = static_cast<double>(lattice_.clip) * (1.0 - 0x1p-20);
+  const double wanted = std::abs(a) / lattice_.step;
+  // An x whose squares leave the range of a double goes the slow way, which scales it first.
+  bool proven = std::isfinite(wanted) && norm > 0x1p-400 && norm < 0x1p400;
+  if (proven) {
+    const double scale = std::copysign(wanted * norm <= clip_units ? wanted : clip_units / norm, a);
+    double squares = quantise(scale, x.data(), size, vector_.data(), next);
+    if (constant) {
+      vector_[size] = std::trunc(scale);
+      squares += vector_[size] * vector_[size];
+    }
+    proven = squares <= square_max_;
+  }
+  if (!proven) {
+    if (constant) vector_[size] = a;
+    vector_.head(size) = a * x;
+    flush();
+    add_clipped(vector_, lattice_, sum_);
+    return;
+  }
+  block_ += vector_;
+  if (++records_ == records_max_) flush();
+}
+
+void ClippedSum::flush() {
+  for (std::size_t j = 0; j < sum_.size(); ++j) {
+    sum_[j] += static_cast<std::int64_t>(block_[static_cast<Eigen::Index>(j)]);
+  }
+  block_.setZero();
+  records_ = 0;
+}
+
+std::vector<std::int64_t> ClippedSum::take() {
+  flush();
+  return std::move(sum_);
+}
+
+}  // namespace undertone::privacy

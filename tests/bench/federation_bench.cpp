@@ -1,0 +1,528 @@
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "coordinator/host/coordinator_host.hpp"
+#include "coordinator/round/round_machine.hpp"
+#include "lab/simulation/simulated_federation.hpp"
+#include "silo/host/institution.hpp"
+#include "silo/host/silo_host.hpp"
+#include "silo/oracles/secure_randomness.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/small_federation.hpp"
+
+/// What a federation's transport costs beside the barest program that moves the same bytes: both halves in one run, so
+/// that only their ratio counts.
+///   federation_bench rounds [SILOS ROUNDS]      small rounds, full durability
+///   federation_bench vectors [SILOS DIMENSION]  large vectors: transfer and fold alone
+///   federation_bench many [PROCESSES AGENTS]    many agents in few processes
+namespace undertone {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using TlsStream = asio::ssl::stream<tcp::socket>;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void must(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "federation_bench: %s\n", what);
+  std::_Exit(1);
+}
+
+SiloId silo_id(int number) { return SiloId::create(fmt::format("silo-{}", number)).value(); }
+
+net::Credentials credentials_of(tests::Certificates& certificates, net::Side side, certificates::Role role,
+                                const std::string& name) {
+  return net::Credentials::load(certificates.party(role, name), side,
+                                {certificates.authority().consortium(), role, name})
+      .value();
+}
+
+/// The barest fan-out and fan-in: every round the same bytes to each, an answer from each, which first appends 4 KiB
+/// to a file and syncs it.
+class BareFanOut {
+ public:
+  struct Load {
+    int silos = 0;
+    int rounds = 0;
+    std::size_t query_bytes = 0;
+    std::size_t reply_bytes = 0;
+    bool durable = false;
+  };
+
+  /// One silo's side, until the server closes.
+  static void serve_silo(tests::Certificates& certificates, std::uint16_t port, const Load& load, int number,
+                         const std::filesystem::path& folder) {
+    asio::io_context context(1);
+    net::Credentials credentials =
+        credentials_of(certificates, net::Side::Client, certificates::Role::Silo, silo_id(number).name());
+    TlsStream stream(context, credentials.context());
+    stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
+    stream.next_layer().set_option(tcp::no_delay(true));
+    stream.handshake(asio::ssl::stream_base::client);
+    const int file = load.durable ? ::open((folder / fmt::format("bare-{}", number)).c_str(),
+                                           O_CREAT | O_WRONLY | O_APPEND, 0600)
+                                  : -1;
+    std::string query(load.query_bytes, '\0');
+    const std::string reply(load.reply_bytes, 'r');
+    const std::string page(4096, 'p');
+    for (int round = 0; round < load.rounds; ++round) {
+      asio::read(stream, asio::buffer(query));
+      if (load.durable) {
+        must(::write(file, page.data(), page.size()) == static_cast<ssize_t>(page.size()), "append");
+        must(::fdatasync(file) == 0, "fdatasync");
+      }
+      asio::write(stream, asio::buffer(reply));
+    }
+    if (file >= 0) ::close(file);
+  }
+
+  /// The server's side. @return seconds for the rounds, all silos connected
+  static double serve(tests::Certificates& certificates, const Load& load,
+                      const std::function<void(std::uint16_t)>& ready) {
+    asio::io_context context(1);
+    net::Credentials credentials =
+        credentials_of(certificates, net::Side::Server, certificates::Role::Coordinator, "hub");
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+    ready(acceptor.local_endpoint().port());
+    std::vector<std::unique_ptr<TlsStream>> streams;
+    for (int i = 0; i < load.silos; ++i) {
+      streams.push_back(std::make_unique<TlsStream>(acceptor.accept(), credentials.context()));
+      streams.back()->next_layer().set_option(tcp::no_delay(true));
+      streams.back()->handshake(asio::ssl::stream_base::server);
+    }
+    const std::string query(load.query_bytes, 'q');
+    const auto start = Clock::now();
+    for (int round = 0; round < load.rounds; ++round) {
+      for (auto& stream : streams) asio::co_spawn(context, exchange(*stream, query, load.reply_bytes), rethrow);
+      context.restart();
+      context.run();
+    }
+    return seconds_since(start);
+  }
+
+ private:
+  static void rethrow(const std::exception_ptr& failure) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  static asio::awaitable<void> exchange(TlsStream& stream, const std::string& query, std::size_t reply_bytes) {
+    const auto [unsent, sent] = co_await asio::async_write(stream, asio::buffer(query), kAwait);
+    must(!unsent, "bare write");
+    std::array<char, 65536> buffer{};
+    std::size_t left = reply_bytes;
+    while (left > 0) {
+      const auto [unread, size] =
+          co_await stream.async_read_some(asio::buffer(buffer.data(), std::min(buffer.size(), left)), kAwait);
+      must(!unread, "bare read");
+      left -= size;
+    }
+  }
+};
+
+/// A job over `silos` alike silos on synthetic records, and its data.
+struct Work {
+  std::string job;
+  std::vector<lab::SimulatedSilo> silos;
+};
+
+Work make_work(int silos, int rounds, int features) {
+  std::string columns;
+  for (int f = 0; f < features; ++f)
+    columns += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
+  std::string members;
+  for (int i = 0; i < silos; ++i)
+    members += fmt::format(
+        "{}{{\"silo\":\"{}\",\"records\":50,\"holdout_records\":1,\"holdout_public\":true,\"epsilon\":4,\"delta\":1e-4}}",
+        i == 0 ? "" : ",", silo_id(i).name());
+  Work work;
+  work.job = fmt::format(
+      R"({{"format":"undertone.job/1","name":"bench","data":{{"label":{{"column":"y","negative":"n","positive":"p"}},"features":[{}]}},
+"model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
+"algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":0.5,"averaging":"uniform","draw_fraction":1}},
+"privacy":{{"mode":"isrl","unit":"record","noise":"secure","clip_norm":1}},"cohort":[{}],
+"participation":{{"quorum":{},"join_deadline_ms":60000,"round_deadline_ms":60000,"resend_ms":30000}},
+"evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
+      columns, rounds, members, silos);
+  const config::Job parsed = config::parse_job(work.job, "bench").value();
+  RandomSource random(1);
+  const auto records = [&](int count) {
+    models::Records out{Eigen::MatrixXd(features, count), Eigen::VectorXd(count)};
+    for (int j = 0; j < count; ++j) {
+      for (int f = 0; f < features; ++f) out.features(f, j) = 2.0 * random.unit() - 1.0;
+      out.targets[j] = j % 2 == 0 ? 1.0 : -1.0;
+    }
+    return out;
+  };
+  for (int i = 0; i < silos; ++i) {
+    work.silos.push_back({silo_id(i), tests::generous_policy(), {parsed.schema, 50, 1, true}, {records(50), records(1)}});
+  }
+  return work;
+}
+
+/// A real agent with its ledger on disk; many can share a context.
+struct Agent {
+  Agent(asio::io_context& context, const lab::SimulatedSilo& spec, std::uint16_t port, const net::TlsFiles& tls,
+        const std::string& consortium, const std::filesystem::path& folder)
+      : silo(spec),
+        key(SigningKey::from_seed(std::string(32, 'b')).value()),
+        database(store::Database::open(folder / (spec.id.name() + ".sqlite"), store::Database::Sync::Full).value()),
+        desk_database(store::Database::in_memory().value()),
+        desk(silo::Desk::open(desk_database).value()),
+        head(folder / (spec.id.name() + ".head")),
+        ledger(silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind(),
+                                  silo::wall_clock)
+                   .value()) {
+    std::vector<std::unique_ptr<silo::SiloMachine>> machines;
+    machines.push_back(std::make_unique<silo::SiloMachine>(
+        silo::SiloMachine::Setup{silo.id, silo.policy, silo.facts, silo.dataset, ledger, randomness, wire::Limits{}, {},
+                                 desk, "data", silo::wall_clock}));
+    agent.emplace(std::move(machines));
+    config.emplace(silo::SiloConfig{.id = silo.id,
+                                    .consortium = consortium,
+                                    .host = "127.0.0.1",
+                                    .port = port,
+                                    .proxy = {},
+                                    .tls = tls,
+                                    .datasets = {silo::DatasetConfig{}},
+                                    .policy = silo.policy,
+                                    .desk = {},
+                                    .statements = folder / "statements",
+                                    .reconnect_first = std::chrono::milliseconds(50),
+                                    .reconnect_most = std::chrono::milliseconds(500),
+                                    .session = {}});
+    host.emplace(context, *config, *agent, randomness.kind());
+    host->start().value();
+  }
+  lab::SimulatedSilo silo;
+  SigningKey key;
+  store::Database database;
+  store::Database desk_database;
+  silo::Desk desk;
+  silo::FileHeadStore head;
+  silo::SecureRandomness randomness;
+  silo::Ledger ledger;
+  std::optional<silo::SiloAgent> agent;
+  std::optional<silo::SiloConfig> config;
+  std::optional<silo::SiloHost> host;
+};
+
+/// Runs `body` in a child process. @return its id
+pid_t in_child(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  must(child >= 0, "fork");
+  if (child == 0) {
+    body();
+    std::_Exit(0);
+  }
+  return child;
+}
+
+void wait_for(const std::vector<pid_t>& children) {
+  for (const pid_t child : children) {
+    int status = 0;
+    must(::waitpid(child, &status, 0) == child, "waitpid");
+  }
+}
+
+/// Agents in processes of `per_process` each, the coordinator here. @return the latency of each round in seconds
+std::vector<double> run_federation(tests::Certificates& certificates, const Work& work, int per_process,
+                                   const std::filesystem::path& folder) {
+  int ready[2];
+  must(::pipe(ready) == 0, "pipe");
+  std::vector<net::TlsFiles> files;
+  for (const lab::SimulatedSilo& silo : work.silos) files.push_back(certificates.silo(silo.id.name()));
+  (void)certificates.hub();
+  std::vector<pid_t> children;
+  const std::string consortium = certificates.authority().consortium();
+  for (std::size_t from = 0; from < work.silos.size(); from += static_cast<std::size_t>(per_process)) {
+    children.push_back(in_child([&, from] {
+      std::uint16_t port = 0;
+      must(::read(ready[0], &port, sizeof port) == sizeof port, "port");
+      asio::io_context context(1);
+      std::vector<std::unique_ptr<Agent>> agents;
+      for (std::size_t i = from; i < std::min(work.silos.size(), from + static_cast<std::size_t>(per_process)); ++i)
+        agents.push_back(std::make_unique<Agent>(context, work.silos[i], port, files[i], consortium, folder));
+      context.run();
+    }));
+  }
+  coordinator::CoordinatorConfig config;
+  config.consortium = consortium;
+  config.name = "hub";
+  config.host = "127.0.0.1";
+  config.tls = certificates.hub();
+  config.connections_max = 4096;
+  config.results = folder / "results";
+  store::Database database = store::Database::open(folder / "store.sqlite", store::Database::Sync::Full).value();
+  coordinator::RunStore store = coordinator::RunStore::open(database).value();
+  asio::io_context context(1);
+  std::vector<double> latencies;
+  std::optional<Clock::time_point> last;
+  bool over = false;
+  coordinator::CoordinatorHost host(context, config, store, [&](const coordinator::JobService::OfRun& said) {
+    if (std::holds_alternative<coordinator::RunMachine::RoundClosed>(said.what)) {
+      if (last) latencies.push_back(seconds_since(*last));
+      last = Clock::now();
+    }
+    if (const auto* ended = std::get_if<coordinator::RunMachine::Ended>(&said.what)) {
+      must(ended->outcome.has_value(), "the run failed");
+      over = true;
+    }
+  });
+  const std::uint16_t port = host.start().value().silos;
+  for (std::size_t i = 0; i < children.size(); ++i)
+    must(::write(ready[1], &port, sizeof port) == sizeof port, "port");
+  (void)host.submit(work.job, "bench", Nonce{1}, false).value();
+  while (!over) context.run_one();
+  for (const pid_t child : children) ::kill(child, SIGKILL);
+  wait_for(children);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  return latencies;
+}
+
+double bare_seconds(tests::Certificates& certificates, const BareFanOut::Load& load, int per_process,
+                    const std::filesystem::path& folder) {
+  int ready[2];
+  must(::pipe(ready) == 0, "pipe");
+  for (int i = 0; i < load.silos; ++i) (void)certificates.silo(silo_id(i).name());
+  (void)certificates.hub();
+  std::vector<pid_t> children;
+  for (int from = 0; from < load.silos; from += per_process) {
+    children.push_back(in_child([&, from] {
+      std::uint16_t port = 0;
+      must(::read(ready[0], &port, sizeof port) == sizeof port, "port");
+      std::vector<std::thread> threads;
+      for (int i = from; i < std::min(load.silos, from + per_process); ++i)
+        threads.emplace_back([&, i] { BareFanOut::serve_silo(certificates, port, load, i, folder); });
+      for (std::thread& thread : threads) thread.join();
+    }));
+  }
+  const double seconds = BareFanOut::serve(certificates, load, [&](std::uint16_t port) {
+    for (std::size_t i = 0; i < children.size(); ++i)
+      must(::write(ready[1], &port, sizeof port) == sizeof port, "port");
+  });
+  wait_for(children);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  return seconds;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.at(values.size() / 2);
+}
+
+void bench_rounds(int silos, int rounds, int per_process, const char* name) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates certificates("bench");
+  const Work work = make_work(silos, rounds, 50);
+  // The same bytes as a round's query and reply of 51 numbers on the wire.
+  const BareFanOut::Load load{silos, rounds, 530, 580, true};
+  const double bare = bare_seconds(certificates, load, per_process, folder.path()) / rounds;
+  const std::vector<double> latencies = run_federation(certificates, work, per_process, folder.path());
+  double sum = 0.0;
+  for (const double latency : latencies) sum += latency;
+  const double mean = sum / static_cast<double>(latencies.size());
+  fmt::print("{}: {} silos, {} to a process, d = 51, every commit synced\n", name, silos, per_process);
+  fmt::print("  bare fan-out   {:8.2f} ms a round\n", 1e3 * bare);
+  fmt::print("  federation     {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean, 1e3 * median(latencies));
+  fmt::print("  ratio of rates {:.2f}\n", bare / mean);
+}
+
+std::size_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024U;
+}
+
+/// One silo of the vector bench: takes the query, sends a reply of its size.
+asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::size_t dimension) {
+  must((co_await session->handshake(net::Side::Client)).has_value(), "handshake");
+  session->established();
+  std::shared_ptr<const std::string> reply;
+  while (true) {
+    Result<wire::Message> message = co_await session->receive();
+    if (!message) break;
+    const auto* query = std::get_if<wire::QueryMessage>(&*message);
+    if (query == nullptr) continue;
+    must(queries::point_of(query->query.question).size() == static_cast<Eigen::Index>(dimension), "dimension");
+    const Digest digest = queries::query_digest(query->run, query->query);
+    wire::ReplyMessage answer{query->run, digest, queries::ReplyType::I32,
+                              {query->query.round, -20, privacy::NoiseKind::Secure, queries::NoisedSums{}}};
+    message = Error{ErrorCode::Internal, ""};  // the point is not needed any more
+    std::get<queries::NoisedSums>(answer.reply.answer).values.assign(dimension, 12345);
+    wire::Encoder encoder{wire::Limits{}};
+    const wire::Message out(std::move(answer));
+    reply = std::make_shared<const std::string>(encoder.encode(out));
+    session->send(std::exchange(reply, nullptr));
+  }
+}
+
+/// The coordinator's side of a session: feeds the round machine.
+asio::awaitable<void> vector_peer(std::shared_ptr<net::Session> session, SiloId silo,
+                                  coordinator::RoundMachine& round, std::shared_ptr<const std::string>& query, int& ready,
+                                  bool& closed) {
+  must((co_await session->handshake(net::Side::Server)).has_value(), "handshake");
+  session->established();
+  ++ready;
+  while (query == nullptr) {
+    asio::steady_timer pause(co_await asio::this_coro::executor, std::chrono::milliseconds(1));
+    (void)co_await pause.async_wait(kAwait);
+  }
+  session->send(query);
+  while (true) {
+    const Result<wire::Message> message = co_await session->receive();
+    must(message.has_value(), "a reply");
+    const auto* reply = std::get_if<wire::ReplyMessage>(&*message);
+    if (reply == nullptr) continue;
+    auto reception = coordinator::RoundMachine::Reception::Foreign;
+    (void)round.on_reply(silo, *reply, reception);
+    must(reception == coordinator::RoundMachine::Reception::Accepted, "the reply is accepted");
+    break;
+  }
+  closed = round.state() == coordinator::RoundMachine::State::Closed;
+  session->close();
+}
+
+void bench_vectors(int silos, std::size_t dimension) {
+  tests::Certificates certificates("bench");
+  const tests::TemporaryFolder folder;
+  for (int i = 0; i < silos; ++i) (void)certificates.silo(silo_id(i).name());
+  (void)certificates.hub();
+  const std::size_t model = 8 * dimension;
+  wire::Limits limits;
+  limits.dimension_max = dimension;
+  net::SessionLimits session_limits;
+  session_limits.wire = limits;
+
+  // The bare half: the same bytes each way, one after another, between this process and one other.
+  const std::size_t out_bytes = 8 * dimension;
+  const std::size_t in_bytes = 4 * dimension;
+  const double bare = bare_seconds(certificates, {silos, 1, out_bytes, in_bytes, false}, 1, folder.path());
+
+  int ready_pipe[2];
+  must(::pipe(ready_pipe) == 0, "pipe");
+  int memory_pipe[2];
+  must(::pipe(memory_pipe) == 0, "pipe");
+  std::vector<pid_t> children;
+  for (int i = 0; i < silos; ++i) {
+    children.push_back(in_child([&, i] {
+      std::uint16_t port = 0;
+      must(::read(ready_pipe[0], &port, sizeof port) == sizeof port, "port");
+      asio::io_context context(1);
+      net::Credentials credentials =
+          credentials_of(certificates, net::Side::Client, certificates::Role::Silo, silo_id(i).name());
+      tcp::socket socket(context);
+      socket.connect({asio::ip::address_v4::loopback(), port});
+      auto session =
+          std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits);
+      asio::co_spawn(context, vector_silo(session, dimension),
+                     [](const std::exception_ptr& failure) { must(!failure, "a silo failed"); });
+      context.run();
+      const std::size_t peak = peak_bytes();
+      must(::write(memory_pipe[1], &peak, sizeof peak) == sizeof peak, "peak");
+    }));
+  }
+  // The coordinator is a child too, so that its peak is its own.
+  int result_pipe[2];
+  must(::pipe(result_pipe) == 0, "pipe");
+  const pid_t coordinator = in_child([&] {
+    asio::io_context context(1);
+    net::Credentials credentials =
+        credentials_of(certificates, net::Side::Server, certificates::Role::Coordinator, "hub");
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+    const std::uint16_t port = acceptor.local_endpoint().port();
+    for (int i = 0; i < silos; ++i) must(::write(ready_pipe[1], &port, sizeof port) == sizeof port, "port");
+    const auto gate = std::make_shared<net::AssemblyGate>(context.get_executor());
+    const RunId run{sha256("bench"), {}};
+    Eigen::VectorXd iterate = Eigen::VectorXd::LinSpaced(static_cast<Eigen::Index>(dimension), -1.0, 1.0);
+    wire::QueryMessage message{run, queries::PointType::F64, {{0}, queries::GradientQuestion{std::move(iterate)}}};
+    coordinator::RoundMachine::Setup setup;
+    setup.run = run;
+    setup.query = queries::query_digest(run, message.query);
+    setup.shape = {static_cast<Eigen::Index>(dimension), {queries::ReplyType::I32, -20}, privacy::NoiseKind::Secure};
+    setup.quorum = static_cast<std::size_t>(silos);
+    setup.deadline = std::chrono::minutes(5);
+    for (int i = 0; i < silos; ++i) setup.expected.emplace(silo_id(i), coordinator::Participant{});
+    coordinator::RoundMachine round(std::move(setup));
+    (void)round.open(Clock::now());
+    std::shared_ptr<const std::string> query;
+    int ready = 0;
+    bool closed = false;
+    for (int i = 0; i < silos; ++i) {
+      tcp::socket socket = acceptor.accept(context);
+      auto session = std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits,
+                                                    gate);
+      asio::co_spawn(context, vector_peer(session, silo_id(i), round, query, ready, closed),
+                     [](const std::exception_ptr& failure) { must(!failure, "a session failed"); });
+    }
+    while (ready < silos) context.run_one();
+    const auto start = Clock::now();
+    wire::Encoder encoder{limits};
+    const wire::Message out(std::move(message));  // the iterate stays, as a coordinator's would
+    query = std::make_shared<const std::string>(encoder.encode(out));
+    while (!closed) context.run_one();
+    const Eigen::VectorXd mean = round.gathered().mean;
+    const double seconds = seconds_since(start);
+    must(std::abs(mean[0] - std::ldexp(12345.0, -20)) < 1e-12, "the mean");
+    const std::size_t peak = peak_bytes();
+    must(::write(result_pipe[1], &seconds, sizeof seconds) == sizeof seconds, "seconds");
+    must(::write(result_pipe[1], &peak, sizeof peak) == sizeof peak, "peak");
+  });
+  double seconds = 0.0;
+  std::size_t peak = 0;
+  must(::read(result_pipe[0], &seconds, sizeof seconds) == sizeof seconds, "seconds");
+  must(::read(result_pipe[0], &peak, sizeof peak) == sizeof peak, "peak");
+  wait_for({coordinator});
+  std::size_t silo_peak = 0;
+  for (int i = 0; i < silos; ++i) {
+    std::size_t one = 0;
+    must(::read(memory_pipe[0], &one, sizeof one) == sizeof one, "peak");
+    silo_peak = std::max(silo_peak, one);
+  }
+  wait_for(children);
+  const auto models = [model](std::size_t bytes) { return static_cast<double>(bytes) / static_cast<double>(model); };
+  fmt::print("vectors: {} silos, d = {}, {:.1f} MB out and {:.1f} MB in for each\n", silos, dimension,
+             static_cast<double>(out_bytes) / 1e6, static_cast<double>(in_bytes) / 1e6);
+  fmt::print("  bare TLS stream      {:.2f} s\n  transfer and fold    {:.2f} s, ratio {:.2f}\n", bare, seconds,
+             bare / seconds);
+  fmt::print("  coordinator's peak   {:.0f} MB = {:.2f} model sizes; a silo's {:.0f} MB = {:.2f}\n",
+             static_cast<double>(peak) / 1e6, models(peak), static_cast<double>(silo_peak) / 1e6, models(silo_peak));
+}
+
+int run(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const auto number = [&](int at, int fallback) { return argc > at ? std::stoi(argv[at]) : fallback; };
+  if (what == "rounds") {
+    bench_rounds(number(2, 25), number(3, 100), 1, "rounds");
+  } else if (what == "many") {
+    bench_rounds(number(2, 4) * number(3, 50), number(4, 20), number(3, 50), "many");
+  } else if (what == "vectors") {
+    bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)));
+  } else {
+    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many [NUMBERS]\n");
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace undertone
+
+int main(int argc, char** argv) { return undertone::run(argc, argv); }
