@@ -31,6 +31,7 @@ constexpr const char* kUpgradeToVersion1 =
     "CREATE TABLE ends_seen (run BLOB, silo TEXT, PRIMARY KEY (run, silo));"
     "PRAGMA user_version = 1;";
 constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kReceiptsWaitingMax = 4096;
 constexpr std::int64_t kEndsTold = 64;  // a silo keeps no more runs open
 
 constexpr std::array kStates = {RunState::Queued,    RunState::Joining, RunState::Running,
@@ -102,7 +103,7 @@ Status RunStore::upgrade() {
 Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job, RunState state,
                        std::int64_t now) {
   UNDERTONE_CHECK(state == RunState::Queued || state == RunState::Joining);
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> insert = database_->prepare(
         "INSERT INTO runs (run, job_digest, job, state, name, submitted_at) VALUES (?, ?, ?, ?, ?, ?)");
     if (!insert) return insert.error();
@@ -233,7 +234,7 @@ Result<std::map<RunState, std::int64_t>> RunStore::count_by_state() {
 }
 
 Status RunStore::set_joining(const RunId& run) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> update =
         database_->prepare("UPDATE runs SET state = 'joining' WHERE run = ? AND state = 'queued'");
     if (!update) return update.error();
@@ -243,7 +244,7 @@ Status RunStore::set_joining(const RunId& run) {
 
 Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
                                const Charge& charge) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind_blob(1, run.bytes()).bind_text(2, silo.name());
@@ -283,11 +284,11 @@ Status RunStore::put_checkpoint(const RunId& run, const Checkpoint& checkpoint, 
 }
 
 Status RunStore::start_rounds(const RunId& run, const Checkpoint& first) {
-  return database_->transaction([&] { return put_checkpoint(run, first, "running"); });
+  return commit([&] { return put_checkpoint(run, first, "running"); });
 }
 
 Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const Checkpoint& next, bool finished) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     const auto put = [&](const SiloId& silo, std::string_view reply) -> Status {
       Result<store::Statement> row = database_->prepare("INSERT INTO participation VALUES (?, ?, ?, nullif(?, x''))");
       if (!row) return row.error();
@@ -311,7 +312,7 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
 
 Status RunStore::fail(const RunId& run, RunState state, const std::string& reason) {
   UNDERTONE_CHECK(state == RunState::Failed || state == RunState::Cancelled);
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     // Without a first round nothing left any silo, and each releases what it had reserved.
     Result<store::Statement> release = database_->prepare(
         "DELETE FROM charges WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE run = ?1)");
@@ -324,7 +325,7 @@ Status RunStore::fail(const RunId& run, RunState state, const std::string& reaso
 }
 
 Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> update = database_->prepare("UPDATE runs SET ended_at = ? WHERE run = ? AND ended_at = 0");
     if (!update) return update.error();
     return update->bind(1, now).bind_blob(2, run.bytes()).run();
@@ -332,7 +333,7 @@ Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
 }
 
 Status RunStore::set_missing_ends(std::int64_t now) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> update = database_->prepare(
         "UPDATE runs SET ended_at = ? WHERE ended_at = 0 AND state IN ('succeeded', 'failed', 'cancelled')");
     if (!update) return update.error();
@@ -378,7 +379,7 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex f
 }
 
 Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
-  return database_->transaction([&]() -> Status {
+  return commit([&]() -> Status {
     Result<store::Statement> insert =
         database_->prepare("INSERT OR IGNORE INTO ends_seen SELECT run, ? FROM runs WHERE run = ?");
     if (!insert) return insert.error();
@@ -407,7 +408,7 @@ Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& 
 
 Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before) {
   std::vector<RunId> forgotten;
-  const Status done = database_->transaction([&]() -> Status {
+  const Status done = commit([&]() -> Status {
     Result<store::Statement> rows = database_->prepare(
         "SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND ended_at <> 0 AND (ended_at < ? "
         "OR"
@@ -437,8 +438,25 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
   return forgotten;
 }
 
+Status RunStore::commit(const std::function<Status()>& body) {
+  Status done = database_->transaction([&]() -> Status {
+    if (Status written = write_receipts(); !written) return written;
+    return body();
+  });
+  if (done) waiting_.clear();
+  return done;
+}
+
 Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
-  return database_->transaction([&]() -> Status {
+  const auto [waiting, first] = waiting_.try_emplace({silo, receipt.ledger}, receipt);
+  if (!first && waiting->second.sequence < receipt.sequence) waiting->second = receipt;
+  // A silo that invents ledgers does not fill memory.
+  return waiting_.size() < kReceiptsWaitingMax ? Status() : commit([] { return Status(); });
+}
+
+Status RunStore::write_receipts() {
+  for (const auto& [key, receipt] : waiting_) {
+    const SiloId& silo = key.first;
     Result<store::Statement> update = database_->prepare(
         "UPDATE receipts SET sequence = ?, hash = ?, signature = ? WHERE silo = ? AND ledger = ? AND sequence < ?");
     if (!update) return update.error();
@@ -452,11 +470,16 @@ Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& rece
     if (!insert) return insert.error();
     insert->bind_text(1, silo.name()).bind_blob(2, as_bytes(receipt.ledger)).bind(3, sequence);
     insert->bind_blob(4, as_bytes(receipt.hash)).bind_blob(5, receipt.signature).bind_text(6, silo.name());
-    return insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run();
-  });
+    if (Status inserted = insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run(); !inserted)
+      return inserted;
+  }
+  return {};
 }
 
 Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
+  if (!waiting_.empty()) {
+    if (Status written = commit([] { return Status(); }); !written) return written.error();
+  }
   Result<store::Statement> rows =
       database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
   if (!rows) return rows.error();

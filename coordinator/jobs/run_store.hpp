@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -104,7 +105,8 @@ class RunStore {
   [[nodiscard]] Result<std::vector<RunId>> prune(std::size_t keep, std::int64_t before);
   [[nodiscard]] Result<std::int64_t> size() { return database_->size(); }
 
-  /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax.
+  /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax. It is written
+  /// with whatever is committed next: a receipt that a crash loses was only a newer one of a ledger that is known.
   [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
   /// Oldest ledger first.
   [[nodiscard]] Result<std::vector<queries::Receipt>> receipts(const SiloId& silo);
@@ -116,7 +118,11 @@ class RunStore {
   [[nodiscard]] Status read_answers(RunRecord& record);
   [[nodiscard]] Status read_checkpoint(RunRecord& record);
   [[nodiscard]] Status put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state);
+  /// Commits `body` and the receipts that wait.
+  [[nodiscard]] Status commit(const std::function<Status()>& body);
+  [[nodiscard]] Status write_receipts();
   store::Database* database_;
+  std::map<std::pair<SiloId, Digest>, queries::Receipt> waiting_;
 };
 
 }  // namespace undertone::coordinator

@@ -14,6 +14,7 @@ namespace undertone::ledger_verify {
 namespace {
 
 constexpr std::size_t kHeadBytesMax = 2 * kBodyBytesMax + 4096;
+constexpr std::size_t kHeadFileBytesMax = std::size_t{8} << 20U;
 
 /// 8 bytes, little-endian.
 Bytes sequence_bytes(const Entry& entry) {
@@ -54,14 +55,24 @@ bool is_signed(std::string_view public_key, std::string_view ledger, const Entry
 Head read_head(const std::filesystem::path& path, Problems& problems) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {true, std::nullopt};
-  Bytes text(kHeadBytesMax + 1, '\0');
+  Bytes text(kHeadFileBytesMax + 1, '\0');
   std::ifstream file;
   if (std::filesystem::is_regular_file(path, error)) file.open(path, std::ios::binary);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!file.is_open() || file.bad() || text.size() > kHeadBytesMax) {
+  if (!file.is_open() || file.bad() || text.size() > kHeadFileBytesMax) {
     problems.add("the head file {}: expected a readable file of at most {} bytes, found another thing",
-                 printable(path.string()), kHeadBytesMax);
+                 printable(path.string()), kHeadFileBytesMax);
+    return {};
+  }
+  // The last line that is whole; a file without any line feed is one.
+  if (const std::size_t end = text.rfind('\n'); end != Bytes::npos) {
+    text.resize(end);
+    if (const std::size_t before = text.rfind('\n'); before != Bytes::npos) text.erase(0, before + 1);
+  }
+  if (text.size() > kHeadBytesMax) {
+    problems.add("the head file {}: expected a last line of at most {} bytes, found {}", printable(path.string()),
+                 kHeadBytesMax, text.size());
     return {};
   }
   const auto fields = parse_fields(text, "the head file", problems);

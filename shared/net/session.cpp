@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
+constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
 constexpr std::uint64_t kTurnBytesPerMs = 256;  // the least rate of a large vector: 250 KiB/s
 
 void log_failure(const char* what, const std::exception_ptr& failure) {
@@ -171,13 +172,24 @@ asio::awaitable<void> Session::write_loop() {
       (void)co_await outbox_changed_.async_wait(kAwait);
       continue;
     }
-    const Bytes bytes = outbox_.front();
+    // Small messages that wait together leave together.
+    Bytes bytes = outbox_.front();
+    std::size_t messages = 1;
+    if (bytes->size() < kGatherBytes && outbox_.size() > 1) {
+      std::string gathered;
+      for (messages = 0; messages < outbox_.size(); ++messages) {
+        if (gathered.size() + outbox_[messages]->size() > kGatherBytes) break;
+        gathered += *outbox_[messages];
+      }
+      if (messages > 1) bytes = std::make_shared<const std::string>(std::move(gathered));
+      messages = std::max<std::size_t>(messages, 1);
+    }
     const auto [error, written] = co_await asio::async_write(stream_, asio::buffer(*bytes), kAwait);
     if (error) {
       if (open_) close_reason_ = error.message();
       break;
     }
-    outbox_.pop_front();
+    outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(messages));
     outbox_bytes_ -= bytes->size();
     bytes_sent_ += bytes->size();
   }

@@ -22,7 +22,8 @@ class HeadStore {
   [[nodiscard]] virtual Status write(std::string_view head) = 0;
 };
 
-/// A file on a path of the owner's choice, replaced atomically.
+/// A file on a path of the owner's choice: a line for each head, the last whole one counts. A line that a crash cut
+/// short is as if it had not been written. What has grown long is replaced by its last line, atomically.
 class FileHeadStore final : public HeadStore {
  public:
   explicit FileHeadStore(std::filesystem::path path) : path_(std::move(path)) {}
@@ -31,6 +32,7 @@ class FileHeadStore final : public HeadStore {
 
  private:
   std::filesystem::path path_;
+  bool whole_ = false;  // this process wrote the file's last line: it ends where a line does
 };
 
 }  // namespace undertone::silo

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
@@ -76,9 +77,9 @@ class BareFanOut {
     stream.next_layer().connect({asio::ip::address_v4::loopback(), port});
     stream.next_layer().set_option(tcp::no_delay(true));
     stream.handshake(asio::ssl::stream_base::client);
-    const int file = load.durable ? ::open((folder / fmt::format("bare-{}", number)).c_str(),
-                                           O_CREAT | O_WRONLY | O_APPEND, 0600)
-                                  : -1;
+    const int file =
+        load.durable ? ::open((folder / fmt::format("bare-{}", number)).c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600)
+                     : -1;
     std::string query(load.query_bytes, '\0');
     const std::string reply(load.reply_bytes, 'r');
     const std::string page(4096, 'p');
@@ -148,7 +149,8 @@ Work make_work(int silos, int rounds, int features) {
   std::string members;
   for (int i = 0; i < silos; ++i)
     members += fmt::format(
-        "{}{{\"silo\":\"{}\",\"records\":50,\"holdout_records\":1,\"holdout_public\":true,\"epsilon\":4,\"delta\":1e-4}}",
+        "{}{{\"silo\":\"{}\",\"records\":50,\"holdout_records\":1,\"holdout_public\":true,\"epsilon\":4,\"delta\":1e-4}"
+        "}",
         i == 0 ? "" : ",", silo_id(i).name());
   Work work;
   work.job = fmt::format(
@@ -170,7 +172,8 @@ Work make_work(int silos, int rounds, int features) {
     return out;
   };
   for (int i = 0; i < silos; ++i) {
-    work.silos.push_back({silo_id(i), tests::generous_policy(), {parsed.schema, 50, 1, true}, {records(50), records(1)}});
+    work.silos.push_back(
+        {silo_id(i), tests::generous_policy(), {parsed.schema, 50, 1, true}, {records(50), records(1)}});
   }
   return work;
 }
@@ -189,9 +192,17 @@ struct Agent {
                                   silo::wall_clock)
                    .value()) {
     std::vector<std::unique_ptr<silo::SiloMachine>> machines;
-    machines.push_back(std::make_unique<silo::SiloMachine>(
-        silo::SiloMachine::Setup{silo.id, silo.policy, silo.facts, silo.dataset, ledger, randomness, wire::Limits{}, {},
-                                 desk, "data", silo::wall_clock}));
+    machines.push_back(std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{silo.id,
+                                                                                    silo.policy,
+                                                                                    silo.facts,
+                                                                                    silo.dataset,
+                                                                                    ledger,
+                                                                                    randomness,
+                                                                                    wire::Limits{},
+                                                                                    {},
+                                                                                    desk,
+                                                                                    "data",
+                                                                                    silo::wall_clock}));
     agent.emplace(std::move(machines));
     config.emplace(silo::SiloConfig{.id = silo.id,
                                     .consortium = consortium,
@@ -285,8 +296,7 @@ std::vector<double> run_federation(tests::Certificates& certificates, const Work
     }
   });
   const std::uint16_t port = host.start().value().silos;
-  for (std::size_t i = 0; i < children.size(); ++i)
-    must(::write(ready[1], &port, sizeof port) == sizeof port, "port");
+  for (std::size_t i = 0; i < children.size(); ++i) must(::write(ready[1], &port, sizeof port) == sizeof port, "port");
   (void)host.submit(work.job, "bench", Nonce{1}, false).value();
   while (!over) context.run_one();
   for (const pid_t child : children) ::kill(child, SIGKILL);
@@ -363,7 +373,9 @@ asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::si
     if (query == nullptr) continue;
     must(queries::point_of(query->query.question).size() == static_cast<Eigen::Index>(dimension), "dimension");
     const Digest digest = queries::query_digest(query->run, query->query);
-    wire::ReplyMessage answer{query->run, digest, queries::ReplyType::I32,
+    wire::ReplyMessage answer{query->run,
+                              digest,
+                              queries::ReplyType::I32,
                               {query->query.round, -20, privacy::NoiseKind::Secure, queries::NoisedSums{}}};
     message = Error{ErrorCode::Internal, ""};  // the point is not needed any more
     std::get<queries::NoisedSums>(answer.reply.answer).values.assign(dimension, 12345);
@@ -375,9 +387,8 @@ asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::si
 }
 
 /// The coordinator's side of a session: feeds the round machine.
-asio::awaitable<void> vector_peer(std::shared_ptr<net::Session> session, SiloId silo,
-                                  coordinator::RoundMachine& round, std::shared_ptr<const std::string>& query, int& ready,
-                                  bool& closed) {
+asio::awaitable<void> vector_peer(std::shared_ptr<net::Session> session, SiloId silo, coordinator::RoundMachine& round,
+                                  std::shared_ptr<const std::string>& query, int& ready, bool& closed) {
   must((co_await session->handshake(net::Side::Server)).has_value(), "handshake");
   session->established();
   ++ready;
@@ -467,8 +478,8 @@ void bench_vectors(int silos, std::size_t dimension) {
     bool closed = false;
     for (int i = 0; i < silos; ++i) {
       tcp::socket socket = acceptor.accept(context);
-      auto session = std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits,
-                                                    gate);
+      auto session =
+          std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits, gate);
       asio::co_spawn(context, vector_peer(session, silo_id(i), round, query, ready, closed),
                      [](const std::exception_ptr& failure) { must(!failure, "a session failed"); });
     }
@@ -525,4 +536,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace undertone
 
-int main(int argc, char** argv) { return undertone::run(argc, argv); }
+int main(int argc, char** argv) {
+  spdlog::set_level(spdlog::level::warn);
+  return undertone::run(argc, argv);
+}
