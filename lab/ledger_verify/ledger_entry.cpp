@@ -65,10 +65,15 @@ Head read_head(const std::filesystem::path& path, Problems& problems) {
                  printable(path.string()), kHeadFileBytesMax);
     return {};
   }
-  // The last line that is whole; a file without any line feed is one.
-  if (const std::size_t end = text.rfind('\n'); end != Bytes::npos) {
-    text.resize(end);
-    if (const std::size_t before = text.rfind('\n'); before != Bytes::npos) text.erase(0, before + 1);
+  // The last line that begins with { and ends with }.
+  while (!text.empty()) {
+    const std::size_t before = text.rfind('\n');
+    const Bytes line = before == Bytes::npos ? text : text.substr(before + 1);
+    if (line.size() >= 2 && line.front() == '{' && line.back() == '}') {
+      text = line;
+      break;
+    }
+    text.resize(before == Bytes::npos ? 0 : before);
   }
   if (text.size() > kHeadBytesMax) {
     problems.add("the head file {}: expected a last line of at most {} bytes, found {}", printable(path.string()),

@@ -9,10 +9,21 @@
 
 namespace undertone {
 
+namespace {
+
+/// Fetched once: every implicit fetch walks the provider's tables under a lock.
+const EVP_MD* fetched_sha256() {
+  static const EVP_MD* algorithm = EVP_MD_fetch(nullptr, "SHA2-256", nullptr);
+  UNDERTONE_CHECK(algorithm != nullptr);
+  return algorithm;
+}
+
+}  // namespace
+
 Digest sha256(std::string_view bytes) {
   Digest out{};
   unsigned int length = 0;
-  UNDERTONE_CHECK(EVP_Digest(bytes.data(), bytes.size(), out.data(), &length, EVP_sha256(), nullptr) == 1);
+  UNDERTONE_CHECK(EVP_Digest(bytes.data(), bytes.size(), out.data(), &length, fetched_sha256(), nullptr) == 1);
   UNDERTONE_CHECK(length == out.size());
   return out;
 }
@@ -20,7 +31,7 @@ Digest sha256(std::string_view bytes) {
 void Sha256::Free::operator()(evp_md_ctx_st* context) const noexcept { EVP_MD_CTX_free(context); }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  UNDERTONE_CHECK(context_ != nullptr && EVP_DigestInit_ex2(context_.get(), EVP_sha256(), nullptr) == 1);
+  UNDERTONE_CHECK(context_ != nullptr && EVP_DigestInit_ex2(context_.get(), fetched_sha256(), nullptr) == 1);
 }
 
 void Sha256::update(std::string_view bytes) {

@@ -50,6 +50,7 @@ Session::Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGa
       limits_(limits),
       encoder_(limits.wire),
       decoder_(limits.wire),
+      buffer_(std::make_unique<std::array<char, kBufferBytes>>()),
       outbox_changed_(stream_.get_executor()),
       watch_timer_(stream_.get_executor()),
       patience_(limits.handshake),
@@ -100,7 +101,6 @@ asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side 
 }
 
 asio::awaitable<Result<wire::Message>> Session::receive() {
-  std::array<char, 65536> buffer{};
   while (true) {
     while (!received_.empty()) {
       wire::Message message = std::move(received_.front());
@@ -110,7 +110,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     if (!open_) co_return Error{ErrorCode::Unreachable, close_reason_};
     if (patience_ == limits_.silence) last_heard_ = std::chrono::steady_clock::now();
     listening_ = true;
-    const auto [error, size] = co_await stream_.async_read_some(asio::buffer(buffer), kAwait);
+    const auto [error, size] = co_await stream_.async_read_some(asio::buffer(*buffer_), kAwait);
     listening_ = false;
     if (error) {
       // In TLS 1.3 a server's refusal of the client's certificate arrives here.
@@ -120,7 +120,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     }
     bytes_received_ += size;
     last_heard_ = std::chrono::steady_clock::now();
-    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer.data(), size});
+    Result<std::vector<wire::Message>> messages = decoder_.feed({buffer_->data(), size});
     if (!messages) {
       send(wire::Fault{messages.error().code, messages.error().message});
       finish();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -91,6 +92,8 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionLimits limits_;
   wire::Encoder encoder_;
   wire::Decoder decoder_;
+  static constexpr std::size_t kBufferBytes = 65536;
+  std::unique_ptr<std::array<char, kBufferBytes>> buffer_;
   std::deque<wire::Message> received_;
   std::deque<Bytes> outbox_;
   std::size_t outbox_bytes_ = 0;

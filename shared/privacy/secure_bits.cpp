@@ -74,7 +74,8 @@ void SecureBits::refill() {
   auto* out = reinterpret_cast<unsigned char*>(words_->data());
   std::memset(out, 0, sizeof(Words));
   int length = 0;
-  UNDERTONE_CHECK(EVP_EncryptInit_ex(context, EVP_aes_256_ctr(), nullptr, key, key + 32) == 1);
+  static EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "AES-256-CTR", nullptr);
+  UNDERTONE_CHECK(cipher != nullptr && EVP_EncryptInit_ex2(context, cipher, key, key + 32, nullptr) == 1);
   UNDERTONE_CHECK(EVP_EncryptUpdate(context, out, &length, out, static_cast<int>(sizeof(Words))) == 1);
   EVP_CIPHER_CTX_free(context);
   UNDERTONE_CHECK(length == static_cast<int>(sizeof(Words)));

@@ -1,5 +1,6 @@
 #include "shared/store/sqlite.hpp"
 
+#include <map>
 #include <sqlite3.h>
 #include <utility>
 
@@ -17,9 +18,49 @@ Error failure_of(sqlite3* handle, const char* what) {
 
 }  // namespace
 
-Statement::Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+class StatementCache {
+ public:
+  StatementCache() = default;
+  StatementCache(const StatementCache&) = delete;
+  StatementCache& operator=(const StatementCache&) = delete;
+  ~StatementCache() {
+    for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+  }
+  [[nodiscard]] sqlite3_stmt* take(std::string_view sql) {
+    const auto found = idle_.find(sql);
+    if (found == idle_.end()) return nullptr;
+    sqlite3_stmt* statement = found->second;
+    idle_.erase(found);
+    return statement;
+  }
+  void put(sqlite3_stmt* statement) {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    if (idle_.size() >= kIdleMax) {
+      sqlite3_finalize(statement);
+    } else {
+      idle_.emplace(sqlite3_sql(statement), statement);
+    }
+  }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+ private:
+  static constexpr std::size_t kIdleMax = 64;
+  std::multimap<std::string, sqlite3_stmt*, std::less<>> idle_;
+};
+
+Database::Database(sqlite3* handle) : handle_(handle), cache_(std::make_shared<StatementCache>()) {}
+
+Statement::Statement(Statement&& other) noexcept
+    : statement_(std::exchange(other.statement_, nullptr)), home_(std::move(other.home_)) {}
+
+Statement::~Statement() {
+  if (statement_ == nullptr) return;
+  if (const std::shared_ptr<StatementCache> home = home_.lock()) {
+    home->put(statement_);
+  } else {
+    sqlite3_finalize(statement_);
+  }
+}
 
 Statement& Statement::bind(int parameter, std::int64_t value) {
   UNDERTONE_CHECK(sqlite3_bind_int64(statement_, parameter, value) == SQLITE_OK);
@@ -130,15 +171,20 @@ Status Database::execute(const std::string& sql) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
+  sqlite3_stmt* statement = cache_->take(sql);
+  if (statement != nullptr) return Statement(statement, cache_);
   if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
     return failure("SQLite");
   }
-  return Statement(statement);
+  return Statement(statement, cache_);
 }
 
 Status Database::transaction(const std::function<Status()>& body) {
-  if (Status begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
+  const auto run = [this](const char* sql) -> Status {
+    Result<Statement> statement = prepare(sql);
+    return statement ? statement->run() : Status(statement.error());
+  };
+  if (Status begun = run("BEGIN IMMEDIATE"); !begun) return begun;
   struct Rollback {
     Database* database;
     ~Rollback() {
@@ -147,7 +193,7 @@ Status Database::transaction(const std::function<Status()>& body) {
   } rollback{this};
   if (Status done = body(); !done) return done;
   if (observer_) observer_(CommitPoint::Before);
-  if (Status committed = execute("COMMIT"); !committed) return committed;
+  if (Status committed = run("COMMIT"); !committed) return committed;
   rollback.database = nullptr;
   if (observer_) observer_(CommitPoint::After);
   return {};

@@ -15,6 +15,9 @@ struct sqlite3_stmt;
 
 namespace undertone::store {
 
+/// Statements that were prepared and are not in use, by their text: preparing costs more than most of them do.
+class StatementCache;
+
 /// A prepared statement. Parameters are numbered from 1, columns from 0.
 class Statement {
  public:
@@ -38,8 +41,10 @@ class Statement {
 
  private:
   friend class Database;
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  Statement(sqlite3_stmt* statement, std::weak_ptr<StatementCache> home)
+      : statement_(statement), home_(std::move(home)) {}
   sqlite3_stmt* statement_;
+  std::weak_ptr<StatementCache> home_;  // where it goes back to; a database that is closed has none
 };
 
 /// An SQLite database: one file, or memory for simulations.
@@ -71,9 +76,10 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const noexcept;
   };
-  explicit Database(sqlite3* handle) : handle_(handle) {}
+  explicit Database(sqlite3* handle);
   [[nodiscard]] Error failure(const char* what) const;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::shared_ptr<StatementCache> cache_;  // goes before the handle
   std::function<void(CommitPoint)> observer_;
 };
 

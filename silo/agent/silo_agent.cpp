@@ -26,6 +26,13 @@ SiloMachine& SiloAgent::machine_for(const wire::JobOffer& offer) const {
   return *machines_.front();  // which says why not
 }
 
+bool SiloAgent::answers_quickly(const wire::Message& message) const {
+  const auto* query = std::get_if<wire::QueryMessage>(&message);
+  const SiloMachine* machine = query == nullptr ? nullptr : machine_of(query->run);
+  constexpr std::int64_t kProductsMax = 100'000;
+  return machine != nullptr && queries::point_of(query->query.question).size() * machine->records() <= kProductsMax;
+}
+
 std::vector<Action> SiloAgent::on_message(const wire::Message& message) {
   if (std::holds_alternative<wire::Welcome>(message)) {
     std::vector<Action> all;

@@ -15,6 +15,9 @@ class SiloAgent {
   explicit SiloAgent(std::vector<std::unique_ptr<SiloMachine>> machines);
 
   [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
+  /// Whether answering would take so little that a thread of its own is not worth its wake-up: at most about 10^5
+  /// products.
+  [[nodiscard]] bool answers_quickly(const wire::Message& message) const;
   /// The machine whose ledger knows the run, else null.
   [[nodiscard]] SiloMachine* machine_of(const RunId& run) const;
   [[nodiscard]] const std::vector<std::unique_ptr<SiloMachine>>& machines() const noexcept { return machines_; }

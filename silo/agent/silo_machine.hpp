@@ -78,6 +78,8 @@ class SiloMachine {
     return plan(run, job, true);
   }
   [[nodiscard]] Ledger& ledger() const noexcept { return setup_.ledger; }
+  /// All of the data set's, whatever they are used for.
+  [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
 
  private:

@@ -167,8 +167,13 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
       co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
     }
     const auto asked = std::chrono::steady_clock::now();
-    asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
-    std::vector<Action> actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+    std::vector<Action> actions;
+    if (agent_->answers_quickly(*message)) {
+      actions = agent_->on_message(*message);
+    } else {
+      asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
+      actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+    }
     handle(session, std::move(actions), asked);
   }
   co_return Status();

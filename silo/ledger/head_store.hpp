@@ -22,8 +22,10 @@ class HeadStore {
   [[nodiscard]] virtual Status write(std::string_view head) = 0;
 };
 
-/// A file on a path of the owner's choice: a line for each head, the last whole one counts. A line that a crash cut
-/// short is as if it had not been written. What has grown long is replaced by its last line, atomically.
+/// A file on a path of the owner's choice: 64 KiB of lines, a head each, the last whole one counts and line feeds fill
+/// the rest, so that a new head is written in place and a sync has no length to record. A line that a crash cut short
+/// does not begin with { and end with }, and is as if it had not been written. A full file is replaced by its last
+/// line, atomically.
 class FileHeadStore final : public HeadStore {
  public:
   explicit FileHeadStore(std::filesystem::path path) : path_(std::move(path)) {}
@@ -32,7 +34,7 @@ class FileHeadStore final : public HeadStore {
 
  private:
   std::filesystem::path path_;
-  bool whole_ = false;  // this process wrote the file's last line: it ends where a line does
+  std::size_t end_ = 0;  // of the last line that this process wrote; 0: none, or the file is to be replaced
 };
 
 }  // namespace undertone::silo

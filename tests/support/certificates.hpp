@@ -20,7 +20,7 @@ class Certificates {
                        .value()) {}
 
   /// The party's files. @param from, until days from now
-  net::TlsFiles party(certificates::Role role, const std::string& name, int from = -1, int until = 30) {
+  net::TlsFiles party(certificates::Role role, const std::string& name, int from = -1, int until = 60) {
     const std::filesystem::path base = folder_.path() / fmt::format("{}-{}-{}-{}", to_string(role), name, from, until);
     net::TlsFiles files{authority_.certificate_file(), base.string() + ".crt", base.string() + ".key",
                         authority_.revocation_file()};
