@@ -1,0 +1,295 @@
+#include "coordinator/jobs/job_service.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/http/api.hpp"
+#include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A service on a store in memory, which survives the service.
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() : database_(store::Database::in_memory().value()), store_(RunStore::open(database_).value()) { boot(); }
+  void boot() {
+    service_.emplace(store_, wire::Limits{}, limits_, [this] { return clock_; });
+    actions_ = service_->start(now_).value();
+  }
+  static std::string job(int number) {
+    tests::SmallFederation federation;
+    std::string text = federation.job();
+    text.replace(text.find("\"small\""), 7, fmt::format("\"job-{}\"", number));
+    return text;
+  }
+  RunId submit(int number, std::uint8_t nonce = 1, bool again = false) {
+    JobService::Submitted submitted = service_->submit(job(number), "job", Nonce{nonce}, again, now_).value();
+    actions_ = std::move(submitted.actions);
+    return submitted.run;
+  }
+  RunState state(const RunId& run) { return store_.find(run).value()->state; }
+  std::size_t offers() const {
+    std::size_t count = 0;
+    for (const JobService::Action& action : actions_) count += std::holds_alternative<RunMachine::Send>(action) ? 1 : 0;
+    return count;
+  }
+  static SiloId silo(int number) { return SiloId::create(fmt::format("silo-{}", number)).value(); }
+  void say(int number, const wire::Message& message) {
+    actions_ = service_->on_message(silo(number), message, now_).value();
+  }
+
+  ServiceLimits limits_;
+  std::int64_t clock_ = 1'700'000'000;
+  TimePoint now_{};
+  store::Database database_;
+  RunStore store_;
+  std::optional<JobService> service_;
+  JobService::Actions actions_;
+};
+
+TEST_F(ServiceTest, JobsBeyondTheLimitWaitTheirTurnInOrder) {
+  limits_.runs_at_once = 2;
+  boot();
+  const RunId first = submit(1);
+  const RunId second = submit(2);
+  const RunId third = submit(3);
+  EXPECT_EQ(state(first), RunState::Joining);
+  EXPECT_EQ(state(second), RunState::Joining);
+  EXPECT_EQ(state(third), RunState::Queued);
+  (void)service_->cancel(first, "enough", now_).value();
+  // Nobody accepted, so nobody needs to hear of the end: the third begins at once.
+  EXPECT_EQ(state(first), RunState::Cancelled);
+  EXPECT_EQ(state(third), RunState::Joining);
+}
+
+TEST_F(ServiceTest, SubmittingTheSameBytesTwiceIsOneRunUntilItIsToldAgain) {
+  const RunId first = submit(1);
+  const JobService::Submitted same = service_->submit(job(1), "job", Nonce{2}, true, now_).value();
+  EXPECT_FALSE(same.created);  // it has not ended
+  EXPECT_EQ(same.run, first);
+  (void)service_->cancel(first, "enough", now_).value();
+  EXPECT_FALSE(service_->submit(job(1), "job", Nonce{2}, false, now_).value().created);
+  EXPECT_TRUE(service_->submit(job(1), "job", Nonce{2}, true, now_).value().created);
+}
+
+TEST_F(ServiceTest, ARestartGoesOnWithWhatRanAndWithWhatWaited) {
+  limits_.runs_at_once = 1;
+  boot();
+  const RunId first = submit(1);
+  const RunId second = submit(2);
+  (void)service_->on_connected(silo(0), now_).value();
+  boot();
+  EXPECT_NE(service_->machine(first), nullptr);
+  EXPECT_EQ(service_->machine(second), nullptr);
+  EXPECT_EQ(state(second), RunState::Queued);
+  actions_ = service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(offers(), 1U);
+}
+
+TEST_F(ServiceTest, ACancelledRunIsToldToWhoAcceptedIt) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  (void)service_->on_connected(silo(1), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  actions_ = service_->cancel(run, "enough", now_).value();
+  EXPECT_EQ(offers(), 2U);  // the end, to both that are connected
+  EXPECT_EQ(service_->cancel(run, "again", now_).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(service_->cancel(RunId{}, "none", now_).error().code, ErrorCode::UnknownRun);
+  say(0, wire::JobEndedSeen{run});
+  EXPECT_EQ(service_->machine(run), nullptr);  // whoever was involved has heard
+  EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
+}
+
+TEST_F(ServiceTest, ASiloThatMissedAnEndHearsOfItWhenItComesBackEvenAfterARestart) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  service_->on_disconnected(silo(0));
+  (void)service_->cancel(run, "enough", now_).value();
+  boot();
+  actions_ = service_->on_connected(silo(0), now_).value();
+  ASSERT_EQ(offers(), 1U);
+  wire::Decoder decoder{wire::Limits{}};
+  const auto heard = decoder.feed(*std::get<RunMachine::Send>(actions_.front()).bytes).value();
+  EXPECT_EQ(std::get<wire::JobEnded>(heard.at(0)).run, run);
+  say(0, wire::JobEndedSeen{run});
+  EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
+}
+
+TEST_F(ServiceTest, AJobThatNoRoundBeganForChargesNobody) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(store_.charges().value().at(silo(0)).epsilon, 4.0);
+  (void)service_->cancel(run, "enough", now_).value();
+  EXPECT_FALSE(store_.charges().value().contains(silo(0)));
+}
+
+TEST_F(ServiceTest, AFullQueueRefusesAndABadJobIsNotQueued) {
+  limits_.runs_at_once = 1;
+  limits_.runs_queued_max = 1;
+  boot();
+  (void)submit(1);
+  (void)submit(2);
+  EXPECT_EQ(service_->submit(job(3), "job", Nonce{3}, false, now_).error().code, ErrorCode::LimitExceeded);
+  EXPECT_EQ(service_->submit("{}", "job", Nonce{4}, false, now_).error().code, ErrorCode::InvalidConfig);
+}
+
+TEST_F(ServiceTest, OldRunsAreForgottenWithEverythingOfTheirsButTheCharges) {
+  limits_.runs_kept_max = 2;
+  boot();
+  std::vector<RunId> runs;
+  for (int i = 0; i < 4; ++i) {
+    runs.push_back(submit(i));
+    (void)service_->cancel(runs.back(), "enough", now_).value();
+  }
+  EXPECT_FALSE(store_.find(runs[0]).value());
+  EXPECT_FALSE(store_.find(runs[1]).value());
+  EXPECT_TRUE(store_.find(runs[3]).value());
+  clock_ += 366LL * 24 * 3600;
+  (void)service_->cancel(submit(9), "enough", now_).value();
+  EXPECT_FALSE(store_.find(runs[3]).value());  // a year has passed
+}
+
+TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
+  const RunId run = submit(1);
+  const RunMachine& machine = *service_->machine(run);
+  EXPECT_EQ(machine.why_missing(silo(0)), "not connected");
+  (void)service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(machine.why_missing(silo(0)), "has not answered the offer");
+  say(0, wire::JobPending{run});
+  EXPECT_EQ(machine.why_missing(silo(0)), "waits for its owner");
+  say(0, wire::JobAnswer{run, wire::Refusal::Budget});
+  EXPECT_EQ(machine.why_missing(silo(0)), "refused the job: budget");
+}
+
+TEST(RunStoreTest, AStoreOfVersion01IsTakenOverWithItsRuns) {
+  store::Database database = store::Database::in_memory().value();
+  // As version 0.1 made it.
+  ASSERT_TRUE(database.execute(
+      "CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL, job_digest BLOB NOT NULL,"
+      " job BLOB NOT NULL, state TEXT NOT NULL, failure TEXT NOT NULL DEFAULT '');"
+      "CREATE TABLE answers (run BLOB, silo TEXT, refusal INTEGER NOT NULL, PRIMARY KEY (run, silo));"
+      "CREATE TABLE checkpoints (run BLOB PRIMARY KEY, round INTEGER NOT NULL, state BLOB NOT NULL, query BLOB NOT "
+      "NULL);"
+      "CREATE TABLE participation (run BLOB, round INTEGER, silo TEXT, reply BLOB, PRIMARY KEY (run, round, silo));"));
+  const std::string job = tests::SmallFederation{}.job();
+  const RunId run{sha256(job), {5}};
+  {
+    store::Statement insert =
+        database.prepare("INSERT INTO runs (run, job_digest, job, state) VALUES (?, ?, ?, 'joining')").value();
+    ASSERT_TRUE(insert.bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job).run());
+  }
+  RunStore store = RunStore::open(database).value();
+  EXPECT_EQ(store.find(run).value()->state, RunState::Joining);
+  JobService service(store, wire::Limits{}, {}, [] { return std::int64_t{1}; });
+  (void)service.start(TimePoint{}).value();
+  EXPECT_NE(service.machine(run), nullptr);
+  ASSERT_TRUE(RunStore::open(database));  // a second time changes nothing
+  ASSERT_TRUE(database.execute("PRAGMA user_version = 99"));
+  EXPECT_FALSE(RunStore::open(database));
+}
+
+class ApiTest : public ServiceTest {
+ protected:
+  ApiTest() {
+    ApiHooks hooks;
+    hooks.submit = [this](const std::string& text, bool again) -> Result<ApiHooks::Submitted> {
+      const auto submitted = service_->submit(text, "job", Nonce{nonce_++}, again, now_);
+      if (!submitted) return submitted.error();
+      return ApiHooks::Submitted{submitted->run, submitted->created};
+    };
+    hooks.cancel = [this](const RunId& run) -> Status {
+      const auto actions = service_->cancel(run, "cancelled", now_);
+      return actions ? Status() : Status(actions.error());
+    };
+    hooks.sessions = [] { return std::vector<SiloSession>{{silo(0), "build", 2, 1'700'000'000}}; };
+    hooks.gauges = [this] {
+      Metrics::Gauges gauges;
+      gauges.runs = store_.count_by_state().value();
+      return gauges;
+    };
+    hooks.ready = [] { return true; };
+    api_.emplace(*service_, folder_.path(), metrics_, hooks);
+  }
+  ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
+               bool authorised = true) {
+    return api_->handle({method, target, body, authorised});
+  }
+  nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
+    return nlohmann::json::parse(ask(method, target, body).body);
+  }
+  tests::TemporaryFolder folder_;
+  Metrics metrics_;
+  std::uint8_t nonce_ = 10;
+  std::optional<Api> api_;
+};
+
+TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
+  for (const char* target : {"/metrics", "/api/v1/runs", "/api/v1/silos", "/api/v1/runs/ab", "/elsewhere"})
+    EXPECT_EQ(ask("GET", target, "", false).status, 401) << target;
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", job(1), false).status, 401);
+  EXPECT_EQ(ask("GET", "/healthz", "", false).status, 200);
+  EXPECT_EQ(ask("GET", "/readyz", "", false).status, 200);
+  EXPECT_TRUE(json("GET", "/api/v1/runs")["runs"].empty());  // nothing was queued
+}
+
+TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
+  const ApiReply created = ask("POST", "/api/v1/jobs", job(1));
+  EXPECT_EQ(created.status, 201);
+  const std::string run = nlohmann::json::parse(created.body)["run"];
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", job(1)).status, 200);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"][0]["name"], "job-1");
+  const nlohmann::json one = json("GET", "/api/v1/runs/" + run);
+  EXPECT_EQ(one["state"], "joining");
+  EXPECT_EQ(one["silos"].size(), 5U);
+  EXPECT_EQ(one["silos"][0]["why_missing"], "not connected");
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/job").body, job(1));
+  EXPECT_TRUE(json("GET", "/api/v1/runs/" + run + "/rounds?from=0")["rounds"].empty());
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/result").status, 404);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 200);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 409);
+  EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["state"], "cancelled");
+  EXPECT_EQ(json("GET", "/api/v1/silos")["silos"][0]["silo"], "silo-0");
+}
+
+TEST_F(ApiTest, WhatIsWrongIsAnsweredWithAStatusAndASentence) {
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", "{}").status, 400);
+  EXPECT_NE(ask("POST", "/api/v1/jobs", "{}").body.find("/cohort"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/api/v1/runs/xyz").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + std::string(96, 'a')).status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=-1").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=99999999999999999999").status, 400);
+  EXPECT_EQ(ask("DELETE", "/api/v1/runs").status, 405);
+  EXPECT_EQ(ask("GET", "/api/v2/runs").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/../../etc/passwd").status, 404);
+  EXPECT_EQ(ask("GET", "").status, 404);
+}
+
+TEST_F(ApiTest, ListsAreCutIntoPages) {
+  for (int i = 0; i < 5; ++i) (void)submit(i, static_cast<std::uint8_t>(i + 1));
+  const nlohmann::json first = json("GET", "/api/v1/runs?limit=2");
+  EXPECT_EQ(first["runs"][0]["name"], "job-4");
+  const nlohmann::json second =
+      json("GET", fmt::format("/api/v1/runs?limit=2&before={}", first["next_before"].get<int>()));
+  EXPECT_EQ(second["runs"][0]["name"], "job-2");
+}
+
+TEST_F(ApiTest, MetricsAreInPrometheusForm) {
+  (void)submit(1);
+  metrics_.round_closed(milliseconds(7), 1);
+  metrics_.reply(RoundMachine::Reception::Late);
+  const std::string text = ask("GET", "/metrics").body;
+  for (const char* line :
+       {"undertone_runs{state=\"joining\"} 1", "undertone_round_seconds_bucket{le=\"0.01\"} 1",
+        "undertone_round_seconds_bucket{le=\"0.005\"} 0", "undertone_replies_total{reception=\"late\"} 1",
+        "undertone_replies_lost_total 1", "# TYPE undertone_round_seconds histogram"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
+}  // namespace
+}  // namespace undertone::coordinator

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include "lab/provision.hpp"
+#include "shared/base/files.hpp"
+#include "shared/certificates/start_up_kit.hpp"
+#include "tests/support/certificates.hpp"
+
+namespace undertone::certificates {
+namespace {
+
+TEST(AuthorityTest, SignsWhoARequestIsForAndNothingElseOfIt) {
+  tests::Certificates consortium("lakeside");
+  const CertificateFacts facts = load_certificate(consortium.silo("clinic-1").certificate).value();
+  EXPECT_EQ(describe(facts.party), "silo clinic-1 of lakeside");
+  EXPECT_EQ(facts.serial.size(), 32U);
+  EXPECT_LT(facts.not_before, std::time(nullptr));
+}
+
+TEST(AuthorityTest, ARequestOfAnotherConsortiumIsRefused) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates consortium("lakeside");
+  const std::string request = make_request({"elsewhere", Role::Silo, "clinic-1"}, folder.path() / "key").value();
+  const auto refused = consortium.authority().sign(request, {0, 1, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("silo clinic-1 of elsewhere"), std::string::npos);
+  EXPECT_FALSE(
+      Authority::read_request("-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"));
+}
+
+TEST(AuthorityTest, ARequestMustBeSignedWithItsOwnKey) {
+  const tests::TemporaryFolder folder;
+  std::string request = make_request({"lakeside", Role::Silo, "clinic-1"}, folder.path() / "key").value();
+  // One letter of the signature, which ends the base64 text.
+  const std::size_t at = request.rfind("\n-----END") - 8;
+  request[at] = request[at] == 'A' ? 'B' : 'A';
+  EXPECT_FALSE(Authority::read_request(request));
+}
+
+TEST(AuthorityTest, TheRegisterAndTheRevocationsSurvive) {
+  const tests::TemporaryFolder folder;
+  const std::time_t now = std::time(nullptr);
+  {
+    Authority authority = Authority::create(folder.path() / "a", "lakeside", now - 10, now + 1000).value();
+    for (const char* name : {"clinic-1", "clinic-2", "clinic-1"}) {
+      const std::string request =
+          make_request({"lakeside", Role::Silo, name}, folder.path() / fmt::format("{}-key", name)).value();
+      ASSERT_TRUE(authority.sign(request, {now, now + 100, {}}));
+    }
+    EXPECT_EQ(authority.revoke(Role::Silo, "clinic-1", now).value(), 2U);
+    EXPECT_EQ(authority.revoke(Role::Operator, "clinic-2", now).value(), 0U);  // another role is somebody else
+  }
+  const Authority again = Authority::open(folder.path() / "a").value();
+  ASSERT_EQ(again.issued().size(), 3U);
+  EXPECT_NE(again.issued()[0].revoked, 0);
+  EXPECT_EQ(again.issued()[1].revoked, 0);
+  EXPECT_FALSE(Authority::create(folder.path() / "a", "lakeside", now, now + 1));  // never over an old one
+}
+
+TEST(CredentialsTest, EachWrongKindIsRefusedByName) {
+  tests::Certificates consortium("lakeside");
+  const Party clinic{"lakeside", Role::Silo, "clinic-1"};
+  const auto problem = [](const net::TlsFiles& files, const Party& self) {
+    const auto loaded = net::Credentials::load(files, net::Side::Client, self);
+    return loaded ? "" : loaded.error().message;
+  };
+  EXPECT_EQ(problem(consortium.silo("clinic-1"), clinic), "");
+  EXPECT_NE(problem(consortium.silo("clinic-2"), clinic)
+                .find("is for the silo clinic-2 of lakeside, the configuration is of the silo clinic-1"),
+            std::string::npos);
+  EXPECT_NE(problem(consortium.party(Role::Operator, "clinic-1"), clinic).find("operator clinic-1"), std::string::npos);
+  EXPECT_NE(problem(consortium.party(Role::Silo, "clinic-1", -3, -1), clinic).find("this machine's clock says"),
+            std::string::npos);
+  EXPECT_NE(problem(consortium.party(Role::Silo, "clinic-1", 1, 3), clinic).find("this machine's clock says"),
+            std::string::npos);
+  net::TlsFiles mixed = consortium.silo("clinic-1");
+  mixed.key = consortium.silo("clinic-2").key;
+  EXPECT_NE(problem(mixed, clinic).find("expected the private key of the certificate"), std::string::npos);
+  mixed.certificate = mixed.key;
+  EXPECT_NE(problem(mixed, clinic).find("expected a certificate in PEM form"), std::string::npos);
+  mixed.certificate = "nothing";
+  EXPECT_NE(problem(mixed, clinic).find("nothing: cannot be opened"), std::string::npos);
+}
+
+TEST(CredentialsTest, ARenewedCertificateServesWithoutARestartAndABadOneDoesNot) {
+  tests::Certificates consortium("lakeside");
+  const tests::TemporaryFolder folder;
+  net::TlsFiles files = consortium.silo("clinic-1");
+  const net::TlsFiles renewed = consortium.party(Role::Silo, "clinic-1", -1, 90);
+  const auto place = [&](const net::TlsFiles& from) {
+    write_file_atomically(folder.path() / "c", read_file(from.certificate, 1U << 16U).value()).value();
+    write_file_atomically(folder.path() / "k", read_file(from.key, 1U << 16U).value()).value();
+  };
+  place(files);
+  files.certificate = folder.path() / "c";
+  files.key = folder.path() / "k";
+  net::Credentials credentials =
+      net::Credentials::load(files, net::Side::Client, {"lakeside", Role::Silo, "clinic-1"}).value();
+  const std::time_t before = credentials.own().not_after;
+  EXPECT_FALSE(credentials.refresh().value());
+  write_file_atomically(files.certificate, "half a certificate").value();
+  EXPECT_FALSE(credentials.refresh());
+  EXPECT_EQ(credentials.own().not_after, before);  // the old one serves on
+  place(renewed);
+  EXPECT_TRUE(credentials.refresh().value());
+  EXPECT_GT(credentials.own().not_after, before);
+  ASSERT_TRUE(consortium.authority().revoke(Role::Silo, "clinic-9", std::time(nullptr)));
+  EXPECT_TRUE(credentials.refresh().value());  // a new list
+}
+
+class ProvisionTest : public ::testing::Test {
+ protected:
+  std::filesystem::path consortium(const std::string& text) {
+    write_file_atomically(folder_.path() / "consortium.json", text).value();
+    return folder_.path() / "consortium.json";
+  }
+  static constexpr const char* kGood = R"({"format": "undertone.consortium/1", "consortium": "lakeside",
+    "coordinator": {"name": "hub", "hosts": ["hub.example"], "port": 7443},
+    "silos": [{"name": "clinic-1"}, {"name": "clinic-2"}], "shufflers": [{"name": "mix"}], "operators": [{"name": "alice"}]})";
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(ProvisionTest, KeysAreMadeByThePartiesAndRequestsSignedForWhoIsListed) {
+  const std::filesystem::path out = folder_.path() / "net";
+  EXPECT_EQ(lab::provision(consortium(kGood), out, false).value().size(), 5U);
+  const std::filesystem::path kit = out / "kits/silo-clinic-1";
+  EXPECT_FALSE(std::filesystem::exists(kit / "key.pem"));
+  const InitDone done = init_party(kit, false).value();
+  const lab::Signed signed_once = lab::sign_request(out / "authority", done.request).value();
+  EXPECT_EQ(signed_once.still_valid, 0U);
+  EXPECT_NE(done.instructions.find(signed_once.key_sha256), std::string::npos);  // both sides can compare it
+  EXPECT_EQ(read_certificate(signed_once.certificate)->party.name, "clinic-1");
+  // Renewal: a new key beside the old one, signed as the same party.
+  const InitDone renewal = init_party(kit, true).value();
+  EXPECT_NE(renewal.request, done.request);
+  const lab::Signed again = lab::sign_request(out / "authority", renewal.request).value();
+  EXPECT_EQ(again.still_valid, 1U);
+  EXPECT_NE(again.key_sha256, signed_once.key_sha256);
+  EXPECT_EQ(lab::revoke_party(out / "authority", Role::Silo, "clinic-1").value(), 2U);
+  EXPECT_FALSE(lab::revoke_party(out / "authority", Role::Silo, "clinic-1"));
+  // Somebody whom the file does not name gets nothing.
+  const std::string stranger =
+      make_request({"lakeside", Role::Operator, "mallory"}, folder_.path() / "stranger.key").value();
+  write_file_atomically(folder_.path() / "stranger.pem", stranger).value();
+  EXPECT_EQ(lab::sign_request(out / "authority", folder_.path() / "stranger.pem").error().code,
+            ErrorCode::Unauthorized);
+  EXPECT_FALSE(lab::provision(consortium(kGood), out, false));  // never over an old one
+}
+
+TEST_F(ProvisionTest, AReadmeHasThreeLinesAndAKeyIsItsOwnersAlone) {
+  const std::filesystem::path out = folder_.path() / "net";
+  for (const std::filesystem::path& kit : lab::provision(consortium(kGood), out, true).value()) {
+    const std::string readme = read_file(kit / "README", 4096).value();
+    EXPECT_EQ(std::count(readme.begin(), readme.end(), '\n'), 3) << kit;
+    EXPECT_EQ(std::filesystem::status(kit / "key.pem").permissions() & std::filesystem::perms::all,
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+}
+
+TEST_F(ProvisionTest, EverythingThatIsWrongWithAConsortiumIsToldAtOnce) {
+  const auto refused = lab::load_consortium(consortium(
+      R"({"format": "undertone.consortium/1", "consortium": "lakeside", "coordinator": {"name": "Hub!", "hosts": [], "port": 0},
+          "silos": [{"name": "a"}, {"name": "a"}], "extra": 1})"));
+  ASSERT_FALSE(refused);
+  for (const char* part : {"/coordinator/hosts", "/coordinator/port", "\"a\" stands twice", "/extra: unknown key"})
+    EXPECT_NE(refused.error().message.find(part), std::string::npos) << part << "\n" << refused.error().message;
+}
+
+}  // namespace
+}  // namespace undertone::certificates
