@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "shared/base/random_source.hpp"
+#include "shared/privacy/clipped_sum.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
@@ -190,6 +191,68 @@ TEST(SensitivityTest, AHugeFiniteRecordIsClippedNotDropped) {
   EXPECT_NEAR(static_cast<double>(sum[3]), static_cast<double>(lattice.clip) / std::sqrt(2.0),
               2e-6 * static_cast<double>(lattice.clip) + 1.0);
   EXPECT_EQ(sum[1], -sum[3]);
+}
+
+/// |v|^2 in 128 bits.
+Int128 squared(const std::vector<std::int64_t>& v) {
+  return squared_distance(v, std::vector<std::int64_t>(v.size(), 0));
+}
+
+TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
+  double closest = 0.0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    const auto dimension = static_cast<Eigen::Index>(1 + random.below(70));  // whole blocks of eight and what is left
+    const bool constant = random.below(2) == 0 && dimension > 1;
+    const privacy::Lattice lattice{static_cast<std::int64_t>(1 + random.below(std::uint64_t{1} << (4 + seed % 40))),
+                                   std::ldexp(1.0, -static_cast<int>(random.below(60)))};
+    Eigen::VectorXd x(constant ? dimension - 1 : dimension);
+    for (double& value : x) {
+      value = (2.0 * random.unit() - 1.0) * std::ldexp(1.0, static_cast<int>(random.below(40)) - 20);
+      if (random.below(30) == 0) value = 0.0;
+      if (seed % 17 == 0) value = std::ldexp(value, seed % 2 == 0 ? 1000 : -1000);  // squares leave the range
+    }
+    const double scales[] = {1.0, -1.0, 1e300, -1e-300, 0.0, std::nan(""), HUGE_VAL};
+    const double a = scales[random.below(7)] * random.unit();
+    privacy::ClippedSum sum(lattice, dimension);
+    sum.add(a, x);
+    const std::vector<std::int64_t> added = sum.take();
+    const Int128 clip = static_cast<Int128>(lattice.clip) * lattice.clip;
+    ASSERT_TRUE(squared(added) <= clip);
+    if (!std::isfinite(a)) {
+      EXPECT_TRUE(squared(added) == 0);
+    }
+    closest = std::max(closest, static_cast<double>(squared(added)) / static_cast<double>(clip));
+  }
+  EXPECT_GT(closest, 0.999);  // records that are clipped use what they may
+}
+
+TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    const auto dimension = static_cast<Eigen::Index>(1 + random.below(40));
+    // So heavy a clip that block sums are flushed after every few records.
+    const privacy::Lattice lattice{std::int64_t{1} << (20 + seed % 29), std::ldexp(1.0, -30)};
+    constexpr int kRecords = 40;
+    privacy::ClippedSum sum(lattice, dimension);
+    std::vector<std::int64_t> reference(static_cast<std::size_t>(dimension), 0);
+    for (int i = 0; i < kRecords; ++i) {
+      Eigen::VectorXd x(dimension);
+      for (double& value : x) value = 2.0 * random.unit() - 1.0;
+      const double a = 4.0 * random.unit() - 2.0;
+      sum.add(a, x, x.data());
+      Eigen::VectorXd vector = a * x;
+      privacy::add_clipped(vector, lattice, reference);
+    }
+    const std::vector<std::int64_t> got = sum.take();
+    for (std::size_t j = 0; j < reference.size(); ++j) {
+      // A unit a record, and the last bits of numbers as large as the clip.
+      const double slack = kRecords * (1.0 + 1e-14 * static_cast<double>(lattice.clip));
+      EXPECT_NEAR(static_cast<double>(got[j]), static_cast<double>(reference[j]), slack);
+    }
+  }
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ std::vector<Message> one_of_each() {
                    {{4}, 3, privacy::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
       ReceiptMessage{receipt},
       JobEnded{run(), true},
-      JobEndedSeen{run()}};
+      JobEndedSeen{run()},
+      JobPending{run()}};
 }
 
 TEST(CodecTest, EveryMessageSurvivesTheWireInAnyPieces) {

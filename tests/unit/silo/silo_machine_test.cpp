@@ -292,6 +292,95 @@ TEST(SiloMachineTest, OffersThatEndAtOnceLeaveNothingBehindButEntries) {
   EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Unplanned);  // an ended run, not a damaged ledger
 }
 
+Policy manual_policy() {
+  Policy policy = tests::generous_policy();
+  policy.approval = Approval::Manual;
+  return policy;
+}
+
+bool pending(const Agent::Heard& heard) {
+  return heard.messages.size() == 1 && std::holds_alternative<wire::JobPending>(heard.messages.front());
+}
+
+TEST(SiloMachineTest, WithoutItsOwnersWordAManualSiloReservesAndAnswersNothing) {
+  Agent agent{{}, manual_policy()};
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);
+  agent.boot();
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Approved).value());
+  EXPECT_EQ(agent.offer(), std::nullopt);
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, AnApprovalIsForOneRunAlone) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Approved).value());
+  agent.run.nonce[5] = 77;  // the same job again
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+}
+
+TEST(SiloMachineTest, AnOwnersNoIsFinalForTheRun) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Refused).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Owner);
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+}
+
+TEST(SiloMachineTest, AWithdrawnRunGetsNothingMoreNotEvenWhatWasSent) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Withdrawn).value());
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Withdrawn);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Withdrawn);
+  EXPECT_TRUE(agent.ledger().account(agent.run)->ended);
+  EXPECT_FALSE(agent.ledger().account(agent.run)->returned);  // what was sent stays charged
+  EXPECT_FALSE(agent.desk().decide(agent.run, Decision::Approved).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Withdrawn);
+}
+
+TEST(SiloMachineTest, APausedSiloAnswersNothingAndGoesOnWhereItStood) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Paused);
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 0U);
+  ASSERT_TRUE(agent.desk().set_paused(false));
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, ACoordinatorOfProtocol1IsToldNothingItDoesNotKnow) {
+  Agent agent{{}, manual_policy()};
+  agent.protocol = 1;
+  agent.boot();
+  EXPECT_TRUE(agent.say(wire::JobOffer{agent.run, agent.job}).messages.empty());
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Refused).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_TRUE(agent.say(agent.gradient(0)).messages.empty());
+}
+
+TEST(SiloMachineTest, AStrangerCannotFillTheDesk) {
+  Agent agent{{}, manual_policy()};
+  for (int i = 0; i < 100; ++i) {
+    agent.run.nonce[3] = static_cast<std::uint8_t>(i);
+    EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  }
+  EXPECT_EQ(agent.desk().offers().value().size(), Desk::kWaitingMax);
+}
+
+TEST(SiloMachineTest, ASmallCohortIsRefused) {
+  Policy policy = tests::generous_policy();
+  policy.cohort_min = 6;
+  Agent agent{{}, policy};
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+}
+
 TEST(SiloMachineTest, OpenJobsAreBounded) {
   tests::SmallFederation cheap;
   Policy policy = tests::generous_policy();
