@@ -30,8 +30,10 @@ data::MissingRule parse_missing(Section section, const std::optional<DateFormat>
   data::MissingRule rule;
   rule.texts = section.texts("texts", "what stands for a missing value, e.g. [\"\", \"NA\"]");
   if (rule.texts.empty()) section.problem("texts", "expected at least one text");
-  rule.value = date ? parse_date_bound(section, "value", *date, "a date in its place")
-                    : section.number("value", -1e300, 1e300, "used in its place, in the column's unit");
+  rule.value =
+      date && !section.recording()
+          ? parse_date_bound(section, "value", *date, "a date in its place")
+          : section.number("value", -1e300, 1e300, "used in its place, in the column's unit; a date for dates");
   if (section.has("indicator"))
     rule.indicator =
         section.boolean("indicator", "adds a feature that is 1 where the value was missing (default false)");

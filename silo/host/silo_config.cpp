@@ -66,9 +66,9 @@ void parse_ledger(config::Section section, const std::filesystem::path& folder, 
   }
   const auto folder_of = [](const std::filesystem::path& path) {
     std::error_code unresolved;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), unresolved).parent_path();
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, unresolved), unresolved).parent_path();
   };
-  if (folder_of(out.ledger_head) == folder_of(out.ledger)) {
+  if (!section.recording() && folder_of(out.ledger_head) == folder_of(out.ledger)) {
     section.problem("head", "expected another folder than the ledger's: one backup would restore both, and hide it");
   }
   section.finish();
