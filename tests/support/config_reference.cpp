@@ -10,9 +10,9 @@
 namespace undertone {
 namespace {
 
-void print_table(const char* title, const char* about, const config::Problems& recorded) {
-  fmt::print("\n## {}\n\n{}\n\n| key | expected | meaning |\n| --- | --- | --- |\n", title, about);
-  for (const config::ConfigKey& key : recorded.keys()) {
+void print_table(const char* title, const char* introduction, const config::Problems& keys) {
+  fmt::print("\n## {}\n\n{}\n\n| key | expected | meaning |\n| --- | --- | --- |\n", title, introduction);
+  for (const config::ConfigKey& key : keys.keys()) {
     std::string pointer = key.pointer.substr(1);
     for (char& c : pointer) {
       if (c == '/') c = '.';
