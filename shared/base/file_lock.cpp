@@ -11,7 +11,9 @@ namespace undertone {
 
 Result<FileLock> FileLock::acquire(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor < 0) return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
+  if (descriptor < 0)
+    return Error{ErrorCode::StorageFailed,
+                 fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
   FileLock lock(descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     return Error{ErrorCode::StorageFailed, fmt::format("{}: another process holds it", path.string())};

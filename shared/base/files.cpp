@@ -52,7 +52,9 @@ Status sync_folder_of(const std::filesystem::path& path) {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
+  if (!in)
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
   std::string text;
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);

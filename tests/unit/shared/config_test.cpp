@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/host/coordinator_config.hpp"
+#include "lab/operator/operator_config.hpp"
+#include "lab/provision.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
@@ -120,6 +122,12 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     if (folder == "jobs") {
       const auto job = parse_job(read_file(entry.path(), 1U << 20U).value(), entry.path());
       EXPECT_TRUE(job) << job.error().message;
+    } else if (entry.path().filename() == "consortium.json") {
+      const auto config = lab::load_consortium(entry.path());
+      EXPECT_TRUE(config) << config.error().message;
+    } else if (entry.path().filename() == "operator.json") {
+      const auto config = lab::load_operator_config(entry.path());
+      EXPECT_TRUE(config) << config.error().message;
     } else if (entry.path().filename() == "coordinator.json") {
       const auto config = coordinator::load_coordinator_config(entry.path());
       EXPECT_TRUE(config) << config.error().message;
@@ -129,7 +137,7 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     }
     ++loaded;
   }
-  EXPECT_GE(loaded, 3U);
+  EXPECT_GE(loaded, 5U);
 }
 
 }  // namespace
