@@ -118,6 +118,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (!bytes) return bytes.error();
   const Result<config::Job> job = config::parse_job(*bytes, options.job.string());
   if (!job) return job.error();
+  if (Status planned = config::check_plans(*job, options.job.string()); !planned) return planned.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
   SimulatedFederation federation(

@@ -56,7 +56,9 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   if (!run.failure.empty()) out["failure"] = run.failure;
   if (machine != nullptr) {
     out["rounds_total"] = machine->rounds_total();
-    out["rounds_closed"] = machine->round() == nullptr ? 0 : machine->round()->setup().round.value;
+    const RoundMachine* round = machine->round();
+    const bool closed = round != nullptr && round->state() == RoundMachine::State::Closed;
+    out["rounds_closed"] = round == nullptr ? 0 : round->setup().round.value + (closed ? 1 : 0);
   }
   return out;
 }

@@ -128,7 +128,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, bool is_operator) {
   for (int served = 0; served < kRequestsMax; ++served) {
     http::request_parser<http::string_body> parser;
     parser.header_limit(kHeaderBytesMax);
-    parser.body_limit(config::kJobBytesMax + 1);
+    parser.body_limit(config::kJobBytesMax);
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
     const auto [unread, size] = co_await http::async_read(stream, buffer, parser, kAwait);
     if (unread == http::error::end_of_stream) break;

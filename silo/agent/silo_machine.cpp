@@ -42,6 +42,15 @@ std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
 std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
   protocol_ = welcome.protocol;
   std::vector<Action> actions;
+  // What the owner withdrew is closed even if the coordinator never speaks of it again.
+  std::vector<RunId> open_runs;
+  for (const auto& [run, account] : setup_.ledger.accounts()) {
+    if (!account.ended) open_runs.push_back(run);
+  }
+  for (const RunId& run : open_runs) {
+    if (const Result<bool> out = withdrawn(run, actions); !out)
+      actions.emplace_back(Tell{true, fmt::format("desk_not_read reason=\"{}\"", out.error().message)});
+  }
   for (const queries::Receipt& receipt : welcome.receipts) {
     if (receipt.ledger == setup_.ledger.id()) {
       const Status genuine = setup_.ledger.check_receipt(receipt);
@@ -54,11 +63,12 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
     // Another ledger under this silo's name. If this one is new, the other may have been lost or deleted to forget what
     // it had spent: its owner must say that it was replaced.
     if (setup_.ledger.accounts().empty() && !setup_.known_ledgers.contains(receipt.ledger)) {
-      return {Halt{{ErrorCode::LedgerRolledBack,
-                    fmt::format("this ledger is new, but the coordinator knows the ledger {} of this silo with {} "
-                                "entries; if that one was "
-                                "replaced on purpose, name it in the configuration under /ledger/replaces",
-                                to_hex(receipt.ledger), receipt.sequence)}}};
+      return {
+          Halt{{ErrorCode::LedgerRolledBack,
+                fmt::format("this ledger is new, but the coordinator knows the ledger {} of this silo with {} "
+                            "entries; if that one was "
+                            "replaced on purpose, name it in the configuration under the data set's ledger.replaces",
+                            to_hex(receipt.ledger), receipt.sequence)}}};
     }
   }
   return actions;
@@ -243,6 +253,8 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
   accepted_.erase(ended.run);
   std::vector<Action> actions;
+  if (Status forgotten = setup_.desk.forget_waiting(ended.run); !forgotten)
+    actions.emplace_back(Tell{true, fmt::format("desk_not_written reason=\"{}\"", forgotten.error().message)});
   if (news) actions.emplace_back(RunEnded{ended.run, ended.succeeded});
   actions.push_back(send(wire::JobEndedSeen{ended.run}));
   actions.push_back(receipt());

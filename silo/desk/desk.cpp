@@ -7,7 +7,8 @@ namespace {
 
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS offers (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL,"
-    " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL);"
+    " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL,"
+    " last_seen INTEGER NOT NULL DEFAULT 0);"
     "CREATE TABLE IF NOT EXISTS switches (name TEXT PRIMARY KEY);";
 
 constexpr std::array kDecisions = {Decision::Waiting, Decision::Approved, Decision::Refused, Decision::Withdrawn};
@@ -56,9 +57,22 @@ Result<std::optional<Decision>> Desk::decision(const RunId& run) {
 Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::string& dataset, const std::string& job,
                                               std::int64_t now) {
   Result<std::optional<Decision>> known = decision(run);
-  if (!known || *known) return known;
+  if (!known) return known;
+  if (*known) {
+    if (*known != Decision::Waiting) return known;
+    // Offers come again every few seconds: an hour is fine enough for a day.
+    Result<store::Statement> seen = database_->prepare(
+        "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)");
+    if (!seen) return seen.error();
+    if (Status updated = seen->bind(1, now).bind_blob(2, run.bytes()).run(); !updated) return updated.error();
+    return known;
+  }
   bool entered = false;
   const Status done = database_->transaction([&]() -> Status {
+    Result<store::Statement> stale =
+        database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
+    if (!stale) return stale.error();
+    if (Status removed = stale->bind(1, now - kStaleSeconds).run(); !removed) return removed;
     Result<store::Statement> waiting = database_->prepare(
         "SELECT (SELECT count(*) FROM offers WHERE decision = 'waiting'), (SELECT count(*) FROM offers)");
     if (!waiting) return waiting.error();
@@ -71,13 +85,24 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
         return freed;
     }
     Result<store::Statement> insert = database_->prepare(
-        "INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, ?, ?, 'waiting', ?)");
+        "INSERT INTO offers (run, dataset, job, decision, first_seen, last_seen) VALUES (?, ?, ?, 'waiting', ?4, ?4)");
     if (!insert) return insert.error();
     entered = true;
     return insert->bind_blob(1, run.bytes()).bind_text(2, dataset).bind_blob(3, job).bind(4, now).run();
   });
   if (!done) return done.error();
   return entered ? std::optional<Decision>(Decision::Waiting) : std::optional<Decision>();
+}
+
+Status Desk::forget_waiting(const RunId& run) {
+  const Result<std::optional<Decision>> known = decision(run);
+  if (!known) return known.error();
+  if (*known != Decision::Waiting) return {};
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> remove = database_->prepare("DELETE FROM offers WHERE run = ? AND decision = 'waiting'");
+    if (!remove) return remove.error();
+    return remove->bind_blob(1, run.bytes()).run();
+  });
 }
 
 Result<bool> Desk::decide(const RunId& run, Decision to) {

@@ -28,8 +28,10 @@ struct DeskOffer {
 /// before every answer.
 class Desk {
  public:
-  /// Most jobs that may wait; more are not entered until the owner has decided.
+  /// Most jobs that may wait; more are not entered until the owner has decided. What was not offered again for a day
+  /// makes room: its run is over, or its coordinator is.
   static constexpr std::size_t kWaitingMax = 64;
+  static constexpr std::int64_t kStaleSeconds = 24 * 3600;
 
   [[nodiscard]] static Result<Desk> open(store::Database& database);
 
@@ -38,6 +40,8 @@ class Desk {
   [[nodiscard]] Result<std::optional<Decision>> offered(const RunId& run, const std::string& dataset,
                                                         const std::string& job, std::int64_t now);
   [[nodiscard]] Result<std::optional<Decision>> decision(const RunId& run);
+  /// The run is over: if it still waits, there is nothing to decide any more.
+  [[nodiscard]] Status forget_waiting(const RunId& run);
   /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
   /// @return whether the decision could be made
   [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision);

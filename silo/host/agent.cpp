@@ -65,7 +65,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   std::set<Digest> ledgers;
   for (const DatasetConfig& dataset : config->datasets) {
     Result<std::unique_ptr<Served>> opened = open_dataset(dataset, config->policy, randomness->kind());
-    if (!opened) return fail(opened.error(), kCannotStart);
+    if (!opened) return fail(opened.error(), exit_code_of(opened.error()));
     ledgers.insert((*opened)->ledger->id());
     ledgers.insert(dataset.replaced_ledgers.begin(), dataset.replaced_ledgers.end());
     served.push_back(*std::move(opened));

@@ -13,6 +13,11 @@ using MakeRandomness = std::function<std::unique_ptr<ReleaseRandomness>(const Si
 /// Exit codes of the agent.
 enum ExitCode { kStopped = 0, kRefused = 1, kUsage = 2, kCannotStart = 3, kHalted = 5 };
 
+/// A ledger that does not verify halts the silo; everything else only keeps it from starting.
+[[nodiscard]] inline ExitCode exit_code_of(const Error& error) {
+  return error.code == ErrorCode::LedgerCorrupt || error.code == ErrorCode::LedgerRolledBack ? kHalted : kCannotStart;
+}
+
 /// Opens data and ledger and serves until SIGINT or SIGTERM. @return an exit code
 [[nodiscard]] int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness);
 

@@ -168,6 +168,8 @@ int decide(const OwnerOptions& options, Decision decision, const char* question,
   if (!summary && decision == Decision::Approved) return fail(summary.error(), kRefused);
   if ((*run)->account != nullptr && decision == Decision::Approved)
     return fail({ErrorCode::InvalidArgument, "this run was accepted already"}, kRefused);
+  if ((*run)->account != nullptr && decision == Decision::Refused)
+    return fail({ErrorCode::InvalidArgument, "this run was accepted already: `withdraw` leaves it"}, kRefused);
   if (!confirmed(options, question)) return kRefused;
   const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
   if (!made) return fail(made.error());
@@ -403,7 +405,7 @@ int show_ledger(const OwnerOptions& options) {
 
 int verify_ledgers(const OwnerOptions& options) {
   const Result<Files> files = open_files(options);  // opening reads everything back and checks it
-  if (!files) return fail(files.error(), kHalted);
+  if (!files) return fail(files.error(), exit_code_of(files.error()));
   for (const auto& [dataset, view] : files->ledgers)
     fmt::print("data set \"{}\": {} entries, sound\n", dataset, view.ledger->head().sequence);
   fmt::print("`undertone ledger verify` checks the same files with separately written code.\n");
@@ -582,7 +584,9 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
                                      ? &config->datasets.front()
                                      : config_of(*config, options.dataset);
   if (dataset == nullptr)
-    return fail({ErrorCode::InvalidArgument, fmt::format("no data set \"{}\"", plain_text(options.dataset))}, kUsage);
+    return fail({ErrorCode::InvalidArgument,
+                 fmt::format("name one of the configuration's data sets, not \"{}\"", plain_text(options.dataset))},
+                kUsage);
   Result<LedgerFiles> opened = open_ledger_files(*dataset);
   if (!opened) return fail(opened.error());
   const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());

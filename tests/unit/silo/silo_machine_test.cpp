@@ -374,6 +374,31 @@ TEST(SiloMachineTest, AStrangerCannotFillTheDesk) {
   EXPECT_EQ(agent.desk().offers().value().size(), Desk::kWaitingMax);
 }
 
+TEST(SiloMachineTest, ARunThatEndsNoLongerWaitsAndAWithdrawnOneIsClosedWithoutTheCoordinatorsHelp) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  (void)agent.say(wire::JobEnded{agent.run, false});
+  EXPECT_TRUE(agent.desk().offers().value().empty());
+  Agent busy{{}};
+  ASSERT_EQ(busy.offer(), std::nullopt);
+  (void)busy.say(busy.gradient(0));
+  ASSERT_TRUE(busy.desk().decide(busy.run, Decision::Withdrawn).value());
+  busy.boot();  // which greets
+  EXPECT_TRUE(busy.ledger().account(busy.run)->ended);
+}
+
+TEST(DeskTest, WhatIsNotOfferedAgainForADayMakesRoom) {
+  store::Database database = store::Database::in_memory().value();
+  Desk desk = Desk::open(database).value();
+  const auto run = [](int number) { return RunId{sha256("job"), {static_cast<std::uint8_t>(number)}}; };
+  const std::int64_t now = 1'700'000'000;
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(desk.offered(run(i), "data", "job", now).value());
+  EXPECT_FALSE(desk.offered(run(64), "data", "job", now + 10).value());
+  EXPECT_EQ(desk.offered(run(3), "data", "job", now + 80'000).value(), Decision::Waiting);  // it is still asked about
+  EXPECT_TRUE(desk.offered(run(64), "data", "job", now + Desk::kStaleSeconds + 1).value());
+  EXPECT_EQ(desk.offers().value().size(), 2U);
+}
+
 TEST(SiloMachineTest, ASmallCohortIsRefused) {
   Policy policy = tests::generous_policy();
   policy.cohort_min = 6;
