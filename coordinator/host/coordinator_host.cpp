@@ -151,7 +151,6 @@ asio::awaitable<void> CoordinatorHost::accept() {
       continue;
     }
     if (connections_ >= config_.connections_max) continue;  // closes it
-    ++connections_;
     auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
                                                   config_.session, gate_);
     net::spawn_logged(context_->get_executor(), serve(std::move(session)), "session");
@@ -188,11 +187,11 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
 }
 
 asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
+  const net::CountedSlot slot(connections_);
   const Result<Greeted> greeted = co_await greet(session);
   if (!greeted) {
     spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code), greeted.error().message);
     metrics_.connection_refused(std::string(to_string(greeted.error().code)));
-    --connections_;
     co_return;
   }
   const SiloId silo = greeted->silo;
@@ -215,7 +214,7 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
     peers_.erase(known);
     service_.on_disconnected(silo);
   }
-  --connections_;
+  if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
 }
 
 void CoordinatorHost::drop_revoked() {
@@ -246,6 +245,7 @@ asio::awaitable<void> CoordinatorHost::keep_house() {
       spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(own.not_after));
     }
     drop_revoked();
+    if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }
@@ -332,6 +332,7 @@ void CoordinatorHost::stop() {
   timer_.cancel();
   housekeeping_.cancel();
   if (http_) http_->stop();
+  if (const Status flushed = store_->flush_receipts(); !flushed && !failure_) failure_ = flushed.error();
   for (const auto& [silo, peer] : peers_) peer.session->finish();
 }
 

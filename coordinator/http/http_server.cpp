@@ -84,19 +84,20 @@ asio::awaitable<void> HttpServer::accept() {
       continue;
     }
     if (connections_ >= config_.connections_max) continue;  // closes it
-    ++connections_;
     net::spawn_logged(context_->get_executor(),
                       config_.tls ? serve_tls(std::move(socket)) : serve_plain(std::move(socket)), "http");
   }
 }
 
 asio::awaitable<void> HttpServer::serve_plain(tcp::socket socket) {
+  const net::CountedSlot slot(connections_);
   beast::tcp_stream stream(std::move(socket));
-  co_await converse(stream, false);
-  --connections_;
+  std::optional<certificates::CertificateFacts> nobody;  // named: GCC 12 destroys such temporaries twice
+  co_await converse(stream, std::move(nobody));
 }
 
 asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
+  const net::CountedSlot slot(connections_);
   beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), credentials_->context());
   beast::get_lowest_layer(stream).expires_after(config_.timeout);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);
@@ -104,13 +105,17 @@ asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
     spdlog::warn("http_refused reason=\"{}\"", net::describe_tls_failure(stream.native_handle(), error));
   } else {
     const Result<certificates::CertificateFacts> peer = net::peer_facts(stream.native_handle());
-    const bool is_operator = peer && peer->party.consortium == consortium_ &&
-                             peer->party.role == certificates::Role::Operator && !credentials_->revoked(peer->serial);
-    co_await converse(stream, is_operator);
+    std::optional<certificates::CertificateFacts> known;
+    if (peer) known = *peer;
+    co_await converse(stream, std::move(known));
     beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(1));
     (void)co_await stream.async_shutdown(kAwait);
   }
-  --connections_;
+}
+
+bool HttpServer::is_operator(const certificates::CertificateFacts& peer) const {
+  return peer.party.consortium == consortium_ && peer.party.role == certificates::Role::Operator &&
+         !credentials_->revoked(peer.serial) && std::time(nullptr) <= peer.not_after;
 }
 
 bool HttpServer::token_matches(std::string_view authorization) const {
@@ -123,7 +128,7 @@ bool HttpServer::token_matches(std::string_view authorization) const {
 }
 
 template <class Stream>
-asio::awaitable<void> HttpServer::converse(Stream& stream, bool is_operator) {
+asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer) {
   beast::flat_buffer buffer(kHeaderBytesMax + config::kJobBytesMax + 4096);
   for (int served = 0; served < kRequestsMax; ++served) {
     http::request_parser<http::string_body> parser;
@@ -147,11 +152,13 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, bool is_operator) {
     } else {
       const http::request<http::string_body>& request = parser.get();
       const auto authorization = request[http::field::authorization];
-      const bool authorised = is_operator || token_matches({authorization.data(), authorization.size()});
+      // Asked for each request: a certificate may be revoked while its connection stands.
+      const bool authorised =
+          (peer && is_operator(*peer)) || token_matches({authorization.data(), authorization.size()});
       const auto method = request.method_string();
       const auto target = request.target();
       reply = handler_({std::string(method), std::string(target), request.body(), authorised});
-      keep = request.keep_alive();
+      keep = authorised && request.keep_alive();  // strangers do not hold a connection
     }
     http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
     response.set(http::field::server, "undertone-coordinator");

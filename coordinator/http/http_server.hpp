@@ -38,7 +38,9 @@ class HttpServer {
   [[nodiscard]] boost::asio::awaitable<void> serve_plain(boost::asio::ip::tcp::socket socket);
   [[nodiscard]] boost::asio::awaitable<void> serve_tls(boost::asio::ip::tcp::socket socket);
   template <class Stream>
-  [[nodiscard]] boost::asio::awaitable<void> converse(Stream& stream, bool is_operator);
+  [[nodiscard]] boost::asio::awaitable<void> converse(Stream& stream,
+                                                      std::optional<certificates::CertificateFacts> peer);
+  [[nodiscard]] bool is_operator(const certificates::CertificateFacts& peer) const;
   [[nodiscard]] bool token_matches(std::string_view authorization) const;
 
   boost::asio::io_context* context_;

@@ -195,6 +195,10 @@ Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wir
       return taken.error();
   } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
     if (Status stored = store_->record_end_seen(seen->run, silo); !stored) return stored.error();
+  } else if (const auto* answer = std::get_if<wire::JobAnswer>(&message); answer != nullptr && !answer->refusal) {
+    // It reserved for a run that is over: it need not keep that open.
+    out.emplace_back(
+        SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{answer->run, false}))});
   }
   return settle(now, std::move(out));
 }

@@ -388,11 +388,12 @@ Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
 }
 
 Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& silo) {
+  // Whoever the job's text names may have accepted it, even if the answer was lost on the way.
   Result<store::Statement> rows = database_->prepare(
-      "SELECT runs.run, runs.state = 'succeeded' FROM runs JOIN answers ON answers.run = runs.run AND answers.silo = ?"
-      " WHERE answers.refusal = 0 AND runs.state IN ('succeeded', 'failed', 'cancelled')"
-      " AND NOT EXISTS (SELECT 1 FROM ends_seen WHERE ends_seen.run = runs.run AND ends_seen.silo = answers.silo)"
-      " ORDER BY runs.number DESC LIMIT ?");
+      "SELECT run, state = 'succeeded' FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled')"
+      " AND instr(CAST(job AS TEXT), '\"' || ?1 || '\"') > 0"
+      " AND NOT EXISTS (SELECT 1 FROM ends_seen WHERE ends_seen.run = runs.run AND ends_seen.silo = ?1)"
+      " ORDER BY number DESC LIMIT ?2");
   if (!rows) return rows.error();
   rows->bind_text(1, silo.name()).bind(2, kEndsTold);
   std::vector<std::pair<RunId, bool>> out;
@@ -454,6 +455,10 @@ Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& rece
   return waiting_.size() < kReceiptsWaitingMax ? Status() : commit([] { return Status(); });
 }
 
+Status RunStore::flush_receipts() {
+  return waiting_.empty() ? Status() : commit([] { return Status(); });
+}
+
 Status RunStore::write_receipts() {
   for (const auto& [key, receipt] : waiting_) {
     const SiloId& silo = key.first;
@@ -477,9 +482,7 @@ Status RunStore::write_receipts() {
 }
 
 Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
-  if (!waiting_.empty()) {
-    if (Status written = commit([] { return Status(); }); !written) return written.error();
-  }
+  if (Status written = flush_receipts(); !written) return written.error();
   Result<store::Statement> rows =
       database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
   if (!rows) return rows.error();

@@ -96,8 +96,8 @@ class RunStore {
 
   /// The silo has heard that the run is over.
   [[nodiscard]] Status record_end_seen(const RunId& run, const SiloId& silo);
-  /// Ended runs that the silo accepted and may not have heard the end of, newest first, as many as a silo keeps open;
-  /// and whether they succeeded.
+  /// Ended runs whose job names the silo and whose end it has not confirmed, newest first, as many as a silo keeps
+  /// open; and whether they succeeded.
   [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> ends_unseen(const SiloId& silo);
 
   /// Forgets ended runs: all but the newest `keep`, and those that ended before `before`. Charges and receipts stay.
@@ -108,6 +108,8 @@ class RunStore {
   /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax. It is written
   /// with whatever is committed next: a receipt that a crash loses was only a newer one of a ledger that is known.
   [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
+  /// Commits the receipts that wait, if there are any.
+  [[nodiscard]] Status flush_receipts();
   /// Oldest ledger first.
   [[nodiscard]] Result<std::vector<queries::Receipt>> receipts(const SiloId& silo);
 

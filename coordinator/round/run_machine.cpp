@@ -244,7 +244,10 @@ void RunMachine::arm(Actions& out) {
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out) {
-  if (phase_ != Phase::Joining && phase_ != Phase::Round) return {};
+  if (phase_ != Phase::Joining && phase_ != Phase::Round) {
+    if (!answer.refusal && ended_bytes_) out.push_back(Send{silo, ended_bytes_});
+    return {};
+  }
   const auto known = record_.answers.find(silo);
   const bool news = known == record_.answers.end() || known->second != answer.refusal;
   if (news) {

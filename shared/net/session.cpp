@@ -14,7 +14,7 @@ namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
-constexpr std::uint64_t kTurnBytesPerMs = 256;  // the least rate of a large vector: 250 KiB/s
+constexpr std::uint64_t kTurnBytesPerMs = 1024;  // the least rate of a large vector: 1 MiB/s
 
 void log_failure(const char* what, const std::exception_ptr& failure) {
   try {

@@ -9,8 +9,8 @@
 namespace undertone::privacy {
 
 /// The exact integer sum of records' vectors of the form a (x, 1) or a x, each clipped to integer l2 norm at most
-/// `lattice.clip`: what `add_clipped` does for linear models, in one pass over x. The result is a function of the
-/// records alone, whatever the processor.
+/// `lattice.clip`: what `add_clipped` does for linear models, in one pass over x. The integers are a function of
+/// the records and of how they lie in memory, not of the processor's vector units.
 class ClippedSum {
  public:
   /// @param dimension of a vector, the constant included

@@ -54,15 +54,16 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
                       models::to_string(job.model.loss()), job.model.dimension(), job.cohort.size(), job.algorithm_kind,
                       dataset);
-  text += fmt::format("  This silo would send {} answers, and nothing else about its records:\n", plan.rounds());
+  text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
+  text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);
   // Two equally likely records: (1 + TV) / 2 with TV <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1).
   const double right = (1.0 + delta * std::exp(-epsilon)) / (1.0 + std::exp(-epsilon));
   text += fmt::format(
       "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
-      "single record,\n"
+      "protected record,\n"
       "  against everybody outside the silo. Whoever knows all other records and must guess which of two possible "
       "records is in\n"
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",

@@ -18,9 +18,10 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chron
                   facts.holdout_records),
       interval.count() == 0
           ? "when the silo answers and whether it is connected: replies leave as soon as they are ready"
-          : fmt::format("whether the silo is connected, and when its owner decides; replies leave only at multiples of "
-                        "{} ms after the query",
-                        interval.count()),
+          : fmt::format(
+                "whether the silo is connected, when its owner decides, and at which multiple of {} ms after the "
+                "query a reply leaves: none in between, as the policy stood when this was written",
+                interval.count()),
       "that the owner amended the data set, which the length of the ledger shows",
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",

@@ -115,6 +115,12 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
   return true;
 }
 
+bool SiloMachine::may_release(const RunId& run) {
+  const Result<bool> paused = setup_.desk.paused();
+  const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
+  return paused && !*paused && decision && *decision != Decision::Withdrawn && *decision != Decision::Refused;
+}
+
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   std::vector<Action> actions;
   const auto refuse = [&](const Error& error) {
@@ -242,7 +248,7 @@ std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
   if (*out) return refuse(wire::Refusal::Withdrawn);
   Result<std::string> reply = answer(message);
   if (!reply) return failed(reply.error());
-  actions.emplace_back(Send{*std::move(reply), true});
+  actions.emplace_back(Send{*std::move(reply), message.run});
   actions.emplace_back(receipt());
   return actions;
 }

@@ -21,7 +21,7 @@ namespace undertone::silo {
 /// Bytes for the coordinator. What a reply carries was committed to the ledger before this exists.
 struct Send {
   std::string bytes;
-  bool release = false;  // a reply: held to the policy's interval after the query
+  std::optional<RunId> release;  // of a reply: it is held to the policy's interval after the query
 };
 /// For the owner alone: an event for the log, with the full sentence where the coordinator gets a code.
 struct Tell {
@@ -65,6 +65,9 @@ class SiloMachine {
 
   [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
 
+  /// Whether the owner still lets replies of the run leave: asked again just before one does.
+  [[nodiscard]] bool may_release(const RunId& run);
+
   /// The plan and job of a run that was accepted.
   struct Accepted {
     config::Job job;
@@ -89,7 +92,7 @@ class SiloMachine {
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
-  [[nodiscard]] Send send(const wire::Message& message) { return Send{encoder_.encode(message)}; }
+  [[nodiscard]] Send send(const wire::Message& message) { return {encoder_.encode(message), std::nullopt}; }
   /// A refusal, as far as the session's protocol can say it.
   void refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out);
   /// Whether the owner took the silo out of the run; its ledger's account is then closed.

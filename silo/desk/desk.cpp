@@ -59,7 +59,18 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
   Result<std::optional<Decision>> known = decision(run);
   if (!known) return known;
   if (*known) {
-    if (*known != Decision::Waiting) return known;
+    // An approval is for the data set that was shown: on another one the owner is asked again.
+    Result<store::Statement> moved = database_->prepare(
+        "UPDATE offers SET decision = 'waiting', dataset = ?1 WHERE run = ?2 AND dataset <> ?1 AND decision IN"
+        " ('waiting', 'approved') RETURNING 1");
+    if (!moved) return moved.error();
+    const Result<bool> asked_again = moved->bind_text(1, dataset).bind_blob(2, run.bytes()).step();
+    if (!asked_again) return asked_again.error();
+    if (*asked_again) {
+      if (Status finished = moved->run(); !finished) return finished.error();
+      known = std::optional<Decision>(Decision::Waiting);
+    }
+    if (**known != Decision::Waiting) return known;
     // Offers come again every few seconds: an hour is fine enough for a day.
     Result<store::Statement> seen = database_->prepare(
         "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)");

@@ -42,8 +42,8 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
   return served;
 }
 
-/// Records and keys are in memory: no core dump, and no other process of this user looks in. What is written is the
-/// owner's alone.
+}  // namespace
+
 void protect_process() {
   ::umask(077);
   const rlimit no_core{0, 0};
@@ -51,10 +51,7 @@ void protect_process() {
     spdlog::warn("process_not_protected");
 }
 
-}  // namespace
-
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
-  protect_process();
   const Result<SiloConfig> config = load_silo_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
   Result<DeskFile> desk = open_desk(*config);

@@ -18,6 +18,10 @@ enum ExitCode { kStopped = 0, kRefused = 1, kUsage = 2, kCannotStart = 3, kHalte
   return error.code == ErrorCode::LedgerCorrupt || error.code == ErrorCode::LedgerRolledBack ? kHalted : kCannotStart;
 }
 
+/// Records and keys are in memory: no core dump, and no other process of this user looks in. What is written is the
+/// owner's alone. Every command begins with it.
+void protect_process();
+
 /// Opens data and ledger and serves until SIGINT or SIGTERM. @return an exit code
 [[nodiscard]] int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness);
 

@@ -120,6 +120,7 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   if (help.print()) return kStopped;
   try {
     start_log("silo");
+    protect_process();
     for (const auto& [command, action] : actions) {
       if (command->parsed()) return action();
     }

@@ -108,11 +108,18 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
   }
   std::set<std::string> names;
   std::set<std::filesystem::path> files;
+  std::set<std::filesystem::path> sources;
   for (const DatasetConfig& dataset : out) {
     if (!dataset.name.empty() && !SiloId::create(dataset.name))
       root.problem("datasets", fmt::format("expected a name of 1 to 64 of [a-z0-9-], got \"{}\"", dataset.name));
     const bool fresh = names.insert(dataset.name).second && files.insert(dataset.ledger).second &&
                        files.insert(dataset.ledger_head).second;
+    std::error_code unresolved;
+    if (!sources.insert(std::filesystem::weakly_canonical(dataset.csv, unresolved)).second && !root.recording()) {
+      root.problem("datasets", fmt::format("\"{}\": its csv is another data set's too; the same records would have two "
+                                           "budgets",
+                                           dataset.name));
+    }
     if (!fresh) root.problem("datasets", fmt::format("\"{}\": its name or a ledger's file stands twice", dataset.name));
   }
   return out;
@@ -160,6 +167,9 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
   const std::filesystem::path desk =
       folder /
       (root.has("desk") ? root.text("desk", "file of your decisions on jobs (default desk.sqlite)") : "desk.sqlite");
+  for (const DatasetConfig& dataset : datasets) {
+    if (desk == dataset.ledger && !root.recording()) root.problem("desk", "expected another file than a ledger");
+  }
   net::SessionLimits session;
   if (root.has("session")) session = net::parse_session(root.object("session", "limits of the connection"));
   root.finish();

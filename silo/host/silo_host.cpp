@@ -1,5 +1,6 @@
 #include "silo/host/silo_host.hpp"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -174,33 +175,32 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
       asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
       actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
     }
-    handle(session, std::move(actions), asked);
+    co_await hold(actions, asked);
+    if (stopped_) break;
+    handle(*session, std::move(actions));
   }
   co_return Status();
 }
 
-asio::awaitable<void> SiloHost::send_in_time(std::shared_ptr<net::Session> session,
-                                             std::shared_ptr<const std::string> bytes,
-                                             std::chrono::steady_clock::time_point asked) {
+asio::awaitable<void> SiloHost::hold(const std::vector<Action>& actions, std::chrono::steady_clock::time_point asked) {
   const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(config_->policy.release_interval);
+  const bool releases = std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+    const auto* send = std::get_if<Send>(&action);
+    return send != nullptr && send->release;
+  });
+  if (!releases || interval.count() == 0) co_return;
   const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - asked);
-  asio::steady_timer due(*context_, asked + (spent / interval + 1) * interval);
-  (void)co_await due.async_wait(kAwait);
-  session->send(std::move(bytes));
+  pause_.expires_at(asked + (spent / interval + 1) * interval);
+  (void)co_await pause_.async_wait(kAwait);
 }
 
-void SiloHost::handle(const std::shared_ptr<net::Session>& session, std::vector<Action> actions,
-                      std::chrono::steady_clock::time_point asked) {
-  bool hold = false;  // from a held reply on: what follows it would tell when it was ready
+void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
   for (Action& action : actions) {
     if (auto* send = std::get_if<Send>(&action)) {
-      hold = hold || (send->release && config_->policy.release_interval.count() > 0);
-      auto bytes = std::make_shared<const std::string>(std::move(send->bytes));
-      if (hold) {
-        net::spawn_logged(context_->get_executor(), send_in_time(session, std::move(bytes), asked), "release");
-      } else {
-        session->send(std::move(bytes));
-      }
+      SiloMachine* machine = send->release ? agent_->machine_of(*send->release) : nullptr;
+      // The owner may have paused or withdrawn while it was computed or held: it is committed, and stays here.
+      if (machine != nullptr && !machine->may_release(*send->release)) continue;
+      session.send(std::make_shared<const std::string>(std::move(send->bytes)));
     } else if (const auto* tell = std::get_if<Tell>(&action)) {
       log_event(tell->warning, tell->event);
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {

@@ -32,12 +32,11 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<Status> converse(std::shared_ptr<net::Session> session);
   /// Connects to the coordinator, through the proxy if there is one.
   [[nodiscard]] boost::asio::awaitable<Status> open_path(boost::asio::ip::tcp::socket& socket);
-  void handle(const std::shared_ptr<net::Session>& session, std::vector<Action> actions,
-              std::chrono::steady_clock::time_point asked);
-  /// Sends a reply at the next multiple of the policy's interval after the query.
-  [[nodiscard]] boost::asio::awaitable<void> send_in_time(std::shared_ptr<net::Session> session,
-                                                          std::shared_ptr<const std::string> bytes,
-                                                          std::chrono::steady_clock::time_point asked);
+  void handle(net::Session& session, std::vector<Action> actions);
+  /// Waits for the next multiple of the policy's interval after the query, if the actions release a reply. Nothing else
+  /// is read or answered meanwhile: any answer would tell when the computation was done.
+  [[nodiscard]] boost::asio::awaitable<void> hold(const std::vector<Action>& actions,
+                                                  std::chrono::steady_clock::time_point asked);
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   void write_statement(const RunId& run);
 

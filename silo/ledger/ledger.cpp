@@ -131,7 +131,7 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   LedgerEntry entry;
   entry.sequence = head_.sequence + 1;
   entry.previous = head_.hash;
-  body["at"] = utc_time(clock_());
+  if (!body.contains("at")) body["at"] = utc_time(clock_());
   entry.body = body.dump();
   entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
   const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
@@ -228,7 +228,7 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
   }
-  return SpendToken(run, round, release.shape.block, release.cost(), query);
+  return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }
 
 Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise) {
@@ -240,7 +240,8 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::Noi
                   {"block", block_name(spent.block_)},
                   {"cost", spent.cost_.to_string()},
                   {"query", to_hex(spent.query_)},
-                  {"reply", to_hex(sha256(reply))}};
+                  {"reply", to_hex(sha256(reply))},
+                  {"at", utc_time(spent.at_)}};
   return append(body, [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");
     if (!insert) return insert.error();

@@ -17,6 +17,7 @@ class SpendToken {
         block_(other.block_),
         cost_(other.cost_),
         query_(other.query_),
+        at_(other.at_),
         valid_(std::exchange(other.valid_, false)) {}
   SpendToken& operator=(SpendToken&&) = delete;
   SpendToken(const SpendToken&) = delete;
@@ -29,13 +30,16 @@ class SpendToken {
 
  private:
   friend class Ledger;
-  SpendToken(RunId run, RoundIndex round, privacy::Block block, privacy::ShiftSquaredAmount cost, Digest query)
-      : run_(run), round_(round), block_(block), cost_(cost), query_(query) {}
+  SpendToken(RunId run, RoundIndex round, privacy::Block block, privacy::ShiftSquaredAmount cost, Digest query,
+             std::int64_t at)
+      : run_(run), round_(round), block_(block), cost_(cost), query_(query), at_(at) {}
   RunId run_;
   RoundIndex round_;
   privacy::Block block_;
   privacy::ShiftSquaredAmount cost_;
   Digest query_;
+  std::int64_t at_;  // when it was granted: before any record was looked at, so that the entry tells nothing of how
+                     // long that took
   bool valid_ = true;
 };
 

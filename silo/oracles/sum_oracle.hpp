@@ -18,8 +18,8 @@ namespace undertone::silo {
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   const models::LinearModel& model);
 
-/// Answers a sum question as the plan's release says. The query contributes its point and nothing else. Noise and draw
-/// come before the first look at a record, so that their timing tells nothing about records.
+/// Answers a sum question as the plan's release says. The query contributes its point and nothing else. The draw
+/// comes before the first look at a record, the noise after the sum; neither depends on a record.
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set
 /// @param token granted by the ledger for this very round
 [[nodiscard]] queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release,

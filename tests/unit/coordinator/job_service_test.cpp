@@ -120,6 +120,17 @@ TEST_F(ServiceTest, ASiloThatMissedAnEndHearsOfItWhenItComesBackEvenAfterARestar
   EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
 }
 
+TEST_F(ServiceTest, ASiloWhoseAcceptanceWasLostHearsOfTheEndAllTheSame) {
+  const RunId run = submit(1);
+  (void)service_->cancel(run, "enough", now_).value();  // nobody's answer has come
+  actions_ = service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(offers(), 1U);
+  say(0, wire::JobEndedSeen{run});
+  say(0, wire::JobAnswer{run, std::nullopt});  // it comes at last
+  EXPECT_EQ(offers(), 1U);
+  EXPECT_TRUE(service_->on_connected(SiloId::create("stranger").value(), now_).value().empty());
+}
+
 TEST_F(ServiceTest, AJobThatNoRoundBeganForChargesNobody) {
   const RunId run = submit(1);
   (void)service_->on_connected(silo(0), now_).value();

@@ -322,6 +322,28 @@ TEST(SiloMachineTest, AnApprovalIsForOneRunAlone) {
   EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
 }
 
+TEST(DeskTest, AnApprovalIsForTheDataSetThatWasShown) {
+  store::Database database = store::Database::in_memory().value();
+  Desk desk = Desk::open(database).value();
+  const RunId run{sha256("job"), {1}};
+  ASSERT_TRUE(desk.offered(run, "first", "job", 1).value());
+  ASSERT_TRUE(desk.decide(run, Decision::Approved).value());
+  EXPECT_EQ(desk.offered(run, "first", "job", 2).value(), Decision::Approved);
+  EXPECT_EQ(desk.offered(run, "second", "job", 3).value(), Decision::Waiting);
+  EXPECT_EQ(desk.offered(run, "first", "job", 4).value(), Decision::Waiting);
+}
+
+TEST(SiloMachineTest, AReplyThatIsReadyStaysHereOnceTheOwnerSaysSo) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  EXPECT_TRUE(agent.machine().may_release(agent.run));
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_FALSE(agent.machine().may_release(agent.run));
+  ASSERT_TRUE(agent.desk().set_paused(false));
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Withdrawn).value());
+  EXPECT_FALSE(agent.machine().may_release(agent.run));
+}
+
 TEST(SiloMachineTest, AnOwnersNoIsFinalForTheRun) {
   Agent agent{{}, manual_policy()};
   (void)agent.say(wire::JobOffer{agent.run, agent.job});
