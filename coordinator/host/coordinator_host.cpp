@@ -6,6 +6,7 @@
 
 #include "coordinator/jobs/result.hpp"
 #include "shared/base/log.hpp"
+#include "shared/net/credentials_watch.hpp"
 #include "shared/privacy/secure_bits.hpp"
 
 namespace undertone::coordinator {
@@ -230,20 +231,11 @@ void CoordinatorHost::drop_revoked() {
 }
 
 asio::awaitable<void> CoordinatorHost::keep_house() {
-  std::time_t warned = 0;
+  net::CredentialsWatch watch;
+  net::CredentialsWatch http_watch;
   while (!stopped_) {
-    const Result<bool> renewed = credentials_->refresh();
-    const Result<bool> http = http_credentials_ ? http_credentials_->refresh() : Result<bool>(false);
-    const certificates::CertificateFacts& own = credentials_->own();
-    if (!renewed) spdlog::warn("credentials_not_read reason=\"{}\"", renewed.error().message);
-    if (!http) spdlog::warn("credentials_not_read reason=\"{}\"", http.error().message);
-    if (renewed && *renewed)
-      spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(own.not_after));
-    const std::time_t now = std::time(nullptr);
-    if (own.not_after - now < net::kExpiryWarning && now - warned >= 24 * 3600) {
-      warned = now;
-      spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(own.not_after));
-    }
+    watch.look(*credentials_);
+    if (http_credentials_) http_watch.look(*http_credentials_);
     drop_revoked();
     if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
     housekeeping_.expires_after(net::kCredentialsLook);

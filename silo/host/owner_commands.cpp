@@ -182,28 +182,7 @@ Json amounts(const privacy::EpsilonAmount& epsilon, const privacy::DeltaAmount& 
   return {{"epsilon", epsilon.value_rounded_up()}, {"delta", delta.value_rounded_up()}};
 }
 
-/// Calls `each` with every entry as it stands on disk.
-Status each_entry(store::Database& database,
-                  const std::function<void(const LedgerEntry&, const nlohmann::json&)>& each) {
-  Result<store::Statement> rows =
-      database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence");
-  if (!rows) return rows.error();
-  while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return {};
-    LedgerEntry entry;
-    entry.sequence = static_cast<std::uint64_t>(rows->integer(0));
-    entry.body = rows->bytes(2);
-    entry.signature = rows->bytes(4);
-    const Result<Digest> previous = digest_from_bytes(rows->bytes(1));
-    const Result<Digest> hash = digest_from_bytes(rows->bytes(3));
-    if (!previous || !hash) return Error{ErrorCode::LedgerCorrupt, "an entry cannot be read"};
-    entry.previous = *previous;
-    entry.hash = *hash;
-    each(entry, nlohmann::json::parse(entry.body, nullptr, false));
-  }
-}
+nlohmann::json body_of(const LedgerEntry& entry) { return nlohmann::json::parse(entry.body, nullptr, false); }
 
 std::string text_of(const nlohmann::json& body, const char* key) {
   return body.is_object() && body.contains(key) && body[key].is_string() ? body[key].get<std::string>() : "";
@@ -321,15 +300,12 @@ int list_releases(const OwnerOptions& options, bool values) {
   }
   store::Database& database = *view->second.database;
   Json out = Json::array();
-  Status problem;
-  const Status read = each_entry(database, [&](const LedgerEntry& entry, const nlohmann::json& body) {
-    if (text_of(body, "kind") != "released" || text_of(body, "run") != (*run)->run.hex() || !problem) return;
+  const Status read = each_entry(database, [&](const LedgerEntry& entry) -> Status {
+    const nlohmann::json body = body_of(entry);
+    if (text_of(body, "kind") != "released" || text_of(body, "run") != (*run)->run.hex()) return {};
     Result<store::Statement> row = database.prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?");
     const Result<privacy::UInt128> round = privacy::parse_decimal(text_of(body, "round"));
-    if (!row || !round) {
-      problem = Error{ErrorCode::LedgerCorrupt, "a reply cannot be read"};
-      return;
-    }
+    if (!row || !round) return Error{ErrorCode::LedgerCorrupt, "a reply cannot be read"};
     row->bind_blob(1, (*run)->run.bytes()).bind(2, static_cast<std::int64_t>(*round));
     const Result<bool> found = row->step();
     wire::Decoder decoder{wire::Limits{}};
@@ -337,10 +313,8 @@ int list_releases(const OwnerOptions& options, bool values) {
     const Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
     const auto* reply =
         messages && messages->size() == 1 ? std::get_if<wire::ReplyMessage>(&messages->front()) : nullptr;
-    if (reply == nullptr) {
-      problem = Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
-      return;
-    }
+    if (reply == nullptr)
+      return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
     const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
     Json line = {{"entry", entry.sequence},
                  {"at", text_of(body, "at")},
@@ -356,9 +330,9 @@ int list_releases(const OwnerOptions& options, bool values) {
         line["values"].push_back(std::ldexp(static_cast<double>(value), reply->reply.step_log2));
     }
     out.push_back(std::move(line));
+    return {};
   });
   if (!read) return fail(read.error());
-  if (!problem) return fail(problem.error());
   if (options.json) {
     fmt::print("{}\n", Json{{"run", (*run)->run.hex()}, {"releases", std::move(out)}}.dump(2));
     return kStopped;
@@ -384,17 +358,19 @@ int show_ledger(const OwnerOptions& options) {
   for (const auto& [dataset, view] : files->ledgers) {
     const queries::Receipt& head = view.ledger->head();
     if (!options.json) fmt::print("data set \"{}\", ledger {}\n", dataset, to_hex(head.ledger));
-    const Status read = each_entry(*view.database, [&](const LedgerEntry& entry, const nlohmann::json& body) {
+    const Status read = each_entry(*view.database, [&](const LedgerEntry& entry) -> Status {
+      const nlohmann::json body = body_of(entry);
       if (options.json) {
         out.push_back(
             {{"dataset", dataset}, {"sequence", entry.sequence}, {"hash", to_hex(entry.hash)}, {"body", body}});
-        return;
+        return {};
       }
       const std::string run = text_of(body, "run");
       std::string line = fmt::format("{:>7}  {:20}  {:9}", entry.sequence, text_of(body, "at"), text_of(body, "kind"));
       if (!run.empty()) line += "  run " + run.substr(64, 12);
       if (const std::string round = text_of(body, "round"); !round.empty()) line += "  round " + round;
       fmt::print("{}\n", line);
+      return {};
     });
     if (!read) return fail(read.error());
   }
@@ -419,12 +395,13 @@ int export_ledger(const OwnerOptions& options, const std::filesystem::path& out)
     return fail({ErrorCode::InvalidArgument, "--dataset: name one data set that has a ledger"}, kUsage);
   const LedgerView& view = files->ledgers.begin()->second;
   std::string lines;
-  const Status read = each_entry(*view.database, [&](const LedgerEntry& entry, const nlohmann::json& body) {
-    lines += Json{{"sequence", entry.sequence},     {"previous", to_hex(entry.previous)},
-                  {"body_hex", to_hex(entry.body)}, {"body", body},
-                  {"hash", to_hex(entry.hash)},     {"signature", to_hex(entry.signature)}}
-                 .dump() +
-             "\n";
+  const Status read = each_entry(*view.database, [&](const LedgerEntry& entry) -> Status {
+    lines +=
+        Json{{"sequence", entry.sequence}, {"previous", to_hex(entry.previous)}, {"body_hex", to_hex(entry.body)},
+             {"body", body_of(entry)},     {"hash", to_hex(entry.hash)},         {"signature", to_hex(entry.signature)}}
+            .dump() +
+        "\n";
+    return {};
   });
   if (!read) return fail(read.error());
   if (out.empty() || out == "-") {

@@ -11,6 +11,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/net/credentials_watch.hpp"
 #include "shared/net/tunnel.hpp"
 #include "silo/agent/privacy_statement.hpp"
 
@@ -120,18 +121,9 @@ asio::awaitable<Status> SiloHost::connect_once() {
 }
 
 asio::awaitable<void> SiloHost::keep_credentials() {
-  std::time_t warned = 0;
+  net::CredentialsWatch watch;
   while (!stopped_) {
-    const Result<bool> renewed = credentials_->refresh();
-    const certificates::CertificateFacts& own = credentials_->own();
-    if (!renewed) spdlog::warn("credentials_not_read reason=\"{}\"", renewed.error().message);
-    if (renewed && *renewed)
-      spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(own.not_after));
-    const std::time_t now = std::time(nullptr);
-    if (own.not_after - now < net::kExpiryWarning && now - warned >= 24 * 3600) {
-      warned = now;
-      spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(own.not_after));
-    }
+    watch.look(*credentials_);
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }

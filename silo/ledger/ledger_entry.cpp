@@ -4,6 +4,27 @@
 
 namespace undertone::silo {
 
+Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each) {
+  Result<store::Statement> rows =
+      database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence");
+  if (!rows) return rows.error();
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return {};
+    LedgerEntry entry;
+    entry.sequence = static_cast<std::uint64_t>(rows->integer(0));
+    entry.body = rows->bytes(2);
+    entry.signature = rows->bytes(4);
+    const Result<Digest> previous = digest_from_bytes(rows->bytes(1));
+    const Result<Digest> hash = digest_from_bytes(rows->bytes(3));
+    if (!previous || !hash) return corrupt(entry.sequence, "has a hash that is not 32 bytes");
+    entry.previous = *previous;
+    entry.hash = *hash;
+    if (Status taken = each(entry); !taken) return taken;
+  }
+}
+
 Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body) {
   std::string material = "undertone ledger entry 1";
   for (int i = 0; i < 8; ++i) material.push_back(static_cast<char>((sequence >> (8 * i)) & 0xffU));

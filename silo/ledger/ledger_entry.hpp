@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "shared/base/ids.hpp"
 #include "shared/privacy/noise_kind.hpp"
 #include "shared/privacy/plan.hpp"
+#include "shared/store/sqlite.hpp"
 
 namespace undertone::silo {
 
@@ -20,6 +22,9 @@ struct LedgerEntry {
   Digest hash{};
   std::string signature;
 };
+
+/// Calls `each` with every entry in order as it stands on disk, nothing checked but the lengths of the digests.
+[[nodiscard]] Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each);
 
 [[nodiscard]] Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body);
 /// What is signed when an entry is the head.

@@ -10,34 +10,19 @@ using Json = nlohmann::json;
 using privacy::Block;
 
 Status Ledger::replay() {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence");
-  if (!rows) return rows.error();
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return row.error();
-    if (!*row) return {};
-    LedgerEntry entry;
-    entry.sequence = static_cast<std::uint64_t>(rows->integer(0));
-    entry.body = rows->bytes(2);
-    entry.signature = rows->bytes(4);
-    const Result<Digest> previous = digest_from_bytes(rows->bytes(1));
-    const Result<Digest> hash = digest_from_bytes(rows->bytes(3));
-    if (entry.sequence != head_.sequence + 1) {
+  return each_entry(*database_, [this](const LedgerEntry& entry) -> Status {
+    if (entry.sequence != head_.sequence + 1)
       return corrupt(head_.sequence + 1, fmt::format("missing, the next is {}", entry.sequence));
-    }
-    if (!previous || *previous != head_.hash)
-      return corrupt(entry.sequence, "does not follow from the entry before it");
-    entry.previous = *previous;
-    entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
-    if (!hash || *hash != entry.hash) return corrupt(entry.sequence, "was edited: its hash is not that of its content");
+    if (entry.previous != head_.hash) return corrupt(entry.sequence, "does not follow from the entry before it");
+    if (entry.hash != entry_hash(entry.sequence, entry.previous, entry.body))
+      return corrupt(entry.sequence, "was edited: its hash is not that of its content");
     const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
     if (!verify_signature(key_->public_key(), head_message(id, entry.sequence, entry.hash), entry.signature)) {
       return corrupt(entry.sequence,
                      "is not signed with this silo's ledger key: edited and re-hashed, or another silo's");
     }
-    if (Status applied = apply(entry); !applied) return applied;
-  }
+    return apply(entry);
+  });
 }
 
 Status Ledger::apply(const LedgerEntry& entry) {
