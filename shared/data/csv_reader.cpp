@@ -156,8 +156,12 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     if (total == 0 && size >= 2 && (block.compare(0, 2, "\xff\xfe") == 0 || block.compare(0, 2, "\xfe\xff") == 0))
       return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected UTF-8 text, found UTF-16", file.string())};
     total += static_cast<std::uint64_t>(size);
-    // Both of libcsv's line ends; a pair of them counts twice, which only reserves too much.
-    lines += std::count_if(block.begin(), block.begin() + size, [](char c) { return c == '\n' || c == '\r'; });
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(size));
+    lines += std::count(bytes.begin(), bytes.end(), '\n');
+    if (bytes.find('\r') != std::string_view::npos) {  // either ends a line, and so does the pair
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        lines += bytes[i] == '\r' && (i + 1 == bytes.size() || bytes[i + 1] != '\n') ? 1 : 0;
+    }
   }
   if (total == 0)
     return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected a header, found nothing", file.string())};
