@@ -78,9 +78,12 @@ LoopbackSilo::LoopbackSilo(const lab::SimulatedSilo& spec, std::uint16_t port, s
     : spec_(spec),
       key_(SigningKey::from_seed(std::string(32, 'l')).value()),
       database_(store::Database::in_memory().value()),
-      desk_database_(store::Database::in_memory().value()),
+      desk_database_(store::Database::open(statements_.path() / "desk.sqlite", store::Database::Sync::Normal).value()),
+      owners_desk_database_(
+          store::Database::open(statements_.path() / "desk.sqlite", store::Database::Sync::Normal).value()),
       randomness_(seed, spec.id) {
   desk_.emplace(silo::Desk::open(desk_database_).value());
+  owners_desk_.emplace(silo::Desk::open(owners_desk_database_).value());
   silo::DatasetConfig dataset;
   dataset.name = "data";
   dataset.schema = spec_.facts.schema;

@@ -62,7 +62,8 @@ class LoopbackSilo {
   ~LoopbackSilo();
   LoopbackSilo(const LoopbackSilo&) = delete;
   LoopbackSilo& operator=(const LoopbackSilo&) = delete;
-  [[nodiscard]] silo::Desk& desk() { return *desk_; }
+  /// The desk as the owner's commands open it: beside the agent, with a connection of its own.
+  [[nodiscard]] silo::Desk& desk() { return *owners_desk_; }
 
  private:
   lab::SimulatedSilo spec_;
@@ -70,7 +71,9 @@ class LoopbackSilo {
   SigningKey key_;
   store::Database database_;
   store::Database desk_database_;
+  store::Database owners_desk_database_;
   std::optional<silo::Desk> desk_;
+  std::optional<silo::Desk> owners_desk_;
   MemoryHead head_;
   silo::TestRandomness randomness_;
   std::optional<silo::Ledger> ledger_;
