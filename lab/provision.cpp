@@ -10,12 +10,11 @@ namespace undertone::lab {
 namespace {
 
 using certificates::Authority;
-using certificates::Party;
 using certificates::Role;
 namespace kit = certificates::kit;
 using Json = nlohmann::ordered_json;
 
-constexpr std::time_t kDay = 24 * 3600;
+constexpr std::time_t kDay = std::time_t{24} * 3600;
 constexpr std::time_t kClockSkew = 3600;  // a certificate is valid a little before it was made
 constexpr const char* kConsortiumCopy = "consortium.json";
 
@@ -267,7 +266,7 @@ Result<Signed> sign_request(const std::filesystem::path& folder, const std::file
 Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role, const std::string& name) {
   Result<Authority> authority = Authority::open(folder);
   if (!authority) return authority.error();
-  const Result<std::size_t> revoked = authority->revoke(role, name, std::time(nullptr));
+  Result<std::size_t> revoked = authority->revoke(role, name, std::time(nullptr));
   if (revoked && *revoked == 0)
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("no certificate of the {} {} is left to revoke", to_string(role), name)};

@@ -5,7 +5,7 @@
 namespace undertone::net {
 namespace {
 
-constexpr std::time_t kDay = 24 * 3600;
+constexpr std::time_t kDay = std::time_t{24} * 3600;
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class Desk {
   /// Most jobs that may wait; more are not entered until the owner has decided. What was not offered again for a day
   /// makes room: its run is over, or its coordinator is.
   static constexpr std::size_t kWaitingMax = 64;
-  static constexpr std::int64_t kStaleSeconds = 24 * 3600;
+  static constexpr std::int64_t kStaleSeconds = std::int64_t{24} * 3600;
 
   [[nodiscard]] static Result<Desk> open(store::Database& database);
 

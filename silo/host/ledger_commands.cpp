@@ -87,7 +87,9 @@ int show_ledger(const OwnerOptions& options) {
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
   Json out = Json::array();
-  for (const auto& [dataset, view] : files->ledgers) {
+  for (const auto& entry_of_map : files->ledgers) {
+    const std::string& dataset = entry_of_map.first;
+    const LedgerView& view = entry_of_map.second;
     const queries::Receipt& head = view.ledger->head();
     if (!options.json) fmt::print("data set \"{}\", ledger {}\n", dataset, to_hex(head.ledger));
     const Status read = each_entry(*view.database, [&](const LedgerEntry& entry) -> Status {

@@ -42,7 +42,7 @@ Status FileHeadStore::write(std::string_view head) {
     if (descriptor >= 0) ::close(descriptor);
     std::string content = line;
     content.resize(std::max(content.size(), kFileBytes), '\n');
-    const Status replaced = write_file_atomically(path_, content);
+    Status replaced = write_file_atomically(path_, content);
     end_ = replaced && content.size() == kFileBytes ? line.size() : 0;
     return replaced;
   }
