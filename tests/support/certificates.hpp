@@ -36,7 +36,7 @@ class Certificates {
   certificates::Authority& authority() { return authority_; }
 
   static std::time_t now() { return std::time(nullptr); }
-  static constexpr std::time_t kDay = 24 * 3600;
+  static constexpr std::time_t kDay = std::time_t{24} * 3600;
 
  private:
   TemporaryFolder folder_;
