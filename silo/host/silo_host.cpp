@@ -1,6 +1,5 @@
 #include "silo/host/silo_host.hpp"
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -161,26 +160,23 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
     }
     const auto asked = std::chrono::steady_clock::now();
     std::vector<Action> actions;
-    if (agent_->answers_quickly(*message)) {
+    // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
+    const bool holds = config_->policy.release_interval.count() > 0;
+    if (!holds && agent_->answers_quickly(*message)) {
       actions = agent_->on_message(*message);
     } else {
       asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
       actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
     }
-    co_await hold(actions, asked);
+    if (holds && std::holds_alternative<wire::QueryMessage>(*message)) co_await hold(asked);
     if (stopped_) break;
     handle(*session, std::move(actions));
   }
   co_return Status();
 }
 
-asio::awaitable<void> SiloHost::hold(const std::vector<Action>& actions, std::chrono::steady_clock::time_point asked) {
+asio::awaitable<void> SiloHost::hold(std::chrono::steady_clock::time_point asked) {
   const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(config_->policy.release_interval);
-  const bool releases = std::any_of(actions.begin(), actions.end(), [](const Action& action) {
-    const auto* send = std::get_if<Send>(&action);
-    return send != nullptr && send->release;
-  });
-  if (!releases || interval.count() == 0) co_return;
   const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - asked);
   pause_.expires_at(asked + (spent / interval + 1) * interval);
   (void)co_await pause_.async_wait(kAwait);

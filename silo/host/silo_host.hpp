@@ -33,10 +33,9 @@ class SiloHost {
   /// Connects to the coordinator, through the proxy if there is one.
   [[nodiscard]] boost::asio::awaitable<Status> open_path(boost::asio::ip::tcp::socket& socket);
   void handle(net::Session& session, std::vector<Action> actions);
-  /// Waits for the next multiple of the policy's interval after the query, if the actions release a reply. Nothing else
-  /// is read or answered meanwhile: any answer would tell when the computation was done.
-  [[nodiscard]] boost::asio::awaitable<void> hold(const std::vector<Action>& actions,
-                                                  std::chrono::steady_clock::time_point asked);
+  /// Waits for the next multiple of the policy's interval after a query, whatever its answer is. Nothing else is read
+  /// or answered meanwhile: it would tell when the computation was done.
+  [[nodiscard]] boost::asio::awaitable<void> hold(std::chrono::steady_clock::time_point asked);
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   void write_statement(const RunId& run);
 
