@@ -6,6 +6,7 @@
 #include "coordinator/host/coordinator_host.hpp"
 #include "shared/base/file_lock.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
@@ -194,6 +195,7 @@ int run(int argc, char** argv) {
 }  // namespace undertone::coordinator
 
 int main(int argc, char** argv) {
+  undertone::keep_large_blocks();
   try {
     return undertone::coordinator::run(argc, argv);
   } catch (const std::exception& exception) {

@@ -31,7 +31,7 @@ std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, con
   } else {
     reception = Reception::Accepted;
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
-    accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.reply));
+    accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));
     lost_.erase(silo);
     return settle();
   }

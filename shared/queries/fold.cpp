@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "shared/base/large_memory.hpp"
+
 namespace undertone::queries {
 
 namespace {
@@ -12,10 +14,15 @@ constexpr std::uint64_t kNarrowWeights = std::uint64_t{1} << 31;  // times 2^31 
 
 LatticeFold::LatticeFold(Eigen::Index dimension, int step_log2, ReplyType type)
     : dimension_(dimension), step_log2_(step_log2) {
+  const auto size = static_cast<std::size_t>(dimension);
   if (type == ReplyType::I32) {
-    narrow_.assign(static_cast<std::size_t>(dimension), 0);
+    narrow_.reserve(size);
+    expect_much(narrow_.data(), size * sizeof narrow_[0]);
+    narrow_.assign(size, 0);
   } else {
-    wide_.assign(static_cast<std::size_t>(dimension), 0);
+    wide_.reserve(size);
+    expect_much(wide_.data(), size * sizeof wide_[0]);
+    wide_.assign(size, 0);
   }
 }
 
@@ -43,11 +50,13 @@ void LatticeFold::add(const std::vector<std::int64_t>& values, std::uint64_t wei
 Eigen::VectorXd LatticeFold::mean() const {
   UNDERTONE_CHECK(replies_ > 0);
   Eigen::VectorXd out(dimension());
-  for (Eigen::Index j = 0; j < dimension_; ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    const double sum = wide_.empty() ? static_cast<double>(narrow_[i]) : static_cast<double>(wide_[i]);
-    out[j] = std::ldexp(sum / static_cast<double>(weight_total_), step_log2_);
-  }
+  expect_much(out.data(), static_cast<std::size_t>(out.size()) * sizeof(double));
+  const double step = std::ldexp(1.0, step_log2_);  // a power of two: the product is exact
+  const auto total = static_cast<double>(weight_total_);
+  for (std::size_t j = 0; j < narrow_.size(); ++j)
+    out[static_cast<Eigen::Index>(j)] = static_cast<double>(narrow_[j]) / total * step;
+  for (std::size_t j = 0; j < wide_.size(); ++j)
+    out[static_cast<Eigen::Index>(j)] = static_cast<double>(wide_[j]) / total * step;
   return out;
 }
 

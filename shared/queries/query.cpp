@@ -1,5 +1,8 @@
 #include "shared/queries/query.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "shared/base/byte_stream.hpp"
 
 namespace undertone::queries {
@@ -42,19 +45,29 @@ const std::vector<std::int64_t>& values_of(const Answer& answer) noexcept {
                     answer);
 }
 
-Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply) {
+Digest reply_digest(const RunId& run, const Digest& query, ReplyType type, const Reply& reply) {
   ByteWriter writer;
-  writer.text("undertone reply 1");
+  writer.text("undertone reply 2");
   writer.text(run.bytes());
   writer.text(as_bytes(query));
   writer.u64(reply.round.value);
   writer.u64(reply.answer.index());
   writer.i64(reply.step_log2);
   writer.u64(static_cast<std::uint64_t>(reply.noise));
+  writer.u64(static_cast<std::uint64_t>(type));
   const std::vector<std::int64_t>& values = values_of(reply.answer);
   Sha256 digest;
   digest.update(writer.bytes());
-  digest.update({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
+  if (type == ReplyType::I64) {
+    digest.update({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
+    return digest.finish();
+  }
+  std::array<std::int32_t, 4096> block{};  // in the wire's width: half of what there is to hash
+  for (std::size_t at = 0; at < values.size(); at += block.size()) {
+    const std::size_t count = std::min(block.size(), values.size() - at);
+    for (std::size_t i = 0; i < count; ++i) block[i] = static_cast<std::int32_t>(values[at + i]);
+    digest.update({reinterpret_cast<const char*>(block.data()), count * sizeof(std::int32_t)});
+  }
   return digest.finish();
 }
 

@@ -8,6 +8,7 @@
 #include "shared/base/ids.hpp"
 #include "shared/privacy/noise_kind.hpp"
 #include "shared/privacy/plan.hpp"
+#include "shared/queries/wire_lattice.hpp"
 
 namespace undertone::queries {
 
@@ -61,7 +62,8 @@ struct Reply {
 
 [[nodiscard]] const std::vector<std::int64_t>& values_of(const Answer& answer) noexcept;
 
-/// Identifies what a reply says, whatever bytes carried it: run, query, form, lattice and every value.
-[[nodiscard]] Digest reply_digest(const RunId& run, const Digest& query, const Reply& reply);
+/// Identifies what a reply says, whatever bytes carried it: run, query, form, lattice and every value,
+/// each of which fits the type.
+[[nodiscard]] Digest reply_digest(const RunId& run, const Digest& query, ReplyType type, const Reply& reply);
 
 }  // namespace undertone::queries

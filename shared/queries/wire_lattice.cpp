@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/base/large_memory.hpp"
+
 namespace undertone::queries {
 namespace {
 
@@ -45,6 +47,7 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const priva
   const double bound = largest(wire.type);
   std::vector<std::int64_t> out;
   out.reserve(sum.size());
+  expect_much(out.data(), out.capacity() * sizeof(std::int64_t));
   for (const std::int64_t value : sum) {
     const double units = std::nearbyint(static_cast<double>(value) * factor);
     out.push_back(static_cast<std::int64_t>(std::clamp(units, -bound, bound)));

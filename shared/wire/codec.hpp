@@ -57,7 +57,7 @@ class Decoder {
  private:
   struct Assembly;
   [[nodiscard]] Status on_envelope(const v1::Envelope& envelope, std::vector<Message>& out);
-  [[nodiscard]] Status on_chunk(const v1::Envelope& envelope, std::vector<Message>& out);
+  [[nodiscard]] Status on_chunk(std::uint64_t offset, std::string_view elements, std::vector<Message>& out);
   Limits limits_;
   std::string buffer_;
   std::unique_ptr<Assembly> assembly_;  // a vector whose chunks are still coming

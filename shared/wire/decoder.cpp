@@ -1,8 +1,10 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <utility>
 
+#include "shared/base/large_memory.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/frame.hpp"
 
@@ -19,17 +21,6 @@ T get(std::string_view bytes, std::size_t at) {
         static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
   }
   return value;
-}
-
-template <class Wire, class Value>
-std::vector<Value> unpack(std::string_view bytes) {
-  std::vector<Value> out(bytes.size() / sizeof(Wire));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    Wire element;
-    std::memcpy(&element, bytes.data() + i * sizeof(Wire), sizeof element);
-    out[i] = static_cast<Value>(element);
-  }
-  return out;
 }
 
 /// A peer's text stands in logs and on terminals: nothing but printable ASCII is let in.
@@ -105,6 +96,68 @@ Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
   return JobAnswer{run, *refusal};
 }
 
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+/// A part of a vector where it lies in a frame's payload.
+struct ChunkView {
+  std::uint64_t offset = 0;
+  std::string_view elements;
+};
+
+constexpr std::uint32_t tag(int field, WireFormatLite::WireType type) { return WireFormatLite::MakeTag(field, type); }
+
+/// The body of a chunk of the usual form: an offset, then elements. @return nothing for any other form
+std::optional<ChunkView> view_chunk_body(CodedInputStream& in) {
+  using Chunk = v1::VectorChunk;
+  ChunkView out;
+  std::uint32_t next = in.ReadTag();
+  if (next == tag(Chunk::kOffsetFieldNumber, WireFormatLite::WIRETYPE_VARINT)) {
+    if (!in.ReadVarint64(&out.offset)) return std::nullopt;
+    next = in.ReadTag();
+  }
+  int size = 0;
+  const void* at = nullptr;
+  int available = 0;
+  if (next != tag(Chunk::kElementsFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED) ||
+      !in.ReadVarintSizeAsInt(&size) || !in.GetDirectBufferPointer(&at, &available) || size != available) {
+    return std::nullopt;
+  }
+  out.elements = {static_cast<const char*>(at), static_cast<std::size_t>(size)};
+  return out;
+}
+
+/// Looks at an envelope that holds a chunk without copying it. @return nothing for everything else, well-formed or not:
+/// the parser is then asked
+std::optional<ChunkView> view_chunk(std::string_view payload) {
+  CodedInputStream in(reinterpret_cast<const std::uint8_t*>(payload.data()), static_cast<int>(payload.size()));
+  std::uint32_t next = in.ReadTag();
+  if (next == tag(v1::Envelope::kProtocolVersionFieldNumber, WireFormatLite::WIRETYPE_VARINT)) {
+    std::uint64_t version = 0;
+    if (!in.ReadVarint64(&version)) return std::nullopt;
+    next = in.ReadTag();
+  }
+  int size = 0;
+  if (next != tag(v1::Envelope::kChunkFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED) ||
+      !in.ReadVarintSizeAsInt(&size) || size != static_cast<int>(payload.size()) - in.CurrentPosition()) {
+    return std::nullopt;
+  }
+  return view_chunk_body(in);
+}
+
+/// Whether every bit of a coordinate's exponent is set. Written without a branch, so that a chunk is checked at the
+/// speed at which it is copied.
+bool any_not_finite(const double* values, std::size_t count) {
+  std::uint64_t bad = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, values + i, sizeof bits);
+    constexpr std::uint64_t kExponent = 0x7ff0'0000'0000'0000;
+    bad |= static_cast<std::uint64_t>((bits & kExponent) == kExponent);
+  }
+  return bad != 0;
+}
+
 }  // namespace
 
 /// How much room to make for a vector of which `have` elements came and `coming` come now: all of it once an eighth was
@@ -128,30 +181,39 @@ struct Decoder::Assembly {
   template <class Wire>
   Status append_point(std::string_view bytes) {
     const std::size_t count = bytes.size() / sizeof(Wire);
-    if (received + count > static_cast<std::uint64_t>(point.size()))
-      point.conservativeResize(static_cast<Eigen::Index>(room_for(received, count, dimension)));
+    if (received + count > static_cast<std::uint64_t>(point.size())) {
+      Eigen::VectorXd larger(static_cast<Eigen::Index>(room_for(received, count, dimension)));
+      expect_much(larger.data(), static_cast<std::size_t>(larger.size()) * sizeof(double));
+      larger.head(static_cast<Eigen::Index>(received)) = point.head(static_cast<Eigen::Index>(received));
+      point = std::move(larger);
+    }
+    double* to = point.data() + received;
     for (std::size_t i = 0; i < count; ++i) {
       Wire element_value{};
       std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
-      const auto value = static_cast<double>(element_value);
-      if (!std::isfinite(value)) return malformed("a point with a coordinate that is not finite");
-      point[static_cast<Eigen::Index>(received + i)] = value;
+      to[i] = static_cast<double>(element_value);
     }
+    if (any_not_finite(to, count)) return malformed("a point with a coordinate that is not finite");
     received += count;
     return {};
   }
   template <class Wire>
   Status append_values(std::string_view bytes) {
     const std::size_t count = bytes.size() / sizeof(Wire);
-    if (received + count > values.capacity()) values.reserve(room_for(received, count, dimension));
+    if (received + count > values.capacity()) {
+      values.reserve(room_for(received, count, dimension));
+      expect_much(values.data(), values.capacity() * sizeof(std::int64_t));
+    }
+    values.resize(received + count);
+    std::int64_t* to = values.data() + received;
+    bool beyond = false;
     for (std::size_t i = 0; i < count; ++i) {
       Wire element_value{};
       std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
-      const auto value = static_cast<std::int64_t>(element_value);
-      if (value < -(std::int64_t{1} << 62) || value > (std::int64_t{1} << 62))
-        return malformed("a reply with a value beyond 2^62");
-      values.push_back(value);
+      to[i] = static_cast<std::int64_t>(element_value);
+      beyond |= to[i] < -(std::int64_t{1} << 62) || to[i] > (std::int64_t{1} << 62);
     }
+    if (beyond) return malformed("a reply with a value beyond 2^62");
     received += count;
     return {};
   }
@@ -232,8 +294,14 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
     buffer_.append(bytes.substr(0, taken));
     bytes.remove_prefix(taken);
     if (buffer_.size() < kFrameHeaderBytes + length) return out;
+    const std::string_view payload = std::string_view(buffer_).substr(kFrameHeaderBytes);
+    if (const std::optional<ChunkView> chunk = view_chunk(payload)) {
+      if (Status taken_in = on_chunk(chunk->offset, chunk->elements, out); !taken_in) return taken_in.error();
+      buffer_.clear();
+      continue;
+    }
     v1::Envelope envelope;
-    const bool parsed = envelope.ParseFromArray(buffer_.data() + kFrameHeaderBytes, static_cast<int>(length));
+    const bool parsed = envelope.ParseFromArray(payload.data(), static_cast<int>(length));
     buffer_.clear();
     if (!parsed) return malformed("a frame that is not an envelope");
     if (Status accepted = on_envelope(envelope, out); !accepted) return accepted.error();
@@ -314,7 +382,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       return begin(reply.element(), reply.dimension());
     }
     case Body::kChunk:
-      return on_chunk(envelope, out);
+      return on_chunk(envelope.chunk().offset(), envelope.chunk().elements(), out);
     case Body::kReceipt: {
       Result<queries::Receipt> receipt = from_proto(envelope.receipt());
       if (!receipt) return receipt.error();
@@ -336,16 +404,14 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   return malformed("an envelope with an unknown message");
 }
 
-Status Decoder::on_chunk(const v1::Envelope& envelope, std::vector<Message>& out) {
-  const v1::VectorChunk& chunk = envelope.chunk();
+Status Decoder::on_chunk(std::uint64_t offset, std::string_view elements, std::vector<Message>& out) {
   if (assembly_ == nullptr) return malformed("a part of a vector that was not announced");
   const std::size_t width = width_of(assembly_->element);
-  if (chunk.elements().empty() || chunk.elements().size() % width != 0 ||
-      chunk.elements().size() / width > assembly_->dimension - assembly_->received ||
-      chunk.offset() != assembly_->received) {
+  if (elements.empty() || elements.size() % width != 0 ||
+      elements.size() / width > assembly_->dimension - assembly_->received || offset != assembly_->received) {
     return malformed("a part of a vector that does not continue it");
   }
-  if (Status appended = assembly_->append(chunk.elements()); !appended) return appended;
+  if (Status appended = assembly_->append(elements); !appended) return appended;
   if (assembly_->received < assembly_->dimension) return {};
   Result<Message> message = assembly_->finish();
   assembly_.reset();

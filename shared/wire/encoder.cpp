@@ -1,6 +1,10 @@
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <type_traits>
 
+#include "shared/base/large_memory.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/frame.hpp"
 
@@ -12,12 +16,15 @@ void put(std::string& out, T value) {
   for (std::size_t i = 0; i < sizeof value; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xffU));
 }
 
-void append_frame(std::string& out, const v1::Envelope& envelope) {
-  const std::size_t size = envelope.ByteSizeLong();
+void append_header(std::string& out, std::size_t payload_bytes) {
   out.append(kMagic);
   put<std::uint16_t>(out, kFrameVersion);
   put<std::uint16_t>(out, kEnvelopeFrame);
-  put<std::uint32_t>(out, static_cast<std::uint32_t>(size));
+  put<std::uint32_t>(out, static_cast<std::uint32_t>(payload_bytes));
+}
+
+void append_frame(std::string& out, const v1::Envelope& envelope) {
+  append_header(out, envelope.ByteSizeLong());
   UNDERTONE_CHECK(envelope.AppendToString(&out));
 }
 
@@ -29,9 +36,8 @@ struct Elements {
   bool narrow = false;
 
   [[nodiscard]] std::size_t width() const { return narrow ? 4 : 8; }
-  /// The caller has made sure that they fit the type.
-  void pack(std::size_t from, std::size_t to, std::string& out) const {
-    out.resize((to - from) * width());
+  /// Appends elements `from` to `to`. The caller has made sure that they fit the type.
+  void append(std::size_t from, std::size_t to, std::string& out) const {
     if (doubles != nullptr) {
       narrow ? convert<float>(doubles + from, to - from, out) : convert<double>(doubles + from, to - from, out);
     } else {
@@ -43,12 +49,47 @@ struct Elements {
  private:
   template <class Wire, class Value>
   static void convert(const Value* values, std::size_t size, std::string& out) {
-    for (std::size_t i = 0; i < size; ++i) {
-      const auto element = static_cast<Wire>(values[i]);
-      std::memcpy(out.data() + i * sizeof(Wire), &element, sizeof element);
+    if constexpr (std::is_same_v<Wire, Value>) {
+      out.append(reinterpret_cast<const char*>(values), size * sizeof(Wire));
+      return;
+    }
+    std::array<Wire, 4096> block{};
+    for (std::size_t at = 0; at < size; at += block.size()) {
+      const std::size_t count = std::min(block.size(), size - at);
+      for (std::size_t i = 0; i < count; ++i) block[i] = static_cast<Wire>(values[at + i]);
+      out.append(reinterpret_cast<const char*>(block.data()), count * sizeof(Wire));
     }
   }
 };
+
+/// One envelope with a chunk. Its last field, the elements, is written from where they are: the message before it says
+/// everything else.
+void append_chunk(std::string& out, const Elements& elements, std::size_t from, std::size_t to) {
+  using google::protobuf::internal::WireFormatLite;
+  using google::protobuf::io::CodedOutputStream;
+  const std::size_t bytes = (to - from) * elements.width();
+  const auto varint = [](std::string& text, std::size_t value) {
+    std::array<std::uint8_t, 10> digits{};
+    const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, digits.data());
+    text.append(reinterpret_cast<const char*>(digits.data()), static_cast<std::size_t>(end - digits.data()));
+  };
+  const auto field = [&](std::string& text, int number, std::size_t size) {
+    varint(text, WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+    varint(text, size);
+  };
+  v1::VectorChunk chunk;
+  chunk.set_offset(from);
+  std::string body = chunk.SerializeAsString();
+  field(body, v1::VectorChunk::kElementsFieldNumber, bytes);
+  v1::Envelope envelope;
+  envelope.set_protocol_version(kProtocolMax);
+  std::string head = envelope.SerializeAsString();
+  field(head, v1::Envelope::kChunkFieldNumber, body.size() + bytes);
+  head += body;
+  append_header(out, head.size() + bytes);
+  out += head;
+  elements.append(from, to, out);
+}
 
 /// Text of ours, as it may cross the wire.
 std::string printable(const std::string& text, std::size_t bytes_max) {
@@ -171,14 +212,10 @@ std::string Encoder::encode(const Message& message) {
   const std::size_t bytes = elements.count * elements.width();
   out.reserve(bytes + bytes / 64 + 256);
   append_frame(out, envelope);
+  expect_much(out.data(), out.capacity());
   const std::size_t step = std::max<std::size_t>(1, limits_.chunk_bytes / elements.width());
-  v1::Envelope chunk;
-  chunk.set_protocol_version(kProtocolMax);
-  for (std::size_t at = 0; at < elements.count; at += step) {
-    chunk.mutable_chunk()->set_offset(at);
-    elements.pack(at, std::min(elements.count, at + step), *chunk.mutable_chunk()->mutable_elements());
-    append_frame(out, chunk);
-  }
+  for (std::size_t at = 0; at < elements.count; at += step)
+    append_chunk(out, elements, at, std::min(elements.count, at + step));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
 #include "shared/command_line/help_texts.hpp"
 #include "silo/host/owner_commands.hpp"
@@ -21,6 +22,7 @@ constexpr const char* kDescription =
 
 int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noise,
               const MakeRandomness& make_randomness) {
+  keep_large_blocks();
   CLI::App app{kDescription, program};
   app.require_subcommand(1);
   const command_line::HelpCommands help(app, program);

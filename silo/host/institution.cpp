@@ -89,9 +89,10 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
   if (!key) return key.error();
   Result<store::Database> database = store::Database::open_to_read(config.ledger);
   if (!database) return database.error();
-  LedgerView view{std::make_unique<SigningKey>(*std::move(key)),
-                  std::make_unique<store::Database>(*std::move(database)),
-                  std::make_unique<FileHeadStore>(config.ledger_head), nullptr};
+  LedgerView view;
+  view.key = std::make_unique<SigningKey>(*std::move(key));
+  view.database = std::make_unique<store::Database>(*std::move(database));
+  view.head = std::make_unique<FileHeadStore>(config.ledger_head);
   Result<Ledger> ledger = Ledger::inspect(*view.database, *view.head, *view.key, policy.total, noise);
   if (!ledger) return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
   view.ledger = std::make_unique<Ledger>(*std::move(ledger));
@@ -102,7 +103,8 @@ Result<DeskFile> open_desk(const SiloConfig& config) {
   if (Status made = make_folder_for(config.desk); !made) return made.error();
   Result<store::Database> database = store::Database::open(config.desk, store::Database::Sync::Full);
   if (!database) return database.error();
-  DeskFile file{std::make_unique<store::Database>(*std::move(database)), nullptr};
+  DeskFile file;
+  file.database = std::make_unique<store::Database>(*std::move(database));
   Result<Desk> desk = Desk::open(*file.database);
   if (!desk) return Error{desk.error().code, fmt::format("{}: {}", config.desk.string(), desk.error().message)};
   file.desk = std::make_unique<Desk>(*std::move(desk));

@@ -102,7 +102,7 @@ void expect_sound(const Deployment& deployment) {
       wire::Decoder decoder{wire::Limits{}};
       const auto messages = decoder.feed(row.bytes(0)).value();
       const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
-      EXPECT_EQ(queries::reply_digest(reply.run, reply.query, reply.reply), accepted->second)
+      EXPECT_EQ(queries::reply_digest(reply.run, reply.query, reply.type, reply.reply), accepted->second)
           << "round " << round.round.value;
     }
   }

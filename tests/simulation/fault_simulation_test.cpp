@@ -58,7 +58,7 @@ Result<algorithms::Outcome> replay_accepted(lab::SimulatedFederation& world, con
       wire::Decoder decoder{wire::Limits{}};
       const std::vector<wire::Message> messages = decoder.feed(row.bytes(0)).value();
       const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
-      if (queries::reply_digest(reply.run, reply.query, reply.reply) != digest) {
+      if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest) {
         return Error{ErrorCode::Internal, "an accepted reply is not the one its silo's ledger holds"};
       }
       const config::CohortMember* member = job.member(silo);

@@ -2,6 +2,7 @@
 
 #include "shared/base/random_source.hpp"
 #include "shared/wire/codec.hpp"
+#include "shared/wire/undertone.pb.h"
 
 namespace undertone::wire {
 namespace {
@@ -69,6 +70,58 @@ TEST(CodecTest, ALongVectorCrossesInBoundedChunks) {
   const std::vector<Message> decoded = decoder.feed(bytes).value();
   ASSERT_EQ(decoded.size(), 1U);
   EXPECT_EQ(queries::point_of(std::get<QueryMessage>(decoded[0]).query.question), point);
+}
+
+/// The payloads of the frames in `bytes`.
+std::vector<std::string> payloads(const std::string& bytes) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::uint32_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      length |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[at + 8 + i])) << (8 * i);
+    out.push_back(bytes.substr(at + kFrameHeaderBytes, length));
+    at += kFrameHeaderBytes + length;
+  }
+  return out;
+}
+
+TEST(CodecTest, AChunkIsTheEnvelopeThatProtobufWouldWrite) {
+  Limits limits;
+  limits.chunk_bytes = 16;
+  const std::vector<std::int64_t> values{1, -2, 3, -4, 5};
+  for (const auto type : {queries::ReplyType::I32, queries::ReplyType::I64}) {
+    const ReplyMessage reply{
+        run(), sha256("q"), type, {{4}, -20, privacy::NoiseKind::Secure, queries::NoisedSums{values}}};
+    const std::vector<std::string> frames = payloads(Encoder{limits}.encode(reply));
+    const std::size_t step = type == queries::ReplyType::I32 ? 4 : 2;
+    ASSERT_EQ(frames.size(), 1 + (values.size() + step - 1) / step);
+    for (std::size_t i = 1; i < frames.size(); ++i) {
+      v1::Envelope envelope;
+      ASSERT_TRUE(envelope.ParseFromString(frames[i]));
+      EXPECT_EQ(envelope.chunk().offset(), (i - 1) * step);
+      EXPECT_EQ(envelope.SerializeAsString(), frames[i]);
+    }
+  }
+}
+
+TEST(DecoderTest, AChunkInAnUnusualOrderOfFieldsIsReadAllTheSame) {
+  const ReplyMessage reply{
+      run(), sha256("q"), queries::ReplyType::I32, {{4}, -20, privacy::NoiseKind::Secure, queries::NoisedSums{{7}}}};
+  const std::string bytes = Encoder{Limits{}}.encode(reply);
+  const std::vector<std::string> frames = payloads(bytes);
+  ASSERT_EQ(frames.size(), 2U);
+  v1::Envelope chunk;
+  ASSERT_TRUE(chunk.ParseFromString(frames[1]));
+  // The chunk first, the version after it; inside, elements before the offset.
+  std::string body = "\x12\x04" + chunk.chunk().elements() + std::string("\x08\x00", 2);
+  std::string payload = "\x6a" + std::string(1, static_cast<char>(body.size())) + body + "\x08\x02";
+  std::string frame = bytes.substr(kFrameHeaderBytes + frames[0].size(), 8);
+  frame += std::string{static_cast<char>(payload.size()), 0, 0, 0} + payload;
+  Decoder decoder{Limits{}};
+  const std::vector<Message> decoded =
+      decoder.feed(bytes.substr(0, kFrameHeaderBytes + frames[0].size()) + frame).value();
+  ASSERT_EQ(decoded.size(), 1U);
+  EXPECT_EQ(queries::values_of(std::get<ReplyMessage>(decoded[0]).reply.answer), std::vector<std::int64_t>{7});
 }
 
 TEST(CodecTest, AHeartbeatMayComeInsideAVectorNothingElseMay) {
