@@ -28,7 +28,8 @@
 /// What a federation's transport costs beside the barest program that moves the same bytes: both halves in one run, so
 /// that only their ratio counts.
 ///   federation_bench rounds [SILOS ROUNDS]      small rounds, full durability
-///   federation_bench vectors [SILOS DIMENSION]  large vectors: transfer and fold alone
+///   federation_bench vectors [SILOS DIMENSION [durable]]  large vectors: transfer and fold alone, or with each reply
+///                                               committed at its silo before it leaves
 ///   federation_bench many [PROCESSES AGENTS]    many agents in few processes
 namespace undertone {
 namespace {
@@ -363,7 +364,9 @@ std::size_t peak_bytes() {
 }
 
 /// One silo of the vector bench: takes the query, sends a reply of its size.
-asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::size_t dimension) {
+/// @param durable where each reply is committed before it leaves, as a ledger does; null: nowhere
+asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::size_t dimension,
+                                  store::Database* durable) {
   must((co_await session->handshake(net::Side::Client)).has_value(), "handshake");
   session->established();
   std::shared_ptr<const std::string> reply;
@@ -386,6 +389,12 @@ asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::si
     wire::Encoder encoder{wire::Limits{}};
     const wire::Message out(std::move(answer));
     reply = std::make_shared<const std::string>(encoder.encode(out));
+    if (durable != nullptr) {
+      const Status committed = durable->transaction([&] {
+        return durable->prepare("INSERT INTO replies (bytes) VALUES (?)").value().bind_blob(1, *reply).run();
+      });
+      must(committed.has_value(), "commit");
+    }
     session->send(std::exchange(reply, nullptr));
   }
 }
@@ -441,7 +450,7 @@ Eigen::VectorXd vector_round(asio::io_context& context, VectorHub& hub, const wi
 
 constexpr int kVectorRounds = 3;
 
-void bench_vectors(int silos, std::size_t dimension) {
+void bench_vectors(int silos, std::size_t dimension, bool durable) {
   tests::Certificates certificates("bench");
   const tests::TemporaryFolder folder;
   for (int i = 0; i < silos; ++i) (void)certificates.silo(silo_id(i).name());
@@ -475,7 +484,15 @@ void bench_vectors(int silos, std::size_t dimension) {
       socket.connect({asio::ip::address_v4::loopback(), port});
       auto session =
           std::make_shared<net::Session>(TlsStream(std::move(socket), credentials.context()), session_limits);
-      asio::co_spawn(context, vector_silo(session, dimension),
+      std::optional<store::Database> database;
+      if (durable) {
+        database.emplace(
+            store::Database::open(folder.path() / fmt::format("silo-{}.sqlite", i), store::Database::Sync::Full)
+                .value());
+        must(database->execute("CREATE TABLE replies (round INTEGER PRIMARY KEY, bytes BLOB NOT NULL)").has_value(),
+             "table");
+      }
+      asio::co_spawn(context, vector_silo(session, dimension, database ? &*database : nullptr),
                      [](const std::exception_ptr& failure) { must(!failure, "a silo failed"); });
       context.run();
       const std::size_t peak = peak_bytes();
@@ -530,8 +547,8 @@ void bench_vectors(int silos, std::size_t dimension) {
   }
   wait_for(children);
   const auto models = [model](std::size_t bytes) { return static_cast<double>(bytes) / static_cast<double>(model); };
-  fmt::print("vectors: {} silos, d = {}, {:.1f} MB out and {:.1f} MB in for each\n", silos, dimension,
-             static_cast<double>(out_bytes) / 1e6, static_cast<double>(in_bytes) / 1e6);
+  fmt::print("vectors{}: {} silos, d = {}, {:.1f} MB out and {:.1f} MB in for each\n", durable ? ", durable" : "",
+             silos, dimension, static_cast<double>(out_bytes) / 1e6, static_cast<double>(in_bytes) / 1e6);
   fmt::print("  bare TLS stream      {:.2f} s\n  transfer and fold    {:.2f} s, ratio {:.2f}\n", bare, seconds,
              bare / seconds);
   fmt::print("  coordinator's peak   {:.0f} MB = {:.2f} model sizes; a silo's {:.0f} MB = {:.2f}\n",
@@ -546,7 +563,8 @@ int run(int argc, char** argv) {
   } else if (what == "many") {
     bench_rounds(number(2, 4) * number(3, 50), number(4, 20), number(3, 50), "many");
   } else if (what == "vectors") {
-    bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)));
+    bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
+                  argc > 4 && argv[4] == std::string("durable"));
   } else {
     std::fprintf(stderr, "usage: federation_bench rounds|vectors|many [NUMBERS]\n");
     return 2;
