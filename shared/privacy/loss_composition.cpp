@@ -49,9 +49,9 @@ Extent extent_of(const LossLaw& law, double log_cut) {
   Extent out;
   out.high = edge_of([&](double loss) {
     const LossTails tails = law.above(loss);
-    return tails.p - infinite - (tails.q > 0.0L ? expl(loss) * tails.q : 0.0L) > cut;
+    return tails.p - (tails.q > 0.0L ? expl(loss) * tails.q : 0.0L) > cut;
   });
-  const double below = edge_of([&](double loss) { return 1.0L - law.above(-loss).p > cut; });
+  const double below = edge_of([&](double loss) { return 1.0L - infinite - law.above(-loss).p > cut; });
   out.low = -below;
   // E[L^2] = integral of 2 l P[L > l] over l > 0 and of 2 l P[L <= -l], in ln l: coarse, it only chooses a step.
   constexpr int kSteps = 500;
@@ -60,8 +60,8 @@ Extent extent_of(const LossLaw& law, double log_cut) {
     const double scale = std::exp(-kDepth * (i + 0.5) / kSteps);
     const double up = out.high * scale;
     const double down = below * scale;
-    out.variance += 2.0 * up * up * static_cast<double>(law.above(up).p - infinite) * kDepth / kSteps;
-    out.variance += 2.0 * down * down * static_cast<double>(1.0L - law.above(-down).p) * kDepth / kSteps;
+    out.variance += 2.0 * up * up * static_cast<double>(law.above(up).p) * kDepth / kSteps;
+    out.variance += 2.0 * down * down * static_cast<double>(1.0L - infinite - law.above(-down).p) * kDepth / kSteps;
   }
   return out;
 }
@@ -76,7 +76,7 @@ GridLaw dots(const LossLaw& law, const Extent& extent, double step) {
   const auto width = static_cast<long double>(step);
   // Everything below the grid is taken for its first point.
   LossTails before = law.above(static_cast<long double>(out.first) * width);
-  out.mass[0] = static_cast<double>(1.0L - before.p);
+  out.mass[0] = static_cast<double>(1.0L - static_cast<long double>(law.infinite()) - before.p);
   for (std::int64_t i = out.first + 1; i <= last; ++i) {
     const long double at = static_cast<long double>(i) * width;
     const LossTails next = law.above(at);
@@ -91,7 +91,7 @@ GridLaw dots(const LossLaw& law, const Extent& extent, double step) {
   const long double on_last =
       before.q > 0.0L ? std::min(before.p, expl(static_cast<long double>(last) * width) * before.q) : 0.0L;
   out.mass.back() += static_cast<double>(on_last);
-  out.infinite = static_cast<double>(before.p - on_last);
+  out.infinite = static_cast<double>(before.p - on_last) + law.infinite();
   for (double& mass : out.mass) mass *= 1.0 + 1e-12;  // the tails' own error, relative to what is local
   return out;
 }
@@ -124,7 +124,6 @@ GridLaw tangents(const LossLaw& law, const Extent& extent, double step) {
   const auto last = std::max(out.first + 2, static_cast<std::int64_t>(std::ceil(extent.high / step))) + 1;
   const auto count = static_cast<std::size_t>(last - out.first + 1);
   const auto width = static_cast<long double>(step);
-  const auto infinite = static_cast<long double>(law.infinite());
   out.infinite = law.infinite() * (1.0 - 1e-12);
   std::vector<long double> order(count);
   std::vector<long double> profile(count);
@@ -136,7 +135,7 @@ GridLaw tangents(const LossLaw& law, const Extent& extent, double step) {
     const long double at = static_cast<long double>(out.first + static_cast<std::int64_t>(i)) * width;
     const LossTails here = law.above(at);
     order[i] = expl(at);
-    profile[i] = here.p - infinite - order[i] * here.q;
+    profile[i] = here.p - order[i] * here.q;
     if (i > 0) {
       const LossTails just_before = law.above(at - 1e-9L * width);  // a tangent, also where there is an atom at `at`
       const long double p = left.p - just_before.p;

@@ -22,7 +22,8 @@ class SymmetricLaw : public LossLaw {
     if (loss >= 0.0L) return above_zero(loss);
     const LossTails mirrored = above_zero(-loss);
     // P[L > -l] = 1 - Q[L >= l]. Atoms but at zero are not met: the laws here have none.
-    return {1.0L - mirrored.q, std::max(0.0L, 1.0L - mirrored.p)};
+    const long double finite = 1.0L - infinite();
+    return {finite - mirrored.q, std::max(0.0L, finite - mirrored.p)};
   }
 
  protected:
@@ -81,23 +82,24 @@ class MixtureLaw final : public LossLaw {
 
 class MultisetGaussianLaw final : public SymmetricLaw {
  public:
-  MultisetGaussianLaw(std::int64_t records, std::int64_t draws, long double shift) : shift_(shift) {
+  MultisetGaussianLaw(std::int64_t records, std::int64_t draws, long double shift, long double cut) : shift_(shift) {
     const long double rate = 1.0L / static_cast<long double>(records);
     const auto count = static_cast<long double>(draws);
     long double term = expl(count * log1pl(-rate));
     never_ = term;
-    long double left = 1.0L - term;
-    for (std::int64_t j = 1; j <= draws && left > 0.0L; ++j) {
+    for (std::int64_t j = 1; j <= draws; ++j) {
       const auto k = static_cast<long double>(j);
       term *= (count - k + 1.0L) / k * rate / (1.0L - rate);
-      if (term < 1e-24L && k > count * rate) break;
+      if (term < 1e-40L && k > count * rate) break;
       times_.push_back(term);
-      left -= term;
     }
-    // What is cut off: at most a geometric series from the first term that was left out.
-    const auto next = static_cast<long double>(times_.size() + 1);
-    if (static_cast<std::int64_t>(times_.size()) < draws) cut_ = 2.0L * term * std::max(1.0L, count * rate / next);
+    while (times_.size() > 1 && cut_ + times_.back() <= cut) {
+      cut_ += times_.back();
+      times_.pop_back();
+    }
+    cut_ = cut_ * (1.0L + 1e-15L) + 1e-38L;
   }
+  [[nodiscard]] double infinite() const override { return static_cast<double>(cut_); }
 
  protected:
   [[nodiscard]] LossTails above_zero(long double loss) const override {
@@ -105,7 +107,7 @@ class MultisetGaussianLaw final : public SymmetricLaw {
     const long double z = water_level(loss, alpha);
     LossTails tails;
     tails.q = never_ * upper_tail(z);
-    long double profile = cut_;
+    long double profile = 0.0L;
     for (std::size_t i = 0; i < times_.size(); ++i) {
       const long double mu = static_cast<long double>(i + 1) * shift_;
       const long double at = std::max(loss, mu * z - 0.5L * mu * mu);
@@ -113,7 +115,7 @@ class MultisetGaussianLaw final : public SymmetricLaw {
       profile += times_[i] * (base.p - expl(at) * base.q);
       tails.q += times_[i] * base.q;
     }
-    tails.p = std::min(1.0L, profile + alpha * tails.q);
+    tails.p = profile + alpha * tails.q;
     return tails;
   }
 
@@ -167,9 +169,9 @@ class ApproximateDpLaw final : public LossLaw {
   ApproximateDpLaw(long double epsilon, long double delta) : epsilon_(epsilon), delta_(delta) {}
   [[nodiscard]] LossTails above(long double loss) const override {
     const long double truth = 1.0L / (1.0L + expl(-epsilon_));
-    if (loss >= epsilon_) return {delta_, 0.0L};
-    if (loss < -epsilon_) return {1.0L, 1.0L - delta_};
-    return {delta_ + (1.0L - delta_) * truth, (1.0L - delta_) * (1.0L - truth)};
+    if (loss >= epsilon_) return {};
+    if (loss < -epsilon_) return {1.0L - delta_, 1.0L - delta_};
+    return {(1.0L - delta_) * truth, (1.0L - delta_) * (1.0L - truth)};
   }
   [[nodiscard]] double infinite() const override { return static_cast<double>(delta_); }
 
@@ -220,7 +222,7 @@ Result<LossLawPtr> check_rate(double rate) {
 double LossLaw::delta(double epsilon) const {
   const LossTails tails = above(epsilon);
   const long double value = tails.p - (tails.q > 0.0L ? expl(epsilon) * tails.q : 0.0L);
-  return std::clamp(static_cast<double>(value), 0.0, 1.0);
+  return std::clamp(static_cast<double>(value) + infinite(), 0.0, 1.0);
 }
 
 LossLawPtr gaussian_law(GaussianShift shift) { return std::make_shared<GaussianLaw>(shift.value()); }
@@ -235,7 +237,8 @@ Result<LossLawPtr> subset_gaussian_attained_law(double rate, GaussianShift shift
   return LossLawPtr(std::make_shared<MixtureLaw>(rate, shift.value(), reverse));
 }
 
-Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift) {
+Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift,
+                                         double cut) {
   if (records < 2 || draws < 1) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("with replacement: expected at least 2 records and 1 draw, got {} and {}", records, draws)};
@@ -244,7 +247,7 @@ Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draw
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("with replacement: {} draws from {} records, at most 100 a record", draws, records)};
   }
-  return LossLawPtr(std::make_shared<MultisetGaussianLaw>(records, draws, shift.value()));
+  return LossLawPtr(std::make_shared<MultisetGaussianLaw>(records, draws, shift.value(), cut));
 }
 
 Result<LossLawPtr> poisson_gaussian_law(double rate, GaussianShift shift, bool added) {

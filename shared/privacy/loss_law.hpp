@@ -8,7 +8,7 @@
 
 namespace undertone::privacy {
 
-/// P[L > e] and Q[L > e] of the privacy loss L = ln(dP/dQ).
+/// P[e < L < infinity] and Q[e < L] of the privacy loss L = ln(dP/dQ).
 struct LossTails {
   long double p = 0.0L;
   long double q = 0.0L;
@@ -17,7 +17,7 @@ struct LossTails {
 /// The privacy loss of one release: of a pair (P, Q) that dominates both orders of every pair of neighbours, so that
 /// the composition of such pairs dominates adaptive composition whose sequence of pairs is fixed in advance. Where one
 /// pair cannot serve both orders (Poisson sampling under add/remove) there is a law for each.
-/// Tails have a relative error of about 1e-18 towards large losses; mass that no finite loss carries is in `p` alone.
+/// Tails have a relative error of about 1e-18 towards large losses.
 /// Source: spec privacy-core D.2; dominating pairs: Zhu, Dong, Wang 2022.
 class LossLaw {
  public:
@@ -26,7 +26,7 @@ class LossLaw {
   LossLaw& operator=(const LossLaw&) = delete;
   virtual ~LossLaw() = default;
   [[nodiscard]] virtual LossTails above(long double loss) const = 0;
-  /// The mass of an infinite loss.
+  /// P's mass of an infinite loss.
   [[nodiscard]] virtual double infinite() const { return 0.0; }
   /// The hockey-stick divergence of order e^epsilon, any epsilon: the smallest delta of one release.
   [[nodiscard]] double delta(double epsilon) const;
@@ -47,7 +47,9 @@ using LossLawPtr = std::shared_ptr<const LossLaw>;
 
 /// A Gaussian release of K records drawn with replacement from n, under replacement of one record: the water-filled
 /// profile of spec privacy-core D.2. @param shift of one occurrence
-[[nodiscard]] Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift);
+/// @param cut so many occurrences that all of them together have at most this probability count as an infinite loss
+[[nodiscard]] Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift,
+                                                       double cut = 1e-24);
 
 /// Poisson sampling under add/remove of one record, either order. Neither offered to jobs nor a bound for
 /// replace-one; only to compare with published figures. @param shift of the record's one contribution
