@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lab/account/account_options.hpp"
 #include "lab/demo.hpp"
 #include "lab/exit_code.hpp"
 #include "lab/ledger_verify.hpp"
@@ -365,9 +366,11 @@ int run(int argc, char** argv) {
   OperatorArguments operating;
   ProvisionArguments provisioning;
   LabArguments researching;
+  AccountRequest accounting;
   add_operator_commands(app, actions, operating);
   add_provision_commands(app, actions, provisioning);
   add_lab_commands(app, actions, researching);
+  actions[add_account_command(app, accounting)] = [&] { return run_account(accounting); };
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,8 +16,7 @@ double advanced_composition(Epsilon each, std::uint64_t times, Delta delta_prime
 }
 
 double advanced_composition_tanh(Epsilon each, std::uint64_t times, Delta delta_prime) {
-  return spread(each, times, delta_prime) +
-         static_cast<double>(times) * each.value() * std::tanh(0.5 * each.value());
+  return spread(each, times, delta_prime) + static_cast<double>(times) * each.value() * std::tanh(0.5 * each.value());
 }
 
 Result<double> optimal_composition(Epsilon each, std::uint64_t times, Delta delta) {
@@ -33,8 +32,8 @@ Result<double> optimal_composition(Epsilon each, std::uint64_t times, Delta delt
       const auto lies = static_cast<double>(l);
       const double loss = e0 * (k - 2.0 * lies);
       if (loss <= epsilon) break;
-      const double log_weight = std::lgamma(k + 1.0) - std::lgamma(lies + 1.0) - std::lgamma(k - lies + 1.0) +
-                                e0 * (k - lies) - log_total;
+      const double log_weight =
+          std::lgamma(k + 1.0) - std::lgamma(lies + 1.0) - std::lgamma(k - lies + 1.0) + e0 * (k - lies) - log_total;
       sum += std::exp(log_weight) * -std::expm1(epsilon - loss);
     }
     return sum;
@@ -51,9 +50,9 @@ Result<double> optimal_composition(Epsilon each, std::uint64_t times, Delta delt
 
 Result<double> classical_noise_multiplier(Epsilon epsilon, Delta delta) {
   if (epsilon.value() >= 1.0) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the classical Gaussian mechanism is private for epsilon < 1 alone, got {}",
-                             epsilon.value())};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("the classical Gaussian mechanism is private for epsilon < 1 alone, got {}", epsilon.value())};
   }
   return std::sqrt(2.0 * std::log(1.25 / delta.value())) / epsilon.value();
 }

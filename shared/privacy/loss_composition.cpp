@@ -130,7 +130,8 @@ GridLaw tangents(const LossLaw& law, const Extent& extent, double step) {
   std::vector<long double> gap(count, 0.0L);    // of the cell that ends here, between chord and tangents,
   std::vector<long double> place(count, 0.5L);  // at this fraction of it
   LossTails left;
-  long double steepest = 0.0L;  // the slope at the grid's first point: left of it the law's profile is above that tangent
+  long double steepest =
+      0.0L;  // the slope at the grid's first point: left of it the law's profile is above that tangent
   for (std::size_t i = 0; i < count; ++i) {
     const long double at = static_cast<long double>(out.first + static_cast<std::int64_t>(i)) * width;
     const LossTails here = law.above(at);
@@ -200,11 +201,11 @@ class Composition {
   [[nodiscard]] double log_bound(double tilt, double loss) const { return log_moment(tilt) - tilt * loss; }
 
   struct Convolved {
-    double low = 0.0;               // loss of the first point
-    std::vector<double> mass;       // tilted
-    double log_weight = 0.0;        // ln of E[e^(tilt S)]
+    double low = 0.0;          // loss of the first point
+    std::vector<double> mass;  // tilted
+    double log_weight = 0.0;   // ln of E[e^(tilt S)]
     double tilt = 0.0;
-    double error = 0.0;             // of each tilted mass
+    double error = 0.0;  // of each tilted mass
   };
   /// The tilted distribution of S within a window that leaves out at most e^log_cut on either side of it.
   [[nodiscard]] Result<Convolved> convolve(double tilt, double log_cut, std::size_t points_max) const;
@@ -328,7 +329,6 @@ Result<Composition::Convolved> Composition::convolve(double tilt, double log_cut
   return out;
 }
 
-
 /// Sums from the top of the tilted law: P[S > e] and E_Q-mass, untilted, relative to e^(log_weight).
 class TailSums {
  public:
@@ -371,8 +371,7 @@ Status check(const std::vector<RepeatedLaw>& laws) {
   for (const RepeatedLaw& repeated : laws) {
     UNDERTONE_CHECK(repeated.law != nullptr);
     if (repeated.times > kComposedMax - total) {
-      return Error{ErrorCode::LimitExceeded,
-                   fmt::format("at most {} releases can be composed", kComposedMax)};
+      return Error{ErrorCode::LimitExceeded, fmt::format("at most {} releases can be composed", kComposedMax)};
     }
     total += repeated.times;
   }

@@ -22,7 +22,7 @@ struct Bracket {
 
 /// How far the numeric composition may go.
 struct CompositionLimits {
-  double gap = 0.005;                               // refine until upper and lower differ by at most this, relatively
+  double gap = 0.005;                              // refine until upper and lower differ by at most this, relatively
   std::size_t points_max = std::size_t{1} << 21U;  // of one convolution: about 100 bytes each
 };
 

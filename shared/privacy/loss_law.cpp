@@ -237,11 +237,11 @@ Result<LossLawPtr> subset_gaussian_attained_law(double rate, GaussianShift shift
   return LossLawPtr(std::make_shared<MixtureLaw>(rate, shift.value(), reverse));
 }
 
-Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift,
-                                         double cut) {
+Result<LossLawPtr> multiset_gaussian_law(std::int64_t records, std::int64_t draws, GaussianShift shift, double cut) {
   if (records < 2 || draws < 1) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("with replacement: expected at least 2 records and 1 draw, got {} and {}", records, draws)};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("with replacement: expected at least 2 records and 1 draw, got {} and {}", records, draws)};
   }
   if (draws > 100 * records) {
     return Error{ErrorCode::InvalidArgument,

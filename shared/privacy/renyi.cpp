@@ -197,8 +197,8 @@ double poisson_renyi(double rate, GaussianShift shift, double order) {
   for (double x = -14.0; x < end; x += 0.05) peak = std::max(peak, log_term(x));
   double sum = 0.0;
   for (double x = -14.0; x < end; x += width) {
-    sum += boost::math::quadrature::gauss<double, 15>::integrate([&](double at) { return std::exp(log_term(at) - peak); },
-                                                                 x, x + width);
+    sum += boost::math::quadrature::gauss<double, 15>::integrate(
+        [&](double at) { return std::exp(log_term(at) - peak); }, x, x + width);
   }
   return std::max(0.0, (std::log(sum * (1.0 + 1e-12)) + peak) / (order - 1.0));
 }

@@ -1,0 +1,230 @@
+#include "lab/account/account_command.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lab/exit_code.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/privacy/calibration.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kFileBytesMax = std::size_t{1} << 20U;
+constexpr std::size_t kMechanismsMax = 10'000;
+constexpr double kGap = 1e-4;
+
+Result<Adjacency> parse_adjacency(const std::string& text) {
+  if (text == "replace-one") return Adjacency::ReplaceOne;
+  if (text == "add-remove") return Adjacency::AddRemove;
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("adjacency: expected replace-one or add-remove, got \"{}\"", text)};
+}
+
+Result<privacy::CalibrationMethod> parse_method(const std::string& text) {
+  using privacy::CalibrationMethod;
+  for (const auto& [name, method] :
+       {std::pair("numeric", CalibrationMethod::Numeric), std::pair("analytic", CalibrationMethod::Analytic),
+        std::pair("classical", CalibrationMethod::Classical), std::pair("zcdp", CalibrationMethod::Zcdp),
+        std::pair("rdp", CalibrationMethod::Renyi)}) {
+    if (text == name) return method;
+  }
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("method: expected numeric, analytic, classical, zcdp or rdp, got \"{}\"", text)};
+}
+
+MechanismText mechanism_of(config::Section section, config::Problems& problems, const std::string& pointer) {
+  MechanismText out;
+  const std::string name = section.text("mechanism", "what draws the noise");
+  const Result<MechanismKind> kind = parse_mechanism(name);
+  if (kind) {
+    out.kind = *kind;
+  } else if (!name.empty()) {
+    problems.add(pointer + "/mechanism", kind.error().message);
+  }
+  const auto number = [&](const char* key, const char* about) -> std::optional<double> {
+    if (!section.has(key)) return std::nullopt;
+    return section.number(key, 0.0, 1e300, about);
+  };
+  out.sigma = number("sigma", "noise standard deviation");
+  out.scale = number("scale", "of Laplace or generalised Gaussian noise");
+  out.sensitivity = number("sensitivity", "under the declared adjacency");
+  out.clip = number("clip", "norm of a record's contribution, instead of the sensitivity");
+  out.epsilon = number("epsilon", "of one release");
+  out.delta = number("delta", "of one release");
+  out.rho = number("rho", "of one release");
+  if (section.has("norm")) out.norm = section.number("norm", 2.0, 1e6, "p of a generalised Gaussian");
+  if (section.has("sampling")) out.sampling = section.text("sampling", "none, wor:RATE, wor:K/N, wr:K/N, poisson:RATE");
+  if (section.has("steps"))
+    out.steps = static_cast<std::uint64_t>(
+        section.integer("steps", 1, static_cast<std::int64_t>(privacy::kComposedMax), "how many such releases"));
+  if (section.has("reads_from")) out.reads.from = section.number("reads_from", 0.0, 1.0, "part of the permutation");
+  if (section.has("reads_to")) out.reads.to = section.number("reads_to", 0.0, 1.0, "part of the permutation");
+  section.finish();
+  return out;
+}
+
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json to_json(const privacy::Account& account, double delta, const std::string& adjacency) {
+  Json accountants = Json::object();
+  for (const privacy::Reading& reading : account.readings) {
+    Json entry = Json::object();
+    entry["epsilon"] = reading.epsilon ? Json(reading.epsilon->upper) : Json(nullptr);
+    if (reading.epsilon && reading.epsilon->lower > 0.0) entry["epsilon_lower"] = reading.epsilon->lower;
+    entry["note"] = reading.note;
+    accountants[reading.accountant] = std::move(entry);
+  }
+  return {{"epsilon", account.epsilon},
+          {"epsilon_lower", account.epsilon_lower},
+          {"epsilon_attained", number_or_null(account.epsilon_attained)},
+          {"delta", delta},
+          {"adjacency", adjacency},
+          {"accountants", std::move(accountants)}};
+}
+
+void print(const privacy::Account& account, double delta, const std::string& adjacency) {
+  fmt::print("epsilon {:.8g} at delta {:.4g}, {} (certified; what a ledger would be charged)\n", account.epsilon, delta,
+             adjacency);
+  for (const privacy::Reading& reading : account.readings) {
+    if (!reading.epsilon) {
+      fmt::print("  {:<22} {:>12}   {}\n", reading.accountant, "-", reading.note);
+    } else if (reading.epsilon->lower > 0.0) {
+      fmt::print("  {:<22} {:>12.8g}   at least {:.8g} for the same losses; {}\n", reading.accountant,
+                 reading.epsilon->upper, reading.epsilon->lower, reading.note);
+    } else {
+      fmt::print("  {:<22} {:>12.8g}   {}\n", reading.accountant, reading.epsilon->upper, reading.note);
+    }
+  }
+  if (account.epsilon_attained)
+    fmt::print("some pair of neighbours reaches {:.8g}: no accountant can certify less\n", *account.epsilon_attained);
+}
+
+/// Pure releases need no delta: their epsilons add up.
+std::optional<double> pure_total(const std::vector<privacy::RepeatedEvent>& events) {
+  double total = 0.0;
+  for (const privacy::RepeatedEvent& repeated : events) {
+    std::optional<double> one;
+    if (const auto* laplace = std::get_if<privacy::LaplaceEvent>(&repeated.event)) one = laplace->epsilon.value();
+    if (const auto* selection = std::get_if<privacy::ExponentialEvent>(&repeated.event))
+      one = selection->epsilon.value();
+    const auto* other = std::get_if<privacy::ApproximateEvent>(&repeated.event);
+    if (other != nullptr && other->delta == 0.0) one = other->epsilon.value();
+    if (!one) return std::nullopt;
+    total += *one * static_cast<double>(repeated.times);
+  }
+  return total * (1.0 + 1e-13);
+}
+
+int report(const std::vector<privacy::RepeatedEvent>& events, const AccountRequest& request, const Json& extra) {
+  if (!request.delta) {
+    const std::optional<double> pure = pure_total(events);
+    if (!pure) return fail({ErrorCode::InvalidArgument, "delta is missing: these releases are not pure"});
+    if (request.json) {
+      Json out = {{"epsilon", *pure}, {"epsilon_lower", 0.0}, {"delta", 0.0}, {"adjacency", request.adjacency}};
+      out["accountants"] = {{"basic composition", {{"epsilon", *pure}}}};
+      out.update(extra);
+      fmt::print("{}\n", out.dump(2));
+    } else {
+      fmt::print("epsilon {:.8g} at delta 0, {}\n", *pure, request.adjacency);
+    }
+    return kDone;
+  }
+  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
+  if (!delta) return fail(delta.error());
+  const Result<privacy::Account> account = privacy::account(events, *delta, kGap);
+  if (!account) return fail(account.error());
+  if (request.json) {
+    Json out = to_json(*account, delta->value(), request.adjacency);
+    out.update(extra);
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    print(*account, delta->value(), request.adjacency);
+  }
+  return kDone;
+}
+
+Result<double> calibrated_sigma(const AccountRequest& request, Adjacency adjacency) {
+  const MechanismText& text = request.mechanism;
+  if (text.kind != MechanismKind::Gaussian && text.kind != MechanismKind::DiscreteGaussian) {
+    return Error{ErrorCode::InvalidArgument,
+                 "a target epsilon: sigma is looked for with Gaussian noise; of Laplace noise the scale is "
+                 "steps x sensitivity / epsilon"};
+  }
+  if (text.sigma) return Error{ErrorCode::InvalidArgument, "sigma and a target: expected one of them, got both"};
+  const Result<double> sensitivity = sensitivity_of(text, adjacency);
+  if (!sensitivity) return sensitivity.error();
+  if (request.target_rho) {
+    const Result<privacy::Rho> rho = privacy::Rho::create(*request.target_rho);
+    if (!rho) return rho.error();
+    return *sensitivity * std::sqrt(0.5 * static_cast<double>(text.steps) / rho->value()) * (1.0 + 1e-15);
+  }
+  const Result<privacy::Epsilon> epsilon = privacy::Epsilon::create(*request.target_epsilon);
+  if (!epsilon) return epsilon.error();
+  if (!request.delta) return Error{ErrorCode::InvalidArgument, "delta is missing"};
+  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
+  if (!delta) return delta.error();
+  Result<privacy::CalibrationMethod> method = parse_method(request.method);
+  if (!method) return method.error();
+  if (text.kind == MechanismKind::DiscreteGaussian) method = privacy::CalibrationMethod::Zcdp;
+  const Result<double> multiplier = privacy::calibrate_gaussian(
+      *method, text.steps, *epsilon, *delta, [&](double at) { return event_of(text, adjacency, *sensitivity * at); });
+  if (!multiplier) return multiplier.error();
+  return *multiplier * *sensitivity;
+}
+
+}  // namespace
+
+Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& file) {
+  const Result<config::JsonDocument> document = config::load_json(file, kFileBytesMax);
+  if (!document) return document.error();
+  config::Problems problems(file.filename().string());
+  config::Section root(document->root, "", problems);
+  (void)root.choice<int>("format", {{"undertone.account/1", 1}}, "the form of this file");
+  std::vector<MechanismText> out;
+  std::size_t i = 0;
+  for (config::Section& section : root.objects("mechanisms", 1, kMechanismsMax, "releases to compose"))
+    out.push_back(mechanism_of(section, problems, fmt::format("/mechanisms/{}", i++)));
+  root.finish();
+  if (!problems.none()) return problems.error();
+  return out;
+}
+
+int run_account(const AccountRequest& request) {
+  const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);
+  if (!adjacency) return fail(adjacency.error());
+  std::vector<MechanismText> mechanisms{request.mechanism};
+  Json extra = Json::object();
+  if (!request.file.empty()) {
+    Result<std::vector<MechanismText>> loaded = load_mechanisms(request.file);
+    if (!loaded) return fail(loaded.error());
+    mechanisms = *std::move(loaded);
+  } else if (request.target_epsilon || request.target_rho) {
+    const Result<double> sigma = calibrated_sigma(request, *adjacency);
+    if (!sigma) return fail(sigma.error());
+    mechanisms.front().sigma = *sigma;
+    extra["sigma"] = *sigma;
+    extra["noise_multiplier"] = *sigma / *sensitivity_of(request.mechanism, *adjacency);
+    if (!request.json) {
+      fmt::print("sigma {:.10g} ({:.6g} x the sensitivity) is the smallest\n", *sigma,
+                 extra["noise_multiplier"].get<double>());
+    }
+    if (!request.delta) {  // a target rho says it all
+      if (request.json) fmt::print("{}\n", extra.dump(2));
+      return kDone;
+    }
+  }
+  std::vector<privacy::RepeatedEvent> events;
+  for (std::size_t i = 0; i < mechanisms.size(); ++i) {
+    Result<privacy::PrivacyEvent> event = event_of(mechanisms[i], *adjacency);
+    if (!event) {
+      const std::string where = request.file.empty() ? "" : fmt::format("/mechanisms/{}: ", i);
+      return fail({event.error().code, where + event.error().message});
+    }
+    events.push_back({*std::move(event), mechanisms[i].steps, mechanisms[i].reads});
+  }
+  return report(events, request, extra);
+}
+
+}  // namespace undertone::lab
