@@ -31,9 +31,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   }
   const bool accepted = answer != report.answers.end() && !answer->second;
   const bool took_part = accepted || replies > 0;
-  const privacy::ShiftSquaredAmount dearest = std::max(training, holdout);
-  const double odometer =
-      dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan->mechanism_delta());
+  const double odometer = plan->epsilon_of(training, holdout);
   Json out;
   out["silo"] = silo.name();
   out["took_part"] = took_part;
@@ -45,7 +43,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   out["unit"] = report.job.unit;
   out["adjacency"] = "replace_one";
   out["mechanism"] = "Gaussian, exactly rounded to a lattice";
-  out["accountant"] = "exact Gaussian: mu = sqrt(sum of mu_r^2); no amplification by sampling claimed";
+  out["accountant"] = plan->accountant();
   Json noise = Json::array();
   for (const privacy::Plan::Segment& segment : plan->segments()) {
     if (!noise.empty() && noise.back()["kind"] ==

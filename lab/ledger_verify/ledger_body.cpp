@@ -57,6 +57,11 @@ class FlatObjectReader final : public nlohmann::json_sax<nlohmann::json> {
 /// Entries may say when they were made; the head file says nothing of the kind.
 bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front() == "kind"; }
 
+/// Reservations may say what was sampled in a block.
+bool keys_may_have_releases(const Keys& keys) {
+  return std::find(keys.begin(), keys.end(), "mechanism_delta") != keys.end();
+}
+
 /// YYYY-MM-DDTHH:MM:SSZ with every part in its range.
 bool is_time(const std::string& value) {
   constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
@@ -68,6 +73,24 @@ bool is_time(const std::string& value) {
   const auto part = [&value](std::size_t at) { return 10 * (value[at] - '0') + (value[at + 1] - '0'); };
   return part(5) >= 1 && part(5) <= 12 && part(8) >= 1 && part(8) <= 31 && part(11) <= 23 && part(14) <= 59 &&
          part(17) <= 60;
+}
+
+/// Groups of releases, "MU2*ROUNDS@K/N" with commas between.
+bool is_releases(const std::string& value) {
+  constexpr std::string_view kSeparators = "*@/,";
+  std::size_t next = 0;
+  std::size_t digits = 0;
+  for (const char c : value) {
+    if (c >= '0' && c <= '9') {
+      ++digits;
+    } else if (digits > 0 && c == kSeparators[next]) {
+      next = (next + 1) % kSeparators.size();
+      digits = 0;
+    } else {
+      return false;
+    }
+  }
+  return digits > 0 && next == 3;
 }
 
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.
@@ -131,6 +154,13 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
     if (keys_may_have_time(keys) && key == "at") {
       if (is_time(value)) continue;
       problems.add("{}: at: expected a time like 2026-11-21T09:09:03Z, found {}", where, printable(value));
+      good = false;
+      continue;
+    }
+    if (keys_may_have_releases(keys) && (key == "training_releases" || key == "holdout_releases")) {
+      if (is_releases(value)) continue;
+      problems.add("{}: {}: expected groups like 123*10@5/50 with commas between, found {}", where, key,
+                   printable(value));
       good = false;
       continue;
     }

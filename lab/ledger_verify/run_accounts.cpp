@@ -1,10 +1,12 @@
 #include "lab/ledger_verify/run_accounts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "lab/ledger_verify/gaussian_profile.hpp"
+#include "lab/ledger_verify/sampled_profile.hpp"
 
 namespace undertone::ledger_verify {
 namespace {
@@ -21,6 +23,41 @@ bool add_saturating(UInt128& sum, UInt128 term) {
 long double epsilon_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -40); }
 long double delta_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -80); }
 long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long double>(units), -40)); }
+
+/// What a reservation says of the releases that read a block.
+struct SampledBlock {
+  std::vector<SampledGroup> groups;
+  UInt128 shift_squared = 0;
+};
+
+/// @param text well-formed groups "MU2*ROUNDS@K/N". @return nothing where a number is out of its range
+std::optional<SampledBlock> parse_releases(const std::string& text) {
+  constexpr std::size_t kGroupsMax = 1000;
+  SampledBlock out;
+  std::array<UInt128, 4> numbers{};
+  std::size_t index = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] >= '0' && text[i] <= '9') continue;
+    const std::optional<UInt128> number = parse_amount(text.substr(begin, i - begin));
+    if (!number) return std::nullopt;
+    numbers[index] = *number;
+    index = (index + 1) % numbers.size();
+    begin = i + 1;
+    if (index != 0) continue;
+    const auto [each, rounds, drawn, population] = numbers;
+    constexpr UInt128 kCountMax = UInt128{1} << 40U;
+    UInt128 cost = 0;
+    if (each == 0 || rounds == 0 || rounds > kCountMax || drawn == 0 || drawn > population || population > kCountMax ||
+        __builtin_mul_overflow(each, rounds, &cost) || !add_saturating(out.shift_squared, cost) ||
+        out.groups.size() == kGroupsMax) {
+      return std::nullopt;
+    }
+    out.groups.push_back({mu_of(each), static_cast<std::uint64_t>(rounds), static_cast<std::int64_t>(drawn),
+                          static_cast<std::int64_t>(population)});
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -93,17 +130,29 @@ void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
   }
   const Bytes bytes = *from_hex(run.name, kRunBytes);
   jobs.emplace(bytes, Promise{sequence, bytes.substr(0, kHashBytes), {}});
-  check_guarantee(sequence, run);
+  check_guarantee(sequence, run, fields);
   open_.insert(run.name);
   runs_.push_back(std::move(run));
 }
 
-void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run) {
+void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run, const Fields& fields) {
   if (run.mechanism_delta > run.delta) {
     problems_.add("entry {}: run {}: expected mechanism_delta at most delta {}, found {} (rule 6)", sequence, run.name,
                   fmt::to_string(run.delta), fmt::to_string(run.mechanism_delta));
   }
-  const long double mu = mu_of(std::max(run.training.reserved, run.holdout.reserved));
+  for (const auto& [block, key] :
+       {std::pair(&run.training, "training_releases"), std::pair(&run.holdout, "holdout_releases")}) {
+    const auto releases = fields.find(key);
+    if (releases == fields.end()) {
+      check_plain(sequence, run, block->reserved);
+    } else {
+      check_sampled(sequence, run, block->reserved, releases->second);
+    }
+  }
+}
+
+void RunAccounts::check_plain(std::int64_t sequence, const Run& run, UInt128 shift_squared) {
+  const long double mu = mu_of(shift_squared);
   if (mu == 0) return;
   const long double profile = gaussian_profile(epsilon_of(run.epsilon), mu);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
@@ -113,6 +162,28 @@ void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run) {
       "entry {}: run {} was charged too little: at epsilon {:.12g} and mu {:.12g} the Gaussian profile is {:.12g}, "
       "expected at most mechanism_delta {:.12g} (rule 6)",
       sequence, run.name, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
+}
+
+void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, UInt128 shift_squared,
+                                const std::string& releases) {
+  const std::optional<SampledBlock> block = parse_releases(releases);
+  if (!block || block->shift_squared != shift_squared) {
+    problems_.add(
+        "entry {}: run {}: expected sampled releases whose shifts squared add up to {}, with 1 <= K <= N, found {} "
+        "(rule 6)",
+        sequence, run.name, fmt::to_string(shift_squared), printable(releases));
+    return;
+  }
+  // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
+  const long double epsilon = epsilon_of(run.epsilon);
+  const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
+  const std::optional<DeltaBracket> above = sampled_delta(block->groups, epsilon * 1.01L + 1e-6L);
+  const std::optional<DeltaBracket> at = sampled_delta(block->groups, epsilon);
+  if (above && at && above->upper <= allowed && at->lower <= allowed) return;
+  problems_.add(
+      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the sampled releases {} at "
+      "mechanism_delta {:.12g} (rule 6)",
+      sequence, run.name, epsilon, printable(releases), delta_of(run.mechanism_delta));
 }
 
 void RunAccounts::promise_reply(std::int64_t sequence, const Fields& fields) {

@@ -61,7 +61,10 @@ class RunAccounts {
 
   void amend(std::int64_t sequence);
   void reserve(std::int64_t sequence, const Fields& fields);
-  void check_guarantee(std::int64_t sequence, const Run& run);
+  void check_guarantee(std::int64_t sequence, const Run& run, const Fields& fields);
+  void check_plain(std::int64_t sequence, const Run& run, UInt128 shift_squared);
+  /// @param releases what was sampled, as the entry says it
+  void check_sampled(std::int64_t sequence, const Run& run, UInt128 shift_squared, const std::string& releases);
   void promise_reply(std::int64_t sequence, const Fields& fields);
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);

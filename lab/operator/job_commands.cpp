@@ -144,7 +144,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
     Json out = {{"job", job->name},
-                {"accountant", "exact Gaussian over all planned releases; no amplification by sampling claimed"},
+                {"accountant", plans.begin()->second.accountant()},
                 {"mean_noise_stddev", std::sqrt(variance)},
                 {"predicted_excess_risk", risk ? Json(*risk) : Json(nullptr)},
                 {"silos", std::move(silos)}};

@@ -367,6 +367,8 @@ Result<std::vector<std::vector<RepeatedEvent>>> by_position(const std::vector<Re
 }
 
 Result<Account> account(const std::vector<RepeatedEvent>& events, Delta delta, double gap) {
+  if (!(gap > 0.0 && gap < 1.0))
+    return Error{ErrorCode::InvalidArgument, fmt::format("gap must be in (0, 1), got {}", gap)};
   const Result<std::vector<std::vector<RepeatedEvent>>> positions = by_position(events);
   if (!positions) return positions.error();
   std::optional<Account> worst;
@@ -390,8 +392,10 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, Delta d
     if (exact.epsilon) {
       least = exact.epsilon->upper;
     } else {
-      for (const Reading& reading : {by_losses(position, delta, 1e-3), by_renyi(position, delta)})
-        if (reading.epsilon) least = std::min(least, reading.epsilon->upper);
+      // The divergences' bound is above the losses' wherever these can be composed.
+      Reading numeric = by_losses(position, delta, 1e-3);
+      if (!numeric.epsilon) numeric = by_renyi(position, delta);
+      if (numeric.epsilon) least = numeric.epsilon->upper;
     }
     if (!std::isfinite(least))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};

@@ -20,6 +20,8 @@ struct GridLaw {
   double times = 1.0;
 };
 
+constexpr double kWholePoints = 20'000.0;
+
 enum class End : std::uint8_t { Lower, Upper };
 
 /// Where the losses of a law that matter lie, and how wide they spread.
@@ -205,7 +207,8 @@ class Composition {
     std::vector<double> mass;  // tilted
     double log_weight = 0.0;   // ln of E[e^(tilt S)]
     double tilt = 0.0;
-    double error = 0.0;  // of each tilted mass
+    double error = 0.0;     // of each tilted mass
+    bool complete = false;  // no loss is outside the window
   };
   /// The tilted distribution of S within a window that leaves out at most e^log_cut on either side of it.
   [[nodiscard]] Result<Convolved> convolve(double tilt, double log_cut, std::size_t points_max) const;
@@ -274,8 +277,10 @@ Result<Composition::Convolved> Composition::convolve(double tilt, double log_cut
     all_low += law.times * step_ * static_cast<double>(law.first);
     all_high += law.times * step_ * static_cast<double>(law.first + static_cast<std::int64_t>(law.mass.size()) - 1);
   }
-  const double low = std::max(all_low, -reach(-1.0) - step_);
-  const double high = std::min(all_high, reach(1.0) + step_);
+  // A few releases' whole support is held: nothing is cut off then.
+  out.complete = (all_high - all_low) / step_ < kWholePoints;
+  const double low = out.complete ? all_low : std::max(all_low, -reach(-1.0) - step_);
+  const double high = out.complete ? all_high : std::min(all_high, reach(1.0) + step_);
   std::size_t points = 64;
   const double needed = (high - low) / step_ + 4.0;
   if (!(needed < static_cast<double>(points_max))) {
@@ -392,8 +397,11 @@ class Numeric {
       times += static_cast<double>(repeated.times);
     }
     step_ = std::sqrt(variance / times) / 16.0;
-    // A grid on which the first law's largest loss is a point: laws with a few losses then fit it.
-    const double largest = extents_.front().high;
+    // A grid on which the largest loss of what spreads most is a point: laws with a few losses then fit it.
+    std::size_t widest = 0;
+    for (std::size_t i = 1; i < extents_.size(); ++i)
+      if (spread(i) > spread(widest)) widest = i;
+    const double largest = extents_[widest].high;
     step_ = largest / std::ceil(std::max(1.0, largest / std::max(step_, 1e-13)));
   }
   [[nodiscard]] double step() const { return step_; }
@@ -417,6 +425,9 @@ class Numeric {
   }
 
  private:
+  [[nodiscard]] double spread(std::size_t i) const {
+    return extents_[i].variance * static_cast<double>((*laws_)[i].times);
+  }
   const std::vector<RepeatedLaw>* laws_;
   std::vector<Extent> extents_;
   double step_ = 0.0;
@@ -436,26 +447,20 @@ Result<double> delta_of(const Composition& composition, double epsilon, End end,
   const double finite = TailSums(*law, composition.step(), end).delta(epsilon);
   const double weight = std::exp(composition.log_bound(tilt, epsilon));
   // The windows' cut on either side: whatever it is of the tilted mass, it weighs at most this.
-  const double cut = 2.0 * std::exp(kLogCut) * weight;
+  const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
   if (end == End::Lower) return std::max(0.0, finite - cut) + composition.infinite() * (1.0 - 1e-10);
   return std::min(1.0, (finite + cut + composition.infinite()) * (1.0 + 1e-10));
 }
 
-/// The epsilon at which one end has delta.
-Result<double> epsilon_of(const Composition& composition, double delta, End end, std::size_t points_max) {
-  const double infinite = composition.infinite();
-  if (infinite >= delta) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("delta {} is at most the probability {} of losing everything", delta, infinite)};
-  }
-  const double target = delta - infinite;
-  const double tilt = composition.tilt_for_delta(std::log(target));
+/// The epsilon at which one end's finite part has delta, by any tilt.
+Result<double> epsilon_with(const Composition& composition, double tilt, double target, End end,
+                            std::size_t points_max) {
   const Result<Composition::Convolved> law = composition.convolve(tilt, kLogCut, points_max);
   if (!law) return law.error();
   const TailSums sums(*law, composition.step(), end);
   const auto delta_at = [&](double epsilon) {
     const double weight = std::exp(composition.log_bound(tilt, epsilon));
-    const double cut = 2.0 * std::exp(kLogCut) * weight;
+    const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
     const double finite = sums.delta(epsilon);
     return end == End::Upper ? (finite + cut) * (1.0 + 1e-10) : finite - cut;
   };
@@ -476,6 +481,23 @@ Result<double> epsilon_of(const Composition& composition, double delta, End end,
   }
   if (!upper) return 0.0;
   return Error{ErrorCode::LimitExceeded, "the composition's upper end was not found"};
+}
+
+Result<double> epsilon_of(const Composition& composition, double delta, End end, std::size_t points_max) {
+  const double infinite = composition.infinite();
+  if (infinite >= delta) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("delta {} is at most the probability {} of losing everything", delta, infinite)};
+  }
+  const double target = delta - infinite;
+  const double tilt = composition.tilt_for_delta(std::log(target));
+  const double sharp = 0.2 / composition.step();
+  if (tilt < sharp) return epsilon_with(composition, tilt, target, end, points_max);
+  // Where the largest loss alone is likelier than delta, that tilt is infinite. A rough answer says where to aim.
+  Result<double> epsilon = epsilon_with(composition, sharp, target, end, points_max);
+  for (int i = 0; i < 2 && epsilon; ++i)
+    epsilon = epsilon_with(composition, composition.tilt_for_epsilon(*epsilon), target, end, points_max);
+  return epsilon;
 }
 
 template <class OneEnd>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/privacy/calibration.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
 namespace undertone::privacy {
@@ -41,6 +42,62 @@ Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t m
   return per_message->times(messages);
 }
 
+/// The shift of each of `rounds` releases that read every record: an equal share in whole units, so that what the
+/// lattices charge, rounded up to a unit, never exceeds the whole.
+Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, const Delta& delta) {
+  const double total = gaussian_shift_for(epsilon, delta).value();
+  const Result<ShiftSquaredAmount> affordable = ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
+  if (!affordable) return affordable.error();
+  return GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(affordable->units() / rounds), -40)) *
+                               (1.0 - 0x1p-50));
+}
+
+/// Rounds of a block that draw the same part of it.
+struct DrawnRounds {
+  double rate = 1.0;
+  std::uint64_t rounds = 0;
+  friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
+};
+
+PrivacyEvent event_of(double rate, GaussianShift shift) {
+  if (rate >= 1.0) return GaussianEvent{shift};
+  return SubsetGaussianEvent{rate, shift};
+}
+
+double rate_of(std::int64_t drawn, std::int64_t population) {
+  if (drawn == population) return 1.0;
+  return std::min(1.0, std::nextafter(static_cast<double>(drawn) / static_cast<double>(population), 2.0));
+}
+
+/// The largest common shift of a block's releases for (epsilon, delta).
+Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const Epsilon& epsilon, const Delta& delta) {
+  struct Remembered {
+    std::vector<DrawnRounds> drawn;
+    double epsilon;
+    double delta;
+    double shift;
+  };
+  constexpr std::size_t kRemembered = 64;
+  thread_local std::vector<Remembered> known;
+  for (const Remembered& one : known)
+    if (one.drawn == drawn && one.epsilon == epsilon.value() && one.delta == delta.value())
+      return GaussianShift::create(one.shift);
+  const Result<double> multiplier = smallest_multiplier(
+      [&](double at) -> Result<double> {
+        const Result<GaussianShift> shift = GaussianShift::create(1.0 / at);
+        if (!shift) return shift.error();
+        std::vector<RepeatedEvent> events;
+        for (const DrawnRounds& one : drawn) events.push_back({event_of(one.rate, *shift), one.rounds});
+        return charged_epsilon(events, delta);
+      },
+      epsilon.value());
+  if (!multiplier) return multiplier.error();
+  const double shift = 1.0 / *multiplier * (1.0 - 0x1p-50);
+  if (known.size() == kRemembered) known.erase(known.begin());
+  known.push_back({drawn, epsilon.value(), delta.value(), shift});
+  return GaussianShift::create(shift);
+}
+
 }  // namespace
 
 const Lattice& Release::lattice() const {
@@ -72,17 +129,75 @@ ShiftSquaredAmount Plan::cost(Block block) const {
   UNDERTONE_CHECK(false);
 }
 
+bool Plan::samples(Block block) const {
+  return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+    return segment.release.shape.block == block && segment.release.sampled() && segment.release.cost().units() != 0;
+  });
+}
+
+std::vector<RepeatedEvent> Plan::events(Block block) const {
+  std::vector<RepeatedEvent> out;
+  for (const Segment& segment : segments_) {
+    const Release& release = segment.release;
+    if (release.shape.block != block || release.cost().units() == 0) continue;
+    out.push_back(
+        {event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost())), segment.rounds});
+  }
+  return out;
+}
+
+double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout) const {
+  double worst = 0.0;
+  for (const auto& [block, spent] : {std::pair(Block::Training, training), std::pair(Block::Holdout, holdout)}) {
+    if (spent.units() == 0) continue;
+    if (!samples(block)) {
+      worst = std::max(worst, epsilon_of_gaussian(total_shift(spent), mechanism_delta_));
+      continue;
+    }
+    UInt128 left = spent.units();
+    std::vector<RepeatedEvent> made;
+    for (const Segment& segment : segments_) {
+      const UInt128 each = segment.release.shape.block == block ? segment.release.cost().units() : 0;
+      if (each == 0 || left == 0) continue;
+      const auto rounds = static_cast<std::uint64_t>(std::min<UInt128>(segment.rounds, (left + each - 1) / each));
+      left -= std::min(left, each * rounds);
+      made.push_back({event_of(rate_of(segment.release.records_drawn, segment.release.population),
+                               total_shift(segment.release.cost())),
+                      rounds});
+    }
+    const Result<double> epsilon = charged_epsilon(made, mechanism_delta_);
+    worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
+  }
+  return std::min(worst, epsilon_.value_rounded_up());
+}
+
+std::string Plan::releases_text(Block block) const {
+  std::string out;
+  for (const Segment& segment : segments_) {
+    const Release& release = segment.release;
+    if (release.shape.block != block || release.cost().units() == 0) continue;
+    out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost().to_string(), segment.rounds,
+                       release.records_drawn, release.population);
+  }
+  return out;
+}
+
+std::string Plan::accountant() const {
+  if (samples(Block::Training) || samples(Block::Holdout)) {
+    return "numeric composition, certified from above, of the dominating profile of fixed-size subsets drawn afresh "
+           "without replacement";
+  }
+  return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases";
+}
+
 Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
-  std::uint64_t rounds_of[2] = {0, 0};
   std::uint64_t rounds = 0;
-  const auto index = [](Block block) { return block == Block::Training ? 0U : 1U; };
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds > kRoundsMax - rounds) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("silo {}: more than {} rounds", facts.silo.name(), kRoundsMax)};
     }
     rounds += part.rounds;
-    rounds_of[index(part.shape.block)] += part.rounds;
   }
   const Result<DeltaAmount> implementation = implementation_delta(facts.epsilon, rounds);
   if (!implementation) return implementation.error();
@@ -96,10 +211,6 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   const auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
   const Result<Delta> mechanism_delta = Delta::create(mechanism_amount.value_rounded_down());
   if (!mechanism_delta) return mechanism_delta.error();
-  const double total = gaussian_shift_for(facts.epsilon, *mechanism_delta).value();
-  const Result<ShiftSquaredAmount> affordable = ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
-  if (!affordable) return affordable.error();
-
   Plan plan(mechanism_amount, *mechanism_delta);
   plan.rounds_ = rounds;
   for (const ScheduledRounds& part : schedule) {
@@ -112,42 +223,78 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
                    fmt::format("silo {}: a draw of {} of {} records in block {}", facts.silo.name(), drawn, population,
                                part.shape.block == Block::Training ? "training" : "holdout")};
     }
-    Release release{part.shape, drawn, ExactPublicSum{public_lattice(part.shape.clip)}};
-    if (!is_public(facts, part.shape.block)) {
-      // An equal share in whole units, so that what the lattice charges, rounded up to a unit, never exceeds it.
-      const UInt128 share = affordable->units() / rounds_of[index(part.shape.block)];
-      const Result<GaussianShift> shift =
-          GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(share), -40)) * (1.0 - 0x1p-50));
-      if (!shift) return shift.error();
-      const Result<GaussianLattice> lattice = gaussian_lattice(part.shape.clip, *shift, part.shape.dimension, drawn);
+    plan.segments_.push_back(
+        {{part.shape, drawn, population, ExactPublicSum{public_lattice(part.shape.clip)}}, part.rounds});
+  }
+  // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
+  double aim = facts.epsilon.value();
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    if (Status calibrated = plan.calibrate(facts, *Epsilon::create(aim)); !calibrated) return calibrated.error();
+    double epsilon = 0.0;
+    for (const Block block : {Block::Training, Block::Holdout}) {
+      const Result<double> charged = plan.charge(block, facts.epsilon);
+      if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
+      epsilon = std::max(epsilon, *charged);
+    }
+    if (epsilon == 0.0) return plan;  // nothing private is released
+    if (epsilon <= facts.epsilon.value()) {
+      const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(epsilon);
+      if (!amount) return amount.error();
+      plan.epsilon_ = *amount;
+      plan.delta_ = *target_delta;
+      return plan;
+    }
+    aim *= facts.epsilon.value() / epsilon * (1.0 - 1e-6);
+  }
+  return Error{ErrorCode::Internal,
+               fmt::format("silo {}: no noise was found that meets the promised epsilon {} at delta {}",
+                           facts.silo.name(), facts.epsilon.value(), mechanism_delta->value())};
+}
+
+Result<double> Plan::charge(Block block, const Epsilon& target) const {
+  if (cost(block).units() == 0) return 0.0;
+  if (samples(block)) return charged_epsilon(events(block), mechanism_delta_);
+  const GaussianShift shift = total_shift(cost(block));
+  const double epsilon = epsilon_of_gaussian(shift, mechanism_delta_);
+  // The inverse is rounded up by more than the profile is: at the target itself the profile says.
+  const bool holds = log_delta_of_gaussian(target.value(), shift) <= std::log(mechanism_delta_.value());
+  return holds ? std::min(epsilon, target.value()) : epsilon;
+}
+
+Status Plan::calibrate(const SiloFacts& facts, const Epsilon& epsilon) {
+  training_cost_ = {};
+  holdout_cost_ = {};
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    if (is_public(facts, block)) continue;
+    std::vector<DrawnRounds> drawn;
+    std::uint64_t rounds = 0;
+    bool sampled = false;
+    for (const Segment& segment : segments_) {
+      if (segment.release.shape.block != block) continue;
+      drawn.push_back({rate_of(segment.release.records_drawn, segment.release.population), segment.rounds});
+      rounds += segment.rounds;
+      sampled = sampled || segment.release.sampled();
+    }
+    if (rounds == 0) continue;
+    const Result<GaussianShift> shift =
+        sampled ? common_shift(drawn, epsilon, mechanism_delta_) : equal_share(rounds, epsilon, mechanism_delta_);
+    if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
+    ShiftSquaredAmount& cost = block == Block::Training ? training_cost_ : holdout_cost_;
+    for (Segment& segment : segments_) {
+      Release& release = segment.release;
+      if (release.shape.block != block) continue;
+      const Result<GaussianLattice> lattice =
+          gaussian_lattice(release.shape.clip, *shift, release.shape.dimension, release.records_drawn);
       if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};
       release.mechanism = *lattice;
-      ShiftSquaredAmount& cost = part.shape.block == Block::Training ? plan.training_cost_ : plan.holdout_cost_;
-      const Result<ShiftSquaredAmount> added = release.cost().times(part.rounds);
+      const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);
       if (!added) return added.error();
       const Result<ShiftSquaredAmount> sum = cost.plus(*added);
       if (!sum) return sum.error();
       cost = *sum;
     }
-    plan.segments_.push_back({release, part.rounds});
   }
-
-  const ShiftSquaredAmount dearest = std::max(plan.training_cost_, plan.holdout_cost_);
-  if (dearest.units() != 0) {
-    // The accountant decides, on the integers that will be used.
-    const GaussianShift shift = total_shift(dearest);
-    if (!(log_delta_of_gaussian(facts.epsilon.value(), shift) <= std::log(mechanism_delta->value()))) {
-      return Error{ErrorCode::Internal,
-                   fmt::format("silo {}: a shift of {} misses the promised epsilon {} at delta {}", facts.silo.name(),
-                               shift.value(), facts.epsilon.value(), mechanism_delta->value())};
-    }
-    const double spent = std::min(epsilon_of_gaussian(shift, *mechanism_delta), facts.epsilon.value());
-    const Result<EpsilonAmount> epsilon = EpsilonAmount::rounded_up(spent);
-    if (!epsilon) return epsilon.error();
-    plan.epsilon_ = *epsilon;
-    plan.delta_ = *target_delta;
-  }
-  return plan;
+  return {};
 }
 
 }  // namespace undertone::privacy

@@ -3,11 +3,13 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
+#include "shared/privacy/accountant.hpp"
 #include "shared/privacy/fixed_amount.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "shared/privacy/quantities.hpp"
@@ -58,11 +60,13 @@ using Mechanism = std::variant<GaussianLattice, ExactPublicSum>;
 struct Release {
   ReleaseShape shape;
   std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
+  std::int64_t population = 0;     // n: records of the block, of which K are drawn afresh, secretly
   Mechanism mechanism;
 
   [[nodiscard]] const Lattice& lattice() const;
-  /// mu^2 charged to every record of the block; zero for public records.
+  /// mu^2 of the release for a record that was drawn; zero for public records.
   [[nodiscard]] ShiftSquaredAmount cost() const;
+  [[nodiscard]] bool sampled() const noexcept { return records_drawn < population; }
 };
 
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
@@ -77,8 +81,20 @@ class Plan {
   [[nodiscard]] const Release* release(RoundIndex round) const;
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
-  /// Sum of mu^2 over the releases that read the block.
+  /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
   [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
+  /// Whether any release reads a random subset of the block: then sampling is what epsilon rests on.
+  [[nodiscard]] bool samples(Block block) const;
+  /// The private releases of a block as the accountant sees them.
+  [[nodiscard]] std::vector<RepeatedEvent> events(Block block) const;
+  /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
+  /// odometer, no guarantee.
+  [[nodiscard]] double epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout) const;
+  /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
+  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40.
+  [[nodiscard]] std::string releases_text(Block block) const;
+  /// How epsilon was reached, in words.
+  [[nodiscard]] std::string accountant() const;
   /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
   [[nodiscard]] EpsilonAmount epsilon() const noexcept { return epsilon_; }
   [[nodiscard]] DeltaAmount delta() const noexcept { return delta_; }
@@ -88,6 +104,10 @@ class Plan {
 
  private:
   friend Result<Plan> make_plan(const Schedule&, const SiloFacts&);
+  /// Chooses every private release's lattice for the target.
+  [[nodiscard]] Status calibrate(const SiloFacts& facts, const Epsilon& epsilon);
+  /// Epsilon of a block's releases; the target where the profile says that it holds.
+  [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
   std::vector<Segment> segments_;
   std::uint64_t rounds_ = 0;
@@ -99,11 +119,13 @@ class Plan {
   Delta mechanism_delta_;
 };
 
-/// Calibrates every release of the schedule to the silo's target: the rounds of a block share its mu^2 equally, the
-/// smallest noise that the exact Gaussian accountant allows. No amplification by sampling is claimed. Under
-/// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
-/// the draw does not depend on their values.
-/// A pure function, computed by both ends and trusted only on the silo's.
+/// Calibrates every release of the schedule to the silo's target, all private releases of a block with the same shift
+/// and the smallest noise that the accountant allows: the exact Gaussian profile where every record is read, numeric
+/// composition of the dominating profile of fixed-size subsets where a part is drawn. Under replacement of one record
+/// the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend
+/// on their values.
+/// A pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last
+/// few are remembered by each thread.
 /// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
 /// target
 [[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts);

@@ -52,9 +52,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                                 const config::Job& job, const privacy::Plan& plan, const privacy::SiloFacts& facts,
                                 const RunAccount& account, std::chrono::milliseconds release_interval,
                                 privacy::NoiseKind noise) {
-  const privacy::ShiftSquaredAmount dearest = std::max(account.training_spent, account.holdout_spent);
-  const double odometer =
-      dearest.units() == 0 ? 0.0 : privacy::epsilon_of_gaussian(privacy::total_shift(dearest), plan.mechanism_delta());
+  const double odometer = plan.epsilon_of(account.training_spent, account.holdout_spent);
   const double user_level = user_level_epsilon(plan, facts, account);
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
@@ -74,8 +72,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
       "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run";
   json["adjacency"] = "replace_one";
   json["mechanism"] = "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
-  json["accountant"] =
-      "exact Gaussian, mu = sqrt(sum of mu_r^2) over all planned releases; no amplification by sampling claimed";
+  json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
   json["delta"] = delta;
   json["epsilon_odometer"] = odometer;
@@ -96,7 +93,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += "  adversary    everybody outside the silo together: coordinator, other silos, network\n";
   text += "  adjacency    one record replaced by any other\n";
   text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}\n", job.clip.value());
-  text += "  accountant   exact Gaussian over all planned releases, no amplification claimed\n";
+  text += fmt::format("  accountant   {}\n", plan.accountant());
   text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
   text += fmt::format(
       "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the guarantee)\n",

@@ -181,14 +181,17 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
                              plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
                              budget_.delta.value_rounded_up())};
   }
-  const Json body{{"kind", "reserved"},
-                  {"run", run.hex()},
-                  {"epsilon", plan.epsilon().to_string()},
-                  {"delta", plan.delta().to_string()},
-                  {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
-                  {"training", plan.cost(Block::Training).to_string()},
-                  {"holdout", plan.cost(Block::Holdout).to_string()}};
-  return append(body, [&]() -> Status {
+  Json body{{"kind", "reserved"},
+            {"run", run.hex()},
+            {"epsilon", plan.epsilon().to_string()},
+            {"delta", plan.delta().to_string()},
+            {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
+            {"training", plan.cost(Block::Training).to_string()},
+            {"holdout", plan.cost(Block::Holdout).to_string()}};
+  // Where sampling is what the charge rests on, what was sampled stands beside it.
+  if (plan.samples(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
+  if (plan.samples(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
+  return append(std::move(body), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();
     return insert->bind_blob(1, run.bytes()).bind_blob(2, job).run();

@@ -62,6 +62,7 @@ privacy::Release release_of(RandomSource& random, QuestionKind kind, const model
       privacy::GaussianShift::create(std::pow(10.0, -2.0 + 2.0 * random.unit())).value();
   return {{kind, kind == QuestionKind::Gradient ? Block::Training : Block::Holdout, 1.0, dimension, clip_norm},
           records,
+          records,
           privacy::gaussian_lattice(clip_norm, shift, dimension, records).value()};
 }
 

@@ -264,6 +264,7 @@ privacy::Release release(double clip, double shift, std::int64_t records) {
   const privacy::ClipNorm clip_norm = privacy::ClipNorm::create(clip).value();
   return {{privacy::QuestionKind::Gradient, privacy::Block::Training, 1.0, 2, clip_norm},
           records,
+          records,
           privacy::gaussian_lattice(clip_norm, privacy::GaussianShift::create(shift).value(), 2, records).value()};
 }
 

@@ -65,11 +65,46 @@ TEST(PlanTest, RoundRAsksForReleaseR) {
   EXPECT_EQ(plan.rounds(), 4U);
 }
 
-TEST(PlanTest, AFractionIsAFixedNumberOfRecordsWithoutAmplification) {
-  const Plan half = make_plan({{gradient(0.5), 10}}, facts(1.0, 1e-5)).value();
-  const Plan whole = make_plan({{gradient(), 10}}, facts(1.0, 1e-5)).value();
-  EXPECT_EQ(half.release({0})->records_drawn, 50);
-  EXPECT_TRUE(half.cost(Block::Training) == whole.cost(Block::Training));
+TEST(PlanTest, ADrawIsAFixedNumberOfRecordsAndPaysLess) {
+  const Plan tenth = make_plan({{gradient(0.1), 100}}, facts(1.0, 1e-5)).value();
+  const Plan whole = make_plan({{gradient(), 100}}, facts(1.0, 1e-5)).value();
+  EXPECT_EQ(tenth.release({0})->records_drawn, 10);
+  EXPECT_EQ(tenth.release({0})->population, 100);
+  // For the same epsilon a release of a tenth may have a much larger shift; never ten times it.
+  const double gain =
+      std::sqrt(tenth.cost(Block::Training).value_rounded_up() / whole.cost(Block::Training).value_rounded_up());
+  EXPECT_GT(gain, 4.0);
+  EXPECT_LT(gain, 10.0);
+}
+
+TEST(PlanTest, ASampledPlanIsChargedByItsDominatingProfile) {
+  for (const double epsilon : {0.3, 1.0, 6.0}) {
+    SCOPED_TRACE(epsilon);
+    const Plan plan = make_plan({{gradient(0.05), 200}, {metrics(), 2}}, facts(epsilon, 1e-5)).value();
+    EXPECT_TRUE(plan.samples(Block::Training));
+    EXPECT_FALSE(plan.samples(Block::Holdout));
+    const double promised = plan.epsilon().value_rounded_up();
+    EXPECT_LE(promised, epsilon);
+    EXPECT_GE(promised, 0.995 * epsilon);
+    const Bracket numeric =
+        composed_epsilon({{subset_gaussian_law(0.05, total_shift(plan.release({0})->cost())).value(), 200}},
+                         plan.mechanism_delta(), {1e-4, CompositionLimits{}.points_max})
+            .value();
+    EXPECT_GE(promised, numeric.lower);
+    EXPECT_LE(numeric.upper, epsilon * (1.0 + 1e-3));
+  }
+}
+
+TEST(PlanTest, TheOdometerOfASampledPlanRisesToItsEpsilon) {
+  const Plan plan = make_plan({{gradient(0.1), 50}}, facts(1.0, 1e-5)).value();
+  const ShiftSquaredAmount each = plan.release({0})->cost();
+  double before = 0.0;
+  for (const std::uint64_t made : {1U, 10U, 50U}) {
+    const double now = plan.epsilon_of(*each.times(made), {});
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  EXPECT_NEAR(before, plan.epsilon().value_rounded_up(), 2e-3);
 }
 
 TEST(PlanTest, RefusesWhatCannotBeAnswered) {

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "shared/privacy/test_bits.hpp"
@@ -95,8 +98,8 @@ double cell(std::int64_t z, int m) {
   return upper_tail(magnitude - 0.5) - upper_tail(magnitude + 0.5);
 }
 
-template <NoiseBits Bits>
-void expect_the_exact_law(Bits& bits, int m) {
+template <NoiseBits Bits, class Draw>
+void expect_the_exact_law(Bits& bits, int m, const Draw& draw) {
   constexpr int kDraws = 1'000'000;
   const auto reach = static_cast<std::int64_t>(std::ldexp(4.0, m));
   std::vector<double> counts(static_cast<std::size_t>(2 * reach + 1), 0.0);
@@ -104,7 +107,7 @@ void expect_the_exact_law(Bits& bits, int m) {
   double squares = 0.0;
   double fourth = 0.0;
   for (int i = 0; i < kDraws; ++i) {
-    const std::int64_t z = sample_rounded_gaussian(bits, m);
+    const std::int64_t z = draw(bits, m);
     const double y = std::ldexp(static_cast<double>(z), -m);
     sum += y;
     squares += y * y;
@@ -130,16 +133,23 @@ void expect_the_exact_law(Bits& bits, int m) {
   EXPECT_NEAR(fourth / kDraws, 3.0 + 6.0 * (variance - 1.0), 6.0 * std::sqrt(96.0 / kDraws) + 0.01);
 }
 
+const auto kByTable = [](auto& bits, int m) { return sample_rounded_gaussian(GaussianTable::get(), bits, m); };
+const auto kByRejection = [](auto& bits, int m) { return sample_rounded_gaussian_karney(bits, m); };
+
 TEST(RoundedGaussianTest, HasTheExactLawOnSecureBits) {
   SecureBits bits = SecureBits::from_os();
-  expect_the_exact_law(bits, 2);
-  expect_the_exact_law(bits, 8);
+  for (const int m : {2, 8}) {
+    expect_the_exact_law(bits, m, kByTable);
+    expect_the_exact_law(bits, m, kByRejection);
+  }
 }
 
 TEST(RoundedGaussianTest, HasTheExactLawOnTestBits) {
   TestBits bits(1, "law", InsecureForTestsOnly{});
-  expect_the_exact_law(bits, 0);
-  expect_the_exact_law(bits, 4);
+  for (const int m : {0, 4}) {
+    expect_the_exact_law(bits, m, kByTable);
+    expect_the_exact_law(bits, m, kByRejection);
+  }
 }
 
 TEST(RoundedGaussianTest, IsAFunctionOfTheTestBits) {
@@ -161,6 +171,43 @@ TEST(SecureBitsTest, NoTwoGeneratorsAndNoTwoRefillsAgree) {
     seen.push_back(one.word());
     seen.push_back(two.word());
   }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
+}
+
+TEST(SecureBitsTest, AForkedChildAndEveryThreadHaveWordsOfTheirOwn) {
+  constexpr std::size_t kWords = 64;
+  SecureBits bits = SecureBits::from_os();
+  (void)bits.word();  // the buffer that a child inherits is half used
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::array<std::uint64_t, kWords> own{};
+    for (std::uint64_t& word : own) word = bits.word();
+    const bool told = ::write(ends[1], own.data(), sizeof own) == static_cast<ssize_t>(sizeof own);
+    ::_exit(told ? 0 : 1);
+  }
+  std::array<std::uint64_t, kWords> of_child{};
+  ASSERT_EQ(::read(ends[0], of_child.data(), sizeof of_child), static_cast<ssize_t>(sizeof of_child));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  std::vector<std::uint64_t> seen(of_child.begin(), of_child.end());
+  for (std::size_t i = 0; i < kWords; ++i) seen.push_back(bits.word());
+  std::array<std::vector<std::uint64_t>, 4> of_threads;
+  std::vector<std::thread> threads;
+  threads.reserve(of_threads.size());
+  for (std::vector<std::uint64_t>& own : of_threads) {
+    threads.emplace_back([&own] {
+      SecureBits fresh = SecureBits::from_os();
+      for (std::size_t i = 0; i < kWords; ++i) own.push_back(fresh.word());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<std::uint64_t>& own : of_threads) seen.insert(seen.end(), own.begin(), own.end());
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end());
 }

@@ -1,0 +1,228 @@
+#include "lab/ledger_verify/sampled_profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "lab/ledger_verify/gaussian_profile.hpp"
+#include "lab/ledger_verify/loss_law.hpp"
+#include "lab/ledger_verify/tilted_sums.hpp"
+
+namespace undertone::ledger_verify {
+namespace {
+
+using Real = long double;
+
+constexpr Real kRoundsMax = 1e6L;
+constexpr Real kMuMin = 1e-6L;
+constexpr Real kMuMax = 40;
+constexpr std::size_t kPointsMin = std::size_t{1} << 11;
+constexpr std::size_t kPointsMax = std::size_t{1} << 21;
+constexpr std::size_t kWorkMax = std::size_t{1} << 26;  // points of all groups together
+constexpr Real kEpsilonGap = 0.002L;
+constexpr Real kDeltaGap = 0.001L;
+constexpr Real kDeltaSmall = 1e-15L;  // where a rare large loss outweighs the tilt, round-off may hide less
+constexpr Real kDeltaMin = 1e-30L;
+constexpr Real kCut = 1e-14L;        // of a bound on delta, to go to the infinite losses
+constexpr Real kMissed = 1e-14L;     // tilted probability that the window is chosen to miss on either side
+constexpr Real kArithmetic = 1e-8L;  // relative: a million powers of a double err by 10^-10
+
+/// Where a function that falls and then rises is least, by thirds of the logarithm of the argument.
+template <class Function>
+Real minimiser(Function function, Real low, Real high) {
+  while (high > low * 1.001L) {
+    const Real left = low * std::cbrt(high / low);
+    const Real right = high / std::cbrt(high / low);
+    if (function(left) < function(right)) {
+      high = right;
+    } else {
+      low = left;
+    }
+  }
+  return low;
+}
+
+/// The delta, given that the sampled losses sum up to epsilon - rest, of plain Gaussians that are together of this mu.
+Real plain_profile(Real rest, Real mu) {
+  if (mu == 0) return rest < 0 ? -std::expm1(rest) : 0;
+  const auto tail = [](Real x) { return std::erfc(x / std::numbers::sqrt2_v<Real>) / 2; };
+  if (rest / mu - mu / 2 > 37) return 0;  // below 10^-300; e^rest stays finite
+  return std::max<Real>(tail(rest / mu - mu / 2) - std::exp(rest) * tail(rest / mu + mu / 2), 0);
+}
+
+/// Laws, one per release, that are rounded in the same direction.
+struct End {
+  std::vector<LossLaw> laws;
+  Real at_infinity = 0;
+  Real scale = 0;   // of the tilted sum of losses, to get delta
+  Real missed = 0;  // bound on what lies outside the window, in delta
+};
+
+class Composition {
+ public:
+  /// @param plain_mu of all that is not sampled
+  Composition(std::vector<SampledRelease> releases, Real plain_mu, Real epsilon)
+      : releases_(std::move(releases)), plain_mu_(plain_mu), epsilon_(epsilon) {}
+
+  [[nodiscard]] std::optional<DeltaBracket> delta() {
+    const Real bound = choose_tilt();
+    if (bound < kDeltaMin) return DeltaBracket{0, bound};
+    delta_cut_ = kCut * bound / static_cast<Real>(releases_.size());
+    choose_window();
+    DeltaBracket bracket{0, 1};
+    std::size_t points = kPointsMin;
+    while (points <= kPointsMax && points * releases_.size() <= kWorkMax) {
+      const Real gap = try_points(points, bracket);
+      if (gap <= 1) return bracket;
+      points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;  // the gap goes with the square of the step
+    }
+    return bracket.upper < kDeltaSmall ? std::optional(bracket) : std::nullopt;
+  }
+
+ private:
+  Real log_moment(const std::vector<LossLaw>& laws, Real tilt) const {
+    Real sum = 0;
+    for (std::size_t i = 0; i < laws.size(); ++i) sum += releases_[i].rounds * laws[i].log_moment(tilt);
+    return sum;
+  }
+
+  /// Logarithm of the largest (1 - e^-x) e^(-tilt x), times the moment of the plain Gaussians: of what a tilted unit
+  /// can be in delta.
+  Real log_unit(Real tilt) const {
+    const Real log_peak = tilt * std::log(tilt) - (1 + tilt) * std::log1p(tilt);
+    return log_peak + plain_mu_ * plain_mu_ * tilt * (tilt + 1) / 2;
+  }
+
+  /// The tilt of the best Chernoff bound puts the sum of losses just above epsilon, where delta comes from.
+  /// @return that bound
+  Real choose_tilt() {
+    Real loss_max = 0;
+    for (const SampledRelease& release : releases_) {
+      sketches_.push_back(law_sketched(release, kCut * kDeltaMin / static_cast<Real>(releases_.size())));
+      loss_max = std::max(loss_max, sketches_.back().atoms.back().loss);
+    }
+    tilt_max_ = 1000 / loss_max;
+    const auto log_bound = [this](Real tilt) { return log_moment(sketches_, tilt) - tilt * epsilon_ + log_unit(tilt); };
+    tilt_ = minimiser(log_bound, 1e-12L, tilt_max_);
+    return std::exp(log_bound(tilt_)) + kCut * kDeltaMin;
+  }
+
+  void choose_window() {
+    const Real at_tilt = log_moment(sketches_, tilt_) + std::log(kMissed);
+    const auto high = [&](Real more) { return (log_moment(sketches_, tilt_ + more) - at_tilt) / more; };
+    const auto low = [&](Real less) { return (log_moment(sketches_, tilt_ - less) - at_tilt) / less; };
+    tilt_more_ = minimiser(high, 1e-6L * tilt_max_, tilt_max_);
+    tilt_less_ = minimiser(low, 1e-6L * tilt_max_, tilt_max_);
+    high_ = high(tilt_more_);
+    low_ = -low(tilt_less_);
+  }
+
+  End end_of(std::vector<LossLaw> laws) const {
+    const Real moment = log_moment(laws, tilt_);
+    const Real above = std::exp(log_moment(laws, tilt_ + tilt_more_) - moment - tilt_more_ * high_);
+    const Real below = std::exp(log_moment(laws, tilt_ - tilt_less_) - moment + tilt_less_ * low_);
+    End end{std::move(laws), 0, std::exp(moment - tilt_ * epsilon_), 0};
+    for (std::size_t i = 0; i < releases_.size(); ++i) end.at_infinity += releases_[i].rounds * end.laws[i].at_infinity;
+    end.missed = end.scale * (above + below) * std::exp(log_unit(tilt_));
+    return end;
+  }
+
+  /// @return how many times wider than asked for the bracket is
+  Real try_points(std::size_t points, DeltaBracket& bracket) const {
+    const Real step = (high_ - low_) / static_cast<Real>(points - 2);
+    std::vector<LossLaw> laws_above;
+    std::vector<LossLaw> laws_below;
+    for (const SampledRelease& release : releases_) {
+      const auto cells = 1 + static_cast<std::size_t>(std::min<Real>(release.loss_max(delta_cut_) / step, kPointsMax));
+      if (cells > kPointsMax) return std::numeric_limits<Real>::infinity();
+      laws_above.push_back(law_above(release, step, cells));
+      laws_below.push_back(law_below(release, step, cells));
+    }
+    const End above = end_of(std::move(laws_above));
+    const End below = end_of(std::move(laws_below));
+    const TiltedSums sums = tilted_sums(releases_, above.laws, below.laws, tilt_, step, points);
+    return add_up(above, below, sums, step, bracket);
+  }
+
+  Real add_up(const End& above, const End& below, const TiltedSums& sums, Real step, DeltaBracket& bracket) const {
+    const auto first = static_cast<std::int64_t>(std::floor(low_ / step));
+    Real upper = 0;
+    Real upper_near = 0;  // at a slightly larger epsilon
+    Real lower = 0;
+    Real squares = 0;
+    const auto points = static_cast<std::int64_t>(sums.masses.size());
+    for (std::int64_t index = first; index < first + points; ++index) {
+      const Real rest = epsilon_ - step * static_cast<Real>(index);
+      const Real untilted = plain_profile(rest, plain_mu_);
+      if (untilted <= 0) continue;
+      const auto mass = sums.masses[static_cast<std::size_t>(index) & (sums.masses.size() - 1)];
+      const Real factor = std::exp(tilt_ * rest);
+      upper += mass.real() * factor * untilted;
+      upper_near += mass.real() * factor * plain_profile(rest + kEpsilonGap * epsilon_, plain_mu_);
+      lower += mass.imag() * factor * untilted;
+      squares += factor * untilted * factor * untilted;
+    }
+    const Real error = sums.error * std::sqrt(squares);
+    // What the window misses comes back in at its other end, where it may weigh more or less.
+    const Real extra = above.missed + above.at_infinity + above.scale * error;
+    upper = above.scale * upper * (1 + kArithmetic) + extra;
+    upper_near = above.scale * upper_near * (1 + kArithmetic) + extra;
+    lower = below.scale * (lower * (1 - kArithmetic) - error) - below.missed;
+    bracket = {std::max<Real>(lower, 0), std::min<Real>(upper, 1)};
+    if (!(lower > 0)) return std::numeric_limits<Real>::infinity();
+    return std::log(upper / lower) / std::max(std::log(upper / upper_near), kDeltaGap);
+  }
+
+  std::vector<SampledRelease> releases_;
+  Real plain_mu_;
+  Real epsilon_;
+  std::vector<LossLaw> sketches_;
+  Real tilt_max_ = 0;
+  Real tilt_ = 0;
+  Real tilt_more_ = 0;
+  Real tilt_less_ = 0;
+  Real low_ = 0;  // the window of the sum of losses
+  Real high_ = 0;
+  Real delta_cut_ = 0;  // of one release, above its largest loss
+};
+
+bool is_sound(const SampledGroup& group) {
+  return std::isfinite(group.mu) && group.mu >= 0 && 0 < group.drawn && group.drawn <= group.population;
+}
+
+}  // namespace
+
+std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon) {
+  if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
+  Real plain_square = 0;
+  Real rounds_sum = 0;
+  std::map<std::pair<Real, Real>, Real> rounds_of;
+  for (const SampledGroup& group : groups) {
+    if (!is_sound(group)) return std::nullopt;
+    const auto rounds = static_cast<Real>(group.rounds);
+    if (group.mu == 0 || group.rounds == 0) continue;
+    if (group.drawn == group.population) {
+      plain_square += group.mu * group.mu * rounds;
+      continue;
+    }
+    if (group.mu < kMuMin || group.mu > kMuMax) return std::nullopt;
+    rounds_sum += rounds;
+    rounds_of[{group.mu, static_cast<Real>(group.drawn) / static_cast<Real>(group.population)}] += rounds;
+  }
+  if (!(rounds_sum <= kRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
+  const Real plain_mu = std::sqrt(plain_square);
+  if (rounds_of.empty()) {
+    const Real delta = plain_mu > 0 ? gaussian_profile(epsilon, plain_mu) : 0;
+    return DeltaBracket{delta * (1 - kArithmetic), delta * (1 + kArithmetic)};
+  }
+  if (plain_mu > kMuMax) return std::nullopt;
+  std::vector<SampledRelease> releases;
+  for (const auto& [kind, rounds] : rounds_of) releases.push_back({kind.first, kind.second, rounds});
+  return Composition(std::move(releases), plain_mu, epsilon).delta();
+}
+
+}  // namespace undertone::ledger_verify

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace undertone::ledger_verify {
+
+/// Equal Gaussian releases that read one block, each from a fresh uniform subset of `drawn` of its `population` records
+/// (drawn == population: from all of them).
+struct SampledGroup {
+  /// Sensitivity under replacement of one record over the standard deviation of the noise, of the sum over the subset.
+  long double mu;
+  std::uint64_t rounds;
+  std::int64_t drawn;
+  std::int64_t population;
+};
+
+/// The exact value lies between the two.
+struct DeltaBracket {
+  long double lower;
+  long double upper;
+};
+
+/// Both ends of the delta of all groups together, each release represented by the symmetric dominating profile of
+/// subsampling without replacement (the Gaussian's own where everything is drawn). The bracket is of the composition of
+/// these profiles; that they dominate the releases is the theorem of privacy-core.md, section D.2.
+/// @param epsilon finite and >= 0
+/// @return ends that a change of epsilon by 0.2 %, or of delta by 0.1 %, would close; of a delta below 1e-15 possibly
+///     only 0 and an upper bound below that; nothing where an argument is out of range (more than 10^6 sampled rounds,
+///     or a mu of one sampled release outside 1e-6 to 40, are), or the ends do not close with 2^21 points, as where
+///     many different groups are sampled
+[[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
+
+}  // namespace undertone::ledger_verify
