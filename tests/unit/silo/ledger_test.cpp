@@ -2,8 +2,10 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "lab/ledger_verify.hpp"
+#include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -393,6 +395,99 @@ TEST_F(LedgerTest, AMissingReplyIsRefused) {
   close();
   sql("DELETE FROM replies WHERE round = 1");
   expect_refused(ErrorCode::LedgerCorrupt, "1 replies for 2 releases", "repl");
+}
+
+/// A plan whose training releases read a fifth of the records.
+class SampledLedgerTest : public LedgerTest {
+ protected:
+  SampledLedgerTest() {
+    const std::string whole = "\"draw_fraction\":1";
+    job_.replace(job_.find(whole), whole.size(), "\"draw_fraction\":0.2");
+    parsed_ = config::parse_job(job_, "job").value();
+    plan_ = config::plan_of(parsed_, parsed_.cohort.front()).value();
+    run_ = {sha256(job_), {1}};
+  }
+  /// Replaces a text in the reservation's entry, the second and last, and signs what comes out.
+  void rewrite(const std::string& from, const std::string& to) {
+    store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+    LedgerEntry entry;
+    Digest ledger{};
+    ASSERT_TRUE(each_entry(database, [&](const LedgerEntry& one) -> Status {
+      if (one.sequence == 1) ledger = one.hash;
+      entry = one;
+      return {};
+    }));
+    ASSERT_EQ(entry.sequence, 2U);
+    const std::size_t at = entry.body.find(from);
+    ASSERT_NE(at, std::string::npos) << entry.body;
+    entry.body.replace(at, from.size(), to);
+    entry.hash = entry_hash(2, entry.previous, entry.body);
+    entry.signature = key_.sign(head_message(ledger, 2, entry.hash));
+    {
+      store::Statement update =
+          database.prepare("UPDATE entries SET body = ?, hash = ?, signature = ? WHERE sequence = 2").value();
+      update.bind_blob(1, entry.body).bind_blob(2, as_bytes(entry.hash)).bind_blob(3, entry.signature);
+      ASSERT_TRUE(update.run());
+    }
+    ASSERT_TRUE(head_.write(nlohmann::json{{"format", "undertone.ledger-head/1"},
+                                           {"sequence", "2"},
+                                           {"previous", to_hex(entry.previous)},
+                                           {"body", to_hex(entry.body)},
+                                           {"signature", to_hex(entry.signature)}}
+                                .dump()));
+  }
+  void expect_refused_by_verifier(const std::string& why) {
+    const lab::LedgerFindings findings = verify();
+    ASSERT_FALSE(findings.problems.empty());
+    EXPECT_NE(findings.problems.front().find(why), std::string::npos) << findings.problems.front();
+  }
+};
+
+TEST_F(SampledLedgerTest, TheVerifierComposesWhatWasSampledByItsOwnMethod) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    ledger = open().value();  // replayed: the longer reservation is understood
+    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  }
+  close();
+  EXPECT_TRUE(plan_.samples(privacy::Block::Training));
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(SampledLedgerTest, AChargeThatSamplingDoesNotCoverIsFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  // 3 % less than the accountant says: two accountants that agree to 1 % must notice.
+  const auto less = privacy::EpsilonAmount::from_units(plan_.epsilon().units() / 100 * 97);
+  rewrite("\"epsilon\":\"" + plan_.epsilon().to_string() + "\"", "\"epsilon\":\"" + less.to_string() + "\"");
+  expect_refused_by_verifier("charged too little");
+}
+
+TEST_F(SampledLedgerTest, ReleasesThatDoNotAddUpAreFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  const std::string releases = plan_.releases_text(privacy::Block::Training);
+  const std::size_t star = releases.find('*');
+  rewrite(releases, "1" + releases.substr(star));  // a tiny shift instead of the real one
+  expect_refused_by_verifier("add up to");
+}
+
+TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite(",\"training_releases\":\"" + plan_.releases_text(privacy::Block::Training) + "\"", "");
+  expect_refused_by_verifier("charged too little");
 }
 
 TEST_F(LedgerTest, ATestLedgerAndAProductionLedgerAreNotInterchangeable) {
