@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -9,9 +8,12 @@
 
 namespace undertone::privacy {
 
-/// The randomness of everything private: AES-256-CTR keyed by the operating system, with fast key erasure. Each refill
-/// makes 32 KiB, of which the first 48 bytes replace key and counter; words are wiped as they are handed out. Any
-/// failure of the source stops the process: there is no fallback.
+/// The randomness of everything private: AES-256 in counter mode (ChaCha20 where the processor has no AES) keyed by the
+/// operating system, with fast key erasure. Each refill makes 32 KiB, of which the first 48 bytes replace key and
+/// counter; words are wiped as they are handed out; the operating system is asked again every 2^20 refills, every 10
+/// minutes, and by `reseed`. Key and words lie in pages of their own that are locked into memory where the system
+/// allows, are in no core dump, and are empty in a forked or cloned child, which then starts afresh. Any failure of the
+/// source or of its self-tests stops the process: there is no fallback. One thread at a time.
 /// Source: spec privacy-core A; fast key erasure: Bernstein 2017.
 class SecureBits {
  public:
@@ -19,36 +21,47 @@ class SecureBits {
   /// The only constructor: a key from getrandom(2).
   [[nodiscard]] static SecureBits from_os();
 
-  SecureBits(SecureBits&&) noexcept;
-  SecureBits& operator=(SecureBits&&) noexcept;
+  SecureBits(SecureBits&&) noexcept = default;
+  SecureBits& operator=(SecureBits&&) noexcept = default;
   SecureBits(const SecureBits&) = delete;
   SecureBits& operator=(const SecureBits&) = delete;
-  ~SecureBits();
+  ~SecureBits() = default;
 
   /// 64 uniform bits.
   [[nodiscard]] std::uint64_t word() {
-    if (next_ == kWords || process_ != current_process()) refill();
-    const std::uint64_t value = (*words_)[next_];
-    (*words_)[next_++] = 0;
+    if (next_ == kWords || pages_->alive != kAlive) refill();
+    const std::uint64_t value = pages_->words[next_];
+    pages_->words[next_++] = 0;
     return value;
   }
+  /// Mixes in fresh randomness of the operating system and drops what was made before: a machine that was cloned
+  /// repeats nothing beyond this point.
+  void reseed();
+  /// Whether the system let the pages be locked into memory.
+  [[nodiscard]] bool locked() const noexcept { return locked_; }
 
  private:
   SecureBits();
   static constexpr std::size_t kKeyWords = 6;  // 32 bytes of key, 16 of counter
   static constexpr std::size_t kWords = 4096;  // 32 KiB
-  using Words = std::array<std::uint64_t, kWords>;
-  using KeyMaterial = std::array<std::uint64_t, kKeyWords>;
-  /// Which process this is, counted in forks: a child must not hand out what its parent has buffered.
-  [[nodiscard]] static std::uint64_t current_process() noexcept { return forks_.load(std::memory_order_relaxed); }
-  static std::atomic<std::uint64_t> forks_;
-  void rekey_from_os();
+  static constexpr std::uint64_t kAlive = 0x616c697665202121;
+  /// Zero in a child: mapped with MADV_WIPEONFORK.
+  struct Pages {
+    std::uint64_t alive;
+    std::array<std::uint64_t, kKeyWords> key;
+    std::array<std::uint64_t, kWords> words;
+  };
+  struct Unmap {
+    void operator()(Pages* pages) const noexcept;
+  };
+  void mix_in_os();
   void refill();
 
-  std::unique_ptr<Words> words_;
-  KeyMaterial key_{};
+  std::unique_ptr<Pages, Unmap> pages_;
   std::size_t next_ = kWords;
-  std::uint64_t process_ = 0;
+  std::uint32_t refills_ = 0;          // since the operating system was asked
+  std::int64_t asked_at_seconds_ = 0;  // monotonic
+  bool locked_ = false;
 };
 
 }  // namespace undertone::privacy

@@ -6,7 +6,8 @@ namespace undertone::silo {
 
 std::unique_ptr<ReleaseStream> SecureRandomness::open(const SpendToken& token) {
   UNDERTONE_CHECK(token.valid());
-  return std::make_unique<BitsStream<privacy::SecureBits>>(privacy::SecureBits::from_os());
+  bits_.reseed();
+  return std::make_unique<BitsStream<privacy::SecureBits>>(bits_);
 }
 
 }  // namespace undertone::silo

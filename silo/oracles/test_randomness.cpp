@@ -9,6 +9,20 @@
 namespace undertone::silo {
 namespace {
 
+/// A stream that holds its own bits.
+class SeededStream final : public ReleaseStream {
+ public:
+  explicit SeededStream(privacy::TestBits bits) : bits_(bits), stream_(bits_) {}
+  void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) override { stream_.fill_gaussian(log2_stddev, out); }
+  [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
+    return stream_.subset(population, size);
+  }
+
+ private:
+  privacy::TestBits bits_;
+  BitsStream<privacy::TestBits> stream_;
+};
+
 class NoiselessStream final : public ReleaseStream {
  public:
   explicit NoiselessStream(std::unique_ptr<ReleaseStream> sampling) : sampling_(std::move(sampling)) {}
@@ -32,8 +46,7 @@ std::unique_ptr<ReleaseStream> TestRandomness::open(const SpendToken& token) {
   purpose.text(token.run().bytes());
   purpose.u64(token.round().value);
   purpose.text(silo_.name());
-  return std::make_unique<BitsStream<privacy::TestBits>>(
-      privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
+  return std::make_unique<SeededStream>(privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
 }
 
 std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {
