@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/account/account_options.hpp"
+#include "lab/audit/audit_command.hpp"
 #include "lab/demo.hpp"
 #include "lab/exit_code.hpp"
 #include "lab/ledger_verify.hpp"
@@ -354,6 +355,20 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
 }
 
+void add_audit_command(CLI::App& app, Actions& actions, AuditRequest& request) {
+  CLI::App* command = add(app, actions, "audit",
+                          "Look for a lower bound on epsilon by experiment: many neighbouring transcripts, or canaries",
+                          [&] { return run_audit(request); });
+  command->add_option("job", request.job, "the job's file")->required();
+  command->add_option("--silo", request.silo, "of the cohort; the first if not given");
+  command->add_option("--trials", request.settings.trials, "transcripts of each data set")->capture_default_str();
+  command->add_option("--delta", request.settings.delta, "at which epsilon is claimed and tested")
+      ->capture_default_str();
+  command->add_flag("--canaries", request.canaries, "one run with a canary in every feature's direction");
+  command->add_option("--coins", request.coins, "seed of the canaries' coins")->capture_default_str();
+  command->add_flag("--json", request.json, "print JSON");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Undertone's command for operators and researchers.\n"
@@ -367,9 +382,11 @@ int run(int argc, char** argv) {
   ProvisionArguments provisioning;
   LabArguments researching;
   AccountRequest accounting;
+  AuditRequest auditing;
   add_operator_commands(app, actions, operating);
   add_provision_commands(app, actions, provisioning);
   add_lab_commands(app, actions, researching);
+  add_audit_command(app, actions, auditing);
   actions[add_account_command(app, accounting)] = [&] { return run_account(accounting); };
   try {
     app.parse(argc, argv);

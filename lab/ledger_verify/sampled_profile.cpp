@@ -27,8 +27,7 @@ constexpr Real kEpsilonGap = 0.002L;
 constexpr Real kDeltaGap = 0.001L;
 constexpr Real kDeltaSmall = 1e-15L;  // where a rare large loss outweighs the tilt, round-off may hide less
 constexpr Real kDeltaMin = 1e-30L;
-constexpr Real kCut = 1e-14L;        // of a bound on delta, to go to the infinite losses
-constexpr Real kMissed = 1e-14L;     // tilted probability that the window is chosen to miss on either side
+constexpr Real kCut = 1e-6L;         // of delta, for the largest losses of all rounds, and for what the window misses
 constexpr Real kArithmetic = 1e-8L;  // relative: a million powers of a double err by 10^-10
 
 /// Where a function that falls and then rises is least, by thirds of the logarithm of the argument.
@@ -69,16 +68,17 @@ class Composition {
       : releases_(std::move(releases)), plain_mu_(plain_mu), epsilon_(epsilon) {}
 
   [[nodiscard]] std::optional<DeltaBracket> delta() {
-    const Real bound = choose_tilt();
+    const Real bound = plan(kDeltaMin);
     if (bound < kDeltaMin) return DeltaBracket{0, bound};
-    delta_cut_ = kCut * bound / static_cast<Real>(releases_.size());
-    choose_window();
-    DeltaBracket bracket{0, 1};
+    DeltaBracket bracket{0, bound};
     std::size_t points = kPointsMin;
     while (points <= kPointsMax && points * releases_.size() <= kWorkMax) {
+      const Real planned_for = bracket.upper;
+      plan(planned_for);
       const Real gap = try_points(points, bracket);
-      if (gap <= 1) return bracket;
-      points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;  // the gap goes with the square of the step
+      if (gap <= 1 || bracket.upper < kDeltaMin) return bracket;
+      // Rare large losses let the first bounds be far too high, hence the window too wide.
+      if (bracket.upper > planned_for / 10) points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;
     }
     return bracket.upper < kDeltaSmall ? std::optional(bracket) : std::nullopt;
   }
@@ -97,28 +97,30 @@ class Composition {
     return log_peak + plain_mu_ * plain_mu_ * tilt * (tilt + 1) / 2;
   }
 
-  /// The tilt of the best Chernoff bound puts the sum of losses just above epsilon, where delta comes from.
+  /// Chooses what large losses to cut off, the tilt and the window. The tilt of the best Chernoff bound puts the sum of
+  /// losses just above epsilon, where delta comes from.
+  /// @param delta about the result, or above it
   /// @return that bound
-  Real choose_tilt() {
+  Real plan(Real delta) {
+    delta_cut_ = kCut * delta / static_cast<Real>(releases_.size());
+    std::vector<LossLaw> sketches;
     Real loss_max = 0;
     for (const SampledRelease& release : releases_) {
-      sketches_.push_back(law_sketched(release, kCut * kDeltaMin / static_cast<Real>(releases_.size())));
-      loss_max = std::max(loss_max, sketches_.back().atoms.back().loss);
+      sketches.push_back(law_sketched(release, delta_cut_));
+      loss_max = std::max(loss_max, sketches.back().atoms.back().loss);
     }
-    tilt_max_ = 1000 / loss_max;
-    const auto log_bound = [this](Real tilt) { return log_moment(sketches_, tilt) - tilt * epsilon_ + log_unit(tilt); };
-    tilt_ = minimiser(log_bound, 1e-12L, tilt_max_);
-    return std::exp(log_bound(tilt_)) + kCut * kDeltaMin;
-  }
-
-  void choose_window() {
-    const Real at_tilt = log_moment(sketches_, tilt_) + std::log(kMissed);
-    const auto high = [&](Real more) { return (log_moment(sketches_, tilt_ + more) - at_tilt) / more; };
-    const auto low = [&](Real less) { return (log_moment(sketches_, tilt_ - less) - at_tilt) / less; };
-    tilt_more_ = minimiser(high, 1e-6L * tilt_max_, tilt_max_);
-    tilt_less_ = minimiser(low, 1e-6L * tilt_max_, tilt_max_);
+    const Real tilt_max = 1000 / loss_max;
+    const auto moment = [&](Real tilt) { return log_moment(sketches, tilt); };
+    const auto log_bound = [&](Real tilt) { return moment(tilt) - tilt * epsilon_ + log_unit(tilt); };
+    tilt_ = minimiser(log_bound, 1e-12L, tilt_max);
+    const Real at_tilt = moment(tilt_) + std::log(kCut * delta) - log_bound(tilt_);
+    const auto high = [&](Real more) { return (moment(tilt_ + more) - at_tilt) / more; };
+    const auto low = [&](Real less) { return (moment(tilt_ - less) - at_tilt) / less; };
+    tilt_more_ = minimiser(high, 1e-6L * tilt_max, tilt_max);
+    tilt_less_ = minimiser(low, 1e-6L * tilt_max, tilt_max);
     high_ = high(tilt_more_);
     low_ = -low(tilt_less_);
+    return std::exp(log_bound(tilt_)) + kCut * delta;
   }
 
   End end_of(std::vector<LossLaw> laws) const {
@@ -180,8 +182,6 @@ class Composition {
   std::vector<SampledRelease> releases_;
   Real plain_mu_;
   Real epsilon_;
-  std::vector<LossLaw> sketches_;
-  Real tilt_max_ = 0;
   Real tilt_ = 0;
   Real tilt_more_ = 0;
   Real tilt_less_ = 0;

@@ -1,0 +1,105 @@
+#include "lab/audit/audit_command.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "lab/exit_code.hpp"
+#include "shared/base/files.hpp"
+#include "silo/oracles/secure_randomness.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";
+
+int report_canaries(const CanaryFinding& finding, double delta, bool json) {
+  if (json) {
+    const Json out = {{"method", "one run, canaries"},
+                      {"canaries", finding.canaries},
+                      {"guesses", finding.guesses},
+                      {"correct", finding.correct},
+                      {"epsilon_lower", finding.epsilon_lower},
+                      {"confidence", 0.95},
+                      {"delta", delta},
+                      {"note", kWarning}};
+    fmt::print("{}\n", out.dump(2));
+    return kDone;
+  }
+  fmt::print("{} of {} guesses right about {} canaries: epsilon is at least {:.4g} at delta {:.3g} (95 %)\n{}\n",
+             finding.correct, finding.guesses, finding.canaries, finding.epsilon_lower, delta, kWarning);
+  return kDone;
+}
+
+int report_transcripts(const AuditFinding& finding, const AuditRequest& request, double reach) {
+  const int code = finding.flagged() ? kRefused : kDone;
+  if (request.json) {
+    const Json out = {{"method", "transcripts of neighbouring data sets"},
+                      {"trials", request.settings.trials},
+                      {"delta", request.settings.delta},
+                      {"epsilon_claimed", finding.claimed},
+                      {"epsilon_lower", finding.lower},
+                      {"epsilon_lower_95", finding.lower_at_95},
+                      {"error", request.settings.error},
+                      {"sensitivity_reached", reach},
+                      {"true_positives", finding.counts.true_positives},
+                      {"false_positives", finding.counts.false_positives},
+                      {"trials_judged", finding.counts.positives},
+                      {"flagged", finding.flagged()},
+                      {"note", kWarning}};
+    fmt::print("{}\n", out.dump(2));
+    return code;
+  }
+  fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed record reaches {:.3g} of its largest influence\n",
+             finding.claimed, request.settings.delta, reach);
+  fmt::print("{} of {} against {} of {}: epsilon is at least {:.4g} (95 %), {:.4g} beyond doubt ({:.1g})\n",
+             finding.counts.true_positives, finding.counts.positives, finding.counts.false_positives,
+             finding.counts.negatives, finding.lower_at_95, finding.lower, request.settings.error);
+  fmt::print(
+      "{}\n{}\n",
+      finding.flagged() ? "FLAGGED: the silo leaks more than its plan claims" : "nothing speaks against the claim",
+      kWarning);
+  return code;
+}
+
+}  // namespace
+
+int run_audit(const AuditRequest& request) {
+  const Result<std::string> bytes = read_file(request.job, config::kJobBytesMax);
+  if (!bytes) return fail(bytes.error());
+  const Result<config::Job> job = config::parse_job(*bytes, request.job.filename().string());
+  if (!job) return fail(job.error());
+  const config::CohortMember* member = &job->cohort.front();
+  if (!request.silo.empty()) {
+    const Result<SiloId> id = SiloId::create(request.silo);
+    if (!id) return fail(id.error());
+    member = job->member(*id);
+    if (member == nullptr)
+      return fail({ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", request.silo)});
+  }
+  const Result<privacy::Plan> plan = config::plan_of(*job, *member);
+  if (!plan) return fail(plan.error());
+  const std::unique_ptr<AuditedSilo> silo =
+      product_silo(*job, *bytes, *member, [] { return std::make_unique<silo::SecureRandomness>(); });
+  if (request.canaries) {
+    const double delta = plan->delta().value_rounded_up();
+    const Result<CanaryFinding> finding = audit_canaries(*silo, *job, *member, delta, request.coins);
+    return finding ? report_canaries(*finding, delta, request.json) : fail(finding.error());
+  }
+  // Each shape has half of the error; the one that found more is told.
+  AuditSettings settings = request.settings;
+  settings.error *= 0.5;
+  std::optional<AuditFinding> worst;
+  double reach = 0.0;
+  for (const PairShape shape : {PairShape::Crowd, PairShape::Alone}) {
+    const WorstPair pair = worst_pair(*job, *member, shape);
+    const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
+    if (!finding) return fail(finding.error());
+    if (worst && finding->lower <= worst->lower) continue;
+    worst = *finding;
+    reach = pair.reach;
+  }
+  return report_transcripts(*worst, request, reach);
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,126 @@
+#include "lab/audit/audited_silo.hpp"
+
+#include <cmath>
+
+#include "shared/store/sqlite.hpp"
+#include "silo/agent/silo_machine.hpp"
+
+namespace undertone::lab {
+namespace {
+
+class ForgottenHead final : public silo::HeadStore {
+ public:
+  [[nodiscard]] Result<std::optional<std::string>> read() override { return head_; }
+  [[nodiscard]] Status write(std::string_view head) override {
+    head_ = std::string(head);
+    return {};
+  }
+
+ private:
+  std::optional<std::string> head_;
+};
+
+/// A policy that allows the job: what is audited is what a silo sends once it has accepted.
+silo::Policy allowing(const config::Job& job, const config::CohortMember& member) {
+  return {{std::string(models::to_string(job.model.loss()))},
+          {job.algorithm_kind},
+          {job.unit},
+          1,
+          1,
+          member.facts.epsilon,
+          member.facts.delta,
+          {*privacy::EpsilonAmount::rounded_down(1e6), *privacy::DeltaAmount::rounded_down(0.5)},
+          silo::Approval::Automatic,
+          std::chrono::milliseconds(0)};
+}
+
+class ProductSilo final : public AuditedSilo {
+ public:
+  ProductSilo(const config::Job& job, std::string job_bytes, const config::CohortMember& member,
+              MakeRandomness make_randomness)
+      : job_(job),
+        job_bytes_(std::move(job_bytes)),
+        member_(member),
+        make_randomness_(std::move(make_randomness)),
+        plan_(config::plan_of(job, member).value()) {}
+
+  Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
+    store::Database disk = store::Database::in_memory().value();
+    store::Database desk_disk = store::Database::in_memory().value();
+    silo::Desk desk = silo::Desk::open(desk_disk).value();
+    ForgottenHead head;
+    const std::unique_ptr<silo::ReleaseRandomness> randomness = make_randomness_();
+    const auto clock = [] { return std::int64_t{0}; };
+    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, {}},
+                                                     allowing(job_, member_).total, randomness->kind(), clock);
+    if (!ledger) return ledger.error();
+    silo::SiloMachine machine({member_.facts.silo,
+                               allowing(job_, member_),
+                               {job_.schema, static_cast<std::int64_t>(dataset.training.count()),
+                                static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public},
+                               dataset,
+                               *ledger,
+                               *randomness,
+                               wire::Limits{},
+                               {},
+                               desk,
+                               "audited",
+                               clock});
+    RunId run{sha256(job_bytes_), {}};
+    if (Status accepted = deliver(machine, wire::JobOffer{run, job_bytes_}, nullptr); !accepted)
+      return accepted.error();
+    std::vector<Eigen::VectorXd> means;
+    for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
+      const privacy::Release* release = plan_.release({round});
+      if (release->shape.kind != privacy::QuestionKind::Gradient) continue;
+      Eigen::VectorXd mean;
+      wire::QueryMessage query{run, job_.point_type, {{round}, queries::GradientQuestion{point}}};
+      if (Status answered = deliver(machine, std::move(query), &mean); !answered) return answered.error();
+      means.push_back(std::move(mean));
+    }
+    return means;
+  }
+
+ private:
+  /// @param mean of the reply, if one is expected
+  Status deliver(silo::SiloMachine& machine, wire::Message message, Eigen::VectorXd* mean) const {
+    bool replied = mean == nullptr;
+    std::string why = "no reply";
+    wire::Decoder decoder{wire::Limits{}};
+    for (const silo::Action& action : machine.on_message(message)) {
+      if (const auto* told = std::get_if<silo::Tell>(&action)) why = told->event;
+      const auto* send = std::get_if<silo::Send>(&action);
+      if (send == nullptr) continue;
+      const Result<std::vector<wire::Message>> sent = decoder.feed(send->bytes);
+      if (!sent) return sent.error();
+      for (const wire::Message& one : *sent) {
+        if (const auto* answer = std::get_if<wire::JobAnswer>(&one); answer != nullptr && answer->refusal)
+          return Error{ErrorCode::PolicyRefused, "the audited silo refused the job: " + why};
+        const auto* reply = std::get_if<wire::ReplyMessage>(&one);
+        if (reply == nullptr || mean == nullptr) continue;
+        const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
+        mean->resize(static_cast<Eigen::Index>(values.size()));
+        for (std::size_t j = 0; j < values.size(); ++j)
+          (*mean)[static_cast<Eigen::Index>(j)] = std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+        replied = true;
+      }
+    }
+    return replied ? Status() : Status(Error{ErrorCode::Internal, "the audited silo sent no reply: " + why});
+  }
+
+  config::Job job_;
+  std::string job_bytes_;
+  config::CohortMember member_;
+  MakeRandomness make_randomness_;
+  privacy::Plan plan_;
+  SigningKey key_ = SigningKey::from_seed(std::string(32, 'a')).value();
+};
+
+}  // namespace
+
+std::unique_ptr<AuditedSilo> product_silo(const config::Job& job, const std::string& job_bytes,
+                                          const config::CohortMember& member, MakeRandomness make_randomness) {
+  return std::make_unique<ProductSilo>(job, job_bytes, member, std::move(make_randomness));
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "lab/audit/audit_statistics.hpp"
+#include "lab/audit/audited_silo.hpp"
+
+namespace undertone::lab {
+
+/// What the records that stay are like. In a crowd all of them have the largest features that the schema allows and the
+/// changed record's second label: the pair that attains the dominating profile of a sampled release. Alone, the others
+/// have no features: a bound on the sum instead of on each record shows.
+enum class PairShape : std::uint8_t { Crowd, Alone };
+
+/// Two data sets that differ in one record's label, and what tells them apart as well as anything can.
+struct WorstPair {
+  data::Dataset first;
+  data::Dataset second;
+  Eigen::VectorXd point;      // that every round asks about
+  Eigen::VectorXd direction;  // unit: what a reply is projected on
+  double others_lean = 0.0;   // 1 where every other record leans the second data set's way, 0 where none leans
+  double reach = 0.0;         // of the changed record's contribution, over its largest allowed (the clip norm)
+};
+[[nodiscard]] WorstPair worst_pair(const config::Job& job, const config::CohortMember& member, PairShape shape);
+
+struct AuditSettings {
+  std::int64_t trials = 3000;  // on each data set, half of them to choose the threshold
+  double delta = 1e-2;  // at which epsilon is claimed and tested: at 1e-5 no number of trials would show anything
+  double error = 1e-6;  // probability of flagging a sound silo
+};
+
+struct AuditFinding {
+  double claimed = 0.0;      // epsilon of the plan at the audit's delta, by its accountant
+  double lower = 0.0;        // no epsilon below it is true, with probability 1 - error
+  double lower_at_95 = 0.0;  // the same at 95 %: what one would tell a person
+  TestCounts counts;
+  [[nodiscard]] bool flagged() const noexcept { return lower > claimed; }
+};
+
+/// Many transcripts of both data sets; the likelihood ratio of a transcript under the plan's own noise, with draws that
+/// are fresh or one for all rounds, is compared with a threshold that one half of the trials chose, on the other half.
+/// An empirical lower bound: never a guarantee.
+/// @param plan what the silo claims @return an error where a run fails
+[[nodiscard]] Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& plan,
+                                                     const WorstPair& pair, const AuditSettings& settings);
+
+/// One run with a canary in each feature's direction, the label of each by a coin: the coins are guessed from the
+/// replies. @param coins seed of the coins @return counts of guesses and the largest epsilon they rule out
+struct CanaryFinding {
+  std::int64_t canaries = 0;
+  std::int64_t guesses = 0;
+  std::int64_t correct = 0;
+  double epsilon_lower = 0.0;  // at 95 %
+};
+[[nodiscard]] Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const config::Job& job,
+                                                   const config::CohortMember& member, double delta,
+                                                   std::uint64_t coins);
+
+}  // namespace undertone::lab
