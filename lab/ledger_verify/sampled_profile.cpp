@@ -68,16 +68,18 @@ class Composition {
       : releases_(std::move(releases)), plain_mu_(plain_mu), epsilon_(epsilon) {}
 
   [[nodiscard]] std::optional<DeltaBracket> delta() {
-    const Real bound = plan(kDeltaMin);
-    if (bound < kDeltaMin) return DeltaBracket{0, bound};
-    DeltaBracket bracket{0, bound};
+    DeltaBracket bracket{0, plan(kDeltaMin)};
     std::size_t points = kPointsMin;
     while (points <= kPointsMax && points * releases_.size() <= kWorkMax) {
+      const Real bound = plan(bracket.upper);
+      const bool is_far = bound < bracket.upper / 10;
+      if (is_far) bracket.upper = bound;
+      if (bracket.upper < kDeltaMin) return bracket;
+      if (is_far) continue;
       const Real planned_for = bracket.upper;
-      plan(planned_for);
       const Real gap = try_points(points, bracket);
-      if (gap <= 1 || bracket.upper < kDeltaMin) return bracket;
-      // Rare large losses let the first bounds be far too high, hence the window too wide.
+      if (gap <= 1) return bracket;
+      // Rare large losses make the first bounds far too high, and with them the window too wide.
       if (bracket.upper > planned_for / 10) points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;
     }
     return bracket.upper < kDeltaSmall ? std::optional(bracket) : std::nullopt;

@@ -1,8 +1,11 @@
 #include <benchmark/benchmark.h>
+#include <random>
 
 #include "shared/base/random_source.hpp"
 #include "shared/models/linear_model.hpp"
+#include "shared/privacy/calibration.hpp"
 #include "shared/privacy/clipped_sum.hpp"
+#include "shared/privacy/discrete_samplers.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "shared/privacy/rounded_gaussian.hpp"
@@ -20,7 +23,27 @@ void BM_RoundedGaussian(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(BM_RoundedGaussian)->ArgName("dim")->Arg(4096);
+BENCHMARK(BM_RoundedGaussian)->ArgName("dim")->Arg(4096)->Arg(1'000'000);
+
+/// What it is compared with: the standard library's, which is neither exact nor secret.
+void BM_StandardNormal(benchmark::State& state) {
+  std::mt19937_64 generator(1);
+  std::normal_distribution<double> normal;
+  std::vector<double> out(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) {
+    for (double& value : out) value = normal(generator);
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_StandardNormal)->ArgName("dim")->Arg(4096)->Arg(1'000'000);
+
+void BM_DiscreteGaussian(benchmark::State& state) {
+  privacy::SecureBits bits = privacy::SecureBits::from_os();
+  for (auto _ : state) benchmark::DoNotOptimize(privacy::sample_discrete_gaussian({std::uint64_t{1} << 32U, 1}, bits));
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_DiscreteGaussian);
 
 void BM_AddClipped(benchmark::State& state) {
   const Eigen::Index dimension = state.range(0);
@@ -100,6 +123,29 @@ void BM_Calibration(benchmark::State& state) {
         privacy::gaussian_shift_for(*privacy::Epsilon::create(1.0), *privacy::Delta::create(1e-5)));
 }
 BENCHMARK(BM_Calibration);
+
+/// Epsilon of 10^4 releases in 50 classes, both ends.
+void BM_ComposedEpsilon(benchmark::State& state) {
+  std::vector<privacy::RepeatedLaw> laws;
+  for (int i = 0; i < 50; ++i)
+    laws.push_back(
+        {*privacy::subset_gaussian_law(0.01 + 0.001 * i, *privacy::GaussianShift::create(0.5 + 0.01 * i)), 200});
+  for (auto _ : state) benchmark::DoNotOptimize(privacy::composed_epsilon(laws, *privacy::Delta::create(1e-6)));
+}
+BENCHMARK(BM_ComposedEpsilon)->Unit(benchmark::kMillisecond);
+
+/// The smallest noise of 10^3 rounds that read a hundredth of the records.
+void BM_SampledCalibration(benchmark::State& state) {
+  const auto event = [](double multiplier) -> Result<privacy::PrivacyEvent> {
+    return privacy::PrivacyEvent(privacy::SubsetGaussianEvent{0.01, *privacy::GaussianShift::create(1.0 / multiplier)});
+  };
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(privacy::calibrate_gaussian(privacy::CalibrationMethod::Numeric, 1000,
+                                                         *privacy::Epsilon::create(1.0), *privacy::Delta::create(1e-5),
+                                                         event));
+  }
+}
+BENCHMARK(BM_SampledCalibration)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace undertone
