@@ -192,6 +192,7 @@ Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& 
 }
 
 int run_account(const AccountRequest& request) {
+  if (request.shuffled) return run_shuffled(request);
   const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);
   if (!adjacency) return fail(adjacency.error());
   std::vector<MechanismText> mechanisms{request.mechanism};

@@ -12,6 +12,9 @@ namespace undertone::lab {
 struct AccountRequest {
   MechanismText mechanism;
   std::filesystem::path file;  // of mechanisms to compose, instead of one
+  bool shuffled = false;       // one round through a shuffler, instead of a composition
+  std::uint64_t silos = 0;     // whose replies are shuffled
+  std::int64_t records = 0;    // of the smallest of them
   std::string adjacency = "replace-one";
   std::string method = "numeric";
   std::optional<double> delta;
@@ -22,6 +25,9 @@ struct AccountRequest {
 
 /// Prints epsilon by every accountant, or the smallest sigma for a target. @return the exit code
 [[nodiscard]] int run_account(const AccountRequest& request);
+
+/// Prints what one shuffled round guarantees, and whether that is a gain. @return the exit code
+[[nodiscard]] int run_shuffled(const AccountRequest& request);
 
 /// Mechanisms from a file of the form {"format": "undertone.account/1", "mechanisms": [...]}.
 [[nodiscard]] Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& file);

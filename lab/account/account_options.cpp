@@ -16,7 +16,9 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
           "mechanism",
           [&request](const std::string& name) {
             const Result<MechanismKind> kind = parse_mechanism(name);
-            if (kind) {
+            if (name == "shuffled") {
+              request.shuffled = true;
+            } else if (kind) {
               request.mechanism.kind = *kind;
             } else if (name.find('.') != std::string::npos) {
               request.file = name;
@@ -25,7 +27,7 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
             }
           },
           "gaussian, discrete-gaussian, laplace, exponential, randomised-response, approximate, generalised-gaussian, "
-          "zcdp; or a file of mechanisms to compose")
+          "zcdp; shuffled: one round of silos' replies through a shuffler; or a file of mechanisms to compose")
       ->required();
   number("--delta", request.delta, "of the whole; not needed where every release is pure");
   number("--epsilon", request.target_epsilon, "a target for the whole: prints the smallest sigma instead");
@@ -41,6 +43,8 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
   command->add_option("--sampling", text.sampling, "none, wor:RATE or wor:K/N (fixed size), wr:K/N, poisson:RATE")
       ->capture_default_str();
   command->add_option("--steps", text.steps, "how many such releases")->capture_default_str();
+  command->add_option("--silos", request.silos, "shuffled: how many replies are shuffled");
+  command->add_option("--records", request.records, "shuffled: records of the smallest silo");
   command->add_option("--adjacency", request.adjacency, "replace-one or add-remove")->capture_default_str();
   command->add_option("--method", request.method, "with --epsilon: numeric, analytic, classical, zcdp or rdp")
       ->capture_default_str();

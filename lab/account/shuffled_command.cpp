@@ -1,0 +1,76 @@
+#include <nlohmann/json.hpp>
+
+#include "lab/account/account_command.hpp"
+#include "lab/exit_code.hpp"
+#include "shared/privacy/shuffling.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One reply of a silo by itself, and the round of all of them.
+struct Shuffled {
+  double local = 0.0;
+  double shuffled = 0.0;
+  std::optional<double> closed;  // by the closed form, where it covers the case
+};
+
+Result<Shuffled> pure_reports(const AccountRequest& request, privacy::Delta delta) {
+  const Result<privacy::Epsilon> local = privacy::Epsilon::create(*request.mechanism.epsilon);
+  if (!local) return local.error();
+  const Result<double> shuffled = privacy::shuffled_epsilon(request.silos, *local, delta);
+  if (!shuffled) return shuffled.error();
+  const Result<double> closed = privacy::shuffled_epsilon_closed(request.silos, *local, delta);
+  return Shuffled{local->value(), *shuffled, closed ? std::optional(*closed) : std::nullopt};
+}
+
+Result<Shuffled> gaussian_reports(const AccountRequest& request, privacy::Delta delta) {
+  const Result<double> sensitivity = sensitivity_of(request.mechanism, Adjacency::ReplaceOne);
+  if (!sensitivity) return sensitivity.error();
+  if (!request.mechanism.sigma) return Error{ErrorCode::InvalidArgument, "sigma or epsilon-each is missing"};
+  if (request.records < 1) return Error{ErrorCode::InvalidArgument, "records must be at least 1"};
+  const double record = *sensitivity / *request.mechanism.sigma;
+  const Result<privacy::GaussianShift> record_shift = privacy::GaussianShift::create(record);
+  // Two data sets of a silo that have nothing in common: every record is replaced.
+  const Result<privacy::GaussianShift> silo_shift =
+      privacy::GaussianShift::create(record * static_cast<double>(request.records));
+  if (!record_shift) return Error{ErrorCode::InvalidArgument, "sigma: " + record_shift.error().message};
+  if (!silo_shift) return silo_shift.error();
+  const Result<privacy::ShuffledRound> round =
+      privacy::shuffled_gaussians(request.silos, *record_shift, *silo_shift, delta);
+  if (!round) return round.error();
+  return Shuffled{round->local_epsilon, round->epsilon, std::nullopt};
+}
+
+}  // namespace
+
+int run_shuffled(const AccountRequest& request) {
+  if (!request.delta) return fail({ErrorCode::InvalidArgument, "delta is missing"});
+  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
+  if (!delta) return fail(delta.error());
+  const Result<Shuffled> found =
+      request.mechanism.epsilon ? pure_reports(request, *delta) : gaussian_reports(request, *delta);
+  if (!found) return fail(found.error());
+  const double gain = found->shuffled > 0.0 ? found->local / found->shuffled : 1.0;
+  if (request.json) {
+    const Json out = {{"epsilon", found->shuffled},
+                      {"epsilon_local", found->local},
+                      {"epsilon_closed_form", found->closed ? Json(*found->closed) : Json(nullptr)},
+                      {"gain", gain},
+                      {"delta", delta->value()},
+                      {"adjacency", "replace-one"},
+                      {"silos", request.silos}};
+    fmt::print("{}\n", out.dump(2));
+    return kDone;
+  }
+  fmt::print("one reply by itself: epsilon {:.6g}; shuffled with {} others: {:.6g} at delta {:.3g}\n", found->local,
+             request.silos - 1, found->shuffled, delta->value());
+  if (found->closed) fmt::print("by the closed form: {:.6g}\n", *found->closed);
+  fmt::print("{}\n", found->shuffled < found->local
+                         ? fmt::format("a gain of {:.3g}, if the shuffler is honest and all replies look alike", gain)
+                         : "no gain: the replies of so few or so loud silos do not hide one another");
+  return kDone;
+}
+
+}  // namespace undertone::lab
