@@ -130,7 +130,7 @@ Result<double> sensitivity_of(const MechanismText& text, Adjacency adjacency) {
   if (text.clip && text.sensitivity) return bad("sensitivity and clip: expected one of them, got both");
   if (!text.clip) return positive(text.sensitivity, "sensitivity");
   const Result<double> clip = positive(text.clip, "clip");
-  if (!clip) return clip;
+  if (!clip) return clip.error();
   return adjacency == Adjacency::ReplaceOne ? 2.0 * *clip : *clip;  // one vector leaves and another enters
 }
 

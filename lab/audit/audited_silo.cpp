@@ -74,8 +74,8 @@ class ProductSilo final : public AuditedSilo {
       const privacy::Release* release = plan_.release({round});
       if (release->shape.kind != privacy::QuestionKind::Gradient) continue;
       Eigen::VectorXd mean;
-      wire::QueryMessage query{run, job_.point_type, {{round}, queries::GradientQuestion{point}}};
-      if (Status answered = deliver(machine, std::move(query), &mean); !answered) return answered.error();
+      const wire::QueryMessage query{run, job_.point_type, {{round}, queries::GradientQuestion{point}}};
+      if (Status answered = deliver(machine, query, &mean); !answered) return answered.error();
       means.push_back(std::move(mean));
     }
     return means;
@@ -83,7 +83,7 @@ class ProductSilo final : public AuditedSilo {
 
  private:
   /// @param mean of the reply, if one is expected
-  Status deliver(silo::SiloMachine& machine, wire::Message message, Eigen::VectorXd* mean) const {
+  static Status deliver(silo::SiloMachine& machine, const wire::Message& message, Eigen::VectorXd* mean) {
     bool replied = mean == nullptr;
     std::string why = "no reply";
     wire::Decoder decoder{wire::Limits{}};

@@ -7,10 +7,12 @@
 namespace undertone {
 
 void expect_much(const void* begin, std::size_t bytes) noexcept {
-  constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20U;
-  const auto from = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) / kPage * kPage;
-  const auto to = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / kPage * kPage;
-  if (from < to) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+  constexpr std::size_t kPage = std::size_t{2} << 20U;
+  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(begin) % kPage) % kPage;
+  if (bytes < before + kPage) return;
+  const std::size_t whole = (bytes - before) / kPage * kPage;
+  auto* from = static_cast<char*>(const_cast<void*>(begin)) + before;
+  (void)::madvise(from, whole, MADV_HUGEPAGE);
 }
 
 void keep_large_blocks() noexcept {
