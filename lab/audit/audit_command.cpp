@@ -39,7 +39,7 @@ int report_transcripts(const AuditFinding& finding, const AuditRequest& request,
                       {"delta", request.settings.delta},
                       {"epsilon_claimed", finding.claimed},
                       {"epsilon_lower", finding.lower},
-                      {"epsilon_lower_95", finding.lower_at_95},
+                      {"epsilon_lower_95", finding.lower_told},
                       {"error", request.settings.error},
                       {"sensitivity_reached", reach},
                       {"true_positives", finding.counts.true_positives},
@@ -54,7 +54,7 @@ int report_transcripts(const AuditFinding& finding, const AuditRequest& request,
              finding.claimed, request.settings.delta, reach);
   fmt::print("{} of {} against {} of {}: epsilon is at least {:.4g} (95 %), {:.4g} beyond doubt ({:.1g})\n",
              finding.counts.true_positives, finding.counts.positives, finding.counts.false_positives,
-             finding.counts.negatives, finding.lower_at_95, finding.lower, request.settings.error);
+             finding.counts.negatives, finding.lower_told, finding.lower, request.settings.error);
   fmt::print(
       "{}\n{}\n",
       finding.flagged() ? "FLAGGED: the silo leaks more than its plan claims" : "nothing speaks against the claim",
@@ -89,6 +89,7 @@ int run_audit(const AuditRequest& request) {
   // Each shape has half of the error; the one that found more is told.
   AuditSettings settings = request.settings;
   settings.error *= 0.5;
+  settings.error_told *= 0.5;
   std::optional<AuditFinding> worst;
   double reach = 0.0;
   for (const PairShape shape : {PairShape::Crowd, PairShape::Alone}) {

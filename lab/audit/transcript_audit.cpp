@@ -152,7 +152,7 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& p
   finding.claimed = *claimed;
   finding.counts = counts_at(best_look, threshold, half, scores[0].size());
   finding.lower = epsilon_lower_bound(finding.counts, settings.delta, settings.error);
-  finding.lower_at_95 = epsilon_lower_bound(finding.counts, settings.delta, 0.05);
+  finding.lower_told = epsilon_lower_bound(finding.counts, settings.delta, settings.error_told);
   return finding;
 }
 

@@ -23,14 +23,15 @@ struct WorstPair {
 
 struct AuditSettings {
   std::int64_t trials = 3000;  // on each data set, half of them to choose the threshold
-  double delta = 1e-2;  // at which epsilon is claimed and tested: at 1e-5 no number of trials would show anything
-  double error = 1e-6;  // probability of flagging a sound silo
+  double delta = 1e-2;       // at which epsilon is claimed and tested: at 1e-5 no number of trials would show anything
+  double error = 1e-6;       // probability of flagging a sound silo
+  double error_told = 0.05;  // of the bound that a person is told
 };
 
 struct AuditFinding {
-  double claimed = 0.0;      // epsilon of the plan at the audit's delta, by its accountant
-  double lower = 0.0;        // no epsilon below it is true, with probability 1 - error
-  double lower_at_95 = 0.0;  // the same at 95 %: what one would tell a person
+  double claimed = 0.0;     // epsilon of the plan at the audit's delta, by its accountant
+  double lower = 0.0;       // no epsilon below it is true, with probability 1 - error
+  double lower_told = 0.0;  // the same with probability 1 - error_told
   TestCounts counts;
   [[nodiscard]] bool flagged() const noexcept { return lower > claimed; }
 };

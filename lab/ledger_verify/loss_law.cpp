@@ -59,7 +59,8 @@ Real SampledRelease::slope(Real loss) const {
 }
 
 Real SampledRelease::loss_max(Real delta) const {
-  return std::log1p(rate * std::expm1(smallest_epsilon(mu, delta / (rate * rounds))));
+  const Real base_loss = std::max(smallest_epsilon(mu, delta / (rate * rounds)), mu);
+  return std::log1p(rate * std::expm1(base_loss));
 }
 
 Real LossLaw::log_moment(Real tilt) const {
@@ -97,9 +98,9 @@ LossLaw law_below(const SampledRelease& release, Real step, std::size_t cells) {
   return law.at_zero < 0 ? LossLaw{} : law;  // no mirror image fits; two equal laws are below every profile
 }
 
-LossLaw law_sketched(const SampledRelease& release, Real delta) {
+LossLaw law_sketched(const SampledRelease& release, Real loss_max) {
   constexpr int kCorners = 128;  // evenly spaced in the loss of the Gaussian itself, which the rate compresses near 0
-  const Real base_max = smallest_epsilon(release.mu, delta / (release.rate * release.rounds));
+  const Real base_max = std::log1p(std::expm1(loss_max) / release.rate);
   Polygon chords;
   for (int i = 0; i <= kCorners; ++i) {
     const Real loss = std::log1p(release.rate * std::expm1(base_max * i / kCorners));

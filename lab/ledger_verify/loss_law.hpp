@@ -16,7 +16,7 @@ struct SampledRelease {
   [[nodiscard]] long double profile(long double loss) const;
   /// Derivative of the profile by the ratio.
   [[nodiscard]] long double slope(long double loss) const;
-  /// The loss above which all rounds together have at most this delta.
+  /// A positive loss above which all rounds together have at most this delta.
   [[nodiscard]] long double loss_max(long double delta) const;
 };
 
@@ -40,8 +40,7 @@ struct LossLaw {
 [[nodiscard]] LossLaw law_above(const SampledRelease& release, long double step, std::size_t cells);
 /// A pair that the release's dominates, with such losses too.
 [[nodiscard]] LossLaw law_below(const SampledRelease& release, long double step, std::size_t cells);
-/// A pair that dominates the release's, with a few losses anywhere: for bounds, not to be convolved.
-/// @param delta of all rounds, to go to infinity
-[[nodiscard]] LossLaw law_sketched(const SampledRelease& release, long double delta);
+/// A pair that dominates the release's, with a few losses from -loss_max to loss_max: for bounds, not to be convolved.
+[[nodiscard]] LossLaw law_sketched(const SampledRelease& release, long double loss_max);
 
 }  // namespace undertone::ledger_verify

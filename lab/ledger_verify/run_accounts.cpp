@@ -27,6 +27,7 @@ long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long 
 /// What a reservation says of the releases that read a block.
 struct SampledBlock {
   std::vector<SampledGroup> groups;
+  std::vector<UInt128> each;  // shift squared of one release of each group
   UInt128 shift_squared = 0;
 };
 
@@ -55,6 +56,7 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     }
     out.groups.push_back({mu_of(each), static_cast<std::uint64_t>(rounds), static_cast<std::int64_t>(drawn),
                           static_cast<std::int64_t>(population)});
+    out.each.push_back(each);
   }
   return out;
 }
@@ -135,7 +137,7 @@ void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
   runs_.push_back(std::move(run));
 }
 
-void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run, const Fields& fields) {
+void RunAccounts::check_guarantee(std::int64_t sequence, Run& run, const Fields& fields) {
   if (run.mechanism_delta > run.delta) {
     problems_.add("entry {}: run {}: expected mechanism_delta at most delta {}, found {} (rule 6)", sequence, run.name,
                   fmt::to_string(run.delta), fmt::to_string(run.mechanism_delta));
@@ -146,7 +148,7 @@ void RunAccounts::check_guarantee(std::int64_t sequence, const Run& run, const F
     if (releases == fields.end()) {
       check_plain(sequence, run, block->reserved);
     } else {
-      check_sampled(sequence, run, block->reserved, releases->second);
+      check_sampled(sequence, run, *block, releases->second);
     }
   }
 }
@@ -164,21 +166,22 @@ void RunAccounts::check_plain(std::int64_t sequence, const Run& run, UInt128 shi
       sequence, run.name, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
 }
 
-void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, UInt128 shift_squared,
-                                const std::string& releases) {
-  const std::optional<SampledBlock> block = parse_releases(releases);
-  if (!block || block->shift_squared != shift_squared) {
+void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases) {
+  const std::optional<SampledBlock> sampled = parse_releases(releases);
+  if (!sampled || sampled->shift_squared != block.reserved) {
     problems_.add(
         "entry {}: run {}: expected sampled releases whose shifts squared add up to {}, with 1 <= K <= N, found {} "
         "(rule 6)",
-        sequence, run.name, fmt::to_string(shift_squared), printable(releases));
+        sequence, run.name, fmt::to_string(block.reserved), printable(releases));
     return;
   }
+  for (std::size_t i = 0; i < sampled->groups.size(); ++i)
+    block.listed.push_back({sampled->each[i], sampled->groups[i].rounds});
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
-  const std::optional<DeltaBracket> above = sampled_delta(block->groups, epsilon * 1.01L + 1e-6L);
-  const std::optional<DeltaBracket> at = sampled_delta(block->groups, epsilon);
+  const std::optional<DeltaBracket> above = sampled_delta(sampled->groups, epsilon * 1.01L + 1e-6L);
+  const std::optional<DeltaBracket> at = sampled_delta(sampled->groups, epsilon);
   if (above && at && above->upper <= allowed && at->lower <= allowed) return;
   problems_.add(
       "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the sampled releases {} at "
@@ -203,9 +206,23 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
   const std::string& name = fields.at("block");
   Block& block = name == "training" ? run.training : run.holdout;
   const bool fits = add_saturating(block.spent, *parse_amount(fields.at("cost")));
+  if (!block.listed.empty() && !cross_off(block, *parse_amount(fields.at("cost")))) {
+    problems_.add("entry {}: run {}: expected a cost that the list of {} releases has left, found {} (rule 3)",
+                  sequence, run.name, name, fields.at("cost"));
+  }
   if (fits && block.spent <= block.reserved) return;
   problems_.add("entry {}: run {}: expected costs of at most {} in the {} block, found {} so far (rule 3)", sequence,
                 run.name, fmt::to_string(block.reserved), name, fmt::to_string(block.spent));
+}
+
+bool RunAccounts::cross_off(Block& block, UInt128 cost) {
+  for (; block.next < block.listed.size(); ++block.next) {
+    Listed& group = block.listed[block.next];
+    if (group.each != cost || group.left == 0) continue;
+    --group.left;
+    return true;
+  }
+  return false;
 }
 
 void RunAccounts::close(std::int64_t sequence, const std::string& kind, Run& run) {

@@ -42,10 +42,19 @@ class RunAccounts {
   void report(lab::LedgerFindings& findings) const;
 
  private:
+  /// Sampled releases that are equal, and how many of them are left.
+  struct Listed {
+    UInt128 each = 0;
+    UInt128 left = 0;
+  };
   struct Block {
     UInt128 reserved = 0;
     UInt128 spent = 0;
+    std::vector<Listed> listed;  // empty where nothing is sampled
+    std::size_t next = 0;
   };
+  /// Whether the next release of the list may have this cost; if so it is crossed off.
+  static bool cross_off(Block& block, UInt128 cost);
 
   struct Run {
     std::string name;
@@ -61,10 +70,10 @@ class RunAccounts {
 
   void amend(std::int64_t sequence);
   void reserve(std::int64_t sequence, const Fields& fields);
-  void check_guarantee(std::int64_t sequence, const Run& run, const Fields& fields);
+  void check_guarantee(std::int64_t sequence, Run& run, const Fields& fields);
   void check_plain(std::int64_t sequence, const Run& run, UInt128 shift_squared);
   /// @param releases what was sampled, as the entry says it
-  void check_sampled(std::int64_t sequence, const Run& run, UInt128 shift_squared, const std::string& releases);
+  void check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases);
   void promise_reply(std::int64_t sequence, const Fields& fields);
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);

@@ -21,11 +21,12 @@ constexpr Real kRoundsMax = 1e6L;
 constexpr Real kMuMin = 1e-6L;
 constexpr Real kMuMax = 40;
 constexpr std::size_t kPointsMin = std::size_t{1} << 11;
-constexpr std::size_t kPointsMax = std::size_t{1} << 21;
+constexpr std::size_t kPointsMax = std::size_t{1} << 20;
 constexpr std::size_t kWorkMax = std::size_t{1} << 26;  // points of all groups together
 constexpr Real kEpsilonGap = 0.002L;
 constexpr Real kDeltaGap = 0.001L;
-constexpr Real kDeltaSmall = 1e-15L;  // where a rare large loss outweighs the tilt, round-off may hide less
+constexpr Real kDeltaSmall = 1e-15L;  // round-off may hide less, where a rare large loss outweighs the tilt
+constexpr std::size_t kPointsSmall = std::size_t{1} << 16;  // to find that out
 constexpr Real kDeltaMin = 1e-30L;
 constexpr Real kCut = 1e-6L;         // of delta, for the largest losses of all rounds, and for what the window misses
 constexpr Real kArithmetic = 1e-8L;  // relative: a million powers of a double err by 10^-10
@@ -33,7 +34,7 @@ constexpr Real kArithmetic = 1e-8L;  // relative: a million powers of a double e
 /// Where a function that falls and then rises is least, by thirds of the logarithm of the argument.
 template <class Function>
 Real minimiser(Function function, Real low, Real high) {
-  while (high > low * 1.001L) {
+  while (high > low * 1.02L) {
     const Real left = low * std::cbrt(high / low);
     const Real right = high / std::cbrt(high / low);
     if (function(left) < function(right)) {
@@ -78,11 +79,11 @@ class Composition {
       if (is_far) continue;
       const Real planned_for = bracket.upper;
       const Real gap = try_points(points, bracket);
-      if (gap <= 1) return bracket;
+      if (gap <= 1 || (bracket.upper < kDeltaSmall && points >= kPointsSmall)) return bracket;
       // Rare large losses make the first bounds far too high, and with them the window too wide.
       if (bracket.upper > planned_for / 10) points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;
     }
-    return bracket.upper < kDeltaSmall ? std::optional(bracket) : std::nullopt;
+    return std::nullopt;
   }
 
  private:
@@ -104,14 +105,14 @@ class Composition {
   /// @param delta about the result, or above it
   /// @return that bound
   Real plan(Real delta) {
-    delta_cut_ = kCut * delta / static_cast<Real>(releases_.size());
+    const Real delta_cut = kCut * delta / static_cast<Real>(releases_.size());
     std::vector<LossLaw> sketches;
-    Real loss_max = 0;
+    loss_max_.clear();
     for (const SampledRelease& release : releases_) {
-      sketches.push_back(law_sketched(release, delta_cut_));
-      loss_max = std::max(loss_max, sketches.back().atoms.back().loss);
+      loss_max_.push_back(release.loss_max(delta_cut));
+      sketches.push_back(law_sketched(release, loss_max_.back()));
     }
-    const Real tilt_max = 1000 / loss_max;
+    const Real tilt_max = 1000 / *std::max_element(loss_max_.begin(), loss_max_.end());
     const auto moment = [&](Real tilt) { return log_moment(sketches, tilt); };
     const auto log_bound = [&](Real tilt) { return moment(tilt) - tilt * epsilon_ + log_unit(tilt); };
     tilt_ = minimiser(log_bound, 1e-12L, tilt_max);
@@ -140,11 +141,11 @@ class Composition {
     const Real step = (high_ - low_) / static_cast<Real>(points - 2);
     std::vector<LossLaw> laws_above;
     std::vector<LossLaw> laws_below;
-    for (const SampledRelease& release : releases_) {
-      const auto cells = 1 + static_cast<std::size_t>(std::min<Real>(release.loss_max(delta_cut_) / step, kPointsMax));
+    for (std::size_t i = 0; i < releases_.size(); ++i) {
+      const auto cells = 1 + static_cast<std::size_t>(std::min<Real>(loss_max_[i] / step, kPointsMax));
       if (cells > kPointsMax) return std::numeric_limits<Real>::infinity();
-      laws_above.push_back(law_above(release, step, cells));
-      laws_below.push_back(law_below(release, step, cells));
+      laws_above.push_back(law_above(releases_[i], step, cells));
+      laws_below.push_back(law_below(releases_[i], step, cells));
     }
     const End above = end_of(std::move(laws_above));
     const End below = end_of(std::move(laws_below));
@@ -176,7 +177,7 @@ class Composition {
     upper = above.scale * upper * (1 + kArithmetic) + extra;
     upper_near = above.scale * upper_near * (1 + kArithmetic) + extra;
     lower = below.scale * (lower * (1 - kArithmetic) - error) - below.missed;
-    bracket = {std::max<Real>(lower, 0), std::min<Real>(upper, 1)};
+    bracket = {std::max<Real>(0, lower), std::min<Real>(1, upper)};  // in this order NaN is not kept
     if (!(lower > 0)) return std::numeric_limits<Real>::infinity();
     return std::log(upper / lower) / std::max(std::log(upper / upper_near), kDeltaGap);
   }
@@ -189,7 +190,7 @@ class Composition {
   Real tilt_less_ = 0;
   Real low_ = 0;  // the window of the sum of losses
   Real high_ = 0;
-  Real delta_cut_ = 0;  // of one release, above its largest loss
+  std::vector<Real> loss_max_;  // of each release, above which it goes to infinity
 };
 
 bool is_sound(const SampledGroup& group) {
@@ -223,6 +224,7 @@ std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& group
   }
   if (plain_mu > kMuMax) return std::nullopt;
   std::vector<SampledRelease> releases;
+  releases.reserve(rounds_of.size());
   for (const auto& [kind, rounds] : rounds_of) releases.push_back({kind.first, kind.second, rounds});
   return Composition(std::move(releases), plain_mu, epsilon).delta();
 }

@@ -27,9 +27,9 @@ struct DeltaBracket {
 /// these profiles; that they dominate the releases is the theorem of privacy-core.md, section D.2.
 /// @param epsilon finite and >= 0
 /// @return ends that a change of epsilon by 0.2 %, or of delta by 0.1 %, would close; of a delta below 1e-15 possibly
-///     only 0 and an upper bound below that; nothing where an argument is out of range (more than 10^6 sampled rounds,
-///     or a mu of one sampled release outside 1e-6 to 40, are), or the ends do not close with 2^21 points, as where
-///     many different groups are sampled
+///     only 0 and an upper bound below that; nothing where an argument is out of range (so are more than 10^6 sampled
+///     rounds and, if any is sampled, a mu of one sampled release outside 1e-6 to 40 or of all others together above
+///     40), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above 1)
 [[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
 
 }  // namespace undertone::ledger_verify

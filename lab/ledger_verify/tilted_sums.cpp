@@ -12,7 +12,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Of one frequency, relative to the largest, root mean square, per doubling of the length. About 1 is seen.
+/// Allowance for errors of a transform: root mean square over the frequencies, per doubling of the length, where the
+/// squares of the values add up to 1. At most a tenth of it is seen.
 constexpr double kFrequencyError = 16 * std::numeric_limits<double>::epsilon();
 
 /// Without scaling; the length is a power of two.

@@ -21,6 +21,7 @@ long double stack(long double area, std::array<GaussianTable::Layer, GaussianTab
   const long double unit = ldexpl(1.0L, -GaussianTable::kUnitLog2);
   std::uint64_t width = static_cast<std::uint64_t>(GaussianTable::kReach) << GaussianTable::kUnitLog2;
   long double y = 0.0L;
+  layers = {};
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (width == 0) return 2.0L;  // the curve was covered before the last layer: more area than needed
     layers[i].width = width;

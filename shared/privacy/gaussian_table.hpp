@@ -47,7 +47,7 @@ class GaussianTable {
   GaussianTable();
   std::array<Layer, kLayers> layers_;
   std::uint64_t area_ = 0;
-  std::array<long double, kLayers> bottom_{};  // Y_i and v/X_i, to a relative 2^-60
+  std::array<long double, kLayers> bottom_{};  // Y_i and v/X_i, to a relative 2^-55
   std::array<long double, kLayers> tall_{};
 };
 

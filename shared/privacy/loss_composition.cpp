@@ -214,6 +214,8 @@ class Composition {
   [[nodiscard]] Result<Convolved> convolve(double tilt, double log_cut, std::size_t points_max) const;
 
   [[nodiscard]] double step() const { return step_; }
+  /// Relative error of delta's sums: their two decays differ by a step.
+  [[nodiscard]] double rounding() const { return 1e-10 + 2e-15 / step_; }
 
  private:
   [[nodiscard]] double log_moment(const GridLaw& law, double tilt) const {
@@ -318,7 +320,8 @@ Result<Composition::Convolved> Composition::convolve(double tilt, double log_cut
   }
   for (std::size_t k = 0; k < log_sum.size(); ++k) {
     const double size = std::exp(log_sum[k].real());
-    spectrum[k] = std::isfinite(log_sum[k].real()) ? std::polar(size, log_sum[k].imag()) : 0.0;
+    const bool nothing = log_sum[k].real() == -INFINITY;
+    spectrum[k] = nothing ? std::complex<double>() : std::polar(size, log_sum[k].imag());
   }
   fft.inv(wrapped, spectrum, static_cast<Eigen::Index>(points));
   // Unwrap: the window begins at `low`.
@@ -329,6 +332,9 @@ Result<Composition::Convolved> Composition::convolve(double tilt, double log_cut
   const auto size = static_cast<std::int64_t>(points);
   for (std::int64_t i = 0; i < size; ++i)
     out.mass[static_cast<std::size_t>(i)] = wrapped[static_cast<std::size_t>((((begin + i) % size) + size) % size)];
+  // Whatever is not a number would be taken for no mass at all.
+  if (!std::all_of(out.mass.begin(), out.mass.end(), [](double mass) { return std::isfinite(mass); }))
+    return Error{ErrorCode::LimitExceeded, "the composition's transform failed"};
   // Each factor of the spectrum is right to about 1e-16 (20 roundings along the transform), and counts `times` times.
   out.error = (times_ + static_cast<double>(laws_.size()) + 4.0) * 20.0 * 1.2e-16;
   return out;
@@ -449,7 +455,7 @@ Result<double> delta_of(const Composition& composition, double epsilon, End end,
   // The windows' cut on either side: whatever it is of the tilted mass, it weighs at most this.
   const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
   if (end == End::Lower) return std::max(0.0, finite - cut) + composition.infinite() * (1.0 - 1e-10);
-  return std::min(1.0, (finite + cut + composition.infinite()) * (1.0 + 1e-10));
+  return std::min(1.0, (finite + cut + composition.infinite()) * (1.0 + composition.rounding()));
 }
 
 /// The epsilon at which one end's finite part has delta, by any tilt.
@@ -462,7 +468,7 @@ Result<double> epsilon_with(const Composition& composition, double tilt, double 
     const double weight = std::exp(composition.log_bound(tilt, epsilon));
     const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
     const double finite = sums.delta(epsilon);
-    return end == End::Upper ? (finite + cut) * (1.0 + 1e-10) : finite - cut;
+    return end == End::Upper ? (finite + cut) * (1.0 + composition.rounding()) : finite - cut;
   };
   if (sums.delta(0.0) <= target && delta_at(0.0) <= target) return 0.0;
   // The root of the monotone part, then outwards until what was cut off is covered as well.

@@ -17,7 +17,7 @@ struct LossTails {
 /// The privacy loss of one release: of a pair (P, Q) that dominates both orders of every pair of neighbours, so that
 /// the composition of such pairs dominates adaptive composition whose sequence of pairs is fixed in advance. Where one
 /// pair cannot serve both orders (Poisson sampling under add/remove) there is a law for each.
-/// Tails have a relative error of about 1e-18 towards large losses.
+/// Tails have a relative error below 1e-15 towards large losses.
 /// Source: spec privacy-core D.2; dominating pairs: Zhu, Dong, Wang 2022.
 class LossLaw {
  public:

@@ -10,6 +10,7 @@ namespace undertone::privacy {
 namespace {
 
 constexpr std::uint64_t kRoundsMax = 1'000'000;
+constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const SiloFacts& facts, Block block) {
   switch (block) {
@@ -236,7 +237,8 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
       if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
       epsilon = std::max(epsilon, *charged);
     }
-    if (epsilon == 0.0) return plan;  // nothing private is released
+    // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
+    if (plan.training_cost_.units() == 0 && plan.holdout_cost_.units() == 0) return plan;
     if (epsilon <= facts.epsilon.value()) {
       const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(epsilon);
       if (!amount) return amount.error();
@@ -279,6 +281,13 @@ Status Plan::calibrate(const SiloFacts& facts, const Epsilon& epsilon) {
     const Result<GaussianShift> shift =
         sampled ? common_shift(drawn, epsilon, mechanism_delta_) : equal_share(rounds, epsilon, mechanism_delta_);
     if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
+    if (shift->value() > kShiftMax) {
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
+                      "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
+                      facts.silo.name(), facts.delta.value(), shift->value(), kShiftMax)};
+    }
     ShiftSquaredAmount& cost = block == Block::Training ? training_cost_ : holdout_cost_;
     for (Segment& segment : segments_) {
       Release& release = segment.release;

@@ -118,7 +118,7 @@ template <NoiseBits Bits>
   using Side = GaussianTable::Side;
   LazyPlace<Bits> height{bits.word(), {}};
   Side side = table.side(layer, place.first, height.first);
-  for (std::size_t words = 1; side == Side::Open; ++words) {  // reached with probability 2^-50
+  for (std::size_t words = 1; side == Side::Open; ++words) {  // reached with probability 2^-43
     UNDERTONE_CHECK(words <= GaussianTable::kFurtherMax);     // fails with probability below 2^-800
     (void)place.at(words - 1, bits);
     (void)height.at(words - 1, bits);
@@ -150,7 +150,7 @@ template <NoiseBits Bits>
 
 }  // namespace detail
 
-/// The same law, exactly, by a table: about 99 of 100 numbers take one word, one product and two comparisons.
+/// The same law, exactly, by a table: 98 of 100 words give a number at once, one product and two comparisons.
 /// @param log2_stddev m in [0, 40] @see GaussianTable for the argument
 template <NoiseBits Bits>
 [[nodiscard]] std::int64_t sample_rounded_gaussian(const GaussianTable& table, Bits& bits, int log2_stddev) {

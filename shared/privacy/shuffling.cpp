@@ -21,24 +21,29 @@ Status check(std::uint64_t messages, double epsilon) {
   return {};
 }
 
-double log_choose(double n, double k) { return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0); }
+/// In long double: at 10^8 messages a double's lgamma is off by 10^-7.
+long double log_choose(long double n, long double k) {
+  return lgammal(n + 1.0L) - lgammal(k + 1.0L) - lgammal(n - k + 1.0L);
+}
 
-/// P[Bin(c, 1/2) = a] and P[Bin(c, 1/2) >= a].
+/// P[Bin(c, 1/2) = a] and P[Bin(c, 1/2) > a], whose errors are one common factor.
 struct FairTail {
   double at = 0.0;
-  double from = 0.0;
+  double above = 0.0;
 };
 FairTail fair_tail(double c, double a) {
   if (a > c) return {};
-  if (a <= 0.0) return {a == 0.0 ? std::exp2(-c) : 0.0, 1.0};
+  if (a < 0.0) return {0.0, 1.0};
   FairTail out;
-  out.at = std::exp(log_choose(c, a) - c * std::log(2.0));
-  double term = out.at;
-  for (double k = a; k <= c && term > 1e-18 * out.from; ++k) {
-    out.from += term;
-    term *= (c - k) / (k + 1.0);
+  out.at = static_cast<double>(expl(log_choose(c, a) - c * logl(2.0L)));
+  double ratio = 1.0;
+  double sum = 0.0;
+  for (double k = a; k < c; ++k) {
+    ratio *= (c - k) / (k + 1.0);
+    sum += ratio;
+    if (ratio < 1e-18 * sum) break;
   }
-  out.from = std::min(out.from, 1.0);
+  out.above = std::min(out.at * sum, 1.0);
   return out;
 }
 
@@ -88,14 +93,15 @@ double clone_delta(std::uint64_t others, double record_epsilon, double silo_epsi
   const double last = std::min(n, std::ceil(mean + reach));
   double sum = 0.0;
   for (double c = first; c <= last; ++c) {
-    const double log_weight = clone >= 1.0 ? (c == n ? 0.0 : -INFINITY)
-                                           : log_choose(n, c) + c * std::log(clone) + (n - c) * std::log1p(-clone);
-    const double weight = std::exp(log_weight);
+    const long double log_weight =
+        clone >= 1.0 ? (c == n ? 0.0L : -INFINITY)
+                     : log_choose(n, c) + c * logl(clone) + (n - c) * log1pl(-static_cast<long double>(clone));
+    const auto weight = static_cast<double>(expl(log_weight));
     if (!(weight > 0.0)) continue;
     const double a = std::floor(theta * (c + 1.0)) + 1.0;
-    const FairTail tail = fair_tail(c, a);
-    const double before = tail.from + (a >= 1.0 && a - 1.0 <= c ? fair_tail(c, a - 1.0).at : 0.0);  // from a - 1 on
-    const double kept = w * before + v * tail.from - power * (v * before + w * tail.from);
+    const FairTail tail = fair_tail(c, a - 1.0);
+    const double before = tail.at + tail.above;
+    const double kept = w * before + v * tail.above - power * (v * before + w * tail.above);
     sum += weight * std::max(0.0, kept);
   }
   // Bernstein for the counts that were left out; the rest is the error of the probabilities.

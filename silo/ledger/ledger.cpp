@@ -36,6 +36,17 @@ privacy::ShiftSquaredAmount RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
+bool RunAccount::spend(Block block, privacy::ShiftSquaredAmount cost) {
+  const bool training = block == Block::Training;
+  privacy::ShiftSquaredAmount& so_far = training ? training_spent : holdout_spent;
+  SampledReleases& list = training ? training_releases : holdout_releases;
+  const auto sum = so_far.plus(cost);
+  if (!sum || *sum > reserved(block)) return false;
+  if (list.listed() && !list.take(cost)) return false;
+  so_far = *sum;
+  return true;
+}
+
 Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock)
     : database_(&database), head_store_(&head), key_(&key), noise_(noise), clock_(std::move(clock)) {}
 
@@ -167,6 +178,9 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
     return Error{ErrorCode::BudgetExhausted, fmt::format("a ledger takes at most {} jobs, {} of them open; it has {}",
                                                          kRunsMax, kOpenRunsMax, accounts_.size())};
   }
+  const bool spends = plan.cost(Block::Training).units() != 0 || plan.cost(Block::Holdout).units() != 0;
+  if (spends && (plan.mechanism_delta_amount() > plan.delta() || plan.delta().units() == 0))
+    return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
   const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
   const auto delta = delta_reserved_.plus(plan.delta());
   if (!epsilon || *epsilon > budget_.epsilon) {
@@ -226,8 +240,8 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
                  fmt::format("round {} is asked after round {}; rounds are never repeated or reordered", round.value,
                              known->last_round->value)};
   }
-  const auto spent = known->spent(release.shape.block).plus(release.cost());
-  if (!spent || *spent > known->reserved(release.shape.block)) {
+  RunAccount after = *known;  // what is spent is what is committed: here it is only asked whether it fits
+  if (!after.spend(release.shape.block, release.cost())) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
   }

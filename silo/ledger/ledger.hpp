@@ -14,6 +14,7 @@
 #include "shared/queries/receipt.hpp"
 #include "shared/store/sqlite.hpp"
 #include "silo/ledger/head_store.hpp"
+#include "silo/ledger/sampled_releases.hpp"
 #include "silo/ledger/spend_token.hpp"
 
 namespace undertone::silo {
@@ -47,6 +48,8 @@ struct RunAccount {
   privacy::ShiftSquaredAmount holdout_reserved;
   privacy::ShiftSquaredAmount training_spent;  // the odometer
   privacy::ShiftSquaredAmount holdout_spent;
+  SampledReleases training_releases;  // listed where sampling is what the charge rests on
+  SampledReleases holdout_releases;
   std::uint64_t releases = 0;
   std::optional<RoundIndex> last_round;
   std::string reserved_at;  // as the ledger's entry says; empty in entries before times were kept
@@ -55,6 +58,8 @@ struct RunAccount {
 
   [[nodiscard]] privacy::ShiftSquaredAmount reserved(privacy::Block block) const;
   [[nodiscard]] privacy::ShiftSquaredAmount spent(privacy::Block block) const;
+  /// Whether a release of this cost fits what was reserved for the block; if so it is counted.
+  [[nodiscard]] bool spend(privacy::Block block, privacy::ShiftSquaredAmount cost);
 };
 
 /// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it

@@ -56,6 +56,11 @@ Status Ledger::apply(const LedgerEntry& entry) {
     account.delta = fields.amount<privacy::DeltaAmount>("delta");
     account.training_reserved = fields.amount<privacy::ShiftSquaredAmount>("training");
     account.holdout_reserved = fields.amount<privacy::ShiftSquaredAmount>("holdout");
+    for (const auto& [key, list] : {std::pair("training_releases", &account.training_releases),
+                                    std::pair("holdout_releases", &account.holdout_releases)}) {
+      if (!body.contains(key)) continue;
+      *list = fields.value(SampledReleases::parse(fields.text(key)));
+    }
     if (body.contains("at")) account.reserved_at = fields.text("at");
     const auto epsilon = epsilon_reserved_.plus(account.epsilon);
     const auto delta = delta_reserved_.plus(account.delta);
@@ -71,12 +76,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
     if (kind == "released") {
       const RoundIndex round{static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("round"))))};
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
-      auto& spent = block == Block::Training ? account.training_spent : account.holdout_spent;
-      const auto sum = spent.plus(fields.amount<privacy::ShiftSquaredAmount>("cost"));
-      if (!sum || *sum > account.reserved(block)) return corrupt(entry.sequence, "spends more than was reserved");
+      if (!account.spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
+        return corrupt(entry.sequence, "spends more than was reserved");
       if (account.last_round && round <= *account.last_round)
         return corrupt(entry.sequence, "repeats or reorders a round");
-      spent = *sum;
       account.last_round = round;
       ++account.releases;
     } else {

@@ -199,7 +199,7 @@ TEST(TranscriptAuditTest, ComesCloseToTheTruthOfASoundSilo) {
   // The Gaussian's own bound is reached as trials grow: at 20,000 judged trials and 95 % at least 0.6 of the claim.
   const Audited audited(1.0);
   const AuditFinding finding = audited.audit(Fault::None, 7, 40'000);
-  EXPECT_GT(finding.lower_at_95, 0.6 * finding.claimed);
+  EXPECT_GT(finding.lower_told, 0.6 * finding.claimed);
   EXPECT_LE(finding.lower, finding.claimed);
 }
 

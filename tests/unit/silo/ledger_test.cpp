@@ -468,6 +468,28 @@ TEST_F(SampledLedgerTest, AChargeThatSamplingDoesNotCoverIsFound) {
   expect_refused_by_verifier("charged too little");
 }
 
+TEST_F(SampledLedgerTest, OneLoudReleaseIsNotManyQuietOnes) {
+  // The list of the reservation has rounds of one cost; a release of twice that fits the sum and not the list.
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  privacy::Release loud = *plan_.release({0});
+  auto& lattice = std::get<privacy::GaussianLattice>(loud.mechanism);
+  lattice.log2_stddev -= 1;  // half the noise: four times the shift squared
+  ASSERT_LE(loud.cost().units(), plan_.cost(privacy::Block::Training).units());
+  EXPECT_EQ(ledger.authorise(run_, {0}, loud, query(0)).error().code, ErrorCode::BudgetExhausted);
+  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
+TEST_F(SampledLedgerTest, APlanThatSpendsIsNeverReservedForNothing) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  EXPECT_NE(ledger.account(run_)->delta.to_string(), "0");
+  for (std::uint64_t round = 0; round < 3; ++round) release(ledger, round, "reply " + std::to_string(round));
+  close();
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
 TEST_F(SampledLedgerTest, ReleasesThatDoNotAddUpAreFound) {
   {
     Ledger ledger = open().value();

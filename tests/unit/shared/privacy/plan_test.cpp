@@ -107,6 +107,22 @@ TEST(PlanTest, TheOdometerOfASampledPlanRisesToItsEpsilon) {
   EXPECT_NEAR(before, plan.epsilon().value_rounded_up(), 2e-3);
 }
 
+TEST(PlanTest, APrivateReleaseIsNeverFree) {
+  // A target so small that rounding leaves (0, delta)-DP: delta is spent all the same, in full.
+  for (const double fraction : {1.0, 0.1}) {
+    for (const auto& [epsilon, delta] : {std::pair(1e-8, 1e-5), std::pair(1e-8, 1e-2), std::pair(1e-6, 1e-2)}) {
+      SCOPED_TRACE(fmt::format("draw {} epsilon {} delta {}", fraction, epsilon, delta));
+      const Result<Plan> plan = make_plan({{gradient(fraction), 3}}, facts(epsilon, delta));
+      if (!plan) continue;  // refused is as good
+      EXPECT_NE(plan->cost(Block::Training).to_string(), "0");
+      EXPECT_EQ(plan->delta().to_string(), DeltaAmount::rounded_down(delta)->to_string());
+      EXPECT_LE(plan->mechanism_delta_amount().to_string(), plan->delta().to_string());
+    }
+  }
+  // A delta that covers the chance of being drawn would buy releases without noise.
+  EXPECT_FALSE(make_plan({{gradient(0.1), 3}}, facts(1e-3, 0.3)));
+}
+
 TEST(PlanTest, RefusesWhatCannotBeAnswered) {
   EXPECT_FALSE(make_plan({{gradient(0.001), 1}}, facts(1.0, 1e-5)));       // a draw of nobody
   EXPECT_FALSE(make_plan({{gradient(), 2'000'000}}, facts(1.0, 1e-5)));    // beyond the limit of rounds

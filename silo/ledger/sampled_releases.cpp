@@ -1,0 +1,33 @@
+#include "silo/ledger/sampled_releases.hpp"
+
+namespace undertone::silo {
+
+Result<SampledReleases> SampledReleases::parse(std::string_view text) {
+  const Error malformed{ErrorCode::LedgerCorrupt, "a list of sampled releases of the wrong form"};
+  SampledReleases out;
+  while (!text.empty()) {
+    const std::string_view group = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), group.size() + 1));
+    const std::size_t star = group.find('*');
+    const std::size_t at = group.find('@');
+    if (star == std::string_view::npos || at == std::string_view::npos || at < star) return malformed;
+    const Result<privacy::UInt128> each = privacy::parse_decimal(group.substr(0, star));
+    const Result<privacy::UInt128> rounds = privacy::parse_decimal(group.substr(star + 1, at - star - 1));
+    if (!each || !rounds || *each == 0 || *rounds == 0 || *rounds >> 62U != 0) return malformed;
+    out.groups_.push_back({privacy::ShiftSquaredAmount::from_units(*each), static_cast<std::uint64_t>(*rounds)});
+  }
+  if (out.groups_.empty()) return malformed;
+  return out;
+}
+
+bool SampledReleases::take(privacy::ShiftSquaredAmount cost) {
+  for (; next_ < groups_.size(); ++next_) {
+    Group& group = groups_[next_];
+    if (group.each != cost || group.rounds == 0) continue;
+    --group.rounds;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace undertone::silo

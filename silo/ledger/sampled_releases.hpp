@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/privacy/fixed_amount.hpp"
+
+namespace undertone::silo {
+
+/// The releases of a block as a reservation lists them where sampling is what the charge rests on: "MU2*ROUNDS@K/N"
+/// groups in order. There a sum of costs says too little: one loud release leaks more than many quiet ones of the same
+/// sum. So each release must be one of the list, in its order; rounds may be skipped.
+class SampledReleases {
+ public:
+  SampledReleases() = default;
+  [[nodiscard]] static Result<SampledReleases> parse(std::string_view text);
+  /// Whether there is a list at all.
+  [[nodiscard]] bool listed() const noexcept { return !groups_.empty(); }
+  /// Takes the next release of this cost off the list. @return whether there was one
+  [[nodiscard]] bool take(privacy::ShiftSquaredAmount cost);
+
+ private:
+  struct Group {
+    privacy::ShiftSquaredAmount each;
+    std::uint64_t rounds = 0;  // left
+  };
+  std::vector<Group> groups_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace undertone::silo
