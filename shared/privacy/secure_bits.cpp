@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <sys/mman.h>
@@ -50,14 +51,17 @@ class StreamCipher {
     UNDERTONE_CHECK(context != nullptr);
     std::memset(out, 0, size);
     int length = 0;
-    UNDERTONE_CHECK(EVP_EncryptInit_ex2(context, cipher_, key, key + 32, nullptr) == 1);
+    UNDERTONE_CHECK(EVP_EncryptInit_ex2(context, cipher_.get(), key, key + 32, nullptr) == 1);
     UNDERTONE_CHECK(EVP_EncryptUpdate(context, out, &length, out, static_cast<int>(size)) == 1);
     EVP_CIPHER_CTX_free(context);  // wipes the key schedule
     UNDERTONE_CHECK(length == static_cast<int>(size));
   }
 
  private:
-  EVP_CIPHER* cipher_;
+  struct Free {
+    void operator()(EVP_CIPHER* cipher) const noexcept { EVP_CIPHER_free(cipher); }
+  };
+  std::unique_ptr<EVP_CIPHER, Free> cipher_;
 };
 
 bool has_aes_instructions() {
@@ -82,20 +86,20 @@ void check_known_answer(const StreamCipher& cipher, const char* key_and_counter,
 const StreamCipher& chosen_cipher() {
   static const StreamCipher chosen = [] {
     // NIST SP 800-38A, F.5.5: the key stream is the first plaintext block xor the first ciphertext block.
-    const StreamCipher aes("AES-256-CTR");
+    StreamCipher aes("AES-256-CTR");
     check_known_answer(aes,
                        "\x60\x3d\xeb\x10\x15\xca\x71\xbe\x2b\x73\xae\xf0\x85\x7d\x77\x81\x1f\x35\x2c\x07\x3b\x61\x08"
                        "\xd7\x2d\x98\x10\xa3\x09\x14\xdf\xf4\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9\xfa\xfb\xfc\xfd"
                        "\xfe\xff",
                        "\x0b\xdf\x7d\xf1\x59\x17\x16\x33\x5e\x9a\x8b\x15\xc8\x60\xc5\x02");
     // RFC 8439, 2.3.2.
-    const StreamCipher chacha("ChaCha20");
+    StreamCipher chacha("ChaCha20");
     check_known_answer(chacha,
                        "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"
                        "\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x01\x00\x00\x00\x00\x00\x00\x09\x00\x00\x00\x4a\x00\x00"
                        "\x00\x00",
                        "\x10\xf1\xe7\xe4\xd1\x3b\x59\x15\x50\x0f\xdd\x1f\xa3\x20\x71\xc4");
-    return has_aes_instructions() ? aes : chacha;
+    return has_aes_instructions() ? std::move(aes) : std::move(chacha);
   }();
   return chosen;
 }
