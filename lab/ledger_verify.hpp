@@ -12,7 +12,7 @@ namespace undertone::lab {
 struct RunFindings {
   /// 96 lower-case hexadecimal digits.
   std::string run;
-  /// The whole job's cost, dimensionless. It counts unless `state` is "returned".
+  /// The whole job's cost, dimensionless. It counts unless `state` is "returned" or the data set had a filter.
   double epsilon_reserved = 0;
   double delta_reserved = 0;
   /// The odometer: smallest epsilon whose Gaussian profile is at most the run's `mechanism_delta`, at mu^2 = the larger

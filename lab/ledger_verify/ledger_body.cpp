@@ -58,9 +58,7 @@ class FlatObjectReader final : public nlohmann::json_sax<nlohmann::json> {
 bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front() == "kind"; }
 
 /// Reservations may say what was sampled in a block.
-bool keys_may_have_releases(const Keys& keys) {
-  return std::find(keys.begin(), keys.end(), "mechanism_delta") != keys.end();
-}
+bool keys_may_have_releases(const Keys& keys) { return std::find(keys.begin(), keys.end(), "training") != keys.end(); }
 
 /// YYYY-MM-DDTHH:MM:SSZ with every part in its range.
 bool is_time(const std::string& value) {
@@ -95,8 +93,8 @@ bool is_releases(const std::string& value) {
 
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.
 std::string misfit(std::string_view key, const std::string& value) {
-  static const std::set<std::string_view> amounts = {"epsilon",  "delta",   "mechanism_delta",
-                                                     "training", "holdout", "cost"};
+  static const std::set<std::string_view> amounts = {"epsilon", "delta", "mechanism_delta", "training",
+                                                     "holdout", "cost",  "shift_squared"};
   static const std::set<std::string_view> indexes = {"round", "sequence"};
   // In bytes, 0 for any but none.
   static const std::map<std::string_view, std::size_t> hex = {{"run", kRunBytes},
@@ -174,6 +172,8 @@ bool is_well_formed(const Fields& fields, const std::string& where, Problems& pr
   static const std::map<std::string, Keys> kinds = {
       {"opened", {"kind", "format", "dataset", "digest", "public_holdout", "public_key", "noise"}},
       {"reserved", {"kind", "run", "epsilon", "delta", "mechanism_delta", "training", "holdout"}},
+      {"accepted", {"kind", "run", "epsilon", "delta", "mechanism_delta", "training", "holdout"}},
+      {"filtered", {"kind", "epsilon", "delta", "mechanism_delta", "shift_squared"}},
       {"released", {"kind", "run", "round", "block", "cost", "query", "reply"}},
       {"ended", {"kind", "run"}},
       {"returned", {"kind", "run"}},

@@ -70,7 +70,8 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
   }
   if (kind == "opened") return;
   if (kind == "amended") return amend(sequence);
-  if (kind == "reserved") return reserve(sequence, fields);
+  if (kind == "filtered") return start_filter(sequence, fields);
+  if (kind == "reserved" || kind == "accepted") return reserve(sequence, fields);
   if (kind == "released") promise_reply(sequence, fields);
   const auto index = index_.find(fields.at("run"));
   if (index == index_.end()) {
@@ -90,15 +91,15 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
 }
 
 void RunAccounts::report(lab::LedgerFindings& findings) const {
-  UInt128 epsilon = 0;
-  UInt128 delta = 0;
-  bool fits = true;
+  UInt128 epsilon = filters_epsilon_;
+  UInt128 delta = filters_delta_;
+  bool fits = epsilon != kAmountMax && delta != kAmountMax;
   for (const Run& run : runs_) {
     const long double mu = mu_of(std::max(run.training.spent, run.holdout.spent));
     findings.runs.push_back(
         {run.name, static_cast<double>(epsilon_of(run.epsilon)), static_cast<double>(delta_of(run.delta)),
          static_cast<double>(smallest_epsilon(mu, delta_of(run.mechanism_delta))), run.releases, run.state});
-    if (run.state == "returned") continue;
+    if (run.state == "returned" || run.filtered) continue;
     fits = add_saturating(epsilon, run.epsilon) && fits;
     fits = add_saturating(delta, run.delta) && fits;
   }
@@ -110,10 +111,46 @@ void RunAccounts::report(lab::LedgerFindings& findings) const {
 }
 
 void RunAccounts::amend(std::int64_t sequence) {
+  if (filter_) filter_->training = filter_->holdout = std::max(filter_->training, filter_->holdout);
   if (open_.empty()) return;
   problems_.add(
       "entry {}: expected no run to be open where the content is amended, found {}, first of them {} (rule 8)",
       sequence, open_.size(), *open_.begin());
+}
+
+void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
+  constexpr std::uint64_t kReleasesMax = 1U << 20U;
+  if (!open_.empty()) {
+    problems_.add("entry {}: expected no run to be open where a filter starts, found {}, first of them {} (rule 9)",
+                  sequence, open_.size(), *open_.begin());
+  }
+  Run whole;  // as if all releases of the filter were one run's
+  whole.epsilon = *parse_amount(fields.at("epsilon"));
+  whole.delta = *parse_amount(fields.at("delta"));
+  whole.mechanism_delta = *parse_amount(fields.at("mechanism_delta"));
+  const UInt128 limit = *parse_amount(fields.at("shift_squared"));
+  // Each of kReleasesMax messages is allowed a total variation of 2^-80.
+  const long double messages = (1 + std::exp(epsilon_of(whole.epsilon))) * kReleasesMax;
+  if (whole.mechanism_delta > whole.delta ||
+      static_cast<long double>(whole.delta - whole.mechanism_delta) < messages * (1 - 1e-9L)) {
+    problems_.add("entry {}: the filter: expected mechanism_delta to leave {:.6g} units of delta {}, found {} (rule 9)",
+                  sequence, messages, fmt::to_string(whole.delta), fmt::to_string(whole.mechanism_delta));
+  }
+  check_plain(sequence, "the filter", whole, limit);
+  filter_.emplace(Filter{limit, 0, 0, 0});
+  // A sum that does not fit stays at the largest amount, which the report finds.
+  (void)add_saturating(filters_epsilon_, whole.epsilon);
+  (void)add_saturating(filters_delta_, whole.delta);
+}
+
+void RunAccounts::charge_filter(std::int64_t sequence, const Fields& fields, const Run& run) {
+  constexpr std::uint64_t kReleasesMax = 1U << 20U;
+  if (!run.filtered || !filter_) return;
+  UInt128& spent = fields.at("block") == "training" ? filter_->training : filter_->holdout;
+  const bool fits = add_saturating(spent, *parse_amount(fields.at("cost")));
+  if (fits && spent <= filter_->limit && ++filter_->releases <= kReleasesMax) return;
+  problems_.add("entry {}: run {}: expected releases of at most {} in all under the filter, found {} so far (rule 9)",
+                sequence, run.name, fmt::to_string(filter_->limit), fmt::to_string(spent));
 }
 
 void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
@@ -123,6 +160,11 @@ void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
   run.epsilon = amount("epsilon");
   run.delta = amount("delta");
   run.mechanism_delta = amount("mechanism_delta");
+  run.filtered = fields.at("kind") == "accepted";
+  if (run.filtered != filter_.has_value()) {
+    problems_.add("entry {}: expected \"accepted\" under a filter and \"reserved\" without one, found \"{}\" (rule 9)",
+                  sequence, fields.at("kind"));
+  }
   run.training.reserved = amount("training");
   run.holdout.reserved = amount("holdout");
   if (!index_.emplace(run.name, runs_.size()).second) {
@@ -146,14 +188,14 @@ void RunAccounts::check_guarantee(std::int64_t sequence, Run& run, const Fields&
        {std::pair(&run.training, "training_releases"), std::pair(&run.holdout, "holdout_releases")}) {
     const auto releases = fields.find(key);
     if (releases == fields.end()) {
-      check_plain(sequence, run, block->reserved);
+      check_plain(sequence, "run " + run.name, run, block->reserved);
     } else {
       check_sampled(sequence, run, *block, releases->second);
     }
   }
 }
 
-void RunAccounts::check_plain(std::int64_t sequence, const Run& run, UInt128 shift_squared) {
+void RunAccounts::check_plain(std::int64_t sequence, const std::string& whose, const Run& run, UInt128 shift_squared) {
   const long double mu = mu_of(shift_squared);
   if (mu == 0) return;
   const long double profile = gaussian_profile(epsilon_of(run.epsilon), mu);
@@ -161,9 +203,9 @@ void RunAccounts::check_plain(std::int64_t sequence, const Run& run, UInt128 shi
   // A profile is above 0 at every epsilon, though it may underflow; and this way round NaN is refused too.
   if (run.mechanism_delta > 0 && profile <= allowed) return;
   problems_.add(
-      "entry {}: run {} was charged too little: at epsilon {:.12g} and mu {:.12g} the Gaussian profile is {:.12g}, "
+      "entry {}: {} was charged too little: at epsilon {:.12g} and mu {:.12g} the Gaussian profile is {:.12g}, "
       "expected at most mechanism_delta {:.12g} (rule 6)",
-      sequence, run.name, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
+      sequence, whose, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
 }
 
 void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases) {
@@ -203,6 +245,7 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
   }
   run.round_last = std::max(run.round_last, round);
   ++run.releases;
+  charge_filter(sequence, fields, run);
   const std::string& name = fields.at("block");
   Block& block = name == "training" ? run.training : run.holdout;
   const bool fits = add_saturating(block.spent, *parse_amount(fields.at("cost")));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@ struct Promise {
   bool kept = false;
 };
 
-/// Rules 1 to 4 and 6 to 8; the promises are for rule 5.
+/// Rules 1 to 4 and 6 to 9; the promises are for rule 5.
 class RunAccounts {
  public:
   /// @param problems outlives this
@@ -66,12 +67,23 @@ class RunAccounts {
     std::int64_t round_last = -1;
     std::uint64_t releases = 0;
     std::string state = "open";
+    bool filtered = false;
+  };
+  /// What the releases of accepted runs are charged to.
+  struct Filter {
+    UInt128 limit = 0;
+    UInt128 training = 0;  // with what was spent before the last change of content
+    UInt128 holdout = 0;
+    std::uint64_t releases = 0;
   };
 
   void amend(std::int64_t sequence);
+  void start_filter(std::int64_t sequence, const Fields& fields);
+  void charge_filter(std::int64_t sequence, const Fields& fields, const Run& run);
   void reserve(std::int64_t sequence, const Fields& fields);
   void check_guarantee(std::int64_t sequence, Run& run, const Fields& fields);
-  void check_plain(std::int64_t sequence, const Run& run, UInt128 shift_squared);
+  /// @param whose begins the sentence of a problem
+  void check_plain(std::int64_t sequence, const std::string& whose, const Run& run, UInt128 shift_squared);
   /// @param releases what was sampled, as the entry says it
   void check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases);
   void promise_reply(std::int64_t sequence, const Fields& fields);
@@ -82,6 +94,9 @@ class RunAccounts {
   std::vector<Run> runs_;
   std::map<std::string, std::size_t> index_;
   std::set<std::string> open_;
+  std::optional<Filter> filter_;
+  UInt128 filters_epsilon_ = 0;  // of all filters, the present one and those before
+  UInt128 filters_delta_ = 0;
 };
 
 }  // namespace undertone::ledger_verify

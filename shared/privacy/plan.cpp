@@ -32,17 +32,6 @@ Lattice public_lattice(const ClipNorm& clip) {
   return lattice;
 }
 
-/// delta of the implementation: (1 + e^epsilon) times the total variation of all messages, rounded up.
-Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
-  if (epsilon.value() > 30.0) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("epsilon must be at most 30, got {}", epsilon.value())};
-  }
-  const auto factor = static_cast<std::uint64_t>(std::ceil(1.0 + std::exp(epsilon.value())));
-  Result<DeltaAmount> per_message = kTotalVariationPerMessage.times(factor);
-  if (!per_message) return per_message;
-  return per_message->times(messages);
-}
-
 /// The shift of each of `rounds` releases that read every record: an equal share in whole units, so that what the
 /// lattices charge, rounded up to a unit, never exceeds the whole.
 Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, const Delta& delta) {
@@ -100,6 +89,16 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
 }
 
 }  // namespace
+
+Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
+  if (epsilon.value() > 30.0) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("epsilon must be at most 30, got {}", epsilon.value())};
+  }
+  const auto factor = static_cast<std::uint64_t>(std::ceil(1.0 + std::exp(epsilon.value())));
+  Result<DeltaAmount> per_message = kTotalVariationPerMessage.times(factor);
+  if (!per_message) return per_message;
+  return per_message->times(messages);
+}
 
 const Lattice& Release::lattice() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->lattice;

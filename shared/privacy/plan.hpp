@@ -134,4 +134,8 @@ class Plan {
 /// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.
 inline constexpr DeltaAmount kTotalVariationPerMessage = DeltaAmount::from_units(1);
 
+/// delta of the implementation: (1 + e^epsilon) times the total variation of all messages, rounded up.
+/// @return an error where epsilon is above 30
+[[nodiscard]] Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages);
+
 }  // namespace undertone::privacy

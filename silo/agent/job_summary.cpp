@@ -44,7 +44,8 @@ std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
 }  // namespace
 
 std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
-                         const std::string& dataset, const Budget& reserved, const Budget& budget) {
+                         const std::string& dataset, const Budget& reserved, const Budget& budget,
+                         const privacy::GaussianFilter* filter) {
   const config::Job& job = considered.job;
   const privacy::Plan& plan = considered.plan;
   const config::CohortMember& member = *job.member(silo);
@@ -68,6 +69,18 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "records is in\n"
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
       epsilon, delta, std::ceil(1000.0 * right) / 10.0);
+  if (filter != nullptr) {
+    const auto rho = [](privacy::ShiftSquaredAmount shift_squared) { return shift_squared.value_rounded_up() / 2.0; };
+    text += fmt::format(
+        "  Cost: rho {:.6g} of the training and {:.6g} of the holdout records, if all of it is released; the data "
+        "set's filter\n"
+        "  has {:.6g} and {:.6g} left. Each answer is charged when it leaves; what is not asked costs nothing.\n",
+        rho(plan.cost(privacy::Block::Training)), rho(plan.cost(privacy::Block::Holdout)),
+        rho(filter->left(privacy::Block::Training)), rho(filter->left(privacy::Block::Holdout)));
+    if (plan.samples(privacy::Block::Training) || plan.samples(privacy::Block::Holdout))
+      text += "  The filter counts every answer as though it had read all records: sampling saves nothing there.\n";
+    return text;
+  }
   text += fmt::format(
       "  Cost: epsilon {:.6g} of {:.6g} and delta {:.3g} of {:.3g} that the policy grants the data set in all; {:.6g} "
       "and "

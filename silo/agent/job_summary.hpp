@@ -9,6 +9,7 @@ namespace undertone::silo {
 /// What taking part in a job would release and cost, in plain words for the owner who decides.
 /// @param reserved what the data set's ledger has reserved so far, of `budget`
 [[nodiscard]] std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
-                                       const std::string& dataset, const Budget& reserved, const Budget& budget);
+                                       const std::string& dataset, const Budget& reserved, const Budget& budget,
+                                       const privacy::GaussianFilter* filter);
 
 }  // namespace undertone::silo

@@ -77,7 +77,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["delta"] = delta;
   json["epsilon_odometer"] = odometer;
   json["odometer_note"] =
-      "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
+      account.filtered
+          ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
+          : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
+  json["charged"] = account.filtered ? "per_release" : "whole";
   json["user_level_epsilon"] = user_level;
   json["user_level_note"] =
       fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
@@ -98,6 +101,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format(
       "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the guarantee)\n",
       odometer, account.releases, plan.rounds());
+  if (account.filtered)
+    text +=
+        "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
   text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
                       std::ceil(10.0 * user_level) / 10.0, records);
   text += "  not covered\n";

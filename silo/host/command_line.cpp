@@ -114,6 +114,15 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
       "--publish-holdout", publish,
       "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
 
+  double filter_epsilon = 0.0;
+  double filter_delta = 0.0;
+  CLI::App* filter =
+      add(*dataset, "filter", "Charge a data set's later jobs release by release to one (epsilon, delta), for good",
+          [&] { return filter_dataset(options, filter_epsilon, filter_delta); });
+  filter->add_option("name", options.dataset, "of the data set; may be left out if there is one");
+  filter->add_option("--epsilon", filter_epsilon, "of the filter; without it, all that the policy has left");
+  filter->add_option("--delta", filter_delta, "of the filter, with --epsilon");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -47,6 +47,14 @@ Status begin_ledger(const DatasetConfig& dataset, const Policy& policy, privacy:
   return {};
 }
 
+/// The one that the owner names, or the only one.
+Result<const DatasetConfig*> the_dataset(const SiloConfig& config, const std::string& name) {
+  if (name.empty() && config.datasets.size() == 1) return &config.datasets.front();
+  if (const DatasetConfig* dataset = config_of(config, name)) return dataset;
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("name one of the configuration's data sets, not \"{}\"", plain_text(name))};
+}
+
 struct Document {
   Json root;
 };
@@ -166,13 +174,9 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
 int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   const Result<SiloConfig> config = load_silo_config(options.config);
   if (!config) return fail(config.error());
-  const DatasetConfig* dataset = options.dataset.empty() && config->datasets.size() == 1
-                                     ? &config->datasets.front()
-                                     : config_of(*config, options.dataset);
-  if (dataset == nullptr)
-    return fail({ErrorCode::InvalidArgument,
-                 fmt::format("name one of the configuration's data sets, not \"{}\"", plain_text(options.dataset))},
-                kUsage);
+  const Result<const DatasetConfig*> named = the_dataset(*config, options.dataset);
+  if (!named) return fail(named.error(), kUsage);
+  const DatasetConfig* dataset = *named;
   Result<LedgerFiles> opened = open_ledger_files(*dataset);
   if (!opened) return fail(opened.error());
   const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
@@ -185,6 +189,36 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
                               "over, runs that were open have ended.\n"
                             : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
       dataset->name);
+  return kStopped;
+}
+
+int filter_dataset(const OwnerOptions& options, double epsilon, double delta) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<const DatasetConfig*> dataset = the_dataset(*config, options.dataset);
+  if (!dataset) return fail(dataset.error(), kUsage);
+  if ((epsilon == 0.0) != (delta == 0.0))
+    return fail({ErrorCode::InvalidArgument, "--epsilon and --delta: give both, or neither for all that is left"},
+                kUsage);
+  std::optional<Budget> grant;
+  if (epsilon != 0.0) {
+    const Result<privacy::EpsilonAmount> epsilon_amount = privacy::EpsilonAmount::rounded_down(epsilon);
+    const Result<privacy::DeltaAmount> delta_amount = privacy::DeltaAmount::rounded_down(delta);
+    if (!epsilon_amount) return fail(epsilon_amount.error(), kUsage);
+    if (!delta_amount) return fail(delta_amount.error(), kUsage);
+    grant = Budget{*epsilon_amount, *delta_amount};
+  }
+  Result<LedgerFiles> opened = open_ledger_files(**dataset);
+  if (!opened) return fail(opened.error());
+  const Result<privacy::FilterTerms> terms = Ledger::start_filter(
+      opened->database, *opened->head, opened->key, config->policy.total, grant, options.noise, wall_clock);
+  if (!terms) return fail(terms.error(), kRefused);
+  fmt::print(
+      "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "
+      "later jobs together,\nand their answers may cost rho {:.6g} in all, each charged when it leaves. This cannot be "
+      "taken back.\n",
+      (*dataset)->name, terms->epsilon.value_rounded_up(), terms->delta.value_rounded_up(),
+      terms->shift_squared.value_rounded_down() / 2.0);
   return kStopped;
 }
 

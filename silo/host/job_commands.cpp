@@ -32,7 +32,7 @@ Result<std::string> summary_of(const Files& files, const KnownRun& run) {
   Result<privacy::Plan> plan = config::plan_of(*run.job, *member);
   if (!plan) return plan.error();
   return describe_job(run.run, {*run.job, *std::move(plan)}, files.config.id, run.dataset,
-                      reserved_of(files, run.dataset), files.config.policy.total);
+                      reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
 }
 
 int decide(const OwnerOptions& options, Decision decision, const char* question, const char* done) {

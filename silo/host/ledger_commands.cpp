@@ -154,6 +154,7 @@ int show_budget(const OwnerOptions& options) {
   for (const DatasetConfig& dataset : files->config.datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
     const Budget reserved = reserved_of(*files, dataset.name);
+    const privacy::GaussianFilter* filter = filter_of(*files, dataset.name);
     const auto left = [](auto granted, auto used) {
       using Amount = decltype(granted);
       return used > granted ? Amount() : Amount::from_units(granted.units() - used.units());
@@ -165,12 +166,27 @@ int show_budget(const OwnerOptions& options) {
                      {"total", amounts(total.epsilon, total.delta)},
                      {"reserved", amounts(reserved.epsilon, reserved.delta)},
                      {"left", amounts(epsilon_left, delta_left)}});
+      if (filter != nullptr) {
+        out.back()["filter"] = amounts(filter->terms().epsilon, filter->terms().delta);
+        out.back()["filter"]["rho"] = filter->terms().shift_squared.value_rounded_down() / 2.0;
+        out.back()["filter"]["rho_left_training"] = filter->left(privacy::Block::Training).value_rounded_down() / 2.0;
+        out.back()["filter"]["rho_left_holdout"] = filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0;
+      }
       continue;
     }
     fmt::print("data set \"{}\": epsilon {:.6g} of {:.6g} reserved, {:.6g} left; delta {:.3g} of {:.3g}, {:.3g} left\n",
                dataset.name, reserved.epsilon.value_rounded_up(), total.epsilon.value_rounded_up(),
                epsilon_left.value_rounded_up(), reserved.delta.value_rounded_up(), total.delta.value_rounded_up(),
                delta_left.value_rounded_up());
+    if (filter != nullptr) {
+      fmt::print(
+          "  filter of epsilon {:.6g}, delta {:.3g}: rho {:.6g} in all, {:.6g} left of training, {:.6g} of "
+          "holdout records\n",
+          filter->terms().epsilon.value_rounded_up(), filter->terms().delta.value_rounded_up(),
+          filter->terms().shift_squared.value_rounded_down() / 2.0,
+          filter->left(privacy::Block::Training).value_rounded_down() / 2.0,
+          filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0);
+    }
   }
   if (options.json) fmt::print("{}\n", out.dump(2));
   return kStopped;

@@ -46,5 +46,7 @@ struct NewDataset {
 [[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
 /// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`
 [[nodiscard]] int amend_dataset(const OwnerOptions& options, bool publish_holdout);
+/// Switches a data set to a filter. @param epsilon, delta of the filter; 0 both: all that the policy has left
+[[nodiscard]] int filter_dataset(const OwnerOptions& options, double epsilon, double delta);
 
 }  // namespace undertone::silo

@@ -104,6 +104,13 @@ Budget reserved_of(const Files& files, const std::string& dataset) {
   return {view->second.ledger->epsilon_reserved(), view->second.ledger->delta_reserved()};
 }
 
+const privacy::GaussianFilter* filter_of(const Files& files, const std::string& dataset) {
+  const auto view = files.ledgers.find(dataset);
+  if (view == files.ledgers.end()) return nullptr;
+  const std::optional<privacy::GaussianFilter>& filter = view->second.ledger->filter();
+  return filter ? &*filter : nullptr;
+}
+
 nlohmann::ordered_json amounts(const privacy::EpsilonAmount& epsilon, const privacy::DeltaAmount& delta) {
   return {{"epsilon", epsilon.value_rounded_up()}, {"delta", delta.value_rounded_up()}};
 }

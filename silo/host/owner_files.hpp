@@ -44,6 +44,8 @@ struct Files {
 [[nodiscard]] const DatasetConfig* config_of(const SiloConfig& config, const std::string& dataset);
 /// What the ledger has of the data set, or nothing reserved where it has not begun.
 [[nodiscard]] Budget reserved_of(const Files& files, const std::string& dataset);
+/// The data set's filter; null where it has none.
+[[nodiscard]] const privacy::GaussianFilter* filter_of(const Files& files, const std::string& dataset);
 [[nodiscard]] nlohmann::ordered_json amounts(const privacy::EpsilonAmount& epsilon, const privacy::DeltaAmount& delta);
 
 }  // namespace undertone::silo

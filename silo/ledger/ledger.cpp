@@ -162,6 +162,79 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   return {};
 }
 
+Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, HeadStore& head, const SigningKey& key,
+                                                  const Budget& budget, const std::optional<Budget>& grant,
+                                                  privacy::NoiseKind noise, Clock clock) {
+  Ledger ledger(database, head, key, noise, std::move(clock));
+  if (Status replayed = ledger.replay(); !replayed) return replayed.error();
+  if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  if (Status checked = ledger.check_head(); !checked) return checked.error();
+  if (ledger.head_.sequence == 0) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
+  for (const auto& [run, account] : ledger.accounts_) {
+    if (account.ended) continue;
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("run {} is open: a filter starts between runs; let it end, or withdraw it", run.hex())};
+  }
+  const auto left = [](auto granted, auto used) {
+    using Amount = decltype(granted);
+    return used > granted ? Amount() : Amount::from_units(granted.units() - used.units());
+  };
+  const Budget rest{left(budget.epsilon, ledger.epsilon_reserved_), left(budget.delta, ledger.delta_reserved_)};
+  const Budget wanted = grant.value_or(rest);
+  if (wanted.epsilon > rest.epsilon || wanted.delta > rest.delta) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("the policy has epsilon {:.6g} and delta {:.3g} left for the data set, the filter would "
+                             "take {:.6g} and {:.3g}",
+                             rest.epsilon.value_rounded_up(), rest.delta.value_rounded_up(),
+                             wanted.epsilon.value_rounded_up(), wanted.delta.value_rounded_up())};
+  }
+  Result<privacy::FilterTerms> terms = privacy::FilterTerms::create(wanted.epsilon, wanted.delta);
+  if (!terms) return terms;
+  const Json body{{"kind", "filtered"},
+                  {"epsilon", terms->epsilon.to_string()},
+                  {"delta", terms->delta.to_string()},
+                  {"mechanism_delta", terms->mechanism_delta.to_string()},
+                  {"shift_squared", terms->shift_squared.to_string()}};
+  if (Status appended = ledger.append(body, nullptr); !appended) return appended.error();
+  return terms;
+}
+
+Status Ledger::check_affordable(const privacy::Plan& plan) const {
+  if (filter_) {
+    if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta) {
+      return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
+    }
+    for (const Block block : {Block::Training, Block::Holdout}) {
+      if (plan.cost(block) <= filter_->left(block)) continue;
+      return Error{ErrorCode::BudgetExhausted,
+                   fmt::format("the job's releases cost rho {:.6g} of the {} block; the data set's filter has {:.6g} "
+                               "left",
+                               plan.cost(block).value_rounded_up() / 2.0, block_name(block),
+                               filter_->left(block).value_rounded_down() / 2.0)};
+    }
+    if (plan.rounds() > filter_->releases_left()) {
+      return Error{ErrorCode::BudgetExhausted, fmt::format("the job has {} releases; the data set's filter has {} left",
+                                                           plan.rounds(), filter_->releases_left())};
+    }
+    return {};
+  }
+  const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
+  const auto delta = delta_reserved_.plus(plan.delta());
+  if (!epsilon || *epsilon > budget_.epsilon) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("the job costs epsilon {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
+                             plan.epsilon().value_rounded_up(), epsilon_reserved_.value_rounded_up(),
+                             budget_.epsilon.value_rounded_up())};
+  }
+  if (!delta || *delta > budget_.delta) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("the job costs delta {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
+                             plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
+                             budget_.delta.value_rounded_up())};
+  }
+  return {};
+}
+
 Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::string& job) {
   UNDERTONE_CHECK(sha256(job) == run.job);
   if (const RunAccount* known = account(run)) {
@@ -181,21 +254,8 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   const bool spends = plan.cost(Block::Training).units() != 0 || plan.cost(Block::Holdout).units() != 0;
   if (spends && (plan.mechanism_delta_amount() > plan.delta() || plan.delta().units() == 0))
     return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
-  const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
-  const auto delta = delta_reserved_.plus(plan.delta());
-  if (!epsilon || *epsilon > budget_.epsilon) {
-    return Error{ErrorCode::BudgetExhausted,
-                 fmt::format("the job costs epsilon {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.epsilon().value_rounded_up(), epsilon_reserved_.value_rounded_up(),
-                             budget_.epsilon.value_rounded_up())};
-  }
-  if (!delta || *delta > budget_.delta) {
-    return Error{ErrorCode::BudgetExhausted,
-                 fmt::format("the job costs delta {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
-                             budget_.delta.value_rounded_up())};
-  }
-  Json body{{"kind", "reserved"},
+  if (Status affordable = check_affordable(plan); !affordable) return affordable;
+  Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},
             {"epsilon", plan.epsilon().to_string()},
             {"delta", plan.delta().to_string()},
@@ -244,6 +304,14 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
   if (!after.spend(release.shape.block, release.cost())) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
+  }
+  if (known->filtered) {
+    if (!filter_) return Error{ErrorCode::LedgerCorrupt, "a run is charged to a filter that is not there"};
+    privacy::GaussianFilter then = *filter_;
+    if (!then.spend(release.shape.block, release.cost())) {
+      return Error{ErrorCode::BudgetExhausted,
+                   fmt::format("round {} would spend more than the data set's filter has left", round.value)};
+    }
   }
   return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }

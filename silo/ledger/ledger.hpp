@@ -9,6 +9,7 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/base/signing_key.hpp"
+#include "shared/privacy/gaussian_filter.hpp"
 #include "shared/privacy/noise_kind.hpp"
 #include "shared/privacy/plan.hpp"
 #include "shared/queries/receipt.hpp"
@@ -42,7 +43,7 @@ struct StoredReply {
 
 /// One run as the ledger knows it.
 struct RunAccount {
-  privacy::EpsilonAmount epsilon;  // reserved: the guarantee
+  privacy::EpsilonAmount epsilon;  // the guarantee: reserved, or covered by the data set's filter
   privacy::DeltaAmount delta;
   privacy::ShiftSquaredAmount training_reserved;
   privacy::ShiftSquaredAmount holdout_reserved;
@@ -53,6 +54,7 @@ struct RunAccount {
   std::uint64_t releases = 0;
   std::optional<RoundIndex> last_round;
   std::string reserved_at;  // as the ledger's entry says; empty in entries before times were kept
+  bool filtered = false;    // charged release by release to the data set's filter, not reserved
   bool ended = false;
   bool returned = false;  // ended before any reply left: the reservation was released
 
@@ -65,6 +67,8 @@ struct RunAccount {
 /// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it
 /// (decisions 1-5; format: docs/ledger-format.md). A reservation is the plan's whole cost, charged when a job is
 /// accepted. A release commits its entry, the reply's exact bytes and the chain link in one transaction.
+/// A data set whose owner switched it to a filter has one reservation, the filter's, and every release is charged to it
+/// when it is committed: what a job does not use is never spent.
 /// Everything fails closed: after an error of the store nothing more is handed out.
 class Ledger {
  public:
@@ -91,7 +95,17 @@ class Ledger {
                                           const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish,
                                           Clock clock);
 
-  /// Charges the plan's total. Doing it again for the same run changes nothing.
+  /// Switches the data set to a filter: `grant` is reserved once, and what later jobs release is charged to it one by
+  /// one. Doing it again opens another filter; the first one's reservation stands.
+  /// @param grant without it, all that the budget has left
+  /// @return an error where a run is open, or the budget has less than the grant
+  [[nodiscard]] static Result<privacy::FilterTerms> start_filter(store::Database& database, HeadStore& head,
+                                                                 const SigningKey& key, const Budget& budget,
+                                                                 const std::optional<Budget>& grant,
+                                                                 privacy::NoiseKind noise, Clock clock);
+
+  /// Charges the plan's total, or with a filter takes note of it if it fits what is left. Doing it again for the same
+  /// run changes nothing.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
 
   /// The stored answer of a round. The same round with another query is refused.
@@ -111,6 +125,7 @@ class Ledger {
   [[nodiscard]] Result<std::optional<std::string>> job_of(const RunId& run);
   [[nodiscard]] const RunAccount* account(const RunId& run) const;
   [[nodiscard]] const std::map<RunId, RunAccount>& accounts() const noexcept { return accounts_; }
+  [[nodiscard]] const std::optional<privacy::GaussianFilter>& filter() const noexcept { return filter_; }
   [[nodiscard]] const DatasetIdentity& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const Budget& budget() const noexcept { return budget_; }
   [[nodiscard]] privacy::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
@@ -134,6 +149,8 @@ class Ledger {
   /// Whether a head that was kept outside is one of this ledger's. @return its sequence
   [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
   [[nodiscard]] Status apply(const LedgerEntry& entry);
+  [[nodiscard]] Status charge(std::uint64_t sequence, privacy::EpsilonAmount epsilon, privacy::DeltaAmount delta);
+  [[nodiscard]] Status check_affordable(const privacy::Plan& plan) const;
   [[nodiscard]] Status check_name(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
@@ -148,6 +165,7 @@ class Ledger {
   std::map<RunId, RunAccount> accounts_;
   privacy::EpsilonAmount epsilon_reserved_;
   privacy::DeltaAmount delta_reserved_;
+  std::optional<privacy::GaussianFilter> filter_;
   queries::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out

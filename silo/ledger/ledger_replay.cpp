@@ -47,9 +47,22 @@ Status Ledger::apply(const LedgerEntry& entry) {
         if (!account.ended) return corrupt(entry.sequence, "amends the data set while a run is open");
       }
     }
+    if (filter_) filter_->content_changed();
     dataset_.digest = digest;
     dataset_.public_holdout = fields.value(digest_from_hex(fields.text("public_holdout")));
-  } else if (kind == "reserved") {
+  } else if (kind == "filtered") {
+    for (const auto& [run, account] : accounts_) {
+      if (!account.ended) return corrupt(entry.sequence, "starts a filter while a run is open");
+    }
+    const privacy::FilterTerms terms{fields.amount<privacy::EpsilonAmount>("epsilon"),
+                                     fields.amount<privacy::DeltaAmount>("delta"),
+                                     fields.amount<privacy::DeltaAmount>("mechanism_delta"),
+                                     fields.amount<privacy::ShiftSquaredAmount>("shift_squared")};
+    if (Status charged = charge(entry.sequence, terms.epsilon, terms.delta); !charged) return charged;
+    filter_.emplace(terms);
+  } else if (kind == "reserved" || kind == "accepted") {
+    if ((kind == "accepted") != filter_.has_value())
+      return corrupt(entry.sequence, "reserves a run beside a filter, or accepts one without");
     const RunId run = fields.run();
     RunAccount account;
     account.epsilon = fields.amount<privacy::EpsilonAmount>("epsilon");
@@ -62,12 +75,11 @@ Status Ledger::apply(const LedgerEntry& entry) {
       *list = fields.value(SampledReleases::parse(fields.text(key)));
     }
     if (body.contains("at")) account.reserved_at = fields.text("at");
-    const auto epsilon = epsilon_reserved_.plus(account.epsilon);
-    const auto delta = delta_reserved_.plus(account.delta);
-    if (!epsilon || !delta || !accounts_.emplace(run, account).second)
-      return corrupt(entry.sequence, "reserves a run twice or overflows");
-    epsilon_reserved_ = *epsilon;
-    delta_reserved_ = *delta;
+    account.filtered = filter_.has_value();
+    if (!accounts_.emplace(run, account).second) return corrupt(entry.sequence, "reserves a run twice");
+    if (!account.filtered) {
+      if (Status charged = charge(entry.sequence, account.epsilon, account.delta); !charged) return charged;
+    }
   } else if (kind == "released" || kind == "ended" || kind == "returned") {
     const auto found = accounts_.find(fields.run());
     if (found == accounts_.end() || found->second.ended)
@@ -78,6 +90,8 @@ Status Ledger::apply(const LedgerEntry& entry) {
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
       if (!account.spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
         return corrupt(entry.sequence, "spends more than was reserved");
+      if (account.filtered && !filter_->spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
+        return corrupt(entry.sequence, "spends more than the data set's filter has left");
       if (account.last_round && round <= *account.last_round)
         return corrupt(entry.sequence, "repeats or reorders a round");
       account.last_round = round;
@@ -87,7 +101,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
       account.returned = kind == "returned";
       if (account.returned == (account.releases != 0))
         return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
-      if (account.returned) {
+      if (account.returned && !account.filtered) {
         epsilon_reserved_ = privacy::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
         delta_reserved_ = privacy::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
       }
@@ -106,11 +120,20 @@ Status Ledger::apply(const LedgerEntry& entry) {
   return {};
 }
 
+Status Ledger::charge(std::uint64_t sequence, privacy::EpsilonAmount epsilon, privacy::DeltaAmount delta) {
+  const auto epsilon_sum = epsilon_reserved_.plus(epsilon);
+  const auto delta_sum = delta_reserved_.plus(delta);
+  if (!epsilon_sum || !delta_sum) return corrupt(sequence, "reserves more than can be counted");
+  epsilon_reserved_ = *epsilon_sum;
+  delta_reserved_ = *delta_sum;
+  return {};
+}
+
 Status Ledger::check_replies() {
   Result<store::Statement> rows = database_->prepare(
       "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs), (SELECT count(*) FROM entries WHERE "
       "json_extract(CAST(body AS TEXT), '$.kind') = 'released'), (SELECT count(*) FROM entries WHERE "
-      "json_extract(CAST(body AS TEXT), '$.kind') = 'reserved') - (SELECT count(*) FROM entries WHERE "
+      "json_extract(CAST(body AS TEXT), '$.kind') IN ('reserved', 'accepted')) - (SELECT count(*) FROM entries WHERE "
       "json_extract(CAST(body AS TEXT), '$.kind') = 'returned')");
   if (!rows) return rows.error();
   const Result<bool> row = rows->step();

@@ -6,83 +6,13 @@
 
 #include "lab/ledger_verify.hpp"
 #include "silo/ledger/ledger_entry.hpp"
-#include "tests/support/small_federation.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/ledger_on_disk.hpp"
 
 namespace undertone::silo {
 namespace {
 
 using privacy::NoiseKind;
-
-/// A ledger on disk with everything around it.
-class LedgerTest : public ::testing::Test {
- protected:
-  LedgerTest()
-      : key_(SigningKey::from_seed(std::string(32, 'k')).value()),
-        job_(tests::SmallFederation{}.job()),
-        parsed_(config::parse_job(job_, "job").value()),
-        member_(parsed_.cohort.front()),
-        plan_(config::plan_of(parsed_, member_).value()),
-        run_{sha256(job_), {1}} {}
-
-  Result<Ledger> open(const DatasetIdentity& dataset, const Budget& budget, NoiseKind noise = NoiseKind::Secure) {
-    database_.reset();
-    database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
-    return Ledger::open(*database_, head_, key_, dataset, budget, noise, clock);
-  }
-  Result<Ledger> open() { return open(dataset_, budget_); }
-  static std::int64_t clock() { return 1'763'716'143; }  // 2025-11-21T09:09:03Z
-
-  /// Reserves the run and releases rounds 0 .. count-1 with made-up replies.
-  void spend(Ledger& ledger, std::uint64_t count) {
-    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-    for (std::uint64_t round = 0; round < count; ++round) release(ledger, round, "reply " + std::to_string(round));
-  }
-  void release(Ledger& ledger, std::uint64_t round, const std::string& reply) {
-    Result<SpendToken> token = ledger.authorise(run_, {round}, *plan_.release({round}), query(round));
-    ASSERT_TRUE(token) << token.error().message;
-    ASSERT_TRUE(ledger.commit(*std::move(token), reply, NoiseKind::Secure));
-  }
-  static Digest query(std::uint64_t round) { return sha256("query " + std::to_string(round)); }
-  void sql(const std::string& statement) {
-    store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
-    const Status done = database.execute(statement);
-    ASSERT_TRUE(done) << done.error().message;
-  }
-  void close() { database_.reset(); }
-  std::filesystem::path file() const { return folder_.path() / "ledger.sqlite"; }
-  std::filesystem::path head_file() const { return folder_.path() / "head.json"; }
-  lab::LedgerFindings verify() {
-    return lab::verify_ledger(file(), {head_file(), dataset_.name, to_hex(key_.public_key())});
-  }
-
-  /// Both the ledger and the separately written verifier must refuse, each naming the reason.
-  void expect_refused(ErrorCode code, const std::string& ledger_says, const std::string& verifier_says) {
-    const Result<Ledger> opened = open();
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, code) << opened.error().message;
-    EXPECT_NE(opened.error().message.find(ledger_says), std::string::npos) << opened.error().message;
-    close();
-    const lab::LedgerFindings findings = verify();
-    ASSERT_FALSE(findings.problems.empty());
-    bool named = false;
-    for (const std::string& problem : findings.problems)
-      named = named || problem.find(verifier_says) != std::string::npos;
-    EXPECT_TRUE(named) << "expected \"" << verifier_says << "\" among: " << findings.problems.front();
-  }
-
-  tests::TemporaryFolder folder_;
-  SigningKey key_;
-  FileHeadStore head_{head_file()};
-  DatasetIdentity dataset_{"heart", sha256("content"), {}};
-  Budget budget_{*privacy::EpsilonAmount::rounded_down(10.0), *privacy::DeltaAmount::rounded_down(1e-2)};
-  std::string job_;
-  config::Job parsed_;
-  config::CohortMember member_;
-  privacy::Plan plan_;
-  RunId run_;
-  std::unique_ptr<store::Database> database_;
-};
+using LedgerTest = tests::LedgerOnDisk;
 
 TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
   Ledger ledger = open().value();
@@ -395,121 +325,6 @@ TEST_F(LedgerTest, AMissingReplyIsRefused) {
   close();
   sql("DELETE FROM replies WHERE round = 1");
   expect_refused(ErrorCode::LedgerCorrupt, "1 replies for 2 releases", "repl");
-}
-
-/// A plan whose training releases read a fifth of the records.
-class SampledLedgerTest : public LedgerTest {
- protected:
-  SampledLedgerTest() {
-    const std::string whole = "\"draw_fraction\":1";
-    job_.replace(job_.find(whole), whole.size(), "\"draw_fraction\":0.2");
-    parsed_ = config::parse_job(job_, "job").value();
-    plan_ = config::plan_of(parsed_, parsed_.cohort.front()).value();
-    run_ = {sha256(job_), {1}};
-  }
-  /// Replaces a text in the reservation's entry, the second and last, and signs what comes out.
-  void rewrite(const std::string& from, const std::string& to) {
-    store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
-    LedgerEntry entry;
-    Digest ledger{};
-    ASSERT_TRUE(each_entry(database, [&](const LedgerEntry& one) -> Status {
-      if (one.sequence == 1) ledger = one.hash;
-      entry = one;
-      return {};
-    }));
-    ASSERT_EQ(entry.sequence, 2U);
-    const std::size_t at = entry.body.find(from);
-    ASSERT_NE(at, std::string::npos) << entry.body;
-    entry.body.replace(at, from.size(), to);
-    entry.hash = entry_hash(2, entry.previous, entry.body);
-    entry.signature = key_.sign(head_message(ledger, 2, entry.hash));
-    {
-      store::Statement update =
-          database.prepare("UPDATE entries SET body = ?, hash = ?, signature = ? WHERE sequence = 2").value();
-      update.bind_blob(1, entry.body).bind_blob(2, as_bytes(entry.hash)).bind_blob(3, entry.signature);
-      ASSERT_TRUE(update.run());
-    }
-    ASSERT_TRUE(head_.write(nlohmann::json{{"format", "undertone.ledger-head/1"},
-                                           {"sequence", "2"},
-                                           {"previous", to_hex(entry.previous)},
-                                           {"body", to_hex(entry.body)},
-                                           {"signature", to_hex(entry.signature)}}
-                                .dump()));
-  }
-  void expect_refused_by_verifier(const std::string& why) {
-    const lab::LedgerFindings findings = verify();
-    ASSERT_FALSE(findings.problems.empty());
-    EXPECT_NE(findings.problems.front().find(why), std::string::npos) << findings.problems.front();
-  }
-};
-
-TEST_F(SampledLedgerTest, TheVerifierComposesWhatWasSampledByItsOwnMethod) {
-  {
-    Ledger ledger = open().value();
-    spend(ledger, 2);
-    ledger = open().value();  // replayed: the longer reservation is understood
-    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
-  }
-  close();
-  EXPECT_TRUE(plan_.samples(privacy::Block::Training));
-  const lab::LedgerFindings findings = verify();
-  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
-}
-
-TEST_F(SampledLedgerTest, AChargeThatSamplingDoesNotCoverIsFound) {
-  {
-    Ledger ledger = open().value();
-    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  }
-  close();
-  // 3 % less than the accountant says: two accountants that agree to 1 % must notice.
-  const auto less = privacy::EpsilonAmount::from_units(plan_.epsilon().units() / 100 * 97);
-  rewrite("\"epsilon\":\"" + plan_.epsilon().to_string() + "\"", "\"epsilon\":\"" + less.to_string() + "\"");
-  expect_refused_by_verifier("charged too little");
-}
-
-TEST_F(SampledLedgerTest, OneLoudReleaseIsNotManyQuietOnes) {
-  // The list of the reservation has rounds of one cost; a release of twice that fits the sum and not the list.
-  Ledger ledger = open().value();
-  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  privacy::Release loud = *plan_.release({0});
-  auto& lattice = std::get<privacy::GaussianLattice>(loud.mechanism);
-  lattice.log2_stddev -= 1;  // half the noise: four times the shift squared
-  ASSERT_LE(loud.cost().units(), plan_.cost(privacy::Block::Training).units());
-  EXPECT_EQ(ledger.authorise(run_, {0}, loud, query(0)).error().code, ErrorCode::BudgetExhausted);
-  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
-}
-
-TEST_F(SampledLedgerTest, APlanThatSpendsIsNeverReservedForNothing) {
-  Ledger ledger = open().value();
-  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  EXPECT_NE(ledger.account(run_)->delta.to_string(), "0");
-  for (std::uint64_t round = 0; round < 3; ++round) release(ledger, round, "reply " + std::to_string(round));
-  close();
-  const lab::LedgerFindings findings = verify();
-  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
-}
-
-TEST_F(SampledLedgerTest, ReleasesThatDoNotAddUpAreFound) {
-  {
-    Ledger ledger = open().value();
-    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  }
-  close();
-  const std::string releases = plan_.releases_text(privacy::Block::Training);
-  const std::size_t star = releases.find('*');
-  rewrite(releases, "1" + releases.substr(star));  // a tiny shift instead of the real one
-  expect_refused_by_verifier("add up to");
-}
-
-TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
-  {
-    Ledger ledger = open().value();
-    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  }
-  close();
-  rewrite(",\"training_releases\":\"" + plan_.releases_text(privacy::Block::Training) + "\"", "");
-  expect_refused_by_verifier("charged too little");
 }
 
 TEST_F(LedgerTest, ATestLedgerAndAProductionLedgerAreNotInterchangeable) {

@@ -1,0 +1,46 @@
+#include "shared/privacy/gaussian_filter.hpp"
+
+#include <algorithm>
+
+#include "shared/privacy/gaussian_accountant.hpp"
+
+namespace undertone::privacy {
+
+Result<FilterTerms> FilterTerms::create(EpsilonAmount epsilon, DeltaAmount delta) {
+  const Result<Epsilon> target = Epsilon::create(epsilon.value_rounded_down());
+  if (!target) return target.error();
+  const Result<DeltaAmount> implementation = implementation_delta(*target, kReleasesMax);
+  if (!implementation) return implementation.error();
+  if (*implementation >= delta) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("delta {} does not cover the implementation delta {} of {} messages",
+                             delta.value_rounded_up(), implementation->value_rounded_up(), kReleasesMax)};
+  }
+  const auto mechanism = DeltaAmount::from_units(delta.units() - implementation->units());
+  const Result<Delta> mechanism_delta = Delta::create(mechanism.value_rounded_down());
+  if (!mechanism_delta) return mechanism_delta.error();
+  const double shift = gaussian_shift_for(*target, *mechanism_delta).value();
+  const Result<ShiftSquaredAmount> squared = ShiftSquaredAmount::rounded_down(shift * shift * (1.0 - 0x1p-50));
+  if (!squared) return squared.error();
+  return FilterTerms{epsilon, delta, mechanism, *squared};
+}
+
+bool GaussianFilter::spend(Block block, ShiftSquaredAmount cost) {
+  if (releases_left() == 0 || cost > left(block)) return false;
+  ShiftSquaredAmount& spent = block == Block::Training ? training_ : holdout_;
+  spent = ShiftSquaredAmount::from_units(spent.units() + cost.units());  // at most the terms': no overflow
+  ++releases_;
+  return true;
+}
+
+void GaussianFilter::content_changed() {
+  training_ = std::max(training_, holdout_);
+  holdout_ = training_;
+}
+
+ShiftSquaredAmount GaussianFilter::left(Block block) const {
+  const ShiftSquaredAmount spent = block == Block::Training ? training_ : holdout_;
+  return ShiftSquaredAmount::from_units(terms_.shift_squared.units() - spent.units());
+}
+
+}  // namespace undertone::privacy

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+#include "shared/base/result.hpp"
+#include "shared/privacy/fixed_amount.hpp"
+#include "shared/privacy/plan.hpp"
+
+namespace undertone::privacy {
+
+/// What a filter grants: Gaussian releases whose shifts squared add up to no more than this, at most kReleasesMax of
+/// them, chosen one by one in the light of all before them, are together (epsilon, delta)-DP for replacement of a
+/// record. rho = shift_squared / 2.
+struct FilterTerms {
+  EpsilonAmount epsilon;
+  DeltaAmount delta;
+  DeltaAmount mechanism_delta;  // what the profile is evaluated at; the rest pays for the implementation
+  ShiftSquaredAmount shift_squared;
+
+  static constexpr std::uint64_t kReleasesMax = std::uint64_t{1} << 20U;
+
+  /// The largest shift squared for (epsilon, delta). Every release's loss is, given what came before, a Gaussian's with
+  /// a shift chosen by the past; padded with a last one so that the shifts squared always add up to the limit, the
+  /// whole loss is exactly one Gaussian's. So a filter of Gaussian releases alone costs no more than a plan of them.
+  /// Source: privacy-core F, 2 (a); zCDP filters: Feldman and Zrnic 2021, Rogers et al. 2016.
+  /// @return an error where epsilon is zero or above 30, or delta does not cover the implementation
+  [[nodiscard]] static Result<FilterTerms> create(EpsilonAmount epsilon, DeltaAmount delta);
+};
+
+/// How much of a filter is spent. A record is in one block at a time, so the blocks' spending composes in parallel; a
+/// change of content may move a record from one block to the other, and what was spent before counts for both.
+class GaussianFilter {
+ public:
+  explicit GaussianFilter(const FilterTerms& terms) : terms_(terms) {}
+
+  [[nodiscard]] const FilterTerms& terms() const noexcept { return terms_; }
+  /// Whether a release of this cost fits; if so it is counted.
+  [[nodiscard]] bool spend(Block block, ShiftSquaredAmount cost);
+  /// Records may be in another block from now on.
+  void content_changed();
+  [[nodiscard]] ShiftSquaredAmount left(Block block) const;
+  [[nodiscard]] std::uint64_t releases_left() const noexcept { return FilterTerms::kReleasesMax - releases_; }
+
+ private:
+  FilterTerms terms_;
+  ShiftSquaredAmount training_;  // with what was spent under earlier contents
+  ShiftSquaredAmount holdout_;
+  std::uint64_t releases_ = 0;
+};
+
+}  // namespace undertone::privacy

@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/gaussian_filter.hpp"
+#include "tests/support/ledger_on_disk.hpp"
+
+namespace undertone::silo {
+namespace {
+
+using privacy::Block;
+using privacy::ShiftSquaredAmount;
+
+Budget budget_of(double epsilon, double delta) {
+  return {*privacy::EpsilonAmount::rounded_down(epsilon), *privacy::DeltaAmount::rounded_down(delta)};
+}
+
+class LedgerFilterTest : public tests::LedgerOnDisk {
+ protected:
+  Result<privacy::FilterTerms> start_filter(const Budget& budget, const std::optional<Budget>& grant = {}) {
+    database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
+    return Ledger::start_filter(*database_, head_, key_, budget, grant, privacy::NoiseKind::Secure, clock);
+  }
+  /// A ledger that has begun, and its filter of what `budget_` has left.
+  Ledger filtered() {
+    { (void)open().value(); }
+    terms_ = start_filter(budget_).value();
+    return open().value();
+  }
+  RunId run(std::uint8_t nonce) const { return {sha256(job_), {nonce}}; }
+  void release_in(Ledger& ledger, const RunId& run, std::uint64_t round) {
+    Result<SpendToken> token = ledger.authorise(run, {round}, *plan_.release({round}), query(round));
+    ASSERT_TRUE(token) << token.error().message;
+    ASSERT_TRUE(ledger.commit(*std::move(token), "reply", privacy::NoiseKind::Secure));
+  }
+  std::optional<privacy::FilterTerms> terms_;
+};
+
+TEST_F(LedgerFilterTest, ItsProfileIsTheGrant) {
+  const Budget grant = budget_of(2.0, 1e-6);
+  const privacy::FilterTerms terms = privacy::FilterTerms::create(grant.epsilon, grant.delta).value();
+  // A Gaussian of shift 0.47187... is (2, 1e-6)-DP: what the filter allows, less what 2^20 messages may deviate.
+  const double shift = std::sqrt(terms.shift_squared.value_rounded_down());
+  const double target =
+      privacy::gaussian_shift_for(privacy::Epsilon::create(2.0).value(), privacy::Delta::create(1e-6).value()).value();
+  EXPECT_LE(shift, target);
+  EXPECT_GT(shift, target * (1.0 - 1e-9));
+  EXPECT_LE(privacy::log_delta_of_gaussian(2.0, privacy::total_shift(terms.shift_squared)), std::log(1e-6));
+}
+
+TEST_F(LedgerFilterTest, ReleasesAreChargedOneByOneAndWhatIsNotAskedIsNotSpent) {
+  Ledger ledger = filtered();
+  EXPECT_EQ(ledger.epsilon_reserved(), budget_.epsilon);  // once, for all later jobs
+  for (std::uint8_t nonce = 1; nonce <= 20; ++nonce) {
+    ASSERT_TRUE(ledger.reserve(run(nonce), plan_, job_)) << int{nonce};
+    release_in(ledger, run(nonce), 0);
+    ASSERT_TRUE(ledger.end(run(nonce)));
+  }
+  // Twenty jobs, of each of which one answer left: twenty times that answer's cost.
+  const auto spent = plan_.release({0})->cost().times(20).value();
+  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.units());
+  EXPECT_EQ(ledger.epsilon_reserved(), budget_.epsilon);
+  ledger = open().value();  // replayed
+  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.units());
+  close();
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+  EXPECT_EQ(findings.epsilon_units, budget_.epsilon.to_string());
+  EXPECT_EQ(findings.delta_units, budget_.delta.to_string());
+}
+
+TEST_F(LedgerFilterTest, RefusesTheJobAndTheReleaseThatDoNotFit) {
+  { (void)open().value(); }
+  // A filter that holds 1.55 of the job.
+  const double shift = std::sqrt(1.55 * plan_.cost(Block::Training).value_rounded_up());
+  const double epsilon =
+      privacy::epsilon_of_gaussian(privacy::GaussianShift::create(shift).value(), privacy::Delta::create(1e-3).value());
+  ASSERT_TRUE(start_filter(budget_, budget_of(epsilon, 1e-3)));
+  Ledger ledger = open().value();
+  // Both fit alone, so both are accepted; the second is cut off where the filter ends.
+  ASSERT_TRUE(ledger.reserve(run(1), plan_, job_));
+  ASSERT_TRUE(ledger.reserve(run(2), plan_, job_));
+  std::uint64_t granted = 0;
+  for (const std::uint8_t nonce : {std::uint8_t{1}, std::uint8_t{2}}) {
+    for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
+      const privacy::Release& release = *plan_.release({round});
+      if (release.shape.block != Block::Training) continue;
+      Result<SpendToken> token = ledger.authorise(run(nonce), {round}, release, query(round));
+      if (!token) {
+        EXPECT_EQ(token.error().code, ErrorCode::BudgetExhausted);
+        EXPECT_NE(token.error().message.find("filter"), std::string::npos);
+        continue;
+      }
+      ASSERT_TRUE(ledger.commit(*std::move(token), "reply", privacy::NoiseKind::Secure));
+      ++granted;
+    }
+  }
+  EXPECT_EQ(granted, 9U);  // of 6 gradients each: 9.3 are covered
+  const Status third = ledger.reserve(run(3), plan_, job_);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::BudgetExhausted);
+  EXPECT_NE(third.error().message.find("filter"), std::string::npos) << third.error().message;
+}
+
+TEST_F(LedgerFilterTest, WhatWasReservedBeforeStaysAndTheFilterTakesTheRest) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    EXPECT_FALSE(start_filter(budget_));  // a run is open
+  }
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.end(run_));
+  }
+  EXPECT_EQ(start_filter(budget_, budget_).error().code, ErrorCode::BudgetExhausted);  // more than is left
+  const privacy::FilterTerms terms = start_filter(budget_).value();
+  EXPECT_EQ(terms.epsilon.units(), budget_.epsilon.units() - plan_.epsilon().units());
+  Ledger ledger = open().value();
+  EXPECT_EQ(ledger.epsilon_reserved(), budget_.epsilon);
+  EXPECT_FALSE(start_filter(budget_));  // nothing is left for another
+}
+
+TEST_F(LedgerFilterTest, APolicyThatWasLoweredSinceAcceptsNothing) {
+  (void)filtered();
+  Ledger ledger = open(dataset_, budget_of(budget_.epsilon.value_rounded_down() / 2.0, 1e-2)).value();
+  EXPECT_EQ(ledger.reserve(run_, plan_, job_).error().code, ErrorCode::BudgetExhausted);
+}
+
+TEST_F(LedgerFilterTest, ARecordThatChangesBlocksIsChargedForBoth) {
+  const privacy::FilterTerms terms = privacy::FilterTerms::create(budget_.epsilon, budget_.delta).value();
+  privacy::GaussianFilter filter(terms);
+  const auto part = [&](unsigned percent) {
+    return ShiftSquaredAmount::from_units(terms.shift_squared.units() / 100 * percent);
+  };
+  ASSERT_TRUE(filter.spend(Block::Training, part(60)));
+  ASSERT_TRUE(filter.spend(Block::Holdout, part(90)));  // other records: in parallel
+  EXPECT_FALSE(filter.spend(Block::Training, part(41)));
+  filter.content_changed();
+  EXPECT_FALSE(filter.spend(Block::Training, part(11)));  // 90 % was spent of a record that may be here now
+  EXPECT_TRUE(filter.spend(Block::Training, part(10)));
+}
+
+TEST_F(LedgerFilterTest, TheVerifierFindsWhatAFilterDoesNotCover) {
+  (void)filtered();
+  close();
+  // Twice the shift squared for the same epsilon.
+  const auto twice = terms_->shift_squared.times(2).value();
+  rewrite("\"shift_squared\":\"" + terms_->shift_squared.to_string(), "\"shift_squared\":\"" + twice.to_string());
+  expect_refused_by_verifier("the filter was charged too little");
+}
+
+TEST_F(LedgerFilterTest, TheVerifierFindsAReservationThatPassesTheFilterBy) {
+  {
+    Ledger ledger = filtered();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite("\"kind\":\"accepted\"", "\"kind\":\"reserved\"");
+  expect_refused_by_verifier("rule 9");
+  EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerFilterTest, TheVerifierAddsUpWhatTheFilterIsCharged) {
+  {
+    Ledger ledger = filtered();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+    release_in(ledger, run_, 0);
+  }
+  close();
+  // A release that the ledger would never have made, signed with its key.
+  const std::string cost = "\"cost\":\"";
+  rewrite(cost + plan_.release({0})->cost().to_string(),
+          cost + terms_->shift_squared.plus(ShiftSquaredAmount::from_units(1)).value().to_string());
+  const lab::LedgerFindings findings = verify();
+  const auto rule_9 = [](const std::string& problem) { return problem.find("(rule 9)") != std::string::npos; };
+  EXPECT_TRUE(std::any_of(findings.problems.begin(), findings.problems.end(), rule_9));
+  EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerFilterTest, RefusesTermsThatPromiseNothing) {
+  const auto terms = [](double epsilon, double delta) {
+    const Budget grant = budget_of(epsilon, delta);
+    return privacy::FilterTerms::create(grant.epsilon, grant.delta);
+  };
+  EXPECT_FALSE(terms(0.0, 1e-6));
+  EXPECT_FALSE(terms(1.0, 0.0));
+  EXPECT_FALSE(terms(31.0, 1e-6));
+  EXPECT_FALSE(terms(1.0, 1e-19));  // less than what 2^20 messages may deviate
+}
+
+}  // namespace
+}  // namespace undertone::silo

@@ -1,0 +1,89 @@
+#include "silo/ledger/sampled_releases.hpp"
+#include "tests/support/ledger_on_disk.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// A plan whose training releases read a fifth of the records.
+class SampledLedgerTest : public tests::LedgerOnDisk {
+ protected:
+  SampledLedgerTest() {
+    const std::string whole = "\"draw_fraction\":1";
+    job_.replace(job_.find(whole), whole.size(), "\"draw_fraction\":0.2");
+    parsed_ = config::parse_job(job_, "job").value();
+    plan_ = config::plan_of(parsed_, parsed_.cohort.front()).value();
+    run_ = {sha256(job_), {1}};
+  }
+};
+
+TEST_F(SampledLedgerTest, TheVerifierComposesWhatWasSampledByItsOwnMethod) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    ledger = open().value();  // replayed: the longer reservation is understood
+    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  }
+  close();
+  EXPECT_TRUE(plan_.samples(privacy::Block::Training));
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(SampledLedgerTest, AChargeThatSamplingDoesNotCoverIsFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  // 3 % less than the accountant says: two accountants that agree to 1 % must notice.
+  const auto less = privacy::EpsilonAmount::from_units(plan_.epsilon().units() / 100 * 97);
+  rewrite("\"epsilon\":\"" + plan_.epsilon().to_string() + "\"", "\"epsilon\":\"" + less.to_string() + "\"");
+  expect_refused_by_verifier("charged too little");
+}
+
+TEST_F(SampledLedgerTest, OneLoudReleaseIsNotManyQuietOnes) {
+  // The list of the reservation has rounds of one cost; a release of twice that fits the sum and not the list.
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  privacy::Release loud = *plan_.release({0});
+  auto& lattice = std::get<privacy::GaussianLattice>(loud.mechanism);
+  lattice.log2_stddev -= 1;  // half the noise: four times the shift squared
+  ASSERT_LE(loud.cost().units(), plan_.cost(privacy::Block::Training).units());
+  EXPECT_EQ(ledger.authorise(run_, {0}, loud, query(0)).error().code, ErrorCode::BudgetExhausted);
+  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
+TEST_F(SampledLedgerTest, APlanThatSpendsIsNeverReservedForNothing) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  EXPECT_NE(ledger.account(run_)->delta.to_string(), "0");
+  for (std::uint64_t round = 0; round < 3; ++round) release(ledger, round, "reply " + std::to_string(round));
+  close();
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(SampledLedgerTest, ReleasesThatDoNotAddUpAreFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  const std::string releases = plan_.releases_text(privacy::Block::Training);
+  const std::size_t star = releases.find('*');
+  rewrite(releases, "1" + releases.substr(star));  // a tiny shift instead of the real one
+  expect_refused_by_verifier("add up to");
+}
+
+TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite(",\"training_releases\":\"" + plan_.releases_text(privacy::Block::Training) + "\"", "");
+  expect_refused_by_verifier("charged too little");
+}
+
+}  // namespace
+}  // namespace undertone::silo
