@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20U;
 constexpr std::size_t kMechanismsMax = 10'000;
+constexpr std::size_t kBlocksMax = 1000;
 constexpr double kGap = 1e-4;
 
 Result<Adjacency> parse_adjacency(const std::string& text) {
@@ -55,6 +56,20 @@ MechanismText mechanism_of(config::Section section, config::Problems& problems, 
   out.delta = number("delta", "of one release");
   out.rho = number("rho", "of one release");
   if (section.has("norm")) out.norm = section.number("norm", 2.0, 1e6, "p of a generalised Gaussian");
+  if (section.has("blocks")) {
+    for (config::Section& block : section.objects("blocks", 1, kBlocksMax, "parts released together")) {
+      const auto part = [&](const char* key, const char* about) -> std::optional<double> {
+        if (!block.has(key)) return std::nullopt;
+        return block.number(key, 0.0, 1e300, about);
+      };
+      BlockText text;
+      text.sigma = part("sigma", "noise standard deviation of the block");
+      text.sensitivity = part("sensitivity", "of the block");
+      text.clip = part("clip", "norm of a record's part of the block, instead of the sensitivity");
+      block.finish();
+      out.blocks.push_back(text);
+    }
+  }
   if (section.has("sampling")) out.sampling = section.text("sampling", "none, wor:RATE, wor:K/N, wr:K/N, poisson:RATE");
   if (section.has("steps"))
     out.steps = static_cast<std::uint64_t>(

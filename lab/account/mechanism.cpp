@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/generalised_gaussian.hpp"
+
 namespace undertone::lab {
 namespace {
 
@@ -108,6 +111,25 @@ Result<privacy::GaussianShift> shift_of(double sensitivity, double sigma) {
   return privacy::GaussianShift::create(shift);
 }
 
+Result<privacy::GaussianShift> shift_of_blocks(const MechanismText& text, Adjacency adjacency) {
+  if (text.sigma || text.sensitivity || text.clip)
+    return bad("blocks and sigma, sensitivity or clip: expected one way or the other, got both");
+  std::vector<privacy::GaussianShift> shifts;
+  for (const BlockText& block : text.blocks) {
+    MechanismText part;
+    part.sensitivity = block.sensitivity;
+    part.clip = block.clip;
+    const Result<double> sensitivity = sensitivity_of(part, adjacency);
+    const Result<double> stddev = positive(block.sigma, "sigma of a block");
+    if (!sensitivity) return sensitivity.error();
+    if (!stddev) return stddev.error();
+    const Result<privacy::GaussianShift> shift = shift_of(*sensitivity, *stddev);
+    if (!shift) return shift;
+    shifts.push_back(*shift);
+  }
+  return privacy::joint_shift(shifts);
+}
+
 }  // namespace
 
 Result<MechanismKind> parse_mechanism(const std::string& name) {
@@ -137,8 +159,15 @@ Result<double> sensitivity_of(const MechanismText& text, Adjacency adjacency) {
 Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, std::optional<double> sigma) {
   if (text.kind != MechanismKind::Gaussian && text.sampling != "none")
     return bad("sampling is accounted for Gaussian noise alone");
+  if (text.kind != MechanismKind::Gaussian && !text.blocks.empty())
+    return bad("blocks are accounted for Gaussian noise alone");
   switch (text.kind) {
     case MechanismKind::Gaussian: {
+      if (!text.blocks.empty()) {
+        const Result<privacy::GaussianShift> joint = shift_of_blocks(text, adjacency);
+        if (!joint) return joint.error();
+        return sampled_gaussian(text.sampling, *joint, adjacency);
+      }
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
       const Result<double> stddev = positive(sigma ? sigma : text.sigma, "sigma");
       if (!sensitivity) return sensitivity.error();
@@ -186,12 +215,9 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      if (!(text.norm >= 2.0 && text.norm <= 1e6))
-        return bad(fmt::format("norm must be in [2, 1e6], got {}", text.norm));
-      // exp(-||z||_p^2 / (2 s^2)): its half square is (p - 1)-smooth in the p-norm. Source: spec privacy-core B.5.
-      const double kappa = text.norm == 2.0 ? 1.0 : text.norm - 1.0;
-      const double ratio = *sensitivity / *scale;
-      const auto rho = quantity<privacy::Rho>(0.5 * kappa * ratio * ratio, "rho");
+      const Result<privacy::GeneralisedGaussian> noise = privacy::GeneralisedGaussian::create(text.norm, *scale);
+      if (!noise) return noise.error();
+      const Result<privacy::Rho> rho = noise->rho(*sensitivity);
       if (!rho) return rho.error();
       return PrivacyEvent(privacy::ConcentratedEvent{*rho});
     }

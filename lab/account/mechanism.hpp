@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "shared/base/result.hpp"
 #include "shared/privacy/accountant.hpp"
@@ -22,6 +23,13 @@ enum class MechanismKind : std::uint8_t {
   Zcdp
 };
 
+/// A part of a release with a sensitivity and noise of its own.
+struct BlockText {
+  std::optional<double> sigma;
+  std::optional<double> sensitivity;
+  std::optional<double> clip;
+};
+
 /// A release as a person describes it: what a calculator's command line or one entry of a file says.
 struct MechanismText {
   MechanismKind kind = MechanismKind::Gaussian;
@@ -33,6 +41,7 @@ struct MechanismText {
   std::optional<double> delta;        // of one release
   std::optional<double> rho;          // of one release
   double norm = 2.0;                  // p of a generalised Gaussian
+  std::vector<BlockText> blocks;      // of Gaussian noise, instead of one sigma and sensitivity
   std::string sampling = "none";
   std::uint64_t steps = 1;
   privacy::Footprint reads;

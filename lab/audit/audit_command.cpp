@@ -86,13 +86,15 @@ int run_audit(const AuditRequest& request) {
     const Result<CanaryFinding> finding = audit_canaries(*silo, *job, *member, delta, request.coins);
     return finding ? report_canaries(*finding, delta, request.json) : fail(finding.error());
   }
-  // Each shape has half of the error; the one that found more is told.
+  // Each shape has its share of the error; the one that found more is told.
   AuditSettings settings = request.settings;
-  settings.error *= 0.5;
-  settings.error_told *= 0.5;
+  std::vector<PairShape> shapes = {PairShape::Crowd, PairShape::Alone};
+  if (plan->cost(privacy::Block::Holdout).units() != 0) shapes.push_back(PairShape::Holdout);
+  settings.error /= static_cast<double>(shapes.size());
+  settings.error_told /= static_cast<double>(shapes.size());
   std::optional<AuditFinding> worst;
   double reach = 0.0;
-  for (const PairShape shape : {PairShape::Crowd, PairShape::Alone}) {
+  for (const PairShape shape : shapes) {
     const WorstPair pair = worst_pair(*job, *member, shape);
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
     if (!finding) return fail(finding.error());

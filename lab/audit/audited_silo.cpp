@@ -72,9 +72,10 @@ class ProductSilo final : public AuditedSilo {
     std::vector<Eigen::VectorXd> means;
     for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
       const privacy::Release* release = plan_.release({round});
-      if (release->shape.kind != privacy::QuestionKind::Gradient) continue;
       Eigen::VectorXd mean;
-      const wire::QueryMessage query{run, job_.point_type, {{round}, queries::GradientQuestion{point}}};
+      queries::Question question = queries::GradientQuestion{point};
+      if (release->shape.kind == privacy::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
+      const wire::QueryMessage query{run, job_.point_type, {{round}, std::move(question)}};
       if (Status answered = deliver(machine, query, &mean); !answered) return answered.error();
       means.push_back(std::move(mean));
     }

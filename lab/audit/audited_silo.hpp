@@ -18,7 +18,7 @@ class AuditedSilo {
   AuditedSilo(const AuditedSilo&) = delete;
   AuditedSilo& operator=(const AuditedSilo&) = delete;
   virtual ~AuditedSilo() = default;
-  /// A whole run on these records at these points, everything fresh. @return the mean that each gradient round sent
+  /// A whole run on these records at these points, everything fresh. @return the mean that each round of the plan sent
   [[nodiscard]] virtual Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset,
                                                                  const Eigen::VectorXd& point) = 0;
 };

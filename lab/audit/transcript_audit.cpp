@@ -33,13 +33,10 @@ double log_ratio(double sum, double square, double rate) {
 constexpr std::size_t kLooks = 2;
 using Scores = std::array<double, kLooks>;
 
-/// Gradient releases of a plan in order.
-std::vector<privacy::Release> gradient_releases(const privacy::Plan& plan) {
+/// The releases of a plan in order.
+std::vector<privacy::Release> releases_of(const privacy::Plan& plan) {
   std::vector<privacy::Release> out;
-  for (const privacy::Plan::Segment& segment : plan.segments()) {
-    if (segment.release.shape.kind != privacy::QuestionKind::Gradient) continue;
-    out.insert(out.end(), segment.rounds, segment.release);
-  }
+  for (const privacy::Plan::Segment& segment : plan.segments()) out.insert(out.end(), segment.rounds, segment.release);
   return out;
 }
 
@@ -55,6 +52,7 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
   double rate = 1.0;
   for (std::size_t r = 0; r < releases.size(); ++r) {
     const privacy::Release& release = releases[r];
+    if (release.shape.block != pair.block) continue;
     const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
     UNDERTONE_CHECK(gaussian != nullptr);
     const double drawn = static_cast<double>(release.records_drawn);
@@ -77,7 +75,23 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
   WorstPair pair;
   pair.first = plain_records(job, member);
   const auto features = static_cast<Eigen::Index>(job.model.features());
+  pair.point = Eigen::VectorXd::Zero(job.model.dimension());
   switch (shape) {
+    case PairShape::Holdout: {
+      pair.block = privacy::Block::Holdout;
+      pair.others_lean = 1.0;
+      pair.first.holdout.targets.setConstant(-1.0);
+      pair.second = pair.first;
+      pair.first.holdout.targets[0] = 1.0;
+      const auto metrics = static_cast<Eigen::Index>(job.model.metric_names().size());
+      Eigen::VectorXd one(metrics);
+      Eigen::VectorXd other(metrics);
+      job.model.centred_metrics(pair.point, pair.first.holdout, 0, one);
+      job.model.centred_metrics(pair.point, pair.second.holdout, 0, other);
+      pair.direction = (one - other).normalized();
+      pair.reach = (one - other).norm() / std::sqrt(static_cast<double>(metrics));  // their bound: sqrt(metrics) / 2
+      return pair;
+    }
     case PairShape::Crowd:
       pair.first.training.features.setOnes();
       pair.first.training.targets.setConstant(-1.0);
@@ -90,7 +104,6 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
   pair.second = pair.first;
   pair.first.training.targets[0] = 1.0;
   pair.second.training.targets[0] = -1.0;
-  pair.point = Eigen::VectorXd::Zero(job.model.dimension());
   // Only the features' part of a reply is looked at.
   pair.direction = Eigen::VectorXd::Zero(job.model.dimension());
   const double derivative = job.model.derivative(pair.point, pair.first.training, 0);
@@ -108,11 +121,11 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& p
     return Error{ErrorCode::InvalidArgument, fmt::format("trials must be in 100 .. 10000000, got {}", settings.trials)};
   const Result<privacy::Delta> delta = privacy::Delta::create(settings.delta);
   if (!delta) return delta.error();
-  const std::vector<privacy::RepeatedEvent> events = plan.events(privacy::Block::Training);
-  if (events.empty()) return Error{ErrorCode::InvalidArgument, "the plan releases nothing that is private"};
+  const std::vector<privacy::RepeatedEvent> events = plan.events(pair.block);
+  if (events.empty()) return Error{ErrorCode::InvalidArgument, "the plan releases nothing private of this block"};
   const Result<double> claimed = privacy::charged_epsilon(events, *delta);
   if (!claimed) return claimed.error();
-  const std::vector<privacy::Release> releases = gradient_releases(plan);
+  const std::vector<privacy::Release> releases = releases_of(plan);
   std::array<std::vector<Scores>, 2> scores;
   for (const std::size_t which : {0U, 1U}) {
     for (std::int64_t i = 0; i < settings.trials; ++i) {
@@ -176,7 +189,8 @@ Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const config::Job& job, 
   const Result<std::vector<Eigen::VectorXd>> means = silo.run(dataset, point);
   if (!means) return means.error();
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(job.model.dimension());
-  for (const Eigen::VectorXd& mean : *means) sum += mean;
+  for (const Eigen::VectorXd& mean : *means)
+    if (mean.size() == sum.size()) sum += mean;  // evaluations are of other records
   // Guess where the replies lean most, a third of the canaries; abstain on the others.
   std::vector<Eigen::Index> order(static_cast<std::size_t>(finding.canaries));
   std::iota(order.begin(), order.end(), Eigen::Index{0});

@@ -76,6 +76,13 @@ GaussianShift gaussian_shift_for(Epsilon epsilon, Delta delta) {
   return shift_at(log_mu);
 }
 
+GaussianShift joint_shift(std::span<const GaussianShift> shifts) {
+  UNDERTONE_CHECK(!shifts.empty());
+  long double squares = 0.0L;
+  for (const GaussianShift& shift : shifts) squares += static_cast<long double>(shift.value()) * shift.value();
+  return GaussianShift::create(std::nextafter(static_cast<double>(sqrtl(squares)), INFINITY)).value();
+}
+
 GaussianShift total_shift(ShiftSquaredAmount shift_squared) {
   const double root = std::sqrt(shift_squared.value_rounded_up());
   return *GaussianShift::create(std::nextafter(root, INFINITY));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "shared/base/result.hpp"
 #include "shared/privacy/fixed_amount.hpp"
 #include "shared/privacy/quantities.hpp"
@@ -19,6 +21,12 @@ namespace undertone::privacy {
 
 /// The largest shift (to 1e-10 relative, rounded down) that is (epsilon, delta)-DP: calibration.
 [[nodiscard]] GaussianShift gaussian_shift_for(Epsilon epsilon, Delta delta);
+
+/// The shift of several blocks released together, each with a sensitivity and noise of its own and independent of the
+/// others: the root of the sum of their squares, rounded up; the noise has no direction, so a record that changes every
+/// block by its sensitivity is one Gaussian's. Holds for a sampled release too: one draw serves all blocks.
+/// @param shifts at least one
+[[nodiscard]] GaussianShift joint_shift(std::span<const GaussianShift> shifts);
 
 /// The shift of all releases together, rounded up. @param shift_squared > 0
 [[nodiscard]] GaussianShift total_shift(ShiftSquaredAmount shift_squared);

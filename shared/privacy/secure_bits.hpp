@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "shared/privacy/noise_kind.hpp"
 
@@ -21,8 +22,14 @@ class SecureBits {
   /// The only constructor: a key from getrandom(2).
   [[nodiscard]] static SecureBits from_os();
 
-  SecureBits(SecureBits&&) noexcept = default;
-  SecureBits& operator=(SecureBits&&) noexcept = default;
+  /// What was moved from stops the process when it is asked for bits.
+  SecureBits(SecureBits&& other) noexcept
+      : pages_(std::move(other.pages_)),
+        next_(std::exchange(other.next_, kWords)),
+        refills_(other.refills_),
+        asked_at_seconds_(other.asked_at_seconds_),
+        locked_(other.locked_) {}
+  SecureBits& operator=(SecureBits&&) = delete;
   SecureBits(const SecureBits&) = delete;
   SecureBits& operator=(const SecureBits&) = delete;
   ~SecureBits() = default;

@@ -40,7 +40,8 @@ enum class Fault {
   NoiseRefreshedOnResend,
   ConstantSeed,
   DrawIsPublic,
-  NoiseForgotten
+  NoiseForgotten,
+  HoldoutUnnoised
 };
 
 /// The silo's pipeline without messages and ledger, fast enough for thousands of runs, with a fault.
@@ -57,7 +58,10 @@ class LightSilo final : public AuditedSilo {
     std::vector<Eigen::VectorXd> means;
     for (std::uint64_t round = 0; round < plan_->rounds(); ++round) {
       const privacy::Release& release = *plan_->release({round});
-      if (release.shape.kind != privacy::QuestionKind::Gradient) continue;
+      if (release.shape.kind == privacy::QuestionKind::Metrics) {
+        means.push_back(evaluated(release, dataset.holdout, point, bits));
+        continue;
+      }
       if (round == 0 || fault_ != Fault::BatchReused) drawn = draw(release, bits);
       std::vector<std::int64_t> sum = sum_of(release, records, drawn, point);
       Eigen::VectorXd mean = noised(release, sum, bits);
@@ -71,6 +75,17 @@ class LightSilo final : public AuditedSilo {
   }
 
  private:
+  Eigen::VectorXd evaluated(const privacy::Release& release, const models::Records& holdout,
+                            const Eigen::VectorXd& point, privacy::TestBits& bits) const {
+    std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
+    Eigen::VectorXd metrics(release.shape.dimension);
+    for (Eigen::Index j = 0; j < holdout.count(); ++j) {
+      job_->model.centred_metrics(point, holdout, j, metrics);
+      privacy::add_clipped(metrics, release.lattice(), sum);
+    }
+    if (std::holds_alternative<privacy::GaussianLattice>(release.mechanism)) return noised(release, sum, bits);
+    return Eigen::VectorXd::Zero(release.shape.dimension);  // public: nobody looks
+  }
   std::vector<std::int64_t> draw(const privacy::Release& release, privacy::TestBits& bits) const {
     if (fault_ == Fault::DrawIsPublic) {  // whoever knows that the record is drawn sees the release unsampled
       std::vector<std::int64_t> first(static_cast<std::size_t>(release.records_drawn));
@@ -105,7 +120,9 @@ class LightSilo final : public AuditedSilo {
                          privacy::TestBits& bits) const {
     const auto& gaussian = std::get<privacy::GaussianLattice>(release.mechanism);
     std::vector<std::int64_t> noise(sum.size());
-    if (fault_ != Fault::NoiseForgotten)
+    const bool unnoised = fault_ == Fault::NoiseForgotten ||
+                          (fault_ == Fault::HoldoutUnnoised && release.shape.block == privacy::Block::Holdout);
+    if (!unnoised)
       privacy::fill_rounded_gaussian(bits, gaussian.log2_stddev - (fault_ == Fault::NoiseHalved ? 1 : 0), noise);
     Eigen::VectorXd mean(static_cast<Eigen::Index>(sum.size()));
     for (std::size_t i = 0; i < sum.size(); ++i)
@@ -121,7 +138,8 @@ class LightSilo final : public AuditedSilo {
 };
 
 /// A job of one silo whose largest gradients are longer than the clip norm: |x| / 2 at the zero model.
-std::string audited_job(double draw_fraction, int features, int records, int rounds) {
+/// @param evaluated a private holdout is evaluated after every round
+std::string audited_job(double draw_fraction, int features, int records, int rounds, bool evaluated = false) {
   std::string columns;
   for (int f = 0; f < features; ++f)
     columns += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
@@ -130,10 +148,10 @@ std::string audited_job(double draw_fraction, int features, int records, int rou
 "model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
 "algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":0.5,"averaging":"uniform","draw_fraction":{}}},
 "privacy":{{"mode":"isrl","unit":"record","noise":"test","clip_norm":1}},
-"cohort":[{{"silo":"one","records":{},"holdout_records":1,"holdout_public":true,"epsilon":4,"delta":1e-5}}],
+"cohort":[{{"silo":"one","records":{},"holdout_records":10,"holdout_public":{},"epsilon":4,"delta":1e-5}}],
 "participation":{{"quorum":1,"join_deadline_ms":1000,"round_deadline_ms":1000,"resend_ms":300}},
-"evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
-      columns, rounds, draw_fraction, records);
+"evaluation":{{"every":{}}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
+      columns, rounds, draw_fraction, records, evaluated ? "false" : "true", evaluated ? 1 : 0);
 }
 
 struct Audited {
@@ -142,6 +160,15 @@ struct Audited {
         job(config::parse_job(bytes, "job").value()),
         plan(config::plan_of(job, job.cohort.front()).value()),
         pair(worst_pair(job, job.cohort.front(), PairShape::Crowd)) {}
+  /// A job that evaluates a private holdout, and the pair that differs there.
+  static Audited evaluated() {
+    Audited out(1.0);
+    out.bytes = audited_job(1.0, 16, 10, 4, true);
+    out.job = config::parse_job(out.bytes, "job").value();
+    out.plan = config::plan_of(out.job, out.job.cohort.front()).value();
+    out.pair = worst_pair(out.job, out.job.cohort.front(), PairShape::Holdout);
+    return out;
+  }
   AuditFinding audit(Fault fault, std::uint64_t seed, std::int64_t trials) const {
     LightSilo silo(job, plan, fault, seed);
     AuditSettings settings;
@@ -159,6 +186,7 @@ TEST(TranscriptAuditTest, FindsEachFaultInNineteenOfTwentySeeds) {
   Audited alone(1.0);
   alone.pair = worst_pair(alone.job, alone.job.cohort.front(), PairShape::Alone);
   const Audited sampled(0.2, 16, 10, 12);
+  const Audited holdout = Audited::evaluated();
   struct Case {
     const char* name;
     Fault fault;
@@ -172,7 +200,8 @@ TEST(TranscriptAuditTest, FindsEachFaultInNineteenOfTwentySeeds) {
         Case{"clip after the sum", Fault::ClipAfterTheSum, &alone},
         Case{"batch reused", Fault::BatchReused, &sampled, 20'000},
         Case{"noise refreshed on re-send", Fault::NoiseRefreshedOnResend, &whole},
-        Case{"constant seed", Fault::ConstantSeed, &whole}, Case{"draw is public", Fault::DrawIsPublic, &sampled}}) {
+        Case{"constant seed", Fault::ConstantSeed, &whole}, Case{"draw is public", Fault::DrawIsPublic, &sampled},
+        Case{"holdout evaluated unnoised", Fault::HoldoutUnnoised, &holdout}}) {
     SCOPED_TRACE(one.name);
     int found = 0;
     double weakest = 1e9;
@@ -193,6 +222,21 @@ TEST(TranscriptAuditTest, NeverFlagsASoundSiloInAThousandRuns) {
       ASSERT_FALSE(finding.flagged()) << seed << ": " << finding.lower << " of " << finding.claimed;
     }
   }
+  const Audited holdout = Audited::evaluated();
+  for (std::uint64_t seed = 0; seed < 100; ++seed)
+    ASSERT_FALSE(holdout.audit(Fault::None, seed, 1000).flagged()) << seed;
+}
+
+TEST(TranscriptAuditTest, TheProductsEvaluationIsAudited) {
+  const Audited audited = Audited::evaluated();
+  const config::CohortMember& member = audited.job.cohort.front();
+  std::uint64_t runs = 0;
+  const auto product = product_silo(audited.job, audited.bytes, member,
+                                    [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });
+  const AuditFinding finding = audit_transcripts(*product, audited.plan, audited.pair, {.trials = 400}).value();
+  EXPECT_FALSE(finding.flagged());
+  EXPECT_GT(finding.counts.true_positives, finding.counts.false_positives);  // the pair is looked at where it differs
+  EXPECT_NEAR(audited.pair.reach, std::sqrt(2.0 / 3.0), 1e-12);  // two of three metrics change by their whole range
 }
 
 TEST(TranscriptAuditTest, ComesCloseToTheTruthOfASoundSilo) {
@@ -214,14 +258,15 @@ TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
   double difference = 0.0;
   std::size_t replies = 0;
   for (int i = 0; i < kRuns; ++i) {
-    for (const auto& mean : product->run(audited.pair.first, audited.pair.point).value()) {
-      difference += mean.dot(audited.pair.direction);
-      ++replies;
+    for (const auto& [dataset, sign] : {std::pair(&audited.pair.first, 1.0), std::pair(&audited.pair.second, -1.0)}) {
+      for (const auto& mean : product->run(*dataset, audited.pair.point).value()) {
+        if (mean.size() != audited.pair.direction.size()) continue;  // the evaluation at the end
+        difference += sign * mean.dot(audited.pair.direction);
+        ++replies;
+      }
     }
-    for (const auto& mean : product->run(audited.pair.second, audited.pair.point).value())
-      difference -= mean.dot(audited.pair.direction);
   }
-  ASSERT_EQ(replies, 4U * kRuns);
+  ASSERT_EQ(replies, 2U * 4U * kRuns);
   const privacy::Release& release = *audited.plan.release({0});
   const double drawn = static_cast<double>(release.records_drawn);
   const double noise = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev() / drawn;

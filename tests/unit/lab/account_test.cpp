@@ -100,5 +100,23 @@ TEST(MechanismsFileTest, IsReadWholeOrRefusedWithEveryProblem) {
   }
 }
 
+TEST(AccountTest, BlocksReleasedTogetherAreOneGaussian) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "blocks.json";
+  std::ofstream(file) << R"({"format":"undertone.account/1","mechanisms":[
+    {"mechanism":"gaussian","blocks":[{"sensitivity":3,"sigma":10},{"clip":2,"sigma":10}]},
+    {"mechanism":"gaussian","sigma":2,"blocks":[{"sensitivity":3,"sigma":10}]},
+    {"mechanism":"gaussian","blocks":[{"sensitivity":3}]},
+    {"mechanism":"laplace","scale":1,"sensitivity":1,"blocks":[{"sensitivity":3,"sigma":1}]}]})";
+  const std::vector<MechanismText> texts = load_mechanisms(file).value();
+  const privacy::PrivacyEvent event = event_of(texts[0], Adjacency::ReplaceOne).value();
+  // (3/10)^2 + (2 2/10)^2 = 0.5^2
+  EXPECT_NEAR(std::get<privacy::GaussianEvent>(event).shift.value(), 0.5, 1e-15);
+  EXPECT_GE(std::get<privacy::GaussianEvent>(event).shift.value(), 0.5);
+  EXPECT_NE(event_of(texts[1], Adjacency::ReplaceOne).error().message.find("got both"), std::string::npos);
+  EXPECT_NE(event_of(texts[2], Adjacency::ReplaceOne).error().message.find("sigma of a block"), std::string::npos);
+  EXPECT_NE(event_of(texts[3], Adjacency::ReplaceOne).error().message.find("blocks"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace undertone::lab
