@@ -6,7 +6,7 @@
 
 namespace undertone {
 
-void expect_much(const void* begin, std::size_t bytes) noexcept {
+void expect_much(void* begin, std::size_t bytes) noexcept {
   constexpr std::size_t kPage = std::size_t{2} << 20U;
   const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(begin) % kPage) % kPage;
   if (bytes < before + kPage) return;
