@@ -9,6 +9,18 @@
 namespace undertone::lab {
 namespace {
 
+const char* to_string(PairShape shape) {
+  switch (shape) {
+    case PairShape::Crowd:
+      return "crowd";
+    case PairShape::Alone:
+      return "alone";
+    case PairShape::Holdout:
+      return "holdout";
+  }
+  return "";
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kWarning = "a lower bound on epsilon, found by experiment: never a privacy guarantee";
@@ -31,7 +43,22 @@ int report_canaries(const CanaryFinding& finding, double delta, bool json) {
   return kDone;
 }
 
-int report_transcripts(const AuditFinding& finding, const AuditRequest& request, double reach) {
+/// What was found with one shape of neighbours.
+struct ShapeFinding {
+  const char* shape;
+  AuditFinding finding;
+  double reach;
+};
+
+/// @param findings at least one
+int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditRequest& request) {
+  // A claim of its own for each block: what is flagged comes first, then what is nearest to its claim.
+  const auto nearer = [](const ShapeFinding& a, const ShapeFinding& b) {
+    return a.finding.lower - a.finding.claimed < b.finding.lower - b.finding.claimed;
+  };
+  const ShapeFinding& worst = *std::max_element(findings.begin(), findings.end(), nearer);
+  const AuditFinding& finding = worst.finding;
+  const double reach = worst.reach;
   const int code = finding.flagged() ? kRefused : kDone;
   if (request.json) {
     const Json out = {{"method", "transcripts of neighbouring data sets"},
@@ -47,8 +74,21 @@ int report_transcripts(const AuditFinding& finding, const AuditRequest& request,
                       {"trials_judged", finding.counts.positives},
                       {"flagged", finding.flagged()},
                       {"note", kWarning}};
-    fmt::print("{}\n", out.dump(2));
+    Json whole = out;
+    whole["shapes"] = Json::array();
+    for (const ShapeFinding& one : findings) {
+      whole["shapes"].push_back({{"shape", one.shape},
+                                 {"epsilon_claimed", one.finding.claimed},
+                                 {"epsilon_lower", one.finding.lower},
+                                 {"sensitivity_reached", one.reach},
+                                 {"flagged", one.finding.flagged()}});
+    }
+    fmt::print("{}\n", whole.dump(2));
     return code;
+  }
+  for (const ShapeFinding& one : findings) {
+    fmt::print("{:8}  claimed {:.4g}, at least {:.4g}, {:.3g} of its largest influence reached{}\n", one.shape,
+               one.finding.claimed, one.finding.lower, one.reach, one.finding.flagged() ? "  FLAGGED" : "");
   }
   fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed record reaches {:.3g} of its largest influence\n",
              finding.claimed, request.settings.delta, reach);
@@ -92,17 +132,14 @@ int run_audit(const AuditRequest& request) {
   if (plan->cost(privacy::Block::Holdout).units() != 0) shapes.push_back(PairShape::Holdout);
   settings.error /= static_cast<double>(shapes.size());
   settings.error_told /= static_cast<double>(shapes.size());
-  std::optional<AuditFinding> worst;
-  double reach = 0.0;
+  std::vector<ShapeFinding> findings;
   for (const PairShape shape : shapes) {
     const WorstPair pair = worst_pair(*job, *member, shape);
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
     if (!finding) return fail(finding.error());
-    if (worst && finding->lower <= worst->lower) continue;
-    worst = *finding;
-    reach = pair.reach;
+    findings.push_back({to_string(shape), *finding, pair.reach});
   }
-  return report_transcripts(*worst, request, reach);
+  return report_transcripts(findings, request);
 }
 
 }  // namespace undertone::lab

@@ -80,9 +80,11 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
     case PairShape::Holdout: {
       pair.block = privacy::Block::Holdout;
       pair.others_lean = 1.0;
-      pair.first.holdout.targets.setConstant(-1.0);
+      // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
+      const bool classes = job.model.loss() == models::Loss::Logistic;
+      pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
       pair.second = pair.first;
-      pair.first.holdout.targets[0] = 1.0;
+      pair.first.holdout.targets[0] = classes ? 1.0 : 1e3;
       const auto metrics = static_cast<Eigen::Index>(job.model.metric_names().size());
       Eigen::VectorXd one(metrics);
       Eigen::VectorXd other(metrics);
@@ -122,6 +124,11 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& p
   const Result<privacy::Delta> delta = privacy::Delta::create(settings.delta);
   if (!delta) return delta.error();
   const std::vector<privacy::RepeatedEvent> events = plan.events(pair.block);
+  if (!(pair.reach >= 0.1)) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("the changed record reaches {:.3g} of its largest influence: nothing would be seen", pair.reach)};
+  }
   if (events.empty()) return Error{ErrorCode::InvalidArgument, "the plan releases nothing private of this block"};
   const Result<double> claimed = privacy::charged_epsilon(events, *delta);
   if (!claimed) return claimed.error();

@@ -73,22 +73,25 @@ bool is_time(const std::string& value) {
          part(17) <= 60;
 }
 
-/// Groups of releases, "MU2*ROUNDS@K/N" with commas between.
+/// Groups of releases, "MU2*ROUNDS@K/N" or "MU2*ROUNDS@K/N+FROM:TO" with commas between.
 bool is_releases(const std::string& value) {
-  constexpr std::string_view kSeparators = "*@/,";
+  constexpr std::string_view kSeparators = "*@/+:,";
+  constexpr std::size_t kWhole = 3;  // numbers before the last of a group that names no positions
+  const std::size_t parts = kSeparators.size();
   std::size_t next = 0;
   std::size_t digits = 0;
   for (const char c : value) {
     if (c >= '0' && c <= '9') {
       ++digits;
-    } else if (digits > 0 && c == kSeparators[next]) {
-      next = (next + 1) % kSeparators.size();
-      digits = 0;
-    } else {
-      return false;
+      continue;
     }
+    if (digits == 0) return false;
+    if (next == kWhole && c == kSeparators.back()) next = parts - 1;
+    if (c != kSeparators[next]) return false;
+    next = (next + 1) % parts;
+    digits = 0;
   }
-  return digits > 0 && next == 3;
+  return digits > 0 && (next == kWhole || next == parts - 1);
 }
 
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.

@@ -26,16 +26,42 @@ long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long 
 
 /// What a reservation says of the releases that read a block.
 struct SampledBlock {
+  struct Positions {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+  };
   std::vector<SampledGroup> groups;
-  std::vector<UInt128> each;  // shift squared of one release of each group
+  std::vector<UInt128> each;         // shift squared of one release of each group
+  std::vector<Positions> positions;  // of the permutation that each group reads
   UInt128 shift_squared = 0;
+
+  /// The groups that read a position, for every position that differs: what one record meets.
+  [[nodiscard]] std::vector<std::vector<SampledGroup>> met() const {
+    std::set<std::int64_t> edges;
+    for (const Positions& part : positions) edges.insert(part.from);
+    std::vector<std::vector<SampledGroup>> out;
+    for (const std::int64_t at : edges) {
+      std::vector<SampledGroup> one;
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        if (positions[i].from <= at && at < positions[i].to) one.push_back(groups[i]);
+      const auto same = [](const SampledGroup& a, const SampledGroup& b) {
+        return a.mu == b.mu && a.rounds == b.rounds && a.drawn == b.drawn && a.population == b.population;
+      };
+      const auto known = std::find_if(out.begin(), out.end(), [&](const std::vector<SampledGroup>& other) {
+        return std::equal(one.begin(), one.end(), other.begin(), other.end(), same);
+      });
+      if (known == out.end()) out.push_back(std::move(one));
+    }
+    return out;
+  }
 };
 
-/// @param text well-formed groups "MU2*ROUNDS@K/N". @return nothing where a number is out of its range
+/// @param text well-formed groups "MU2*ROUNDS@K/N" or with "+FROM:TO". @return nothing where a number is out of its
+/// range
 std::optional<SampledBlock> parse_releases(const std::string& text) {
-  constexpr std::size_t kGroupsMax = 1000;
+  constexpr std::size_t kGroupsMax = 20'000;
   SampledBlock out;
-  std::array<UInt128, 4> numbers{};
+  std::array<UInt128, 6> numbers{};
   std::size_t index = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
@@ -43,20 +69,26 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     const std::optional<UInt128> number = parse_amount(text.substr(begin, i - begin));
     if (!number) return std::nullopt;
     numbers[index] = *number;
-    index = (index + 1) % numbers.size();
+    ++index;
     begin = i + 1;
-    if (index != 0) continue;
-    const auto [each, rounds, drawn, population] = numbers;
+    if (i < text.size() && text[i] != ',') continue;
+    if (index == 4) {  // the whole block
+      numbers[4] = 0;
+      numbers[5] = numbers[3];
+    }
+    index = 0;
+    const auto [each, rounds, drawn, population, from, to] = numbers;
     constexpr UInt128 kCountMax = UInt128{1} << 40U;
     UInt128 cost = 0;
     if (each == 0 || rounds == 0 || rounds > kCountMax || drawn == 0 || drawn > population || population > kCountMax ||
-        __builtin_mul_overflow(each, rounds, &cost) || !add_saturating(out.shift_squared, cost) ||
-        out.groups.size() == kGroupsMax) {
+        to > kCountMax || from > to || to - from != population || __builtin_mul_overflow(each, rounds, &cost) ||
+        !add_saturating(out.shift_squared, cost) || out.groups.size() == kGroupsMax) {
       return std::nullopt;
     }
     out.groups.push_back({mu_of(each), static_cast<std::uint64_t>(rounds), static_cast<std::int64_t>(drawn),
                           static_cast<std::int64_t>(population)});
     out.each.push_back(each);
+    out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
   return out;
 }
@@ -145,7 +177,7 @@ void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
 
 void RunAccounts::charge_filter(std::int64_t sequence, const Fields& fields, const Run& run) {
   constexpr std::uint64_t kReleasesMax = 1U << 20U;
-  if (!run.filtered || !filter_) return;
+  if (!run.filtered || !filter_ || *parse_amount(fields.at("cost")) == 0) return;
   UInt128& spent = fields.at("block") == "training" ? filter_->training : filter_->holdout;
   const bool fits = add_saturating(spent, *parse_amount(fields.at("cost")));
   if (fits && spent <= filter_->limit && ++filter_->releases <= kReleasesMax) return;
@@ -212,7 +244,7 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
   const std::optional<SampledBlock> sampled = parse_releases(releases);
   if (!sampled || sampled->shift_squared != block.reserved) {
     problems_.add(
-        "entry {}: run {}: expected sampled releases whose shifts squared add up to {}, with 1 <= K <= N, found {} "
+        "entry {}: run {}: expected releases whose shifts squared add up to {}, with 1 <= K <= N = TO - FROM, found {} "
         "(rule 6)",
         sequence, run.name, fmt::to_string(block.reserved), printable(releases));
     return;
@@ -222,9 +254,14 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
-  const std::optional<DeltaBracket> above = sampled_delta(sampled->groups, epsilon * 1.01L + 1e-6L);
-  const std::optional<DeltaBracket> at = sampled_delta(sampled->groups, epsilon);
-  if (above && at && above->upper <= allowed && at->lower <= allowed) return;
+  const std::vector<std::vector<SampledGroup>> met = sampled->met();
+  if (std::all_of(met.begin(), met.end(), [&](const std::vector<SampledGroup>& groups) {
+        const std::optional<DeltaBracket> above = sampled_delta(groups, epsilon * 1.01L + 1e-6L);
+        const std::optional<DeltaBracket> at = sampled_delta(groups, epsilon);
+        return above && at && above->upper <= allowed && at->lower <= allowed;
+      })) {
+    return;
+  }
   problems_.add(
       "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the sampled releases {} at "
       "mechanism_delta {:.12g} (rule 6)",

@@ -11,7 +11,7 @@ void expect_much(void* begin, std::size_t bytes) noexcept {
   const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(begin) % kPage) % kPage;
   if (bytes < before + kPage) return;
   const std::size_t whole = (bytes - before) / kPage * kPage;
-  auto* from = static_cast<char*>(const_cast<void*>(begin)) + before;
+  auto* from = static_cast<char*>(begin) + before;
   (void)::madvise(from, whole, MADV_HUGEPAGE);
 }
 

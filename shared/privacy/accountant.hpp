@@ -58,6 +58,7 @@ using PrivacyEvent = std::variant<GaussianEvent, SubsetGaussianEvent, MultisetGa
 struct Footprint {
   double from = 0.0;
   double to = 1.0;
+  friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
 struct RepeatedEvent {

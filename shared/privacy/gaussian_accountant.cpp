@@ -76,11 +76,14 @@ GaussianShift gaussian_shift_for(Epsilon epsilon, Delta delta) {
   return shift_at(log_mu);
 }
 
-GaussianShift joint_shift(std::span<const GaussianShift> shifts) {
+Result<GaussianShift> joint_shift(std::span<const GaussianShift> shifts) {
   UNDERTONE_CHECK(!shifts.empty());
   long double squares = 0.0L;
   for (const GaussianShift& shift : shifts) squares += static_cast<long double>(shift.value()) * shift.value();
-  return GaussianShift::create(std::nextafter(static_cast<double>(sqrtl(squares)), INFINITY)).value();
+  const double joint = static_cast<double>(sqrtl(squares)) * (1.0 + 0x1p-40);
+  if (!(joint < 1e4))
+    return Error{ErrorCode::InvalidArgument, fmt::format("a shift beyond 10000 protects nothing, got {}", joint)};
+  return GaussianShift::create(joint);
 }
 
 GaussianShift total_shift(ShiftSquaredAmount shift_squared) {

@@ -25,8 +25,8 @@ namespace undertone::privacy {
 /// The shift of several blocks released together, each with a sensitivity and noise of its own and independent of the
 /// others: the root of the sum of their squares, rounded up; the noise has no direction, so a record that changes every
 /// block by its sensitivity is one Gaussian's. Holds for a sampled release too: one draw serves all blocks.
-/// @param shifts at least one
-[[nodiscard]] GaussianShift joint_shift(std::span<const GaussianShift> shifts);
+/// @param shifts at least one @return an error where the sum is above 10^4
+[[nodiscard]] Result<GaussianShift> joint_shift(std::span<const GaussianShift> shifts);
 
 /// The shift of all releases together, rounded up. @param shift_squared > 0
 [[nodiscard]] GaussianShift total_shift(ShiftSquaredAmount shift_squared);

@@ -22,10 +22,15 @@ Result<FilterTerms> FilterTerms::create(EpsilonAmount epsilon, DeltaAmount delta
   const double shift = gaussian_shift_for(*target, *mechanism_delta).value();
   const Result<ShiftSquaredAmount> squared = ShiftSquaredAmount::rounded_down(shift * shift * (1.0 - 0x1p-50));
   if (!squared) return squared.error();
+  if (squared->units() == 0) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("epsilon {} and delta {} are too small for any release",
+                                                         epsilon.value_rounded_down(), delta.value_rounded_down())};
+  }
   return FilterTerms{epsilon, delta, mechanism, *squared};
 }
 
 bool GaussianFilter::spend(Block block, ShiftSquaredAmount cost) {
+  if (cost.units() == 0) return true;
   if (releases_left() == 0 || cost > left(block)) return false;
   ShiftSquaredAmount& spent = block == Block::Training ? training_ : holdout_;
   spent = ShiftSquaredAmount::from_units(spent.units() + cost.units());  // at most the terms': no overflow

@@ -23,7 +23,8 @@ struct FilterTerms {
   /// a shift chosen by the past; padded with a last one so that the shifts squared always add up to the limit, the
   /// whole loss is exactly one Gaussian's. So a filter of Gaussian releases alone costs no more than a plan of them.
   /// Source: privacy-core F, 2 (a); zCDP filters: Feldman and Zrnic 2021, Rogers et al. 2016.
-  /// @return an error where epsilon is zero or above 30, or delta does not cover the implementation
+  /// @return an error where epsilon is zero or above 30, delta does not cover the implementation, or both are so small
+  ///   that no release would ever fit
   [[nodiscard]] static Result<FilterTerms> create(EpsilonAmount epsilon, DeltaAmount delta);
 };
 
@@ -34,11 +35,12 @@ class GaussianFilter {
   explicit GaussianFilter(const FilterTerms& terms) : terms_(terms) {}
 
   [[nodiscard]] const FilterTerms& terms() const noexcept { return terms_; }
-  /// Whether a release of this cost fits; if so it is counted.
+  /// Whether a release of this cost fits; if so it is counted. Without a cost it always fits: it carries no noise.
   [[nodiscard]] bool spend(Block block, ShiftSquaredAmount cost);
   /// Records may be in another block from now on.
   void content_changed();
   [[nodiscard]] ShiftSquaredAmount left(Block block) const;
+  [[nodiscard]] bool unused() const noexcept { return releases_ == 0; }
   [[nodiscard]] std::uint64_t releases_left() const noexcept { return FilterTerms::kReleasesMax - releases_; }
 
  private:

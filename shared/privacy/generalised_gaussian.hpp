@@ -18,7 +18,7 @@ namespace undertone::privacy {
 /// will do, the Gaussian on the lattice is exact and must be used. No plan offers this mechanism.
 class GeneralisedGaussian {
  public:
-  /// 2^-40 for each number of a message, in delta units of 2^-80: to be multiplied by 1 + e^epsilon.
+  /// A message of d numbers adds (1 + e^epsilon) d times this to delta.
   static constexpr double kTotalVariationPerNumber = 0x1p-40;
 
   /// @param norm p, in [2, 1e6] @param scale in the unit of what is released
@@ -34,9 +34,9 @@ class GeneralisedGaussian {
   /// What a released number is a multiple of: a power of two in (2^-20, 2^-19] of the scale.
   [[nodiscard]] double step() const noexcept { return step_; }
 
-  /// What one release costs: half the squared p-norm is (p - 1)-smooth in the p-norm (1 for p = 2), and a density
-  /// exp(-f) with f smooth so is rho-zCDP with rho = (p - 1) sensitivity^2 / (2 scale^2).
-  /// @param sensitivity in the p-norm. Source: privacy-core B.5.
+  /// What one release of the real-valued law costs: rho = (p - 1) sensitivity^2 / (2 scale^2), without p - 1 for p = 2.
+  /// The sampler's own allowance (above) is not in it. @param sensitivity in the p-norm
+  /// Source: smoothness of half the squared p-norm; proof in docs/accounting.md, a factor alpha below privacy-core B.5.
   [[nodiscard]] Result<Rho> rho(double sensitivity) const {
     if (!(std::isfinite(sensitivity) && sensitivity > 0.0))
       return Error{ErrorCode::InvalidArgument, fmt::format("sensitivity must be finite and > 0, got {}", sensitivity)};
@@ -60,10 +60,10 @@ class GeneralisedGaussian {
 
 namespace detail {
 
-/// Uniform on the odd multiples of 2^-54 in (0, 1).
+/// Uniform on the odd multiples of 2^-53 in (0, 1), each exact.
 template <NoiseBits Bits>
 [[nodiscard]] double inner_unit(Bits& bits) {
-  return (static_cast<double>(bits.word() >> 11U) + 0.5) * 0x1p-53;
+  return (static_cast<double>(bits.word() >> 12U) + 0.5) * 0x1p-52;
 }
 
 /// A standard normal in floating point, for gamma variates alone. Source: Marsaglia and Bray 1964 (polar method).

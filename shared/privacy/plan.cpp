@@ -10,6 +10,7 @@ namespace undertone::privacy {
 namespace {
 
 constexpr std::uint64_t kRoundsMax = 1'000'000;
+constexpr std::size_t kSegmentsMax = 20'000;
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const SiloFacts& facts, Block block) {
@@ -42,10 +43,11 @@ Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, 
                                (1.0 - 0x1p-50));
 }
 
-/// Rounds of a block that draw the same part of it.
+/// Rounds that draw the same part of the same positions.
 struct DrawnRounds {
   double rate = 1.0;
   std::uint64_t rounds = 0;
+  Footprint footprint;
   friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
 };
 
@@ -77,7 +79,7 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
         const Result<GaussianShift> shift = GaussianShift::create(1.0 / at);
         if (!shift) return shift.error();
         std::vector<RepeatedEvent> events;
-        for (const DrawnRounds& one : drawn) events.push_back({event_of(one.rate, *shift), one.rounds});
+        for (const DrawnRounds& one : drawn) events.push_back({event_of(one.rate, *shift), one.rounds, one.footprint});
         return charged_epsilon(events, delta);
       },
       epsilon.value());
@@ -88,7 +90,47 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
   return GaussianShift::create(shift);
 }
 
+/// The positions a release reads, as a part of [0, 1).
+Footprint footprint_of(const Release& release) {
+  const auto part = [&](std::int64_t position) {
+    return static_cast<double>(position) / static_cast<double>(release.block_records);
+  };
+  return {part(release.positions.from), part(release.positions.to)};
+}
+
+/// Segments of a plan that read some record together, directly or through others: each group is calibrated for itself.
+using Group = std::vector<std::size_t>;
+
+std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, Block block) {
+  Group order;
+  for (std::size_t i = 0; i < segments.size(); ++i)
+    if (segments[i].release.shape.block == block) order.push_back(i);
+  const auto positions = [&](std::size_t i) { return segments[i].release.positions; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return positions(a).from < positions(b).from; });
+  std::vector<Group> groups;
+  std::int64_t end = -1;
+  for (const std::size_t i : order) {
+    if (groups.empty() || positions(i).from >= end) groups.emplace_back();
+    groups.back().push_back(i);
+    end = std::max(end, positions(i).to);
+  }
+  return groups;
+}
+
 }  // namespace
+
+Slice::Positions Slice::positions(std::int64_t records) const {
+  UNDERTONE_CHECK(records >= 0 && of >= 1 && index < of);
+  if (cut == Cut::Equal) {
+    const auto size = static_cast<std::int64_t>(static_cast<std::uint64_t>(records) / of);
+    const std::int64_t from = static_cast<std::int64_t>(index) * size;
+    return {from, from + size};
+  }
+  std::int64_t from = 0;
+  for (std::uint64_t i = 0; i < index; ++i) from += i + 1 < 63 ? records >> (i + 1) : 0;
+  return {from, from + (index + 1 < 63 ? records >> (index + 1) : 0)};
+}
 
 Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
   if (epsilon.value() > 30.0) {
@@ -103,6 +145,19 @@ Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t m
 const Lattice& Release::lattice() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->lattice;
   return std::get<ExactPublicSum>(mechanism).lattice;
+}
+
+Release Release::scaled_to(double distance) const {
+  if (!shape.smoothness) return *this;
+  UNDERTONE_CHECK(std::isfinite(distance) && distance >= 0.0);
+  // Floored above zero: where the points agree to a billionth there is nothing to learn from their difference.
+  const double norm = std::clamp(*shape.smoothness * distance, 0x1p-30 * shape.clip.value(), shape.clip.value());
+  Release scaled = *this;
+  scaled.shape.clip = *ClipNorm::create(norm);
+  const double factor = norm / shape.clip.value();
+  if (auto* gaussian = std::get_if<GaussianLattice>(&scaled.mechanism)) gaussian->lattice.step *= factor;
+  if (auto* exact = std::get_if<ExactPublicSum>(&scaled.mechanism)) exact->lattice.step *= factor;
+  return scaled;
 }
 
 ShiftSquaredAmount Release::cost() const {
@@ -129,9 +184,9 @@ ShiftSquaredAmount Plan::cost(Block block) const {
   UNDERTONE_CHECK(false);
 }
 
-bool Plan::samples(Block block) const {
+bool Plan::reads_parts(Block block) const {
   return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
-    return segment.release.shape.block == block && segment.release.sampled() && segment.release.cost().units() != 0;
+    return segment.release.shape.block == block && segment.release.reads_part() && segment.release.cost().units() != 0;
   });
 }
 
@@ -140,8 +195,8 @@ std::vector<RepeatedEvent> Plan::events(Block block) const {
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.shape.block != block || release.cost().units() == 0) continue;
-    out.push_back(
-        {event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost())), segment.rounds});
+    out.push_back({event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost())),
+                   segment.rounds, footprint_of(release)});
   }
   return out;
 }
@@ -150,7 +205,7 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
   double worst = 0.0;
   for (const auto& [block, spent] : {std::pair(Block::Training, training), std::pair(Block::Holdout, holdout)}) {
     if (spent.units() == 0) continue;
-    if (!samples(block)) {
+    if (!reads_parts(block)) {
       worst = std::max(worst, epsilon_of_gaussian(total_shift(spent), mechanism_delta_));
       continue;
     }
@@ -163,7 +218,7 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
       left -= std::min(left, each * rounds);
       made.push_back({event_of(rate_of(segment.release.records_drawn, segment.release.population),
                                total_shift(segment.release.cost())),
-                      rounds});
+                      rounds, footprint_of(segment.release)});
     }
     const Result<double> epsilon = charged_epsilon(made, mechanism_delta_);
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
@@ -178,15 +233,22 @@ std::string Plan::releases_text(Block block) const {
     if (release.shape.block != block || release.cost().units() == 0) continue;
     out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost().to_string(), segment.rounds,
                        release.records_drawn, release.population);
+    if (release.population < release.block_records)
+      out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
   }
   return out;
 }
 
 std::string Plan::accountant() const {
-  if (samples(Block::Training) || samples(Block::Holdout)) {
+  const auto any = [this](auto&& what) { return std::any_of(segments_.begin(), segments_.end(), what); };
+  const bool sliced = any([](const Segment& s) { return s.release.population < s.release.block_records; });
+  const std::string parts = sliced ? "; disjoint parts of a secret permutation compose in parallel" : "";
+  if (any([](const Segment& s) { return s.release.sampled(); })) {
     return "numeric composition, certified from above, of the dominating profile of fixed-size subsets drawn afresh "
-           "without replacement";
+           "without replacement" +
+           parts;
   }
+  if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
   return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases";
 }
 
@@ -215,16 +277,24 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   plan.rounds_ = rounds;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;
-    const std::int64_t population = block_records(facts, part.shape.block);
+    const std::int64_t whole = block_records(facts, part.shape.block);
+    const Slice::Positions positions =
+        part.shape.slice ? part.shape.slice->positions(whole) : Slice::Positions{0, whole};
+    const std::int64_t population = positions.to - positions.from;
     const auto drawn =
         static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("silo {}: a draw of {} of {} records in block {}", facts.silo.name(), drawn, population,
-                               part.shape.block == Block::Training ? "training" : "holdout")};
+                   fmt::format("silo {}: a draw of {} of {} records in a part of the {} of block {}", facts.silo.name(),
+                               drawn, population, whole, part.shape.block == Block::Training ? "training" : "holdout")};
     }
     plan.segments_.push_back(
-        {{part.shape, drawn, population, ExactPublicSum{public_lattice(part.shape.clip)}}, part.rounds});
+        {{part.shape, drawn, population, ExactPublicSum{public_lattice(part.shape.clip)}, whole, positions},
+         part.rounds});
+    if (plan.segments_.size() > kSegmentsMax) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
+    }
   }
   // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
   double aim = facts.epsilon.value();
@@ -254,7 +324,7 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
 
 Result<double> Plan::charge(Block block, const Epsilon& target) const {
   if (cost(block).units() == 0) return 0.0;
-  if (samples(block)) return charged_epsilon(events(block), mechanism_delta_);
+  if (reads_parts(block)) return charged_epsilon(events(block), mechanism_delta_);
   const GaussianShift shift = total_shift(cost(block));
   const double epsilon = epsilon_of_gaussian(shift, mechanism_delta_);
   // The inverse is rounded up by more than the profile is: at the target itself the profile says.
@@ -267,40 +337,45 @@ Status Plan::calibrate(const SiloFacts& facts, const Epsilon& epsilon) {
   holdout_cost_ = {};
   for (const Block block : {Block::Training, Block::Holdout}) {
     if (is_public(facts, block)) continue;
-    std::vector<DrawnRounds> drawn;
-    std::uint64_t rounds = 0;
-    bool sampled = false;
-    for (const Segment& segment : segments_) {
-      if (segment.release.shape.block != block) continue;
-      drawn.push_back({rate_of(segment.release.records_drawn, segment.release.population), segment.rounds});
-      rounds += segment.rounds;
-      sampled = sampled || segment.release.sampled();
+    for (const std::vector<std::size_t>& group : groups_of(segments_, block)) {
+      if (Status calibrated = calibrate_group(group, facts, epsilon); !calibrated) return calibrated;
     }
-    if (rounds == 0) continue;
-    const Result<GaussianShift> shift =
-        sampled ? common_shift(drawn, epsilon, mechanism_delta_) : equal_share(rounds, epsilon, mechanism_delta_);
-    if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
-    if (shift->value() > kShiftMax) {
-      return Error{
-          ErrorCode::InvalidArgument,
-          fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
-                      "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
-                      facts.silo.name(), facts.delta.value(), shift->value(), kShiftMax)};
-    }
-    ShiftSquaredAmount& cost = block == Block::Training ? training_cost_ : holdout_cost_;
-    for (Segment& segment : segments_) {
-      Release& release = segment.release;
-      if (release.shape.block != block) continue;
-      const Result<GaussianLattice> lattice =
-          gaussian_lattice(release.shape.clip, *shift, release.shape.dimension, release.records_drawn);
-      if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};
-      release.mechanism = *lattice;
-      const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);
-      if (!added) return added.error();
-      const Result<ShiftSquaredAmount> sum = cost.plus(*added);
-      if (!sum) return sum.error();
-      cost = *sum;
-    }
+  }
+  return {};
+}
+
+Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts, const Epsilon& epsilon) {
+  std::vector<DrawnRounds> drawn;
+  std::uint64_t rounds = 0;
+  bool whole = true;  // every release of the group reads the very same records
+  for (const std::size_t i : group) {
+    const Release& release = segments_[i].release;
+    drawn.push_back({rate_of(release.records_drawn, release.population), segments_[i].rounds, footprint_of(release)});
+    rounds += segments_[i].rounds;
+    whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
+  }
+  const Result<GaussianShift> shift =
+      whole ? equal_share(rounds, epsilon, mechanism_delta_) : common_shift(drawn, epsilon, mechanism_delta_);
+  if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
+  if (shift->value() > kShiftMax) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
+                             "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
+                             facts.silo.name(), facts.delta.value(), shift->value(), kShiftMax)};
+  }
+  for (const std::size_t i : group) {
+    Segment& segment = segments_[i];
+    Release& release = segment.release;
+    const Result<GaussianLattice> lattice =
+        gaussian_lattice(release.shape.clip, *shift, release.shape.dimension, release.records_drawn);
+    if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};
+    release.mechanism = *lattice;
+    const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);
+    if (!added) return added.error();
+    ShiftSquaredAmount& cost = release.shape.block == Block::Training ? training_cost_ : holdout_cost_;
+    const Result<ShiftSquaredAmount> sum = cost.plus(*added);
+    if (!sum) return sum.error();
+    cost = *sum;
   }
   return {};
 }

@@ -17,11 +17,29 @@
 namespace undertone::privacy {
 
 /// Which map of a record is added up. Source: spec README 2.1.
-enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2 };
+enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2, GradientDifference = 3 };
 
 /// Disjoint parts of a silo's records, fixed before a job by record position alone. A record is in one block, so what
 /// different blocks release composes in parallel.
 enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
+
+/// Consecutive positions of a block's secret permutation, which a run draws once and which does not depend on values: a
+/// record is at one position, so releases of disjoint slices compose in parallel.
+struct Slice {
+  /// Equal: `of` parts of floor(n / of) records. Halving: floor(n/2), floor(n/4), ... records, `of` parts at most.
+  enum class Cut : std::uint8_t { Equal, Halving };
+  Cut cut = Cut::Equal;
+  std::uint64_t index = 0;  // below `of`
+  std::uint64_t of = 1;
+
+  struct Positions {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    friend bool operator==(const Positions&, const Positions&) = default;
+  };
+  /// @return where the slice lies in a permutation of `records`; empty where there are too few
+  [[nodiscard]] Positions positions(std::int64_t records) const;
+};
 
 /// What one release computes, before anybody has chosen its noise.
 struct ReleaseShape {
@@ -30,6 +48,10 @@ struct ReleaseShape {
   double draw_fraction = 1.0;  // of the block: 1 is every record, less is fixed-size without replacement, fresh
   Eigen::Index dimension = 0;
   ClipNorm clip;
+  std::optional<Slice> slice = {};  // without it the release reads the whole block
+  /// Of differences of gradients at two points: a record's is clipped to min(clip, smoothness x the points' distance),
+  /// and the noise is as much less. Public, never read off records. Source: federated-core 2, way 1.
+  std::optional<double> smoothness = {};
 };
 
 /// Rounds that ask for the same shape, in a row.
@@ -60,13 +82,20 @@ using Mechanism = std::variant<GaussianLattice, ExactPublicSum>;
 struct Release {
   ReleaseShape shape;
   std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
-  std::int64_t population = 0;     // n: records of the block, of which K are drawn afresh, secretly
+  std::int64_t population = 0;     // n: records of the slice or the block, of which K are drawn afresh, secretly
   Mechanism mechanism;
+  std::int64_t block_records = 0;   // of the whole block
+  Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
 
   [[nodiscard]] const Lattice& lattice() const;
+  /// The release with its clip norm, its lattice's step and its noise scaled to what two points so far apart allow;
+  /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
+  /// @param distance finite, >= 0: of the very points that are evaluated
+  [[nodiscard]] Release scaled_to(double distance) const;
   /// mu^2 of the release for a record that was drawn; zero for public records.
   [[nodiscard]] ShiftSquaredAmount cost() const;
   [[nodiscard]] bool sampled() const noexcept { return records_drawn < population; }
+  [[nodiscard]] bool reads_part() const noexcept { return records_drawn < block_records; }
 };
 
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
@@ -83,15 +112,16 @@ class Plan {
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
   /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
   [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
-  /// Whether any release reads a random subset of the block: then sampling is what epsilon rests on.
-  [[nodiscard]] bool samples(Block block) const;
+  /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
+  [[nodiscard]] bool reads_parts(Block block) const;
   /// The private releases of a block as the accountant sees them.
   [[nodiscard]] std::vector<RepeatedEvent> events(Block block) const;
   /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
   /// odometer, no guarantee.
   [[nodiscard]] double epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
-  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40.
+  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "+FROM:TO" follows where only these positions of the
+  /// block's permutation are read.
   [[nodiscard]] std::string releases_text(Block block) const;
   /// How epsilon was reached, in words.
   [[nodiscard]] std::string accountant() const;
@@ -106,6 +136,9 @@ class Plan {
   friend Result<Plan> make_plan(const Schedule&, const SiloFacts&);
   /// Chooses every private release's lattice for the target.
   [[nodiscard]] Status calibrate(const SiloFacts& facts, const Epsilon& epsilon);
+  /// @param group indices of segments that read records together
+  [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts,
+                                       const Epsilon& epsilon);
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
@@ -119,9 +152,10 @@ class Plan {
   Delta mechanism_delta_;
 };
 
-/// Calibrates every release of the schedule to the silo's target, all private releases of a block with the same shift
-/// and the smallest noise that the accountant allows: the exact Gaussian profile where every record is read, numeric
-/// composition of the dominating profile of fixed-size subsets where a part is drawn. Under replacement of one record
+/// Calibrates every release of the schedule to the silo's target: all private releases that read the same records with
+/// the same shift and the smallest noise that the accountant allows, the exact Gaussian profile where every record is
+/// read, numeric composition of the dominating profile of fixed-size subsets where a part is drawn. Slices that no
+/// release joins are calibrated each for the whole target. Under replacement of one record
 /// the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend
 /// on their values.
 /// A pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last

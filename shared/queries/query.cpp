@@ -2,14 +2,35 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "shared/base/byte_stream.hpp"
 
 namespace undertone::queries {
 
 privacy::QuestionKind kind_of(const Question& question) noexcept {
-  return std::holds_alternative<GradientQuestion>(question) ? privacy::QuestionKind::Gradient
-                                                            : privacy::QuestionKind::Metrics;
+  struct Kind {
+    privacy::QuestionKind operator()(const GradientQuestion&) const noexcept { return privacy::QuestionKind::Gradient; }
+    privacy::QuestionKind operator()(const MetricsQuestion&) const noexcept { return privacy::QuestionKind::Metrics; }
+    privacy::QuestionKind operator()(const GradientDifferenceQuestion&) const noexcept {
+      return privacy::QuestionKind::GradientDifference;
+    }
+  };
+  return std::visit(Kind{}, question);
+}
+
+Eigen::Index point_size(privacy::QuestionKind kind, Eigen::Index dimension) noexcept {
+  return kind == privacy::QuestionKind::GradientDifference ? 2 * dimension : dimension;
+}
+
+double distance_of(const Question& question) {
+  const auto* difference = std::get_if<GradientDifferenceQuestion>(&question);
+  if (difference == nullptr) return 0.0;
+  const Eigen::Index d = difference->point.size() / 2;
+  const Eigen::VectorXd apart = difference->point.head(d) - difference->point.tail(d);
+  const double distance = apart.allFinite() ? apart.stableNorm() : INFINITY;  // stableNorm passes over a NaN
+  return std::isfinite(distance) ? distance : std::numeric_limits<double>::max();
 }
 
 const Eigen::VectorXd& point_of(const Question& question) noexcept {

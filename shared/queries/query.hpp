@@ -19,12 +19,16 @@ enum class PointType : std::uint8_t { F32 = 1, F64 = 2 };
 struct GradientQuestion {
   Eigen::VectorXd point;  // [d]
 };
+/// The sum of clipped differences of a record's gradients at two points. @see privacy::QuestionKind::GradientDifference
+struct GradientDifferenceQuestion {
+  Eigen::VectorXd point;  // [2d]: w, whose gradient counts, then w', whose gradient is taken off
+};
 /// The sum of evaluation metrics of a model on held-out records.
 struct MetricsQuestion {
   Eigen::VectorXd point;  // [d]
 };
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question = std::variant<GradientQuestion, MetricsQuestion>;
+using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion>;
 
 /// One question of a run, asked in one round.
 struct Query {
@@ -33,7 +37,12 @@ struct Query {
 };
 
 [[nodiscard]] privacy::QuestionKind kind_of(const Question& question) noexcept;
+/// What crosses the wire: one point, or two, one after the other.
 [[nodiscard]] const Eigen::VectorXd& point_of(const Question& question) noexcept;
+/// How many numbers a question of this kind brings. @param dimension of the model
+[[nodiscard]] Eigen::Index point_size(privacy::QuestionKind kind, Eigen::Index dimension) noexcept;
+/// ||w - w'|| of a question with two points; zero of others.
+[[nodiscard]] double distance_of(const Question& question);
 
 /// Identifies a query exactly: run, round, kind and every bit of the point.
 [[nodiscard]] Digest query_digest(const RunId& run, const Query& query);

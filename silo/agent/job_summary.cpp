@@ -70,15 +70,17 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
       epsilon, delta, std::ceil(1000.0 * right) / 10.0);
   if (filter != nullptr) {
-    const auto rho = [](privacy::ShiftSquaredAmount shift_squared) { return shift_squared.value_rounded_up() / 2.0; };
+    const auto rho = [](privacy::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
+    const auto left = [](privacy::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };
     text += fmt::format(
         "  Cost: rho {:.6g} of the training and {:.6g} of the holdout records, if all of it is released; the data "
         "set's filter\n"
         "  has {:.6g} and {:.6g} left. Each answer is charged when it leaves; what is not asked costs nothing.\n",
         rho(plan.cost(privacy::Block::Training)), rho(plan.cost(privacy::Block::Holdout)),
-        rho(filter->left(privacy::Block::Training)), rho(filter->left(privacy::Block::Holdout)));
-    if (plan.samples(privacy::Block::Training) || plan.samples(privacy::Block::Holdout))
-      text += "  The filter counts every answer as though it had read all records: sampling saves nothing there.\n";
+        left(filter->left(privacy::Block::Training)), left(filter->left(privacy::Block::Holdout)));
+    if (plan.reads_parts(privacy::Block::Training) || plan.reads_parts(privacy::Block::Holdout))
+      text +=
+          "  The filter counts every answer as though it had read all records: reading a part saves nothing there.\n";
     return text;
   }
   text += fmt::format(

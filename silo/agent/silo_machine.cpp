@@ -90,6 +90,12 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   return Accepted{*std::move(job), *std::move(planned)};
 }
 
+void SiloMachine::forget(const RunId& run) {
+  accepted_.erase(run);
+  for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout})
+    permutations_.erase({run, block});
+}
+
 Status SiloMachine::would_accept(const config::Job& job) const {
   const config::CohortMember* member = job.member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
@@ -108,7 +114,7 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
   const RunAccount* account = setup_.ledger.account(run);
   if (account != nullptr && !account->ended) {
     if (Status ended = setup_.ledger.end(run); !ended) return ended.error();
-    accepted_.erase(run);
+    forget(run);
     out.emplace_back(Tell{true, fmt::format("run_withdrawn run={}", run.hex())});
     out.emplace_back(RunEnded{run, false});
   }
@@ -195,6 +201,14 @@ Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
   return plan(run, **job, false);
 }
 
+const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const privacy::Release& release) {
+  std::vector<std::int64_t>& kept = permutations_[{run, release.shape.block}];
+  if (release.shape.slice && kept.empty())
+    kept = setup_.randomness.permutation(
+        {run, release.shape.block, setup_.ledger.permutation_key(run, release.shape.block)}, release.block_records);
+  return kept;
+}
+
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const queries::Query& query = message.query;
   const Digest digest = queries::query_digest(message.run, query);
@@ -211,15 +225,15 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
                  fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
   }
   if (queries::kind_of(query.question) != release->shape.kind || message.type != job.point_type ||
-      queries::point_of(query.question).size() != job.model.dimension() ||
+      queries::point_of(query.question).size() != queries::point_size(release->shape.kind, job.model.dimension()) ||
       !queries::point_of(query.question).allFinite()) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} asks another question than the plan", query.round.value)};
   }
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
-  queries::Answer sums =
-      answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice, setup_.randomness);
+  queries::Answer sums = answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice,
+                                    permutation(message.run, *release), setup_.randomness);
   queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(sums)};
   std::string bytes =
       encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
@@ -257,7 +271,7 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   const RunAccount* account = setup_.ledger.account(ended.run);
   const bool news = account != nullptr && !account->ended;
   if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
-  accepted_.erase(ended.run);
+  forget(ended.run);
   std::vector<Action> actions;
   if (Status forgotten = setup_.desk.forget_waiting(ended.run); !forgotten)
     actions.emplace_back(Tell{true, fmt::format("desk_not_written reason=\"{}\"", forgotten.error().message)});

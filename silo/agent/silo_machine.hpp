@@ -99,9 +99,14 @@ class SiloMachine {
   [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
 
+  /// The secret permutation that a run's slices are cut from; empty where the release reads none.
+  [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const privacy::Release& release);
+  void forget(const RunId& run);
+
   Setup setup_;
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
+  std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };
 

@@ -114,14 +114,15 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
       "--publish-holdout", publish,
       "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
 
-  double filter_epsilon = 0.0;
-  double filter_delta = 0.0;
+  FilterGrant grant;
   CLI::App* filter =
       add(*dataset, "filter", "Charge a data set's later jobs release by release to one (epsilon, delta), for good",
-          [&] { return filter_dataset(options, filter_epsilon, filter_delta); });
+          [&] { return filter_dataset(options, grant); });
   filter->add_option("name", options.dataset, "of the data set; may be left out if there is one");
-  filter->add_option("--epsilon", filter_epsilon, "of the filter; without it, all that the policy has left");
-  filter->add_option("--delta", filter_delta, "of the filter, with --epsilon");
+  filter->add_option("--epsilon", grant.epsilon, "of the filter");
+  filter->add_option("--delta", grant.delta, "of the filter");
+  filter->add_flag("--all", grant.everything, "instead of --epsilon and --delta: all that the policy has left");
+  filter->add_flag("--another", grant.another, "even though the present filter has spent nothing, which is then lost");
 
   try {
     app.parse(argc, argv);

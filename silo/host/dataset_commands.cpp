@@ -192,26 +192,33 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   return kStopped;
 }
 
-int filter_dataset(const OwnerOptions& options, double epsilon, double delta) {
+int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
   const Result<SiloConfig> config = load_silo_config(options.config);
   if (!config) return fail(config.error());
   const Result<const DatasetConfig*> dataset = the_dataset(*config, options.dataset);
   if (!dataset) return fail(dataset.error(), kUsage);
-  if ((epsilon == 0.0) != (delta == 0.0))
-    return fail({ErrorCode::InvalidArgument, "--epsilon and --delta: give both, or neither for all that is left"},
+  const bool amounts_given = wanted.epsilon && wanted.delta;
+  if (wanted.epsilon.has_value() != wanted.delta.has_value() || amounts_given == wanted.everything)
+    return fail({ErrorCode::InvalidArgument, "give --epsilon and --delta, or --all for everything that is left"},
                 kUsage);
   std::optional<Budget> grant;
-  if (epsilon != 0.0) {
-    const Result<privacy::EpsilonAmount> epsilon_amount = privacy::EpsilonAmount::rounded_down(epsilon);
-    const Result<privacy::DeltaAmount> delta_amount = privacy::DeltaAmount::rounded_down(delta);
+  if (amounts_given) {
+    const Result<privacy::Epsilon> epsilon = privacy::Epsilon::create(*wanted.epsilon);
+    const Result<privacy::Delta> delta = privacy::Delta::create(*wanted.delta);
+    if (!epsilon) return fail(epsilon.error(), kUsage);
+    if (!delta) return fail(delta.error(), kUsage);
+    const Result<privacy::EpsilonAmount> epsilon_amount = privacy::EpsilonAmount::rounded_down(epsilon->value());
     if (!epsilon_amount) return fail(epsilon_amount.error(), kUsage);
-    if (!delta_amount) return fail(delta_amount.error(), kUsage);
-    grant = Budget{*epsilon_amount, *delta_amount};
+    grant = Budget{*epsilon_amount, *privacy::DeltaAmount::rounded_down(delta->value())};
   }
+  if (!std::filesystem::exists((*dataset)->ledger))
+    return fail({ErrorCode::InvalidArgument, fmt::format("the data set \"{}\" has no ledger yet", (*dataset)->name)},
+                kRefused);
   Result<LedgerFiles> opened = open_ledger_files(**dataset);
   if (!opened) return fail(opened.error());
   const Result<privacy::FilterTerms> terms = Ledger::start_filter(
-      opened->database, *opened->head, opened->key, config->policy.total, grant, options.noise, wall_clock);
+      opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total, {grant, wanted.another},
+      options.noise, wall_clock);
   if (!terms) return fail(terms.error(), kRefused);
   fmt::print(
       "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "shared/privacy/noise_kind.hpp"
@@ -46,7 +47,14 @@ struct NewDataset {
 [[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
 /// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`
 [[nodiscard]] int amend_dataset(const OwnerOptions& options, bool publish_holdout);
-/// Switches a data set to a filter. @param epsilon, delta of the filter; 0 both: all that the policy has left
-[[nodiscard]] int filter_dataset(const OwnerOptions& options, double epsilon, double delta);
+/// What a filter is given.
+struct FilterGrant {
+  std::optional<double> epsilon;  // both, or neither with `everything`
+  std::optional<double> delta;
+  bool everything = false;  // all that the policy has left
+  bool another = false;     // even though the present filter has spent nothing
+};
+/// Switches a data set to a filter.
+[[nodiscard]] int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted);
 
 }  // namespace undertone::silo

@@ -69,7 +69,7 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                     {"noise", noise_name(noise)}};
     if (Status opened = ledger.append(body, nullptr); !opened) return opened.error();
   }
-  if (Status named = ledger.check_name(dataset); !named) return named.error();
+  if (Status named = ledger.check_name(dataset.name); !named) return named.error();
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
         ErrorCode::DatasetChanged,
@@ -101,10 +101,10 @@ Result<Ledger> Ledger::inspect(store::Database& database, HeadStore& head, const
   return ledger;
 }
 
-Status Ledger::check_name(const DatasetIdentity& dataset) const {
-  if (dataset_.name == dataset.name) return {};
-  return Error{ErrorCode::DatasetChanged, fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"",
-                                                      dataset_.name, dataset.name)};
+Status Ledger::check_name(const std::string& dataset) const {
+  if (dataset_.name == dataset) return {};
+  return Error{ErrorCode::DatasetChanged,
+               fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", dataset_.name, dataset)};
 }
 
 Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
@@ -113,7 +113,7 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();
-  if (Status named = ledger.check_name(dataset); !named) return named.error();
+  if (Status named = ledger.check_name(dataset.name); !named) return named.error();
   const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
   if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return false;
   if (holdout_moved && dataset.public_holdout != Digest{} && !publish) {
@@ -163,13 +163,20 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
 }
 
 Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, HeadStore& head, const SigningKey& key,
-                                                  const Budget& budget, const std::optional<Budget>& grant,
-                                                  privacy::NoiseKind noise, Clock clock) {
+                                                  const std::string& dataset, const Budget& budget,
+                                                  const FilterRequest& request, privacy::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
+  if (Status ready = database.execute(kSchema); !ready) return ready.error();
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();
   if (ledger.head_.sequence == 0) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
+  if (Status named = ledger.check_name(dataset); !named) return named.error();
+  if (ledger.filter_ && ledger.filter_->unused() && !request.another) {
+    return Error{ErrorCode::InvalidArgument,
+                 "the data set has a filter of which nothing is spent; another would be charged besides: ask for "
+                 "another only if that is meant"};
+  }
   for (const auto& [run, account] : ledger.accounts_) {
     if (account.ended) continue;
     return Error{ErrorCode::InvalidArgument,
@@ -180,7 +187,7 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
     return used > granted ? Amount() : Amount::from_units(granted.units() - used.units());
   };
   const Budget rest{left(budget.epsilon, ledger.epsilon_reserved_), left(budget.delta, ledger.delta_reserved_)};
-  const Budget wanted = grant.value_or(rest);
+  const Budget wanted = request.grant.value_or(rest);
   if (wanted.epsilon > rest.epsilon || wanted.delta > rest.delta) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("the policy has epsilon {:.6g} and delta {:.3g} left for the data set, the filter would "
@@ -263,8 +270,8 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
             {"training", plan.cost(Block::Training).to_string()},
             {"holdout", plan.cost(Block::Holdout).to_string()}};
   // Where sampling is what the charge rests on, what was sampled stands beside it.
-  if (plan.samples(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
-  if (plan.samples(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
+  if (plan.reads_parts(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
+  if (plan.reads_parts(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
   return append(std::move(body), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();
@@ -289,9 +296,7 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
   return std::optional<StoredReply>(StoredReply{*stored, row->bytes(1)});
 }
 
-Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
-                                     const Digest& query) {
-  if (broken_) return store_failed();
+Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, privacy::ShiftSquaredAmount cost) const {
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
@@ -301,24 +306,34 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
                              known->last_round->value)};
   }
   RunAccount after = *known;  // what is spent is what is committed: here it is only asked whether it fits
-  if (!after.spend(release.shape.block, release.cost())) {
+  if (!after.spend(block, cost)) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
   }
-  if (known->filtered) {
-    if (!filter_) return Error{ErrorCode::LedgerCorrupt, "a run is charged to a filter that is not there"};
-    privacy::GaussianFilter then = *filter_;
-    if (!then.spend(release.shape.block, release.cost())) {
-      return Error{ErrorCode::BudgetExhausted,
-                   fmt::format("round {} would spend more than the data set's filter has left", round.value)};
-    }
+  if (!known->filtered) return {};
+  if (!filter_) return Error{ErrorCode::LedgerCorrupt, "a run is charged to a filter that is not there"};
+  if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta)
+    return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
+  privacy::GaussianFilter then = *filter_;
+  if (!then.spend(block, cost)) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("round {} would spend more than the data set's filter has left", round.value)};
   }
+  return {};
+}
+
+Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
+                                     const Digest& query) {
+  if (broken_) return store_failed();
+  if (Status fits = check_spend(run, round, release.shape.block, release.cost()); !fits) return fits.error();
   return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }
 
 Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise) {
   const SpendToken spent = std::move(token);
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
+  // Again: other tokens may have been used since this one was granted.
+  if (Status fits = check_spend(spent.run_, spent.round_, spent.block_, spent.cost_); !fits) return fits;
   const Json body{{"kind", "released"},
                   {"run", spent.run_.hex()},
                   {"round", std::to_string(spent.round_.value)},
@@ -344,6 +359,10 @@ Status Ledger::end(const RunId& run) {
     if (!remove) return remove.error();
     return remove->bind_blob(1, run.bytes()).run();
   });
+}
+
+Digest Ledger::permutation_key(const RunId& run, Block block) const {
+  return key_->keyed_digest("permutation", run.bytes() + block_name(block));
 }
 
 Result<std::optional<std::string>> Ledger::job_of(const RunId& run) {

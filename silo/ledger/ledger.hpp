@@ -97,11 +97,16 @@ class Ledger {
 
   /// Switches the data set to a filter: `grant` is reserved once, and what later jobs release is charged to it one by
   /// one. Doing it again opens another filter; the first one's reservation stands.
-  /// @param grant without it, all that the budget has left
-  /// @return an error where a run is open, or the budget has less than the grant
+  struct FilterRequest {
+    std::optional<Budget> grant;  // without it, all that the budget has left
+    bool another = false;         // even though the present filter has spent nothing
+  };
+  /// @param dataset its name
+  /// @return an error where a run is open, the budget has less than the grant, or a filter stands unused: the command
+  ///   may be a second one after a crash
   [[nodiscard]] static Result<privacy::FilterTerms> start_filter(store::Database& database, HeadStore& head,
-                                                                 const SigningKey& key, const Budget& budget,
-                                                                 const std::optional<Budget>& grant,
+                                                                 const SigningKey& key, const std::string& dataset,
+                                                                 const Budget& budget, const FilterRequest& request,
                                                                  privacy::NoiseKind noise, Clock clock);
 
   /// Charges the plan's total, or with a filter takes note of it if it fits what is left. Doing it again for the same
@@ -137,6 +142,10 @@ class Ledger {
   /// @return LedgerRolledBack if this is an older copy, LedgerCorrupt if the receipt is forged
   [[nodiscard]] Status check_receipt(const queries::Receipt& receipt);
 
+  /// A key for the secret permutation of a block in a run: the same for as long as the ledger's key is, known to nobody
+  /// who lacks that.
+  [[nodiscard]] Digest permutation_key(const RunId& run, privacy::Block block) const;
+
   /// The hash of the first entry, by which the ledger is known elsewhere.
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
@@ -151,7 +160,10 @@ class Ledger {
   [[nodiscard]] Status apply(const LedgerEntry& entry);
   [[nodiscard]] Status charge(std::uint64_t sequence, privacy::EpsilonAmount epsilon, privacy::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const privacy::Plan& plan) const;
-  [[nodiscard]] Status check_name(const DatasetIdentity& dataset) const;
+  [[nodiscard]] Status check_name(const std::string& dataset) const;
+  /// Whether the run may release so much of the block now, as far as reservation and filter go.
+  [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, privacy::Block block,
+                                   privacy::ShiftSquaredAmount cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 

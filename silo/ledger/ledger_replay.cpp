@@ -58,6 +58,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
                                      fields.amount<privacy::DeltaAmount>("delta"),
                                      fields.amount<privacy::DeltaAmount>("mechanism_delta"),
                                      fields.amount<privacy::ShiftSquaredAmount>("shift_squared")};
+    if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
+    const Result<privacy::FilterTerms> sound = privacy::FilterTerms::create(terms.epsilon, terms.delta);
+    if (!sound || terms.mechanism_delta > sound->mechanism_delta || terms.shift_squared > sound->shift_squared)
+      return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
     if (Status charged = charge(entry.sequence, terms.epsilon, terms.delta); !charged) return charged;
     filter_.emplace(terms);
   } else if (kind == "reserved" || kind == "accepted") {
@@ -88,6 +92,8 @@ Status Ledger::apply(const LedgerEntry& entry) {
     if (kind == "released") {
       const RoundIndex round{static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("round"))))};
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
+      if (block == Block::Holdout && fields.text("block") != "holdout")
+        return corrupt(entry.sequence, "reads a block that is neither training nor holdout");
       if (!account.spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
         return corrupt(entry.sequence, "spends more than was reserved");
       if (account.filtered && !filter_->spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))

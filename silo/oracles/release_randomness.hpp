@@ -23,6 +23,13 @@ class ReleaseStream {
   [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
 };
 
+/// Which permutation: a run has one of each block, the same again after a crash.
+struct PermutationName {
+  RunId run;
+  privacy::Block block = privacy::Block::Training;
+  Digest key{};  // that only the silo can derive
+};
+
 /// Opens a stream for a release that the ledger has granted: no token, no noise, no answer.
 class ReleaseRandomness {
  public:
@@ -32,6 +39,8 @@ class ReleaseRandomness {
   virtual ~ReleaseRandomness() = default;
   [[nodiscard]] virtual privacy::NoiseKind kind() const noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<ReleaseStream> open(const SpendToken& token) = 0;
+  /// A secret order of 0 .. count-1 that looks at no record. @see privacy::Slice
+  [[nodiscard]] virtual std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) = 0;
 };
 
 }  // namespace undertone::silo

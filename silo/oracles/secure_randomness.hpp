@@ -11,6 +11,8 @@ class SecureRandomness final : public ReleaseRandomness {
  public:
   [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Secure; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
+  /// By the order of SHA-256(key, index), a pseudorandom function under a key of fixed length.
+  [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override;
   [[nodiscard]] bool locked() const noexcept { return bits_.locked(); }
 
  private:

@@ -26,6 +26,18 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pri
       }
       return sum.take();
     }
+    case privacy::QuestionKind::GradientDifference: {
+      // A linear model's gradient is a (x, 1) at either point, so the difference is too.
+      const Eigen::Index d = release.shape.dimension;
+      privacy::ClippedSum sum(release.lattice(), d);
+      for (std::size_t i = 0; i < drawn.size(); ++i) {
+        const double* next = i + 1 < drawn.size() ? block.features.col(drawn[i + 1]).data() : nullptr;
+        const double difference =
+            model.derivative(point.head(d), block, drawn[i]) - model.derivative(point.tail(d), block, drawn[i]);
+        sum.add(difference, block.features.col(drawn[i]), next);
+      }
+      return sum.take();
+    }
     case privacy::QuestionKind::Metrics: {
       Eigen::VectorXd contribution(release.shape.dimension);
       std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
@@ -39,21 +51,29 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pri
   UNDERTONE_CHECK(false);
 }
 
-queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release, const SpendToken& token,
+queries::Answer answer_sum(const queries::Query& query, const privacy::Release& planned, const SpendToken& token,
                            const data::Dataset& dataset, const models::LinearModel& model,
-                           const queries::WireLattice& wire, ReleaseRandomness& randomness) {
+                           const queries::WireLattice& wire, const std::vector<std::int64_t>& permutation,
+                           ReleaseRandomness& randomness) {
   UNDERTONE_CHECK(token.valid() && token.round() == query.round);
-  UNDERTONE_CHECK(queries::kind_of(query.question) == release.shape.kind);
-  const models::Records& block = release.shape.block == privacy::Block::Training ? dataset.training : dataset.holdout;
-  UNDERTONE_CHECK(release.records_drawn >= 1 && release.records_drawn <= block.count());
+  UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
+  const models::Records& block = planned.shape.block == privacy::Block::Training ? dataset.training : dataset.holdout;
+  UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
+  UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
+  // Of the pair of points that is evaluated, never of a norm that was told.
+  const privacy::Release release = planned.scaled_to(queries::distance_of(query.question));
 
   const std::unique_ptr<ReleaseStream> stream = randomness.open(token);
   std::vector<std::int64_t> drawn;
-  if (release.records_drawn == block.count()) {
-    drawn.resize(static_cast<std::size_t>(block.count()));
-    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+  if (release.sampled()) {
+    drawn = stream->subset(release.population, release.records_drawn);
   } else {
-    drawn = stream->subset(block.count(), release.records_drawn);
+    drawn.resize(static_cast<std::size_t>(release.population));
+    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+  }
+  if (release.shape.slice) {
+    UNDERTONE_CHECK(permutation.size() == static_cast<std::size_t>(block.count()));
+    for (std::int64_t& j : drawn) j = permutation[static_cast<std::size_t>(release.positions.from + j)];
   }
   if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
     std::vector<std::int64_t> noised = exact_sum(query.question, release, block, drawn, model);

@@ -21,10 +21,11 @@ namespace undertone::silo {
 /// Answers a sum question as the plan's release says. The query contributes its point and nothing else. The draw
 /// comes before the first look at a record, the noise after the sum; neither depends on a record.
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set
+/// @param permutation of the block, secret and the run's own: where the release reads a slice of it; else not looked at
 /// @param token granted by the ledger for this very round
 [[nodiscard]] queries::Answer answer_sum(const queries::Query& query, const privacy::Release& release,
                                          const SpendToken& token, const data::Dataset& dataset,
                                          const models::LinearModel& model, const queries::WireLattice& wire,
-                                         ReleaseRandomness& randomness);
+                                         const std::vector<std::int64_t>& permutation, ReleaseRandomness& randomness);
 
 }  // namespace undertone::silo

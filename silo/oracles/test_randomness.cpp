@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/base/byte_stream.hpp"
+#include "shared/privacy/discrete_samplers.hpp"
 #include "shared/privacy/test_bits.hpp"
 #include "silo/oracles/bits_stream.hpp"
 
@@ -47,6 +48,16 @@ std::unique_ptr<ReleaseStream> TestRandomness::open(const SpendToken& token) {
   purpose.u64(token.round().value);
   purpose.text(silo_.name());
   return std::make_unique<SeededStream>(privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
+}
+
+std::vector<std::int64_t> TestRandomness::permutation(const PermutationName& name, std::int64_t count) {
+  ByteWriter purpose;
+  purpose.text("permutation");
+  purpose.text(name.run.bytes());
+  purpose.u64(static_cast<std::uint64_t>(name.block));
+  purpose.text(silo_.name());
+  privacy::TestBits bits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{});
+  return privacy::sample_permutation(count, bits);
 }
 
 std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {

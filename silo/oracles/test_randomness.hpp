@@ -15,6 +15,7 @@ class TestRandomness final : public ReleaseRandomness {
   TestRandomness(std::uint64_t seed, SiloId silo) : seed_(seed), silo_(std::move(silo)) {}
   [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
+  [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override;
 
  private:
   std::uint64_t seed_;
@@ -27,6 +28,9 @@ class NoiselessRandomness final : public ReleaseRandomness {
   NoiselessRandomness(std::uint64_t seed, SiloId silo) : sampling_(seed, std::move(silo)) {}
   [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
+  [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override {
+    return sampling_.permutation(name, count);
+  }
 
  private:
   TestRandomness sampling_;

@@ -111,7 +111,7 @@ TEST(AccountTest, BlocksReleasedTogetherAreOneGaussian) {
   const std::vector<MechanismText> texts = load_mechanisms(file).value();
   const privacy::PrivacyEvent event = event_of(texts[0], Adjacency::ReplaceOne).value();
   // (3/10)^2 + (2 2/10)^2 = 0.5^2
-  EXPECT_NEAR(std::get<privacy::GaussianEvent>(event).shift.value(), 0.5, 1e-15);
+  EXPECT_NEAR(std::get<privacy::GaussianEvent>(event).shift.value(), 0.5, 1e-12);
   EXPECT_GE(std::get<privacy::GaussianEvent>(event).shift.value(), 0.5);
   EXPECT_NE(event_of(texts[1], Adjacency::ReplaceOne).error().message.find("got both"), std::string::npos);
   EXPECT_NE(event_of(texts[2], Adjacency::ReplaceOne).error().message.find("sigma of a block"), std::string::npos);

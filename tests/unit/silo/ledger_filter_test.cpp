@@ -18,7 +18,8 @@ class LedgerFilterTest : public tests::LedgerOnDisk {
  protected:
   Result<privacy::FilterTerms> start_filter(const Budget& budget, const std::optional<Budget>& grant = {}) {
     database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
-    return Ledger::start_filter(*database_, head_, key_, budget, grant, privacy::NoiseKind::Secure, clock);
+    return Ledger::start_filter(*database_, head_, key_, dataset_.name, budget, {grant, false},
+                                privacy::NoiseKind::Secure, clock);
   }
   /// A ledger that has begun, and its filter of what `budget_` has left.
   Ledger filtered() {
@@ -176,6 +177,111 @@ TEST_F(LedgerFilterTest, TheVerifierAddsUpWhatTheFilterIsCharged) {
   EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
 }
 
+TEST_F(LedgerFilterTest, TwoTokensDoNotSpendWhatOneMay) {
+  { (void)open().value(); }
+  const double shift = std::sqrt(1.05 * plan_.cost(Block::Training).value_rounded_up());
+  const double epsilon =
+      privacy::epsilon_of_gaussian(privacy::GaussianShift::create(shift).value(), *privacy::Delta::create(1e-3));
+  ASSERT_TRUE(start_filter(budget_, budget_of(epsilon, 1e-3)));
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run(1), plan_, job_));
+  ASSERT_TRUE(ledger.reserve(run(2), plan_, job_));
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    release_in(ledger, run(1), round);
+    if (round < 2) release_in(ledger, run(2), round);
+  }
+  // One more fits: granted to both runs, it is committed for one.
+  const std::uint64_t next = 4;  // round 3 evaluates
+  Result<SpendToken> one = ledger.authorise(run(1), {next}, *plan_.release({next}), query(next));
+  Result<SpendToken> other = ledger.authorise(run(2), {next}, *plan_.release({next}), query(next));
+  ASSERT_TRUE(one && other);
+  ASSERT_TRUE(ledger.commit(*std::move(one), "reply", privacy::NoiseKind::Secure));
+  const Status second = ledger.commit(*std::move(other), "reply", privacy::NoiseKind::Secure);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::BudgetExhausted);
+  EXPECT_TRUE(ledger.find_reply(run(1), {next}, query(next)).value());
+  EXPECT_TRUE(open());  // and what is on disk is sound
+}
+
+TEST_F(LedgerFilterTest, AnAmendedLedgerCountsBothBlocksSpendingForBoth) {
+  const auto spent_before = [&] {
+    Ledger ledger = filtered();
+    EXPECT_TRUE(ledger.reserve(run(1), plan_, job_));
+    release_in(ledger, run(1), 0);
+    return terms_->shift_squared.units() - ledger.filter()->left(Block::Training).units();
+  }();
+  ASSERT_GT(spent_before, 0U);
+  const DatasetIdentity changed{dataset_.name, sha256("other content"), {}};
+  ASSERT_TRUE(Ledger::amend(*database_, head_, key_, changed, privacy::NoiseKind::Secure, false, clock).value());
+  Ledger ledger = open(changed, budget_).value();
+  EXPECT_EQ(ledger.filter()->left(Block::Holdout).units(), terms_->shift_squared.units() - spent_before);
+  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent_before);
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
+TEST_F(LedgerFilterTest, ReleasesOfTwoRunsTogetherBeyondTheFilterAreFound) {
+  { (void)open().value(); }
+  const double shift = std::sqrt(1.1 * plan_.cost(Block::Training).value_rounded_up());
+  const double epsilon =
+      privacy::epsilon_of_gaussian(privacy::GaussianShift::create(shift).value(), *privacy::Delta::create(1e-3));
+  const privacy::FilterTerms terms = start_filter(budget_, budget_of(epsilon, 1e-3)).value();
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run(1), plan_, job_));
+    ASSERT_TRUE(ledger.reserve(run(2), plan_, job_));
+    release_in(ledger, run(1), 0);
+    release_in(ledger, run(2), 0);
+  }
+  close();
+  // Run 2's release made as dear as its own reservation allows: within the run, beyond the filter.
+  const std::string cost = "\"cost\":\"";
+  const std::string dear = plan_.cost(Block::Training).to_string();
+  const auto first = plan_.release({0})->cost().units();
+  ASSERT_LE(plan_.cost(Block::Training).units(), terms.shift_squared.units());
+  rewrite(cost + plan_.release({0})->cost().to_string(), cost + dear);
+  ASSERT_GT(first + plan_.cost(Block::Training).units(), terms.shift_squared.units());
+  const std::vector<std::string> problems = verify().problems;
+  ASSERT_FALSE(problems.empty());
+  EXPECT_NE(problems.front().find("rule 9"), std::string::npos) << problems.front();
+  EXPECT_NE(open().error().message.find("filter"), std::string::npos);
+}
+
+TEST_F(LedgerFilterTest, DeltaMustPayForTheMessages) {
+  (void)filtered();
+  close();
+  rewrite("\"mechanism_delta\":\"" + terms_->mechanism_delta.to_string(),
+          "\"mechanism_delta\":\"" + terms_->delta.to_string());
+  expect_refused_by_verifier("rule 9");
+  EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerFilterTest, ASecondFilterIsAskedForAndBeginsAnew) {
+  { (void)open().value(); }
+  const Budget part = budget_of(4.5, 1e-3);
+  ASSERT_TRUE(start_filter(budget_, part));
+  EXPECT_NE(start_filter(budget_, part).error().message.find("another"), std::string::npos);  // after a crash, say
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run(1), plan_, job_));
+  release_in(ledger, run(1), 0);
+  ASSERT_TRUE(ledger.end(run(1)));
+  ASSERT_TRUE(start_filter(budget_, part));
+  ledger = open().value();
+  EXPECT_TRUE(ledger.filter()->unused());
+  EXPECT_EQ(ledger.epsilon_reserved().units(), 2 * part.epsilon.units());
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
+TEST_F(LedgerFilterTest, AnotherDataSetsLedgerIsNotSwitched) {
+  { (void)open().value(); }
+  database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
+  EXPECT_EQ(Ledger::start_filter(*database_, head_, key_, "lungs", budget_, {}, privacy::NoiseKind::Secure, clock)
+                .error()
+                .code,
+            ErrorCode::DatasetChanged);
+}
+
 TEST_F(LedgerFilterTest, RefusesTermsThatPromiseNothing) {
   const auto terms = [](double epsilon, double delta) {
     const Budget grant = budget_of(epsilon, delta);
@@ -184,6 +290,7 @@ TEST_F(LedgerFilterTest, RefusesTermsThatPromiseNothing) {
   EXPECT_FALSE(terms(0.0, 1e-6));
   EXPECT_FALSE(terms(1.0, 0.0));
   EXPECT_FALSE(terms(31.0, 1e-6));
+  EXPECT_FALSE(terms(1e-9, 1e-8));  // not one release would fit
   EXPECT_FALSE(terms(1.0, 1e-19));  // less than what 2^20 messages may deviate
 }
 

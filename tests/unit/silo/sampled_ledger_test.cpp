@@ -24,7 +24,7 @@ TEST_F(SampledLedgerTest, TheVerifierComposesWhatWasSampledByItsOwnMethod) {
     EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
   }
   close();
-  EXPECT_TRUE(plan_.samples(privacy::Block::Training));
+  EXPECT_TRUE(plan_.reads_parts(privacy::Block::Training));
   const lab::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }

@@ -86,7 +86,7 @@ TEST(GeneralisedGaussianTest, WithTwoItIsTheGaussian) {
   EXPECT_NEAR(below.mean(), 0.158655254, 6.2 * below.standard_error());  // Phi(-1)
 }
 
-TEST(GeneralisedGaussianTest, ItsStepIsAPowerOfTwoAndItsCostTheSpecs) {
+TEST(GeneralisedGaussianTest, ItsStepIsAPowerOfTwoAndItsCostKappaTimesTheGaussians) {
   const GeneralisedGaussian noise = GeneralisedGaussian::create(4.0, 3.0).value();
   EXPECT_EQ(noise.step(), 0x1p-18);  // 3 has exponent 1
   EXPECT_NEAR(noise.rho(1.5).value().value(), 0.5 * 3.0 * 0.25, 1e-12);

@@ -81,8 +81,8 @@ TEST(PlanTest, ASampledPlanIsChargedByItsDominatingProfile) {
   for (const double epsilon : {0.3, 1.0, 6.0}) {
     SCOPED_TRACE(epsilon);
     const Plan plan = make_plan({{gradient(0.05), 200}, {metrics(), 2}}, facts(epsilon, 1e-5)).value();
-    EXPECT_TRUE(plan.samples(Block::Training));
-    EXPECT_FALSE(plan.samples(Block::Holdout));
+    EXPECT_TRUE(plan.reads_parts(Block::Training));
+    EXPECT_FALSE(plan.reads_parts(Block::Holdout));
     const double promised = plan.epsilon().value_rounded_up();
     EXPECT_LE(promised, epsilon);
     EXPECT_GE(promised, 0.995 * epsilon);
@@ -146,6 +146,86 @@ TEST(PlanTest, NeverPromisesLessThanItSpends) {
     }
   }
 }
+
+ReleaseShape sliced(std::uint64_t index, std::uint64_t of, Slice::Cut cut = Slice::Cut::Equal) {
+  ReleaseShape shape = gradient();
+  shape.slice = Slice{cut, index, of};
+  return shape;
+}
+
+TEST(SliceTest, PartsAreDisjointAndAsLongAsTheySay) {
+  for (const std::int64_t records : {0, 1, 7, 100, 1023}) {
+    std::int64_t end = 0;
+    for (std::uint64_t i = 0; i < 7; ++i) {
+      const auto part = Slice{Slice::Cut::Equal, i, 7}.positions(records);
+      EXPECT_EQ(part.from, end);
+      EXPECT_EQ(part.to - part.from, records / 7);
+      end = part.to;
+    }
+    EXPECT_LE(end, records);
+    end = 0;
+    for (std::uint64_t i = 0; i < 70; ++i) {
+      const auto part = Slice{Slice::Cut::Halving, i, 70}.positions(records);
+      EXPECT_EQ(part.from, end);
+      EXPECT_EQ(part.to - part.from, i < 62 ? records >> (i + 1) : 0);
+      end = part.to;
+    }
+    EXPECT_LE(end, records);
+  }
+}
+
+TEST(PlanTest, DisjointSlicesCostOneRelease) {
+  Schedule schedule;
+  for (std::uint64_t i = 0; i < 10; ++i) schedule.push_back({sliced(i, 10), 1});
+  const Plan plan = make_plan(schedule, facts(1.0, 1e-5)).value();
+  const Plan single = make_plan({{gradient(), 1}}, facts(1.0, 1e-5)).value();
+  EXPECT_EQ(plan.release({3})->records_drawn, 10);
+  EXPECT_EQ(plan.release({3})->positions, (Slice::Positions{30, 40}));
+  // Each has the shift that a single release of everything would have, and together they cost no more.
+  EXPECT_NEAR(plan.release({3})->cost().value_rounded_up(), single.release({0})->cost().value_rounded_up(),
+              1e-4 * single.release({0})->cost().value_rounded_up());
+  EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+  EXPECT_GE(plan.epsilon().value_rounded_up(), 0.998);
+  EXPECT_TRUE(plan.reads_parts(Block::Training));
+  EXPECT_NE(plan.releases_text(Block::Training).find("@10/10+30:40"), std::string::npos);
+}
+
+TEST(PlanTest, PhasesOfTheirOwnRecordsAreCalibratedEachForTheTarget) {
+  const auto phase = [](std::uint64_t i) { return sliced(i, 3, Slice::Cut::Halving); };
+  const Plan plan = make_plan({{phase(0), 4}, {phase(1), 16}, {phase(2), 1}}, facts(1.0, 1e-5)).value();
+  const double whole = 1.0 / 3.73063163482;  // the shift of (1, 1e-5)
+  for (const auto& [round, rounds] : {std::pair(0, 4.0), std::pair(4, 16.0), std::pair(20, 1.0)}) {
+    const double shift_squared = plan.release({static_cast<std::uint64_t>(round)})->cost().value_rounded_up();
+    EXPECT_NEAR(std::sqrt(shift_squared * rounds), whole, 1e-3 * whole);
+  }
+  EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+}
+
+TEST(PlanTest, ASliceThatAnotherReleaseReadsTooIsChargedWithIt) {
+  const Plan plan = make_plan({{sliced(0, 2), 3}, {gradient(), 5}}, facts(1.0, 1e-5)).value();
+  // A record of the slice meets all eight.
+  const double together =
+      3.0 * plan.release({0})->cost().value_rounded_up() + 5.0 * plan.release({5})->cost().value_rounded_up();
+  EXPECT_NEAR(std::sqrt(together), 1.0 / 3.73063163482, 2e-3 / 3.73063163482);
+}
+
+TEST(PlanTest, DifferencesScaleWithTheDistanceOfTheirPoints) {
+  ReleaseShape shape = gradient();
+  shape.kind = QuestionKind::GradientDifference;
+  shape.smoothness = 3.0;
+  const Plan plan = make_plan({{shape, 2}}, facts(1.0, 1e-5)).value();
+  const Release& planned = *plan.release({0});
+  const Release near = planned.scaled_to(0.1);  // min(2, 0.3)
+  const Release far = planned.scaled_to(10.0);
+  EXPECT_NEAR(near.shape.clip.value(), 0.3, 1e-15);
+  EXPECT_NEAR(near.lattice().step / planned.lattice().step, 0.15, 1e-15);
+  EXPECT_EQ(near.lattice().clip, planned.lattice().clip);
+  EXPECT_EQ(near.cost(), planned.cost());
+  EXPECT_EQ(far.lattice().step, planned.lattice().step);
+  EXPECT_GT(planned.scaled_to(0.0).lattice().step, 0.0);
+}
+
+TEST(PlanTest, RefusesMoreSlicesThanRecords) { EXPECT_FALSE(make_plan({{sliced(0, 101), 1}}, facts(1.0, 1e-5))); }
 
 }  // namespace
 }  // namespace undertone::privacy
