@@ -1,6 +1,7 @@
 #include "shared/geometry/l2_ball.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace undertone::geometry {
 
@@ -14,7 +15,14 @@ Result<L2Ball> L2Ball::create(double radius) {
 
 void L2Ball::project(Eigen::Ref<Eigen::VectorXd> point) const {
   const double norm = point.stableNorm();
-  if (norm > radius_) point *= radius_ / norm;
+  if (!(norm > radius_)) return;
+  const double scale = radius_ / norm;
+  if (scale >= std::numeric_limits<double>::min()) {
+    point *= scale;
+  } else {  // a subnormal factor has lost its digits
+    point /= norm;
+    point *= radius_;
+  }
 }
 
 }  // namespace undertone::geometry
