@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "shared/base/random_source.hpp"
+#include "shared/data/partition.hpp"
 
 namespace undertone::data {
 namespace {
@@ -38,19 +39,8 @@ Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
 
 Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes,
                                                    std::uint64_t seed) {
-  RandomSource order_source(seed);
-  const std::vector<std::size_t> order = order_source.permutation(rows);
-  std::vector<std::vector<std::size_t>> parts;
-  std::size_t next = 0;
-  for (const std::size_t size : sizes) {
-    if (size > rows - next) {
-      return Error{ErrorCode::InvalidArgument, fmt::format("the parts need more than the {} rows there are", rows)};
-    }
-    parts.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(next),
-                       order.begin() + static_cast<std::ptrdiff_t>(next + size));
-    next += size;
-  }
-  return parts;
+  RandomSource source(seed);
+  return partition_iid(rows, sizes, source);
 }
 
 }  // namespace undertone::data

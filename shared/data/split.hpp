@@ -26,6 +26,7 @@ struct Dataset {
 [[nodiscard]] Result<Dataset> split(const models::Records& records, const SplitRule& rule);
 
 /// Deals the rows of a table to parts of the given sizes, in an order drawn from a public seed.
+/// @param sizes one or more, each > 0
 /// @return for each part its rows; an error where there are not enough
 [[nodiscard]] Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows,
                                                                  const std::vector<std::size_t>& sizes,
