@@ -1,5 +1,6 @@
 #include "coordinator/jobs/result.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,20 @@
 
 namespace undertone::coordinator {
 namespace {
+
+constexpr std::size_t kNoisesMax = 16;  // kinds of releases that are listed
+
+const char* name_of(privacy::QuestionKind kind) {
+  switch (kind) {
+    case privacy::QuestionKind::Gradient:
+      return "gradient";
+    case privacy::QuestionKind::Metrics:
+      return "metrics";
+    case privacy::QuestionKind::GradientDifference:
+      return "difference";
+  }
+  return "";
+}
 
 using Json = nlohmann::ordered_json;
 using privacy::Block;
@@ -46,17 +61,18 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   out["accountant"] = plan->accountant();
   Json noise = Json::array();
   for (const privacy::Plan::Segment& segment : plan->segments()) {
-    if (!noise.empty() && noise.back()["kind"] ==
-                              (segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"))
-      continue;
+    const char* kind = name_of(segment.release.shape.kind);
+    const std::int64_t records = segment.release.records_drawn;
+    const auto same = [&](const Json& known) { return known["kind"] == kind && known["records"] == records; };
+    if (std::any_of(noise.begin(), noise.end(), same)) continue;
     const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
     noise.push_back(
-        {{"kind", segment.release.shape.kind == privacy::QuestionKind::Gradient ? "gradient" : "metrics"},
-         {"records", segment.release.records_drawn},
+        {{"kind", kind},
+         {"records", records},
          {"stddev_of_mean",
           gaussian != nullptr ? gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn) : 0.0},
          {"public_records", gaussian == nullptr}});
-    if (noise.size() == 2) break;
+    if (noise.size() == kNoisesMax) break;
   }
   out["noise"] = std::move(noise);
   const bool valid = report.mode == "tcp" && report.job.noise == privacy::NoiseKind::Secure;
@@ -84,22 +100,26 @@ Json metrics_of(const RunReport& report) {
 
 Json settings_of(const RunReport& report) {
   const config::Job& job = report.job;
-  return {{"model", std::string(models::to_string(job.model.loss()))},
-          {"dimension", job.model.dimension()},
-          {"intercept", job.model.intercept()},
-          {"algorithm", job.algorithm_kind},
-          {"algorithm_source", "noisy minibatch SGD, Algorithms 14 and 19"},
-          {"rounds", job.algorithm.rounds},
-          {"step_size", job.algorithm.step_size},
-          {"l2", job.algorithm.l2},
-          {"domain_radius", job.algorithm.domain.radius()},
-          {"draw_fraction", job.draw_fraction},
-          {"clip_norm", job.clip.value()},
-          {"quorum", job.participation.quorum},
-          {"noise", report.noise_absent                       ? "none"
-                    : job.noise == privacy::NoiseKind::Secure ? "secure"
-                                                              : "test"},
-          {"mode", report.mode}};
+  const algorithms::Problem& problem = algorithms::problem_of(job.algorithm);
+  Json out = {{"model", std::string(models::to_string(job.model.loss()))},
+              {"dimension", job.model.dimension()},
+              {"intercept", job.model.intercept()},
+              {"algorithm", job.algorithm_kind},
+              {"algorithm_source", algorithms::source_of(job.algorithm)},
+              {"domain", std::string(problem.domain.name())},
+              {"regulariser", std::string(problem.regulariser.name())},
+              {"l1", problem.regulariser.l1()},
+              {"l2", problem.regulariser.l2()},
+              {"draw_fraction", job.draw_fraction},
+              {"clip_norm", job.clip.value()},
+              {"quorum", job.participation.quorum},
+              {"noise", report.noise_absent                       ? "none"
+                        : job.noise == privacy::NoiseKind::Secure ? "secure"
+                                                                  : "test"},
+              {"mode", report.mode}};
+  if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
+  for (const auto& [name, value] : algorithms::numbers_of(job.algorithm)) out[name] = value;
+  return out;
 }
 
 Json model_of(const RunReport& report) {

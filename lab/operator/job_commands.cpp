@@ -54,7 +54,36 @@ std::pair<std::uint64_t, std::uint64_t> bytes_of(const config::Job& job, const p
   std::uint64_t sent = 0;
   for (const privacy::Plan::Segment& segment : plan.segments())
     sent += segment.rounds * reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
-  return {sent, plan.rounds() * point_width * static_cast<std::uint64_t>(job.model.dimension())};
+  std::uint64_t received = 0;
+  for (const privacy::Plan::Segment& segment : plan.segments())
+    received += segment.rounds * point_width *
+                static_cast<std::uint64_t>(queries::point_size(segment.release.shape.kind, job.model.dimension()));
+  return {sent, received};
+}
+
+std::uint64_t plan_rounds(const config::Job& job) {
+  std::uint64_t rounds = 0;
+  for (const privacy::ScheduledRounds& part : config::schedule_of(job)) rounds += part.rounds;
+  return rounds;
+}
+
+/// Where a theorem gives it.
+std::optional<double> predicted_excess_risk(const config::Job& job, double variance) {
+  const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
+  if (minibatch == nullptr) return std::nullopt;
+  return algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
+}
+
+const char* what_of(privacy::QuestionKind kind) {
+  switch (kind) {
+    case privacy::QuestionKind::Gradient:
+      return "gradient mean";
+    case privacy::QuestionKind::Metrics:
+      return "evaluation";
+    case privacy::QuestionKind::GradientDifference:
+      return "difference mean";
+  }
+  return "";
 }
 
 Json releases_of(const privacy::Plan& plan) {
@@ -62,7 +91,7 @@ Json releases_of(const privacy::Plan& plan) {
   for (const privacy::Plan::Segment& segment : plan.segments()) {
     const privacy::Release& release = segment.release;
     const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
-    Json entry = {{"what", release.shape.kind == privacy::QuestionKind::Gradient ? "gradient mean" : "evaluation"},
+    Json entry = {{"what", what_of(release.shape.kind)},
                   {"block", release.shape.block == privacy::Block::Training ? "training" : "holdout"},
                   {"times", segment.rounds},
                   {"numbers", release.shape.dimension},
@@ -111,7 +140,7 @@ int validate_job(const std::filesystem::path& file, bool json) {
   if (!job) return fail(job.error());
   const std::string digest = to_hex(sha256(*read_file(file, config::kJobBytesMax)));
   fmt::print("{}: good. \"{}\": {} silos, {} features, {} rounds. SHA-256 {}\n", file.string(), job->name,
-             job->cohort.size(), job->model.features(), job->algorithm.rounds, digest);
+             job->cohort.size(), job->model.features(), plan_rounds(*job), digest);
   return kDone;
 }
 
@@ -138,8 +167,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans);
-  const std::optional<double> risk =
-      algorithms::MinibatchSgd::predicted_excess_risk(job->algorithm, job->clip, variance);
+  const std::optional<double> risk = predicted_excess_risk(*job, variance);
   const double dimension = static_cast<double>(job->model.dimension());
   const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {

@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/geometry/l2_ball.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/algorithms/problem.hpp"
 
 namespace undertone::algorithms {
 
@@ -17,14 +16,10 @@ struct Averaging {
 };
 
 struct MinibatchSgdSettings {
-  Eigen::Index dimension = 0;
-  std::uint64_t rounds = 0;      // R
-  double step_size = 0.0;        // eta
-  double l2 = 0.0;               // lambda of the regulariser lambda/2 ||w||^2 over the first `regularised` coordinates
-  Eigen::Index regularised = 0;  // the intercept, last, is left out
-  geometry::L2Ball domain;       // W
-  Averaging averaging;
-  queries::PointType point_type = queries::PointType::F64;
+  Problem problem;
+  std::uint64_t rounds = 0;  // R
+  double step_size = 0.0;    // eta
+  Averaging averaging = {};
 };
 
 /// Noisy minibatch SGD with silos of unequal size: Algorithms 14 and 19, Theorems 34, 104, 106, 140.
@@ -34,17 +29,17 @@ struct MinibatchSgdSettings {
 ///   output sum_r gamma_r w_r / sum_r gamma_r
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
-  explicit MinibatchSgd(const MinibatchSgdSettings& settings);
+  /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
+  [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(MinibatchSgdSettings settings);
 
   /// What it asks, in order: R gradient sums over the training block, each record clipped.
-  [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,
-                                                  double draw_fraction);
+  [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, const GradientShape& shape);
 
-  /// A bound on E F(output) - min F over W, for uniform averaging from w_0 = 0:
-  ///   D^2/(2 eta R) + eta/2 (G^2 + d s^2),  D the domain's radius, G = clip + lambda D, s^2 the noise variance of a
+  /// A bound on E F(output) - min F over W, for uniform averaging over a ball around w_0 = 0:
+  ///   D^2/(2 eta R) + eta/2 (G^2 + d s^2),  D the ball's radius, G = clip + lambda D, s^2 the noise variance of a
   ///   coordinate of the weighted mean.
   /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased.
-  /// @return nothing for other averagings @param noise_variance s^2
+  /// @return nothing for other averagings and domains @param noise_variance s^2
   /// Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
   [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
                                                                    privacy::ClipNorm clip, double noise_variance);
@@ -56,6 +51,7 @@ class MinibatchSgd final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
+  explicit MinibatchSgd(MinibatchSgdSettings settings);
   [[nodiscard]] Step current() const;
   MinibatchSgdSettings settings_;
   std::uint64_t round_ = 0;       // r

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shared/algorithms/with_evaluation.hpp"
+#include "shared/config/algorithm_section.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/schema_section.hpp"
 
@@ -66,22 +67,6 @@ Participation parse_participation(Section section) {
   return out;
 }
 
-algorithms::Averaging parse_averaging(Section& section, double step_size, double strong_convexity) {
-  using Kind = algorithms::Averaging::Kind;
-  const auto kind = section.choice<Kind>(
-      "averaging", {{"uniform", Kind::Uniform}, {"last", Kind::Last}, {"geometric", Kind::Geometric}},
-      "which average of the iterates is the model; geometric weighs w_r by (1 - strength step_size)^-(r+1)");
-  if (kind != Kind::Geometric) return {kind, 1.0};
-  // Strongly convex: gamma_r = (1 - mu eta)^-(r+1) (Theorem 34), mu the regulariser's modulus.
-  const double ratio = 1.0 - strong_convexity * step_size;
-  if (!(ratio > 0.0 && ratio < 1.0)) {
-    section.problem("averaging",
-                    fmt::format("geometric averaging needs 0 < strength * step_size < 1, got {}", 1.0 - ratio));
-    return {kind, 0.5};
-  }
-  return {kind, ratio};
-}
-
 SimulationData parse_simulation(Section section) {
   SimulationData out;
   out.csv = section.text("csv", "relative to the job's file");
@@ -130,15 +115,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   }
   const models::LinearModel model(loss, static_cast<Eigen::Index>(data::encoded_width(schema)), intercept);
 
-  Section domain_section = root.object("domain");
-  (void)domain_section.choice<int>("kind", {{"l2_ball", 1}}, "where the model may lie");
-  const double radius = domain_section.number("radius", 0.0, 1e9, "of the ball around zero", true);
-  domain_section.finish();
-  Section regulariser = root.object("regulariser");
-  (void)regulariser.choice<int>("kind", {{"l2", 1}}, "added to the loss");
-  const double strength =
-      regulariser.number("strength", 0.0, 1e9, "lambda of lambda/2 |w|^2; the intercept is not regularised");
-  regulariser.finish();
+  const geometry::Domain domain = parse_domain(root.object("domain"));
+  const geometry::Regulariser regulariser = parse_regulariser(root.object("regulariser"), model.features());
 
   Section wire = root.object("wire");
   const auto point_type = wire.choice<queries::PointType>(
@@ -150,19 +128,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
       wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
   wire.finish();
 
-  Section algorithm = root.object("algorithm");
-  const std::string kind =
-      algorithm.text("kind", "\"noisy_minibatch_sgd\" (Algorithms 14 and 19 of spec federated-core)");
-  if (kind != "noisy_minibatch_sgd" && !kind.empty()) {
-    algorithm.problem("kind", fmt::format("expected \"noisy_minibatch_sgd\", got \"{}\"", kind));
-  }
-  const auto rounds = static_cast<std::uint64_t>(algorithm.integer("rounds", 1, kRoundsMax, "steps"));
-  const double step_size = algorithm.number("step_size", 0.0, 1e9, "eta", true);
-  const double draw_fraction =
-      algorithm.number("draw_fraction", 0.0, 1.0,
-                       "of the training records in each round, drawn afresh without replacement; 1 is all", true);
-  const algorithms::Averaging averaging = parse_averaging(algorithm, step_size, strength);
-  algorithm.finish();
+  AlgorithmChoice algorithm =
+      parse_algorithm(root.object("algorithm"), {model.dimension(), domain, regulariser, point_type});
 
   Section privacy_section = root.object("privacy");
   (void)privacy_section.choice<int>("mode", {{"isrl", 1}}, "every silo adds its own noise; nobody else is trusted");
@@ -186,9 +153,9 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   const auto every = static_cast<std::uint64_t>(
       evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
   evaluation.finish();
-  if (every != 0 && rounds / every > kEvaluationsMax) {
+  if (every != 0 && algorithm.rounds / every > kEvaluationsMax) {
     problems.add("/evaluation/every",
-                 fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, rounds / every));
+                 fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, algorithm.rounds / every));
   }
   std::optional<SimulationData> simulation;
   if (root.has("simulation"))
@@ -197,15 +164,12 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   root.finish();
   if (!problems.none()) return problems.error();
 
-  algorithms::MinibatchSgdSettings settings{model.dimension(), rounds,           step_size,
-                                            strength,          model.features(), *geometry::L2Ball::create(radius),
-                                            averaging,         point_type};
   Job job{name,
           std::move(schema),
           model,
-          kind,
-          settings,
-          draw_fraction,
+          std::move(algorithm.kind),
+          std::move(algorithm.settings),
+          algorithm.draw_fraction,
           *privacy::ClipNorm::create(clip),
           unit,
           noise,
@@ -229,7 +193,7 @@ Status check_plans(const Job& job, const std::string& file) {
 }
 
 privacy::Schedule schedule_of(const Job& job) {
-  const privacy::Schedule inner = algorithms::MinibatchSgd::schedule(job.algorithm, job.clip, job.draw_fraction);
+  const privacy::Schedule inner = algorithms::schedule_of(job.algorithm, job.gradient_shape());
   return algorithms::WithEvaluation::schedule(inner, job.model, job.evaluation_every);
 }
 
@@ -245,8 +209,9 @@ Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member) {
 }
 
 std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) {
-  return std::make_unique<algorithms::WithEvaluation>(std::make_unique<algorithms::MinibatchSgd>(job.algorithm),
-                                                      job.model, job.evaluation_every);
+  // The parser made one of the same settings.
+  return std::make_unique<algorithms::WithEvaluation>(algorithms::make_algorithm(job.algorithm).value(), job.model,
+                                                      job.evaluation_every);
 }
 
 }  // namespace undertone::config

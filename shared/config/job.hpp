@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/algorithms/minibatch_sgd.hpp"
+#include "shared/algorithms/algorithm_settings.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/schema.hpp"
@@ -44,7 +44,7 @@ struct Job {
   data::Schema schema;
   models::LinearModel model{models::Loss::Logistic, 1, false};
   std::string algorithm_kind;
-  algorithms::MinibatchSgdSettings algorithm;
+  algorithms::AlgorithmSettings algorithm;
   double draw_fraction = 1.0;
   privacy::ClipNorm clip;
   std::string unit;
@@ -57,6 +57,7 @@ struct Job {
   std::optional<SimulationData> simulation;
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
+  [[nodiscard]] algorithms::GradientShape gradient_shape() const { return {clip, draw_fraction}; }
 };
 
 /// Of a job's file: a silo keeps it for every run it accepts.

@@ -6,13 +6,23 @@
 namespace undertone::silo {
 namespace {
 
+const char* means_of(privacy::QuestionKind kind) {
+  switch (kind) {
+    case privacy::QuestionKind::Gradient:
+      return "the mean of gradients";
+    case privacy::QuestionKind::Metrics:
+      return "the mean of evaluation scores";
+    case privacy::QuestionKind::GradientDifference:
+      return "the mean of differences of gradients at two points";
+  }
+  return "";
+}
+
 std::string describe_segment(const privacy::Plan::Segment& segment) {
   const privacy::Release& release = segment.release;
-  const bool gradient = release.shape.kind == privacy::QuestionKind::Gradient;
   const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
   std::string what =
-      fmt::format("{} times {} over {} {} records", segment.rounds,
-                  gradient ? "the mean of gradients" : "the mean of evaluation scores", release.records_drawn,
+      fmt::format("{} times {} over {} {} records", segment.rounds, means_of(release.shape.kind), release.records_drawn,
                   release.shape.block == privacy::Block::Training ? "training" : "holdout");
   if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(

@@ -20,7 +20,10 @@ using models::LinearModel;
 using models::Loss;
 
 MinibatchSgdSettings settings(Eigen::Index dimension, std::uint64_t rounds) {
-  return {dimension, rounds, 0.5, 0.0, 0, *geometry::L2Ball::create(100.0), {}, queries::PointType::F64};
+  algorithms::Problem problem;
+  problem.dimension = dimension;
+  problem.domain = geometry::Domain::l2_ball(100.0).value();
+  return {problem, rounds, 0.5, {}};
 }
 
 double loss_of(Loss loss, double z, double y) {
@@ -94,27 +97,26 @@ TEST(MinibatchSgdTest, StepsAsComputedByHand) {
   // w0 = (0,0); g = (-1,-1): w1 = (.5,.5)
   // g = (-1,-1) + (.5,0): w2 = (.5,.5) + (.25,.5) = (.75,1), norm 1.25 -> (.6,.8)
   MinibatchSgdSettings s = settings(2, 2);
-  s.l2 = 1.0;
-  s.regularised = 1;
-  s.domain = *geometry::L2Ball::create(1.0);
+  s.problem.regulariser = geometry::Regulariser::squared_l2(1.0, 1).value();
+  s.problem.domain = geometry::Domain::l2_ball(1.0).value();
   s.averaging.kind = Averaging::Kind::Last;
-  MinibatchSgd algorithm(s);
-  const Eigen::VectorXd out = run(algorithm, {Eigen::Vector2d(-1, -1), Eigen::Vector2d(-1, -1)});
+  const auto algorithm = MinibatchSgd::create(s).value();
+  const Eigen::VectorXd out = run(*algorithm, {Eigen::Vector2d(-1, -1), Eigen::Vector2d(-1, -1)});
   EXPECT_NEAR(out[0], 0.6, 1e-15);
   EXPECT_NEAR(out[1], 0.8, 1e-15);
 }
 
 TEST(MinibatchSgdTest, UniformAverageCountsTheFirstIterateAndNotTheLast) {
-  MinibatchSgd algorithm(settings(1, 3));
+  const auto algorithm = MinibatchSgd::create(settings(1, 3)).value();
   const auto g = [](double v) { return Eigen::VectorXd::Constant(1, v); };
   // iterates 0, -0.5, -1.5, (-3): the mean of the first three
-  EXPECT_NEAR(run(algorithm, {g(1), g(2), g(3)})[0], -2.0 / 3.0, 1e-15);
+  EXPECT_NEAR(run(*algorithm, {g(1), g(2), g(3)})[0], -2.0 / 3.0, 1e-15);
 }
 
 TEST(MinibatchSgdTest, GeometricAverageHasTheWeightsOfTheTheorem) {
   MinibatchSgdSettings s = settings(1, 4);
   s.averaging = {Averaging::Kind::Geometric, 0.75};  // mu eta = 1/4
-  MinibatchSgd algorithm(s);
+  const auto algorithm = MinibatchSgd::create(s).value();
   const auto g = [](double v) { return Eigen::VectorXd::Constant(1, v); };
   const double iterates[] = {0.0, -0.5, -1.5, -3.0};
   double numerator = 0.0;
@@ -124,28 +126,28 @@ TEST(MinibatchSgdTest, GeometricAverageHasTheWeightsOfTheTheorem) {
     numerator += gamma * iterates[r];
     denominator += gamma;
   }
-  EXPECT_NEAR(run(algorithm, {g(1), g(2), g(3), g(4)})[0], numerator / denominator, 1e-14);
+  EXPECT_NEAR(run(*algorithm, {g(1), g(2), g(3), g(4)})[0], numerator / denominator, 1e-14);
 }
 
 TEST(MinibatchSgdTest, IteratesAreRoundedToTheWireType) {
   MinibatchSgdSettings s = settings(1, 2);
-  s.point_type = queries::PointType::F32;
-  MinibatchSgd algorithm(s);
-  const Step step = algorithm.advance({RoundIndex{0}, 1, Eigen::VectorXd::Constant(1, 0.1)}).value();
+  s.problem.point_type = queries::PointType::F32;
+  const auto algorithm = MinibatchSgd::create(s).value();
+  const Step step = algorithm->advance({RoundIndex{0}, 1, Eigen::VectorXd::Constant(1, 0.1)}).value();
   EXPECT_EQ(queries::point_of(std::get<queries::Query>(step).question)[0],
             static_cast<double>(static_cast<float>(-0.05)));
 }
 
 TEST(MinibatchSgdTest, RefusesAFoldOfAnotherRoundOrDimension) {
-  MinibatchSgd algorithm(settings(2, 2));
-  EXPECT_FALSE(algorithm.advance({RoundIndex{1}, 1, Eigen::Vector2d(0, 0)}));
-  EXPECT_FALSE(algorithm.advance({RoundIndex{0}, 1, Eigen::Vector3d(0, 0, 0)}));
+  const auto algorithm = MinibatchSgd::create(settings(2, 2)).value();
+  EXPECT_FALSE(algorithm->advance({RoundIndex{1}, 1, Eigen::Vector2d(0, 0)}));
+  EXPECT_FALSE(algorithm->advance({RoundIndex{0}, 1, Eigen::Vector3d(0, 0, 0)}));
 }
 
 std::unique_ptr<WithEvaluation> evaluated(std::uint64_t rounds, std::uint64_t every) {
   MinibatchSgdSettings s = settings(2, rounds);
   s.averaging = {Averaging::Kind::Geometric, 0.9};
-  return std::make_unique<WithEvaluation>(std::make_unique<MinibatchSgd>(s), LinearModel(Loss::Logistic, 2, false),
+  return std::make_unique<WithEvaluation>(MinibatchSgd::create(s).value(), LinearModel(Loss::Logistic, 2, false),
                                           every);
 }
 
@@ -161,7 +163,7 @@ TEST(WithEvaluationTest, AsksWhatItsScheduleSaysForEveryShape) {
     for (std::uint64_t every = 0; every <= 4; ++every) {
       SCOPED_TRACE(fmt::format("rounds {} every {}", rounds, every));
       std::vector<privacy::QuestionKind> planned;
-      const auto inner = MinibatchSgd::schedule(settings(2, rounds), privacy::ClipNorm::create(1.0).value(), 1.0);
+      const auto inner = MinibatchSgd::schedule(settings(2, rounds), {privacy::ClipNorm::create(1.0).value(), 1.0});
       for (const auto& part : WithEvaluation::schedule(inner, LinearModel(Loss::Logistic, 2, false), every)) {
         planned.insert(planned.end(), part.rounds, part.shape.kind);
       }

@@ -1,0 +1,89 @@
+#include "shared/algorithms/algorithm_settings.hpp"
+
+#include "shared/base/overloaded.hpp"
+
+namespace undertone::algorithms {
+namespace {
+
+template <class Algorithm>
+Result<std::unique_ptr<FederatedAlgorithm>> as_algorithm(Result<std::unique_ptr<Algorithm>> made) {
+  if (!made) return made.error();
+  return std::unique_ptr<FederatedAlgorithm>(*std::move(made));
+}
+
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+}  // namespace
+
+Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettings& settings) {
+  return std::visit(
+      Overloaded{[](const MinibatchSgdSettings& s) { return as_algorithm(MinibatchSgd::create(s)); },
+                 [](const AcceleratedSgdSettings& s) { return as_algorithm(AcceleratedSgd::create(s)); },
+                 [](const ProximalSgdSettings& s) { return as_algorithm(ProximalSgd::create(s)); },
+                 [](const ProxSvrgSettings& s) { return as_algorithm(ProxSvrg::create(s)); },
+                 [](const SpiderSettings& s) { return as_algorithm(Spider::create(s)); },
+                 [](const SpiderAlternateSettings& s) { return as_algorithm(SpiderAlternate::create(s)); }},
+      settings);
+}
+
+privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape) {
+  return std::visit(Overloaded{[&](const MinibatchSgdSettings& s) { return MinibatchSgd::schedule(s, shape); },
+                               [&](const AcceleratedSgdSettings& s) { return AcceleratedSgd::schedule(s, shape); },
+                               [&](const ProximalSgdSettings& s) { return ProximalSgd::schedule(s, shape); },
+                               [&](const ProxSvrgSettings& s) { return ProxSvrg::schedule(s, shape); },
+                               [&](const SpiderSettings& s) { return Spider::schedule(s, shape); },
+                               [&](const SpiderAlternateSettings& s) { return SpiderAlternate::schedule(s, shape); }},
+                    settings);
+}
+
+const Problem& problem_of(const AlgorithmSettings& settings) {
+  return std::visit([](const auto& s) -> const Problem& { return s.problem; }, settings);
+}
+
+std::string source_of(const AlgorithmSettings& settings) {
+  return std::visit(
+      Overloaded{[](const MinibatchSgdSettings&) { return std::string("noisy minibatch SGD, Algorithms 14 and 19"); },
+                 [](const AcceleratedSgdSettings& s) {
+                   return std::string(s.use == RecordUse::Phased
+                                          ? "localized accelerated minibatch SGD (arXiv 2407.09690)"
+                                          : "accelerated noisy minibatch SGD, Algorithm 1");
+                 },
+                 [](const ProximalSgdSettings&) { return std::string("noisy proximal SGD, Algorithm 20"); },
+                 [](const ProxSvrgSettings& s) {
+                   return std::string(s.restarts > 1 ? "FedProx-PL-SVRG, Algorithm 3" : "FedProx-SVRG, Algorithm 2");
+                 },
+                 [](const SpiderSettings&) { return std::string("FedProx-SPIDER, Algorithm 4"); },
+                 [](const SpiderAlternateSettings&) { return std::string("SPIDER's alternate form, Algorithm 25"); }},
+      settings);
+}
+
+std::vector<std::pair<std::string, double>> numbers_of(const AlgorithmSettings& settings) {
+  using Numbers = std::vector<std::pair<std::string, double>>;
+  return std::visit(
+      Overloaded{
+          [](const MinibatchSgdSettings& s) {
+            return Numbers{{"rounds", number(s.rounds)}, {"step_size", s.step_size}};
+          },
+          [](const AcceleratedSgdSettings& s) {
+            return Numbers{{"rounds", number(s.rounds())}, {"phases", number(s.phases.size())}};
+          },
+          [](const ProximalSgdSettings& s) {
+            return Numbers{{"rounds", number(s.rounds)}, {"step_size", s.step_size}};
+          },
+          [](const ProxSvrgSettings& s) {
+            return Numbers{{"rounds", number(s.restarts * s.epochs * (s.inner + 1))},
+                           {"step_size", s.step_size},
+                           {"restarts", number(s.restarts)},
+                           {"epochs", number(s.epochs)},
+                           {"inner", number(s.inner)}};
+          },
+          [](const SpiderSettings& s) {
+            return Numbers{{"rounds", number(s.rounds)}, {"step_size", s.step_size}, {"period", number(s.period)}};
+          },
+          [](const SpiderAlternateSettings& s) {
+            return Numbers{{"rounds", number(2 * s.pairs + 1)}, {"step_size", s.step_size}};
+          }},
+      settings);
+}
+
+}  // namespace undertone::algorithms

@@ -1,0 +1,59 @@
+#include "shared/algorithms/problem.hpp"
+
+namespace undertone::algorithms {
+
+Eigen::VectorXd Problem::start() const {
+  Eigen::VectorXd point = domain.a_point(dimension);
+  queries::round_to(point_type, point);
+  return point;
+}
+
+void Problem::settle(Eigen::VectorXd& point) const {
+  domain.project(point);
+  queries::round_to(point_type, point);
+}
+
+privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice) const {
+  privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction, dimension,
+                              clip};
+  shape.slice = slice;
+  return shape;
+}
+
+privacy::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
+  privacy::ReleaseShape shape{privacy::QuestionKind::GradientDifference, privacy::Block::Training, draw_fraction,
+                              dimension, *privacy::ClipNorm::create(2.0 * clip.value())};
+  shape.smoothness = smoothness;
+  return shape;
+}
+
+Error out_of_step(std::string_view algorithm, std::uint64_t round, const queries::Gathered& gathered) {
+  return {ErrorCode::Internal, fmt::format("{} stands at round {}, was told of round {} in dimension {}", algorithm,
+                                           round, gathered.round.value, gathered.mean.size())};
+}
+
+void save_vector(ByteWriter& state, const Eigen::VectorXd& vector) {
+  state.doubles(vector.data(), static_cast<std::size_t>(vector.size()));
+}
+
+Status restore_vector(ByteReader& state, Eigen::VectorXd& vector) {
+  const Result<std::vector<double>> saved = state.doubles();
+  if (!saved) return saved.error();
+  if (saved->size() != static_cast<std::size_t>(vector.size())) {
+    return Error{ErrorCode::Malformed,
+                 fmt::format("a saved vector has {} numbers, the job {}", saved->size(), vector.size())};
+  }
+  vector = Eigen::Map<const Eigen::VectorXd>(saved->data(), vector.size());
+  return {};
+}
+
+Status restore_count(ByteReader& state, std::uint64_t most, std::uint64_t& count) {
+  const Result<std::uint64_t> saved = state.u64();
+  if (!saved) return saved.error();
+  if (*saved > most)
+    return Error{ErrorCode::Malformed, fmt::format("a saved count is {}, the job has at most {}", *saved, most)};
+  count = *saved;
+  return {};
+}
+
+}  // namespace undertone::algorithms

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/geometry/proximal_step.hpp"
+#include "shared/privacy/plan.hpp"
+#include "shared/queries/fold.hpp"
+#include "shared/queries/query.hpp"
+
+namespace undertone::algorithms {
+
+/// What every algorithm minimises, all of it public: F(w) = sum_i p_i F_i(w) + g(w) over W, of which the silos answer
+/// for the F_i alone.
+struct Problem {
+  Eigen::Index dimension = 0;
+  geometry::Domain domain = geometry::Domain::whole_space();          // W
+  geometry::Regulariser regulariser = geometry::Regulariser::none();  // g
+  queries::PointType point_type = queries::PointType::F64;
+
+  /// The starting point w_0: the point of W nearest to 0, as it crosses the wire.
+  [[nodiscard]] Eigen::VectorXd start() const;
+  /// Projects on W and rounds to the wire's type.
+  void settle(Eigen::VectorXd& point) const;
+  [[nodiscard]] bool fits(const queries::Gathered& gathered) const { return gathered.mean.size() == dimension; }
+};
+
+/// How the silos' gradients are asked for.
+struct GradientShape {
+  privacy::ClipNorm clip;      // of a record's gradient
+  double draw_fraction = 1.0;  // of the records that a release reads
+
+  [[nodiscard]] privacy::ReleaseShape gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice = {}) const;
+  /// Differences of gradients at two points, each record's clipped: to `smoothness` times the distance of the points
+  /// where a public one is given, and never to more than twice the clip norm.
+  [[nodiscard]] privacy::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
+};
+
+/// An error that says at which round an algorithm stands and what it was told instead.
+[[nodiscard]] Error out_of_step(std::string_view algorithm, std::uint64_t round, const queries::Gathered& gathered);
+
+void save_vector(ByteWriter& state, const Eigen::VectorXd& vector);
+/// @param vector of the size that is expected, overwritten
+[[nodiscard]] Status restore_vector(ByteReader& state, Eigen::VectorXd& vector);
+/// @param most the largest value that makes sense
+[[nodiscard]] Status restore_count(ByteReader& state, std::uint64_t most, std::uint64_t& count);
+
+}  // namespace undertone::algorithms
