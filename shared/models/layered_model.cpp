@@ -1,0 +1,202 @@
+#include "shared/models/layered_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Why `rounding_bound` holds. Standard model: u = 2^-53, gamma_k = k u / (1 - k u); a sum of products, in whatever
+// order, in which no term meets more than k roundings is off by at most gamma_k times the sum of the terms' absolute
+// values (Higham 2002, 3.1 and 4.2). Fix weights, draw and memory layout. Replacing one record leaves every other
+// record's computed inputs a and errors e as they are, since a column of a product reads one column. Take those numbers
+// as given: a record's contribution is s G, in real arithmetic, with G_l = sum_t e_t a_t^T in layer l.
+//  1. Mass. M_l = sum_t |e_t||a_t| bounds |G_l|, and the norm of sum_t |e_t||a_t|^T taken entry by entry; `mass` is at
+//     least M_l (1 - 2^-22).
+//  2. Norm. Each form of |G_l|^2 (dense, Gram) is a sum of terms that meet at most 2^30 roundings and whose absolute
+//     values add up to at most M_l^2, so it errs by at most gamma_(2^30) M_l^2 < 2^-22 M_l^2. A gradient written out
+//     errs by gamma_(2^28) M_l, its square by less than 4 gamma_(2^28) M_l^2. `measure` adds 2^-20 mass^2. Hence, up to
+//     2^-40 relative from adding up the layers, squares >= |G|^2 and squares >= 2^-20 (1 - 2^-18) sum_l M_l^2.
+//  3. Scale. s <= 1 and s sqrt(squares) <= clip (1 - 2^-30)(1 + 4 u), so s |G| <= clip and s |M| <= 1025 clip.
+//  4. Sum. A term s e a meets 2 roundings in its products, then at most 2 T additions over the positions of both
+//     factors, 2^11 in a block of 2^10 records and one per block: D in all. By 1., added up record by record, the
+//     error's l2 norm is at most gamma_D sum s |M| <= gamma_D n 1025 clip.
+//  5. Range. |a|, |e| <= 2^100, and counts are below 2^30: nothing overflows. Underflow adds at most 2^-1074 an
+//     operation, times 2^200 and fewer than 2^100 operations: nothing beside clip >= 2^-100, and rounded up for.
+// A record whose `squares` are not finite has s = 0 and its columns set to zero: it contributes the zero vector.
+
+namespace undertone::models {
+namespace {
+
+constexpr Eigen::Index kChunkMin = 4;
+constexpr Eigen::Index kChunkMax = 64;
+constexpr Eigen::Index kScratchValues = Eigen::Index{1} << 21;
+constexpr Eigen::Index kBlockRecords = Eigen::Index{1} << 10;
+constexpr double kMassMax = 1025.0;  // clips; see 3.
+constexpr double kLossMaxMin = 4.0;
+
+/// As many records as fit the scratch.
+Eigen::Index chunk_of(const std::vector<Layer>& layers) {
+  Eigen::Index values = 0;
+  for (const Layer& layer : layers) {
+    values += layer.input.values() + layer.sums() + layer.output.values() + (layer.gram ? 0 : layer.weights());
+  }
+  return std::clamp(kScratchValues / values, kChunkMin, kChunkMax);
+}
+
+double loss_max(Eigen::Index classes) { return std::max(kLossMaxMin, 2.0 * std::log(static_cast<double>(classes))); }
+
+}  // namespace
+
+Result<LayeredModel> LayeredModel::create(const NetworkShape& shape) {
+  Result<std::vector<Layer>> layers = lay_out(shape);
+  if (!layers) return layers.error();
+  return LayeredModel(*std::move(layers));
+}
+
+LayeredModel::LayeredModel(std::vector<Layer> layers)
+    : layers_(std::move(layers)),
+      chunk_(chunk_of(layers_)),
+      pass_(layers_, chunk_),
+      gradients_(layers_, chunk_),
+      scales_(chunk_),
+      block_(dimension()) {}
+
+std::int64_t LayeredModel::scratch_bytes() const noexcept {
+  return pass_.scratch_bytes() + (reference_ ? reference_->scratch_bytes() : 0) + gradients_.scratch_bytes() +
+         (scales_.size() + block_.size()) * static_cast<std::int64_t>(sizeof(double));
+}
+
+void LayeredModel::initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const {
+  UNDERTONE_CHECK(weights.size() == dimension());
+  for (const Layer& layer : layers_) {
+    const double power = layer.activation == Activation::Relu ? 6.0 : 3.0;
+    const double radius = std::sqrt(power / static_cast<double>(layer.patch));
+    const Eigen::Index biases = layer.outputs;
+    for (double& weight : weights.segment(layer.offset, layer.weights() - biases)) {
+      weight = radius * (2.0 * random.unit() - 1.0);
+    }
+    weights.segment(layer.offset + layer.weights() - biases, biases).setZero();
+  }
+}
+
+std::vector<std::string_view> LayeredModel::metric_names() const { return {"loss", "accuracy"}; }
+
+std::vector<double> LayeredModel::metric_scales() const { return {loss_max(classes()), 1.0}; }
+
+void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                                   Eigen::Index j, Eigen::Ref<Eigen::VectorXd> out) {
+  UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
+  const std::int64_t drawn[] = {j};
+  pass_.forward(layers_, weights, records, drawn);
+  const auto scores = pass_.scores(0);
+  const Eigen::Index target = class_of(records.targets[j], classes());
+  out[0] = 0.5;
+  out[1] = -0.5;
+  if (target < 0 || !scores.allFinite()) return;
+  Eigen::Index best = 0;
+  const double largest = scores.maxCoeff(&best);
+  const double loss = largest - scores[target] + std::log((scores.array() - largest).exp().sum());
+  out[0] = (loss <= loss_max(classes()) ? std::max(loss, 0.0) / loss_max(classes()) : 1.0) - 0.5;
+  if (best == target) out[1] = 0.5;
+}
+
+template <class AddChunk>
+void LayeredModel::sum_chunks(const Records& records, std::span<const std::int64_t> drawn,
+                              Eigen::Ref<Eigen::VectorXd>& sum, const AddChunk& add) {
+  UNDERTONE_CHECK(records.features.rows() == features() && records.features.cols() == records.count());
+  UNDERTONE_CHECK(sum.size() == dimension());
+  for (const std::int64_t j : drawn) UNDERTONE_CHECK(j >= 0 && j < records.count());
+  sum.setZero();
+  block_.setZero();
+  Eigen::Index block_records = 0;
+  while (!drawn.empty()) {
+    const auto part = drawn.first(std::min(drawn.size(), static_cast<std::size_t>(chunk_)));
+    const auto count = static_cast<Eigen::Index>(part.size());
+    if (block_records + count > kBlockRecords) {
+      sum += block_;
+      block_.setZero();
+      block_records = 0;
+    }
+    add(part, count);
+    block_records += count;
+    drawn = drawn.subspan(part.size());
+  }
+  sum += block_;
+}
+
+void LayeredModel::set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip) {
+  gradients_.measure(layers_, factors, count, scales_);
+  const double radius = clip * (1.0 - 0x1p-30);
+  for (double& scale : scales_.head(count)) {
+    const double norm = std::sqrt(scale);
+    if (norm <= radius) {
+      scale = 1.0;
+    } else {
+      scale = std::isfinite(norm) ? radius / norm : 0.0;
+    }
+  }
+}
+
+void LayeredModel::gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                                std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd> sum) {
+  UNDERTONE_CHECK(weights.size() == dimension());
+  Factors* const factors[] = {&pass_.factors()};
+  scales_.setOnes();
+  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
+    pass_.forward(layers_, weights, records, part);
+    pass_.backward(layers_, weights, records, part);
+    gradients_.form(layers_, factors, count);
+    gradients_.add(layers_, factors, count, scales_, block_);
+  });
+}
+
+void LayeredModel::clipped_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                                        std::span<const std::int64_t> drawn, double clip,
+                                        Eigen::Ref<Eigen::VectorXd> sum) {
+  UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
+  Factors* const factors[] = {&pass_.factors()};
+  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
+    pass_.forward(layers_, weights, records, part);
+    pass_.backward(layers_, weights, records, part);
+    set_scales(factors, count, clip);
+    gradients_.add(layers_, factors, count, scales_, block_);
+  });
+}
+
+void LayeredModel::clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                                          const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
+                                          std::span<const std::int64_t> drawn, double clip,
+                                          Eigen::Ref<Eigen::VectorXd> sum) {
+  UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
+  UNDERTONE_CHECK(reference.size() == dimension());
+  if (!reference_) reference_.emplace(layers_, chunk_);
+  Factors& here = pass_.factors();
+  Factors& there = reference_->factors();
+  Factors* const factors[] = {&here, &there};
+  sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
+    pass_.forward(layers_, weights, records, part);
+    pass_.backward(layers_, weights, records, part);
+    reference_->forward(layers_, reference, records, part);
+    reference_->backward(layers_, reference, records, part);
+    // e a^T - e' a'^T = (e - e') a^T + e' (a - a')^T: as w' nears w both terms vanish, and what is measured is small by
+    // itself, not by cancelling.
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      here.errors[l].leftCols(count) -= there.errors[l].leftCols(count);
+      there.inputs[l].leftCols(count) = here.inputs[l].leftCols(count) - there.inputs[l].leftCols(count);
+    }
+    set_scales(factors, count, clip);
+    gradients_.add(layers_, factors, count, scales_, block_);
+  });
+}
+
+double LayeredModel::rounding_bound(double clip, std::int64_t records) const {
+  UNDERTONE_CHECK(clip >= kClipMin && clip <= kClipMax && records >= 0);
+  Eigen::Index positions = 1;
+  for (const Layer& layer : layers_) positions = std::max(positions, layer.positions());
+  const auto n = static_cast<double>(records);
+  // A block holds more than half of kBlockRecords, as a chunk is smaller than that.
+  const auto blocks = 2.0 * n / static_cast<double>(kBlockRecords) + 2.0;
+  const double roundings = 2.0 * static_cast<double>(positions + kBlockRecords) + blocks + 8.0;
+  const double gamma = roundings * 0x1p-53 / (1.0 - roundings * 0x1p-53);
+  return gamma * n * kMassMax * clip * (1.0 + 0x1p-20);
+}
+
+}  // namespace undertone::models

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shared/base/random_source.hpp"
+#include "shared/base/result.hpp"
+#include "shared/models/chunk_pass.hpp"
+#include "shared/models/layer.hpp"
+#include "shared/models/linear_model.hpp"
+#include "shared/models/record_gradients.hpp"
+
+namespace undertone::models {
+
+/// A layered classifier with the cross-entropy of its softmax. A record's target is its class, 0 .. classes - 1. Sums
+/// of clipped gradients are computed without a gradient per record, in chunks, so that the scratch depends on the
+/// network alone: 16 MiB, or four records' values if they are more, and at most eight vectors of weights. The first
+/// question for differences doubles it. One object for one thread.
+class LayeredModel {
+ public:
+  static constexpr double kClipMin = 0x1p-100;
+  static constexpr double kClipMax = 0x1p100;
+
+  /// @return an error that names the layer that does not fit; see `lay_out`
+  [[nodiscard]] static Result<LayeredModel> create(const NetworkShape& shape);
+
+  [[nodiscard]] const std::vector<Layer>& layers() const noexcept { return layers_; }
+  [[nodiscard]] Eigen::Index features() const noexcept { return layers_.front().input.values(); }
+  [[nodiscard]] Eigen::Index classes() const noexcept { return layers_.back().outputs; }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return layers_.back().offset + layers_.back().weights(); }
+  /// Records that are worked on at once.
+  [[nodiscard]] Eigen::Index chunk() const noexcept { return chunk_; }
+  [[nodiscard]] std::int64_t scratch_bytes() const noexcept;
+
+  /// Uniform on +-sqrt(6 / inputs) before a rectifier, +-sqrt(3 / inputs) otherwise, which keeps the variance of what
+  /// passes through; biases zero. @param weights [dimension] out
+  /// Source: He et al. 2015, section 2.2; LeCun et al. 1998, section 4.6.
+  void initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const;
+
+  /// What an evaluation adds up and the public factors it is divided by, as in LinearModel: loss (clipped at
+  /// max(4, 2 ln classes)), accuracy.
+  [[nodiscard]] std::vector<std::string_view> metric_names() const;
+  [[nodiscard]] std::vector<double> metric_scales() const;
+  /// Record j's metrics minus 1/2, each in [-1/2, 1/2]; a target that is no class counts as the worst. @param out [2]
+  void centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
+                       Eigen::Ref<Eigen::VectorXd> out);
+
+  /// Not clipped, so for public records alone. @param sum [dimension] out
+  void gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                    std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd> sum);
+
+  /// Sum over the drawn records of their gradients, each projected on the ball of radius `clip`; never longer, and
+  /// shorter by a relative 2^-21 (mass / norm)^2, see RecordGradients::kMassShare. A record whose target is no class,
+  /// with something in its gradient that is not finite, or with a layer's values or errors beyond 2^100 counts zero.
+  /// @param drawn positions in the records @param clip in [kClipMin, kClipMax] @param sum [dimension] out
+  void clipped_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                            std::span<const std::int64_t> drawn, double clip, Eigen::Ref<Eigen::VectorXd> sum);
+  /// The same of each record's gradient at `weights` minus its gradient at `reference`.
+  void clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                              const Eigen::Ref<const Eigen::VectorXd>& reference, const Records& records,
+                              std::span<const std::int64_t> drawn, double clip, Eigen::Ref<Eigen::VectorXd> sum);
+
+  /// The b of a proof: a record, drawn once, contributes a real vector of l2 norm at most `clip`, a function of that
+  /// record and its place alone, and either clipped sum, as computed, is within b of the exact sum of these in l2. So
+  /// replacing one record moves what was computed by at most 2 clip + 2 b.
+  /// @return about 2^-43 n (n / 2^9 + 2^11 + 2 positions) clip for n records drawn
+  [[nodiscard]] double rounding_bound(double clip, std::int64_t records) const;
+
+ private:
+  explicit LayeredModel(std::vector<Layer> layers);
+  /// Zeroes `sum`, hands every chunk to `add`, which adds it to `block_`, and adds up the blocks.
+  template <class AddChunk>
+  void sum_chunks(const Records& records, std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd>& sum,
+                  const AddChunk& add);
+  /// What each record of the chunk is scaled by, to a norm of at most `clip`.
+  void set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip);
+  std::vector<Layer> layers_;
+  Eigen::Index chunk_;
+  ChunkPass pass_;
+  std::optional<ChunkPass> reference_;  // present once a difference was asked for
+  RecordGradients gradients_;
+  Eigen::VectorXd scales_;  // [chunk]
+  Eigen::VectorXd block_;   // [dimension]: the sum over at most 2^10 records
+};
+
+}  // namespace undertone::models
