@@ -13,6 +13,7 @@
 #include "lab/operator/job_commands.hpp"
 #include "lab/operator/operator_commands.hpp"
 #include "lab/provision.hpp"
+#include "lab/report/report_command.hpp"
 #include "lab/simulate.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/start_up_kit.hpp"
@@ -300,6 +301,7 @@ struct LabArguments {
   std::string partition_job;
   std::string partition_out;
   VerifyArguments verified;
+  ReportRequest reported;
   DeploymentOptions demo;
 };
 
@@ -331,6 +333,13 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
           [&] { return run_partition(arguments); });
   partition_command->add_option("job", arguments.partition_job, "the job's file")->required();
   partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
+
+  CLI::App* report_command = add(app, actions, "report", "One HTML page for a run's results, or for several runs",
+                                 [&] { return run_report(arguments.reported); });
+  report_command
+      ->add_option("dir", arguments.reported.folder, "a folder with a result.json, or with such folders below")
+      ->required();
+  report_command->add_option("--out", arguments.reported.out, "a file; without it, report.html in the folder");
 
   VerifyArguments& verified = arguments.verified;
   CLI::App* ledger_command = app.add_subcommand("ledger", "Silos' ledgers");

@@ -135,6 +135,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
         *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
         *rounds, (*record)->answers};
     if (Status written = coordinator::write_results(*out, report); !written) return written.error();
+    if (Status written = write_file_atomically(*out / "job.json", *bytes); !written) return written.error();
   }
   return outcome;
 }

@@ -29,7 +29,8 @@ struct SimulateOptions {
 [[nodiscard]] Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job,
                                                           const std::filesystem::path& job_file);
 
-/// Runs a job in this process and writes its results. @param watch sees the coordinator's actions
+/// Runs a job in this process and writes its results, with the job as it was run.
+/// @param watch sees the coordinator's actions
 [[nodiscard]] Result<algorithms::Outcome> simulate(const SimulateOptions& options,
                                                    const std::optional<std::filesystem::path>& out,
                                                    const SimulatedFederation::Watch& watch);

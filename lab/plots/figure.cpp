@@ -53,7 +53,7 @@ Status check_figure(const Figure& figure) {
       points += series.points.size();
       if (points > kPointsMax) return refusal(fmt::format("more than {} points", kPointsMax));
       for (std::size_t i = 0; i < series.points.size(); ++i) {
-        const Status checked = check_point(series.points[i], panel, fmt::format("{}, point {}", where, i + 1));
+        Status checked = check_point(series.points[i], panel, fmt::format("{}, point {}", where, i + 1));
         if (!checked) return checked;
       }
     }

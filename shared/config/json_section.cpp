@@ -9,7 +9,6 @@
 namespace undertone::config {
 namespace {
 
-constexpr std::size_t kBytesMax = 16U << 20U;
 constexpr int kDepthMax = 16;
 constexpr std::size_t kTextMax = 4096;
 constexpr std::size_t kProblemsMax = 50;
@@ -40,11 +39,11 @@ Error Problems::error() const {
   return {ErrorCode::InvalidConfig, all};
 }
 
-Result<JsonDocument> parse_json(std::string_view text, const std::string& file) {
+Result<JsonDocument> parse_json(std::string_view text, const std::string& file, std::size_t bytes_max) {
   using Json = nlohmann::json;
-  if (text.size() > kBytesMax) {
+  if (text.size() > bytes_max) {
     return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{}: {} bytes, at most {} are read", file, text.size(), kBytesMax)};
+                 fmt::format("{}: {} bytes, at most {} are read", file, text.size(), bytes_max)};
   }
   std::vector<std::set<std::string>> keys;
   const Json::parser_callback_t check = [&](int depth, Json::parse_event_t event, Json& parsed) {

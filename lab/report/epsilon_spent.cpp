@@ -1,0 +1,79 @@
+#include "lab/report/epsilon_spent.hpp"
+
+#include <algorithm>
+
+namespace undertone::lab {
+namespace {
+
+using privacy::Block;
+using privacy::ShiftSquaredAmount;
+
+// Measured: one evaluation of one silo. A plan costs about as much as a few of them.
+constexpr std::uint64_t kExactMs = 1;
+constexpr std::uint64_t kSampledMs = 100;
+constexpr std::uint64_t kPlanEvaluations = 5;
+
+bool accounted(std::size_t evaluation, std::size_t evaluations) {
+  if (evaluations <= kEvaluationsAccounted) return true;
+  const std::size_t stride = (evaluations + kEvaluationsAccounted - 1) / kEvaluationsAccounted;
+  return (evaluations - 1 - evaluation) % stride == 0;
+}
+
+bool answered(const ClosedRound& round, const std::string& silo) {
+  return std::find(round.answered.begin(), round.answered.end(), silo) != round.answered.end();
+}
+
+/// Epsilon of one silo at every evaluation that is accounted for, 0 elsewhere.
+Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const privacy::Plan& plan) {
+  std::vector<double> out(result.evaluations.size(), 0.0);
+  ShiftSquaredAmount training;
+  ShiftSquaredAmount holdout;
+  std::size_t evaluation = 0;
+  for (const ClosedRound& round : result.participation) {
+    const privacy::Release* release = plan.release(RoundIndex{round.round});
+    if (release == nullptr) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("round {} is not one of the {} that the job plans", round.round, plan.rounds())};
+    }
+    if (answered(round, silo)) {
+      auto& spent = release->shape.block == Block::Training ? training : holdout;
+      const auto sum = spent.plus(release->cost());
+      if (!sum) return Error{ErrorCode::InvalidData, "the rounds cost more than can be added up"};
+      spent = *sum;
+    }
+    if (release->shape.kind != privacy::QuestionKind::Metrics) continue;
+    if (evaluation < out.size() && accounted(evaluation, out.size()))
+      out[evaluation] = plan.epsilon_of(training, holdout);
+    ++evaluation;
+  }
+  if (evaluation != out.size()) {
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{} rounds evaluate, but the result has {} evaluations", evaluation, out.size())};
+  }
+  return out;
+}
+
+}  // namespace
+
+Status add_epsilon_spent(RunResult& result, const config::Job& job) {
+  std::vector<double> largest(result.evaluations.size(), 0.0);
+  if (largest.empty()) return {};
+  for (const config::CohortMember& member : job.cohort) {
+    const Result<privacy::Plan> plan = config::plan_of(job, member);
+    if (!plan) return plan.error();
+    const Result<std::vector<double>> spent = odometer(result, member.facts.silo.name(), *plan);
+    if (!spent) return spent.error();
+    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], (*spent)[i]);
+  }
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    if (accounted(i, largest.size())) result.evaluations[i].epsilon_spent = largest[i];
+  }
+  return {};
+}
+
+std::uint64_t accounting_ms(const RunResult& result, const config::Job& job) {
+  const std::uint64_t evaluations = std::min(result.evaluations.size(), kEvaluationsAccounted) + kPlanEvaluations;
+  return job.cohort.size() * evaluations * (job.draw_fraction < 1.0 ? kSampledMs : kExactMs);
+}
+
+}  // namespace undertone::lab

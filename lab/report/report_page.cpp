@@ -1,0 +1,295 @@
+#include "lab/report/report_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "lab/report/html.hpp"
+#include "lab/report/page_assets.hpp"
+#include "lab/report/report_charts.hpp"
+
+namespace undertone::lab {
+namespace {
+
+std::string shown(double value) { return fmt::format("{:.4g}", value); }
+std::string shown(std::optional<double> value) { return value ? shown(*value) : "-"; }
+
+/// A promise may look larger than it is, never smaller.
+std::string shown_up(double value) {
+  std::string text = shown(value);
+  if (std::strtod(text.c_str(), nullptr) >= value) return text;
+  return shown(value + std::pow(10.0, std::floor(std::log10(value)) - 3.0));
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+std::string outcome(const RunResult& result) {
+  return result.succeeded ? "succeeded" : "failed" + (result.failure.empty() ? "" : ": " + result.failure);
+}
+
+const Evaluation* last(const RunResult& result) {
+  return result.evaluations.empty() ? nullptr : &result.evaluations.back();
+}
+
+/// The largest epsilon and the largest delta of a silo, 0 where none took part.
+std::pair<double, double> largest_budget(const RunResult& result) {
+  std::pair<double, double> out(0.0, 0.0);
+  for (const SiloPrivacy& silo : result.privacy)
+    out = {std::max(out.first, silo.epsilon), std::max(out.second, silo.delta)};
+  return out;
+}
+
+std::string void_banner(const std::vector<ReportedRun>& runs) {
+  const auto count = std::count_if(runs.begin(), runs.end(), [](const ReportedRun& run) { return run.is_void(); });
+  if (count == 0) return "";
+  const std::string which = runs.size() == 1 ? "This run's noise was"
+                            : count == static_cast<std::ptrdiff_t>(runs.size())
+                                ? "The noise of every run here was"
+                                : fmt::format("In {} of {} runs the noise was", count, runs.size());
+  return fmt::format(
+      "<p class=\"void\"><strong>VOID</strong> {} seeded for a test, or absent. Nothing such a run released is "
+      "private, "
+      "and no epsilon or delta below is a guarantee for it.</p>\n",
+      which);
+}
+
+/// The settings that are not the same in all runs.
+std::vector<std::string> varied_settings(const std::vector<ReportedRun>& runs) {
+  std::map<std::string, bool> varied;
+  for (const ReportedRun& run : runs) {
+    for (const auto& [name, value] : run.result.settings) {
+      varied[name] =
+          varied[name] || std::any_of(runs.begin(), runs.end(), [&, &n = name, &v = value](const auto& other) {
+            return other.result.setting(n) != v;
+          });
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [name, differs] : varied) {
+    if (differs) out.push_back(name);
+  }
+  return out;
+}
+
+std::string comparison(const std::vector<ReportedRun>& runs) {
+  const std::vector<std::string> varied = varied_settings(runs);
+  HtmlTable table{"Runs, with the settings that differ. Loss and error are those of the last evaluation.",
+                  {"run", "job", "outcome", "guarantee", "last loss", "last error", "epsilon, largest of a silo",
+                   "delta, largest of a silo", "rounds closed"},
+                  {},
+                  "run-"};
+  table.header.insert(table.header.end(), varied.begin(), varied.end());
+  for (const ReportedRun& run : runs) {
+    const Evaluation* row = last(run.result);
+    const auto [epsilon, delta] = largest_budget(run.result);
+    table.rows.push_back({run.name, run.result.job, run.result.succeeded ? "succeeded" : "failed",
+                          run.is_void() ? "VOID" : "stands", row ? shown(row->metric("loss")) : "-",
+                          row ? shown(row->error()) : "-", shown_up(epsilon), shown_up(delta),
+                          std::to_string(run.result.rounds)});
+    for (const std::string& name : varied) table.rows.back().push_back(run.result.setting(name));
+  }
+  return "<section><h2>Comparison</h2>\n" + to_html(table) + "</section>\n";
+}
+
+std::string charts_section(const nlohmann::ordered_json& charts) {
+  if (charts.empty()) return "";
+  std::string out = "<section id=\"charts\" hidden><h2>Charts</h2>\n<div class=\"charts\">\n";
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const std::string title = escape_html(charts[i]["title"].get<std::string>());
+    const std::string note = escape_html(charts[i]["note"].get<std::string>());
+    out += fmt::format(
+        "<figure><figcaption>{0}{2}</figcaption><div class=\"canvas\"><canvas id=\"chart-{1}\" role=\"img\" "
+        "aria-label=\"Line chart: {0}. The tables below have the numbers.\"></canvas></div></figure>\n",
+        title, i, note.empty() ? "" : " <small>" + note + "</small>");
+  }
+  return out + "</div></section>\n";
+}
+
+std::string summary(const ReportedRun& run) {
+  const RunResult& result = run.result;
+  const Evaluation* row = last(result);
+  HtmlTable table{"Summary", {"what", "value"}, {}, ""};
+  table.rows = {{"job", result.job},
+                {"outcome", outcome(result)},
+                {"run", result.run},
+                {"SHA-256 of the job", result.job_sha256},
+                {"rounds closed", std::to_string(result.rounds)}};
+  if (row != nullptr) {
+    for (const auto& [name, value] : row->metrics) table.rows.push_back({"last " + name, shown(value)});
+    if (row->error()) table.rows.push_back({"last error (1 - accuracy)", shown(row->error())});
+  }
+  return to_html(table);
+}
+
+std::string privacy(const ReportedRun& run) {
+  HtmlTable table{run.is_void() ? "Budgets by silo: VOID, nothing here is private"
+                                : "Budgets by silo, as planned from public facts",
+                  {"silo", "took part", "epsilon promised", "delta promised", "epsilon of the replies sent", "replies",
+                   "unit", "adjacency", "noise of a mean (records)"},
+                  {},
+                  ""};
+  std::vector<std::string> sentences;
+  const auto say = [&sentences](const std::string& sentence) {
+    if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
+  };
+  for (const SiloPrivacy& silo : run.result.privacy) {
+    std::vector<std::string> noise;
+    for (const NoiseRow& row : silo.noise) {
+      noise.push_back(row.public_records
+                          ? fmt::format("{}: none, declared public ({})", row.kind, row.records)
+                          : fmt::format("{}: {} ({})", row.kind, shown(row.stddev_of_mean), row.records));
+    }
+    table.rows.push_back({silo.silo, silo.took_part ? "yes" : "no" + (silo.refusal.empty() ? "" : ": " + silo.refusal),
+                          shown_up(silo.epsilon), shown_up(silo.delta), shown_up(silo.epsilon_odometer),
+                          std::to_string(silo.replies_accepted), silo.unit, silo.adjacency, joined(noise)});
+    say("Mechanism: " + silo.mechanism);
+    say("Accountant: " + silo.accountant);
+    say("Statement: " + silo.statement);
+  }
+  std::string out = "<h3>Privacy</h3>\n" + to_html(table) + "<ul>\n";
+  for (const std::string& sentence : sentences) {
+    out += fmt::format("<li{}>{}</li>\n", sentence.find("VOID") == std::string::npos ? "" : " class=\"void\"",
+                       escape_html(sentence));
+  }
+  return out +
+         "<li>Noise is the standard deviation on each coordinate of a silo's mean, clipped at the job's norm. The "
+         "epsilon of the replies sent is an odometer at the same delta, not the guarantee.</li>\n</ul>\n";
+}
+
+std::string evaluations(const ReportedRun& run) {
+  const std::vector<Evaluation>& rows = run.result.evaluations;
+  if (rows.empty()) return "<h3>Evaluations</h3>\n<p>There are none: the run evaluated nothing, or failed.</p>\n";
+  const std::vector<std::size_t> kept = thinned(rows.size(), kTableRowsMax);
+  HtmlTable table{
+      "Weighted means over the holdout records of the silos that answered", {"after steps", "silos"}, {}, ""};
+  if (kept.size() < rows.size())
+    table.caption += fmt::format("; {} of {} rows, result.json has all", kept.size(), rows.size());
+  for (const auto& [name, value] : rows.front().metrics) table.header.push_back(name);
+  table.header.emplace_back("error (1 - accuracy)");
+  table.header.emplace_back("epsilon spent, largest of a silo");
+  for (const std::size_t i : kept) {
+    std::vector<std::string> cells = {std::to_string(rows[i].after_steps), std::to_string(rows[i].silos)};
+    for (const auto& [name, value] : rows.front().metrics) cells.push_back(shown(rows[i].metric(name)));
+    cells.push_back(shown(rows[i].error()));
+    cells.push_back(rows[i].epsilon_spent ? shown_up(*rows[i].epsilon_spent) : "-");
+    table.rows.push_back(std::move(cells));
+  }
+  std::string out = "<h3>Evaluations</h3>\n" + to_html(table);
+  if (!run.job_note.empty()) out += fmt::format("<p>{}</p>\n", escape_html(run.job_note));
+  return out;
+}
+
+std::string participation(const RunResult& result) {
+  const std::vector<ClosedRound>& rounds = result.participation;
+  if (rounds.empty()) return "<h3>Participation</h3>\n<p>No round closed.</p>\n";
+  HtmlTable table{
+      "Rounds in which the same silos answered, counted from 1. Missing: late or silent when the round closed",
+      {"rounds", "answered", "missing"},
+      {},
+      ""};
+  std::size_t ranges = 0;
+  for (std::size_t begin = 0; begin < rounds.size();) {
+    std::size_t end = begin + 1;
+    while (end < rounds.size() && rounds[end].answered == rounds[begin].answered &&
+           rounds[end].missing == rounds[begin].missing)
+      ++end;
+    const std::uint64_t first = rounds[begin].round + 1;
+    const std::uint64_t final = rounds[end - 1].round + 1;
+    if (++ranges <= kTableRowsMax) {
+      table.rows.push_back({first == final ? std::to_string(first) : fmt::format("{} to {}", first, final),
+                            joined(rounds[begin].answered),
+                            rounds[begin].missing.empty() ? "-" : joined(rounds[begin].missing)});
+    }
+    begin = end;
+  }
+  if (ranges > kTableRowsMax)
+    table.caption += fmt::format("; the first {} of {} rows, result.json has all", kTableRowsMax, ranges);
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counts;
+  for (const ClosedRound& round : rounds) {
+    for (const std::string& silo : round.answered) ++counts[silo].first;
+    for (const std::string& silo : round.missing) ++counts[silo].second;
+  }
+  HtmlTable by_silo{"Rounds by silo", {"silo", "answered", "missing"}, {}, ""};
+  for (const auto& [silo, count] : counts)
+    by_silo.rows.push_back({silo, std::to_string(count.first), std::to_string(count.second)});
+  return "<h3>Participation</h3>\n" + to_html(by_silo) + to_html(table);
+}
+
+std::string settings(const ReportedRun& run) {
+  HtmlTable table{"What the run was given", {"setting", "value"}, {}, ""};
+  for (const auto& [name, value] : run.result.settings) table.rows.push_back({name, value});
+  std::string out = "<h3>Settings</h3>\n" + to_html(table);
+  if (run.job.size() > kJobShown)
+    return out + fmt::format("<p>The job's file has {} bytes; see job.json.</p>\n", run.job.size());
+  if (!run.job.empty())
+    out += fmt::format("<details><summary>The job's file</summary><pre>{}</pre></details>\n", escape_html(run.job));
+  return out;
+}
+
+std::string statements(const ReportedRun& run) {
+  if (run.statements.empty()) return "";
+  std::string out = "<h3>Privacy statements of the silos</h3>\n";
+  for (const StatementText& statement : run.statements) {
+    const bool is_void = statement.text.starts_with("VOID");
+    const std::string folder = std::filesystem::path(statement.file).parent_path().string();  // the name is the run's
+    out += fmt::format("<details open><summary>{}{}</summary><pre{}>{}</pre></details>\n", is_void ? "VOID: " : "",
+                       escape_html(folder.empty() ? statement.file : folder), is_void ? " class=\"void\"" : "",
+                       escape_html(statement.text));
+  }
+  return out;
+}
+
+std::string details(const ReportedRun& run) {
+  return privacy(run) + evaluations(run) + participation(run.result) + settings(run) + statements(run);
+}
+
+std::string head(const std::string& title, const nlohmann::ordered_json& charts) {
+  const std::string scripts =
+      charts.empty() ? "" : fmt::format("script-src {} {}; ", content_hash(kChartLibrary), content_hash(kPageScript));
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {}style-src {}; base-uri 'none'; "
+      "form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{}</style>\n</head>\n",
+      scripts, content_hash(kPageStyle), escape_html(title), kPageStyle);
+}
+
+}  // namespace
+
+std::string report_page(const std::vector<ReportedRun>& runs) {
+  UNDERTONE_CHECK(!runs.empty());
+  const bool single = runs.size() == 1;
+  const std::string title = single ? "Run of " + runs[0].name : fmt::format("{} runs", runs.size());
+  const nlohmann::ordered_json charts = report_charts(runs);
+  std::string out = head(title, charts);
+  out += fmt::format("<body>\n<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + void_banner(runs);
+  if (!single) out += comparison(runs);
+  if (single) out += "<section><h2>The run</h2>\n" + summary(runs[0]) + "</section>\n";
+  out += charts_section(charts);
+  if (single) {
+    out += "<section><h2>In detail</h2>\n" + details(runs[0]) + "</section>\n";
+  } else {
+    out += "<section><h2>Each run</h2>\n";
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      out += fmt::format("<details class=\"run\" id=\"run-{}\"><summary>{}{}</summary>\n{}</details>\n", r,
+                         escape_html(runs[r].name), runs[r].is_void() ? " (VOID)" : "",
+                         summary(runs[r]) + details(runs[r]));
+    }
+    out += "</section>\n";
+  }
+  out += "</main>\n";
+  if (!charts.empty()) {
+    out += fmt::format("<script type=\"application/json\" id=\"chart-data\">{}</script>\n", script_json(charts));
+    out += fmt::format("<script>{}</script>\n<script>{}</script>\n", kChartLibrary, kPageScript);
+  }
+  return out + "</body>\n</html>\n";
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,145 @@
+#include "lab/report/reported_run.hpp"
+
+#include <algorithm>
+
+#include "lab/report/epsilon_spent.hpp"
+#include "shared/base/files.hpp"
+#include "shared/base/ids.hpp"
+#include "shared/config/job.hpp"
+
+namespace undertone::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDepthMax = 4;
+constexpr std::size_t kEntriesMax = 1'000'000;
+constexpr std::uint64_t kAccountingMsMax = 120'000;
+constexpr std::size_t kStatementBytesMax = std::size_t{1} << 20U;
+
+/// What lies below a folder.
+struct Found {
+  std::vector<fs::path> runs;        // folders that hold a result.json
+  std::vector<fs::path> statements;  // RUN.txt
+};
+
+bool is_statement(const fs::path& file) {
+  return file.extension() == ".txt" && RunId::from_hex(file.stem().string()).has_value();
+}
+
+Result<Found> look_below(const fs::path& folder) {
+  Found found;
+  std::size_t entries = 0;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (++entries > kEntriesMax) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("{}: more than {} files, expected a folder of results", folder.string(), kEntriesMax)};
+    }
+    std::error_code unreadable;  // what cannot be looked at is not a result
+    if (entry->is_symlink(unreadable) || (entry.depth() >= kDepthMax && entry->is_directory(unreadable))) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    if (!entry->is_regular_file(unreadable)) continue;
+    if (entry->path().filename() == "result.json") found.runs.push_back(entry->path().parent_path());
+    if (is_statement(entry->path())) found.statements.push_back(entry->path());
+  }
+  if (error) return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", folder.string(), error.message())};
+  std::sort(found.runs.begin(), found.runs.end());
+  std::sort(found.statements.begin(), found.statements.end());
+  return found;
+}
+
+/// Adds the job and what follows from it. Without it, or with another, the report is the poorer and says why.
+/// @param ms_left what may still be spent on recomputing what rounds have spent
+void add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
+  const fs::path file = folder / "job.json";
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    run.job_note = "epsilon by round is not known: there is no job.json beside result.json";
+    return;
+  }
+  Result<std::string> bytes = read_file(file, config::kJobBytesMax);
+  if (!bytes) {
+    run.job_note = bytes.error().message;
+    return;
+  }
+  if (to_hex(sha256(*bytes)) != run.result.job_sha256) {
+    run.job_note = "epsilon by round is not known: job.json is another job than the one that was run";
+    return;
+  }
+  run.job = *std::move(bytes);
+  const Result<config::Job> job = config::parse_job(run.job, file.string());
+  if (!job) {
+    run.job_note = "epsilon by round is not known: " + job.error().message;
+    return;
+  }
+  const std::uint64_t ms = accounting_ms(run.result, *job);
+  if (ms > ms_left) {
+    run.job_note = "epsilon by round was not computed: it would take too long; report on the run alone";
+    return;
+  }
+  ms_left -= ms;
+  if (const Status added = add_epsilon_spent(run.result, *job); !added)
+    run.job_note = "epsilon by round is not known: " + added.error().message;
+}
+
+Status add_statements(std::vector<ReportedRun>& runs, const std::vector<fs::path>& files, const fs::path& folder) {
+  for (const fs::path& file : files) {
+    Result<std::string> text = std::string();
+    for (ReportedRun& run : runs) {
+      if (run.result.run != file.stem().string()) continue;
+      if (text->empty()) text = read_file(file, kStatementBytesMax);
+      if (!text) return text.error();
+      run.statements.push_back({file.lexically_relative(folder).string(), *text});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool ReportedRun::is_void() const {
+  return result.is_void() || std::any_of(statements.begin(), statements.end(), [](const StatementText& statement) {
+           return statement.text.starts_with("VOID");
+         });
+}
+
+Result<std::vector<ReportedRun>> load_runs(const fs::path& folder) {
+  Result<Found> found = look_below(folder);
+  if (!found) return found.error();
+  std::error_code ignored;
+  const bool single = fs::exists(folder / "result.json", ignored);
+  if (single) found->runs = {folder};
+  if (found->runs.empty())
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: no result.json in it or below it", folder.string())};
+  if (found->runs.size() > kRunsMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} runs, a report holds at most {}", folder.string(), found->runs.size(), kRunsMax)};
+  }
+  std::vector<ReportedRun> runs;
+  std::size_t bytes = 0;
+  std::uint64_t ms_left = kAccountingMsMax;
+  for (const fs::path& run : found->runs) {
+    const fs::path file = run / "result.json";
+    const Result<std::string> text = read_file(file, kResultBytesMax);
+    if (!text) return text.error();
+    bytes += text->size();
+    if (bytes > kAllResultsBytesMax) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("{}: with this one, results of more than {} bytes", file.string(), kAllResultsBytesMax)};
+    }
+    Result<RunResult> result = parse_run_result(*text, file.string());
+    if (!result) return result.error();
+    ReportedRun& reported = runs.emplace_back();
+    reported.name = found->runs.size() == 1 ? result->job : run.lexically_relative(folder).string();
+    reported.result = *std::move(result);
+    add_job(reported, run, ms_left);
+  }
+  if (Status added = add_statements(runs, found->statements, folder); !added) return added.error();
+  return runs;
+}
+
+}  // namespace undertone::lab
