@@ -16,6 +16,8 @@ double number(std::uint64_t count) { return static_cast<double>(count); }
 }  // namespace
 
 Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettings& settings) {
+  if (problem_of(settings).dimension < 1)
+    return Error{ErrorCode::InvalidArgument, "a model of no numbers: there is nothing to minimise"};
   return std::visit(
       Overloaded{[](const MinibatchSgdSettings& s) { return as_algorithm(MinibatchSgd::create(s)); },
                  [](const AcceleratedSgdSettings& s) { return as_algorithm(AcceleratedSgd::create(s)); },

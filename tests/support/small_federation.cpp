@@ -58,15 +58,68 @@ std::string SmallFederation::job() const {
   }
   const std::string label = loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
                                                            : R"({"column":"y","min":-1,"max":1})";
+  const std::string asked =
+      algorithm.empty()
+          ? fmt::format(
+                R"({{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":{},"averaging":"{}","draw_fraction":{}}})",
+                rounds, step_size, averaging, draw_fraction)
+          : algorithm;
   return fmt::format(
       R"({{"format":"undertone.job/1","name":"small","data":{{"label":{},"features":[{}]}},
-"model":{{"kind":"{}","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
-"algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":{},"averaging":"{}","draw_fraction":{}}},
+"model":{{"kind":"{}","intercept":true}},"domain":{},"regulariser":{},
+"algorithm":{},
 "privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 "evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      label, features, models::to_string(loss), rounds, step_size, averaging, draw_fraction, noise, clip_norm, members,
-      quorum, join_deadline_ms, round_deadline_ms, evaluation_every, points);
+      label, features, models::to_string(loss), domain, regulariser, asked, noise, clip_norm, members, quorum,
+      join_deadline_ms, round_deadline_ms, evaluation_every, points);
+}
+
+std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {
+  const std::string l1 = R"({"kind":"l1","strength":0.01})";
+  const std::string ball = R"({"kind":"l2_ball","radius":5})";
+  const std::string whole = R"({"kind":"whole_space"})";
+  const std::string none = R"({"kind":"none"})";
+  struct Row {
+    const char* algorithm;
+    std::string domain;
+    std::string regulariser;
+  };
+  const std::vector<std::pair<std::string, Row>> rows = {
+      {"noisy_minibatch_sgd",
+       {R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":0.5,"averaging":"uniform","draw_fraction":0.5})", ball,
+        R"({"kind":"l2","strength":0.01})"}},
+      {"accelerated_sgd",
+       {R"({"kind":"accelerated_sgd","reads":"shared","proximity":0.1,"strong_convexity":0.1,"draw_fraction":0.5,
+            "stages":[{"rounds":4,"upsilon":4},{"rounds":3,"upsilon":5}]})",
+        R"({"kind":"box","lower":-2,"upper":2})", R"({"kind":"l2","strength":0.01})"}},
+      {"accelerated_sgd, one pass",
+       {R"({"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,"draw_fraction":1,
+            "stages":[{"rounds":6,"upsilon":4}]})",
+        ball, none}},
+      {"localized_accelerated_sgd",
+       {R"({"kind":"localized_accelerated_sgd","draw_fraction":1,"phases":[
+            {"proximity":0.5,"strong_convexity":0.5,"radius":2,"stages":[{"rounds":3,"upsilon":6}]},
+            {"proximity":2,"strong_convexity":2,"radius":0.5,"stages":[{"rounds":2,"upsilon":9},{"rounds":2,"upsilon":9}]}]})",
+        ball, none}},
+      {"proximal_sgd", {R"({"kind":"proximal_sgd","rounds":5,"step_size":0.5})", ball, l1}},
+      {"prox_svrg",
+       {R"({"kind":"prox_svrg","restarts":2,"epochs":2,"inner":2,"step_size":0.4,"smoothness":1.5,"draw_fraction":0.5,"seed":3})",
+        ball, l1}},
+      {"spider",
+       {R"({"kind":"spider","rounds":7,"period":3,"step_size":0.4,"smoothness":1.5,"seed":4})",
+        R"({"kind":"l1_ball","radius":3})", l1}},
+      {"spider_alternate",
+       {R"({"kind":"spider_alternate","pairs":3,"step_size":0.4,"draw_fraction":0.5,"seed":5})", whole, none}}};
+  std::vector<std::pair<std::string, SmallFederation>> out;
+  for (const auto& [name, row] : rows) {
+    SmallFederation federation;
+    federation.algorithm = row.algorithm;
+    federation.domain = row.domain;
+    federation.regulariser = row.regulariser;
+    out.emplace_back(name, federation);
+  }
+  return out;
 }
 
 std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed) const {
@@ -85,7 +138,8 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
 
 silo::Policy generous_policy() {
   return {{"logistic", "least_squares"},
-          {"noisy_minibatch_sgd"},
+          {"noisy_minibatch_sgd", "accelerated_sgd", "localized_accelerated_sgd", "proximal_sgd", "prox_svrg", "spider",
+           "spider_alternate"},
           {"record"},
           1,
           1,

@@ -25,11 +25,17 @@ struct SmallFederation {
   int quorum = 2;
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;
+  std::string algorithm = "";  // JSON; without it minibatch SGD as the members above say
+  std::string domain = R"({"kind":"l2_ball","radius":5})";
+  std::string regulariser = R"({"kind":"l2","strength":0.01})";
 
   [[nodiscard]] std::string job() const;
   /// Silos as the job counts on them, with synthetic records that are a function of `data_seed`.
   [[nodiscard]] std::vector<lab::SimulatedSilo> cohort(std::uint64_t data_seed = 1) const;
 };
+
+/// One small federation for each algorithm that a job may name, by the name.
+[[nodiscard]] std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm();
 
 /// What a test's federation may spend: more than it will.
 [[nodiscard]] silo::Policy generous_policy();

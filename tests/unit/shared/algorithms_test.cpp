@@ -390,6 +390,7 @@ TEST(AlgorithmsTest, RefuseSettingsThatDoNotServe) {
     const std::string why = refused(settings);
     EXPECT_NE(why.find(what), std::string::npos) << why;
   };
+  says(MinibatchSgdSettings{Problem{}, 5, 0.1, {}}, "no numbers");
   says(MinibatchSgdSettings{composite, 5, 0.1, {}}, "not smooth");
   says(MinibatchSgdSettings{plain, 0, 0.1, {}}, "no rounds");
   says(MinibatchSgdSettings{plain, 5, std::nan(""), {}}, "step size");

@@ -1,0 +1,195 @@
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "silo/oracles/test_randomness.hpp"
+#include "tests/support/memory_head.hpp"
+#include "tests/support/small_federation.hpp"
+
+/// Every algorithm through a whole federation: ledgers, wire, coordinator; faults are tests/simulation's.
+namespace undertone {
+namespace {
+
+struct Trace {
+  std::vector<queries::Query> asked;
+  algorithms::Outcome outcome;
+  RunId run;
+};
+
+Trace trace_of(const tests::SmallFederation& federation, lab::SimulatedNoise noise, std::uint64_t seed) {
+  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, noise, {}});
+  Trace trace;
+  Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
+    const auto* send = std::get_if<coordinator::RunMachine::Send>(&action);
+    if (send == nullptr || send->silo.name() != "silo-0") return;
+    wire::Decoder decoder{wire::Limits{}};
+    for (const wire::Message& message : decoder.feed(*send->bytes).value()) {
+      if (const auto* query = std::get_if<wire::QueryMessage>(&message)) trace.asked.push_back(query->query);
+    }
+  });
+  EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+  EXPECT_TRUE(outcome) << outcome.error().message;
+  if (outcome) trace.outcome = *std::move(outcome);
+  trace.run = world.run_id();
+  return trace;
+}
+
+/// One record's gradient of the logistic loss with an intercept.
+Eigen::VectorXd gradient_of(const models::Records& records, Eigen::Index j, const Eigen::VectorXd& w) {
+  Eigen::VectorXd x(w.size());
+  x << records.features.col(j), 1.0;
+  const double y = records.targets[j];
+  return -y / (1.0 + std::exp(y * x.dot(w))) * x;
+}
+
+Eigen::VectorXd clipped(Eigen::VectorXd v, double norm) {
+  if (v.norm() > norm) v *= norm / v.norm();
+  return v;
+}
+
+/// What the silos' answers fold into, from the textbook: no lattice, no noise; the records that each release reads are
+/// those of the plan in the run's permutation. Only for plans that draw nothing.
+Eigen::VectorXd textbook_mean(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
+                              const queries::Query& query, const RunId& run, std::uint64_t seed) {
+  const Eigen::Index d = job.model.dimension();
+  const Eigen::VectorXd& points = queries::point_of(query.question);
+  Eigen::VectorXd total = Eigen::VectorXd::Zero(d);
+  double weights = 0.0;
+  for (const lab::SimulatedSilo& silo : silos) {
+    const models::Records& records = silo.dataset.training;
+    const privacy::Plan plan = config::plan_of(job, *job.member(silo.id)).value();
+    const privacy::Release& release = *plan.release(query.round);
+    const std::vector<std::int64_t> order =
+        silo::TestRandomness(seed, silo.id).permutation({run, privacy::Block::Training, {}}, records.count());
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
+    for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) {
+      const Eigen::Index j = release.shape.slice ? order[static_cast<std::size_t>(i)] : i;
+      if (points.size() == d) {
+        sum += clipped(gradient_of(records, j, points), job.clip.value());
+        continue;
+      }
+      const Eigen::VectorXd apart = points.head(d) - points.tail(d);
+      const double norm = release.shape.smoothness
+                              ? std::min(2.0 * job.clip.value(), *release.shape.smoothness * apart.norm())
+                              : 2.0 * job.clip.value();
+      sum += clipped(gradient_of(records, j, points.head(d)) - gradient_of(records, j, points.tail(d)), norm);
+    }
+    const auto weight = static_cast<double>(job.member(silo.id)->weight);
+    total += weight * sum / static_cast<double>(release.records_drawn);
+    weights += weight;
+  }
+  return total / weights;
+}
+
+TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThemDo) {
+  for (auto [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    for (std::size_t at; (at = federation.algorithm.find("\"draw_fraction\":0.5")) != std::string::npos;)
+      federation.algorithm.replace(at, 19, "\"draw_fraction\":1.0");
+    federation.evaluation_every = 0;
+    constexpr std::uint64_t kSeed = 7;
+    const config::Job job = config::parse_job(federation.job(), "small").value();
+    const std::vector<lab::SimulatedSilo> silos = federation.cohort();
+    const Trace trace = trace_of(federation, lab::SimulatedNoise::None, kSeed);
+    const auto algorithm = algorithms::make_algorithm(job.algorithm).value();
+    algorithms::Step step = algorithm->start();
+    std::size_t asked = 0;
+    while (const auto* query = std::get_if<queries::Query>(&step)) {
+      ASSERT_LT(asked, trace.asked.size());
+      const Eigen::VectorXd& expected = queries::point_of(query->question);
+      const Eigen::VectorXd& found = queries::point_of(trace.asked[asked].question);
+      ASSERT_EQ(expected.size(), found.size());
+      // A silo truncates to its lattice: a thousandth of the clip norm a round at most, and a hundred rounds' errors
+      // stay within 2 % of a step here. An anchor, slice or clip that is wrong is off by more than 10 %.
+      EXPECT_LE((expected - found).norm(), 0.02 * (1.0 + expected.norm())) << "round " << asked;
+      step = algorithm->advance({query->round, 5, textbook_mean(silos, job, trace.asked[asked], trace.run, kSeed)})
+                 .value();
+      ++asked;
+    }
+    EXPECT_EQ(trace.asked.size(), asked + 1);  // and the evaluation at the end
+    EXPECT_LE((std::get<algorithms::Finished>(step).outcome.vectors.at("weights") - trace.outcome.vectors.at("weights"))
+                  .norm(),
+              0.02);
+  }
+}
+
+TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    const auto weights = [&](std::uint64_t seed) {
+      return trace_of(federation, lab::SimulatedNoise::Seeded, seed).outcome.vectors.at("weights");
+    };
+    EXPECT_EQ(weights(1), weights(1));
+    EXPECT_NE(weights(1), weights(2));
+  }
+}
+
+/// A silo's machine with a ledger in memory that has accepted the job.
+class Accepted {
+ public:
+  explicit Accepted(const tests::SmallFederation& federation)
+      : job_(federation.job()),
+        parsed_(config::parse_job(job_, "small").value()),
+        silo_(federation.cohort().front()),
+        plan_(config::plan_of(parsed_, *parsed_.member(silo_.id)).value()) {
+    run_.job = sha256(job_);
+    (void)machine_.on_message(wire::Welcome{wire::kProtocolMax, "test", {}});
+    (void)machine_.on_message(wire::JobOffer{run_, job_});
+    EXPECT_NE(ledger_.account(run_), nullptr);
+  }
+  /// Whether the silo answered.
+  bool ask(std::uint64_t round, privacy::QuestionKind kind) {
+    const Eigen::Index size = queries::point_size(kind, parsed_.model.dimension());
+    const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
+    queries::Question question = queries::GradientQuestion{point};
+    if (kind == privacy::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
+    if (kind == privacy::QuestionKind::GradientDifference) question = queries::GradientDifferenceQuestion{point};
+    const std::uint64_t before = ledger_.account(run_)->releases;
+    (void)machine_.on_message(wire::QueryMessage{run_, parsed_.point_type, {RoundIndex{round}, std::move(question)}});
+    return ledger_.account(run_)->releases > before;
+  }
+  const privacy::Plan& plan() const { return plan_; }
+
+ private:
+  std::string job_;
+  config::Job parsed_;
+  lab::SimulatedSilo silo_;
+  privacy::Plan plan_;
+  RunId run_{};
+  store::Database disk_ = store::Database::in_memory().value();
+  store::Database desk_disk_ = store::Database::in_memory().value();
+  silo::Desk desk_ = silo::Desk::open(desk_disk_).value();
+  tests::MemoryHead head_;
+  SigningKey key_ = SigningKey::from_seed(std::string(32, 'p')).value();
+  silo::TestRandomness randomness_{1, silo_.id};
+  silo::Ledger ledger_ = silo::Ledger::open(disk_, head_, key_, {"data", {}, {}}, tests::generous_policy().total,
+                                            privacy::NoiseKind::Test, [] { return std::int64_t{0}; })
+                             .value();
+  silo::SiloMachine machine_{
+      {silo_.id, silo_.policy, silo_.facts, silo_.dataset, ledger_, randomness_, wire::Limits{}, {}, desk_, "data", [] {
+         return std::int64_t{0};
+       }}};
+};
+
+TEST(FederatedAlgorithmsTest, ASiloAnswersWhatIsNextInItsPlanAndNothingElse) {
+  using privacy::QuestionKind;
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      SCOPED_TRACE(seed);
+      Accepted silo(federation);
+      RandomSource random(seed);
+      std::optional<std::uint64_t> last;
+      for (int i = 0; i < 60; ++i) {
+        const std::uint64_t round = random.below(silo.plan().rounds() + 3);
+        const auto kind = static_cast<QuestionKind>(1 + random.below(3));
+        const privacy::Release* release = silo.plan().release({round});
+        const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
+        EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;
+        if (planned) last = round;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace undertone
