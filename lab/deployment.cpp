@@ -14,6 +14,16 @@
 namespace undertone::lab {
 namespace {
 
+/// A data set's name from two names for people: what a data set's may not hold becomes "-".
+std::string dataset_name(const std::string& silo, const std::string& job) {
+  std::string out = (silo + "-" + job).substr(0, 64);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) c = '-';
+  }
+  return out;
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kConsortium = "demo";
@@ -68,7 +78,7 @@ Json silo_config(const config::Job& job, const Json& job_document, const config:
            {{"host", "127.0.0.1"}, {"port", port}, {"reconnect_first_ms", 100}, {"reconnect_most_ms", 1000}}},
           {"tls", tls_of("silo", name)},
           {"dataset",
-           {{"name", name + "-" + job.name},
+           {{"name", dataset_name(name, job.name)},
             {"csv", "data/" + name + ".csv"},
             {"schema", job_document.at("data")},
             {"holdout_fraction", job.simulation->holdout_fraction},
