@@ -216,9 +216,9 @@ int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
                 kRefused);
   Result<LedgerFiles> opened = open_ledger_files(**dataset);
   if (!opened) return fail(opened.error());
-  const Result<privacy::FilterTerms> terms = Ledger::start_filter(
-      opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total, {grant, wanted.another},
-      options.noise, wall_clock);
+  const Result<privacy::FilterTerms> terms =
+      Ledger::start_filter(opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total,
+                           {grant, wanted.another}, options.noise, wall_clock);
   if (!terms) return fail(terms.error(), kRefused);
   fmt::print(
       "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "

@@ -26,7 +26,8 @@ lab::FaultRates rates_of(std::uint64_t seed) {
 tests::SmallFederation federation_of(std::uint64_t seed) {
   // Every third world runs one of the other algorithms.
   static const auto every = tests::federations_of_every_algorithm();
-  tests::SmallFederation federation = seed % 3 == 0 ? every[(seed / 3) % every.size()].second : tests::SmallFederation{};
+  tests::SmallFederation federation =
+      seed % 3 == 0 ? every[(seed / 3) % every.size()].second : tests::SmallFederation{};
   federation.silos = 3 + static_cast<int>(seed % 3);
   federation.draw_fraction = seed % 2 == 0 ? 1.0 : 0.5;
   if (seed % 10 == 9) {  // impatient: everybody must answer, quickly; some of these fail, and must say so
