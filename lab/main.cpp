@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "lab/account/account_options.hpp"
 #include "lab/audit/audit_command.hpp"
@@ -29,6 +30,9 @@ struct SimulateArguments {
   std::vector<std::string> set;
   std::string nonce;
   std::string noise = "seeded";
+  bool direct = false;
+  std::size_t answering = 0;
+  std::size_t threads = 0;
 };
 
 int run_simulate(const SimulateArguments& arguments) {
@@ -37,6 +41,11 @@ int run_simulate(const SimulateArguments& arguments) {
   options.seed = arguments.seed;
   options.set = arguments.set;
   options.noise = arguments.noise == "none" ? SimulatedNoise::None : SimulatedNoise::Seeded;
+  options.direct = arguments.direct;
+  options.answering = arguments.answering;
+  options.threads = arguments.threads != 0 ? arguments.threads : std::max(1U, std::thread::hardware_concurrency());
+  if (!options.direct && (arguments.answering != 0 || arguments.threads != 0))
+    return fail({ErrorCode::InvalidArgument, "--answering and --threads: only with --direct"});
   if (!arguments.nonce.empty()) {
     const Result<std::string> bytes = from_hex(arguments.nonce);
     if (!bytes || bytes->size() != Nonce().size())
@@ -328,6 +337,12 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   simulate_command->add_option("--noise", simulated.noise, "seeded, or none for a baseline")
       ->check(CLI::IsMember({"seeded", "none"}))
       ->capture_default_str();
+  simulate_command->add_flag("--direct", simulated.direct,
+                             "without messages, ledgers and faults: the same model, much faster");
+  simulate_command->add_option("--answering", simulated.answering,
+                               "with --direct: how many silos answer a round, drawn afresh; without it, all");
+  simulate_command->add_option("--threads", simulated.threads,
+                               "with --direct: as many as there are processors without it; changes no result");
   CLI::App* partition_command =
       add(app, actions, "partition", "Deal a job's simulation data to its silos: one CSV file each",
           [&] { return run_partition(arguments); });

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
+#include "lab/simulation/direct_cohort.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
@@ -59,6 +60,29 @@ std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + data::csv_cell(cell);
   return line + "\n";
+}
+
+Status write_out(const std::filesystem::path& out, const coordinator::RunReport& report, const std::string& job_bytes) {
+  if (Status written = coordinator::write_results(out, report); !written) return written;
+  return write_file_atomically(out / "job.json", job_bytes);
+}
+
+Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, const config::Job& job,
+                                              const std::string& bytes, const std::vector<SimulatedSilo>& silos,
+                                              const std::optional<std::filesystem::path>& out) {
+  const RunId run{sha256(bytes), options.nonce.value_or(Nonce{})};
+  Result<DirectCohort> cohort =
+      DirectCohort::create({job, silos, run, options.seed, options.noise, options.answering, options.threads});
+  if (!cohort) return cohort.error();
+  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
+  Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
+  if (!out) return outcome;
+  std::map<SiloId, std::optional<wire::Refusal>> answers;
+  for (const SimulatedSilo& silo : silos) answers.emplace(silo.id, std::nullopt);
+  const coordinator::RunReport report{job,     run, "direct simulation", options.noise == SimulatedNoise::None,
+                                      outcome, {},  std::move(answers)};
+  if (Status written = write_out(*out, report, bytes); !written) return written.error();
+  return outcome;
 }
 
 }  // namespace
@@ -121,6 +145,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (Status planned = config::check_plans(*job, options.job.string()); !planned) return planned.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
+  if (options.direct) return simulate_directly(options, *job, *bytes, *silos, out);
   SimulatedFederation federation(
       {*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
   Result<algorithms::Outcome> outcome = federation.run(watch);
@@ -134,8 +159,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
     const coordinator::RunReport report{
         *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
         *rounds, (*record)->answers};
-    if (Status written = coordinator::write_results(*out, report); !written) return written.error();
-    if (Status written = write_file_atomically(*out / "job.json", *bytes); !written) return written.error();
+    if (Status written = write_out(*out, report, *bytes); !written) return written.error();
   }
   return outcome;
 }

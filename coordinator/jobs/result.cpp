@@ -91,7 +91,7 @@ Json metrics_of(const RunReport& report) {
     out["after_steps"] = row.steps;
     out["silos"] = row.replies;
     for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
-    if (report.job.model.loss() == models::Loss::Logistic)
+    if (report.job.model.linear_loss().classifies())
       out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
     rows.push_back(std::move(out));
   }

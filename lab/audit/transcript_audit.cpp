@@ -81,7 +81,7 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
       pair.block = privacy::Block::Holdout;
       pair.others_lean = 1.0;
       // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
-      const bool classes = job.model.loss() == models::Loss::Logistic;
+      const bool classes = job.model.linear_loss().classifies();
       pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
       pair.second = pair.first;
       pair.first.holdout.targets[0] = classes ? 1.0 : 1e3;

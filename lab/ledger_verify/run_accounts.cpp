@@ -33,33 +33,54 @@ struct SampledBlock {
   std::vector<SampledGroup> groups;
   std::vector<UInt128> each;         // shift squared of one release of each group
   std::vector<Positions> positions;  // of the permutation that each group reads
+  std::vector<bool> is_whole;        // whether it names no positions: it reads the block
   UInt128 shift_squared = 0;
 
-  /// The groups that read a position, for every position that differs: what one record meets.
-  [[nodiscard]] std::vector<std::vector<SampledGroup>> met() const {
+  /// The groups that read a position, equal ones counted together, for every position that differs: what one record
+  /// meets. @return nothing where that is more than a sound ledger lists
+  [[nodiscard]] std::optional<std::vector<std::vector<SampledGroup>>> met() const {
+    constexpr std::size_t kReadsMax = 4'000'000;
+    using Kind = std::array<std::int64_t, 2>;  // drawn, population
     std::set<std::int64_t> edges;
     for (const Positions& part : positions) edges.insert(part.from);
-    std::vector<std::vector<SampledGroup>> out;
+    std::set<std::map<std::pair<UInt128, Kind>, std::uint64_t>> distinct;
+    std::size_t reads = 0;
     for (const std::int64_t at : edges) {
-      std::vector<SampledGroup> one;
-      for (std::size_t i = 0; i < groups.size(); ++i)
-        if (positions[i].from <= at && at < positions[i].to) one.push_back(groups[i]);
-      const auto same = [](const SampledGroup& a, const SampledGroup& b) {
-        return a.mu == b.mu && a.rounds == b.rounds && a.drawn == b.drawn && a.population == b.population;
-      };
-      const auto known = std::find_if(out.begin(), out.end(), [&](const std::vector<SampledGroup>& other) {
-        return std::equal(one.begin(), one.end(), other.begin(), other.end(), same);
-      });
-      if (known == out.end()) out.push_back(std::move(one));
+      std::map<std::pair<UInt128, Kind>, std::uint64_t> one;
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (positions[i].from > at || at >= positions[i].to) continue;
+        if (++reads > kReadsMax) return std::nullopt;
+        one[{each[i], {groups[i].drawn, groups[i].population}}] += groups[i].rounds;
+      }
+      distinct.insert(std::move(one));
+    }
+    std::vector<std::vector<SampledGroup>> out;
+    for (const auto& one : distinct) {
+      out.emplace_back();
+      for (const auto& [kind, rounds] : one)
+        out.back().push_back({mu_of(kind.first), rounds, kind.second[0], kind.second[1]});
     }
     return out;
+  }
+
+  /// Whether all groups can be of one block: those that read all of it agree how much that is, and no part ends beyond.
+  [[nodiscard]] bool of_one_block() const {
+    std::int64_t whole = 0;
+    std::int64_t end = 0;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      end = std::max(end, positions[i].to);
+      if (!is_whole[i]) continue;
+      if (whole != 0 && whole != positions[i].to) return false;
+      whole = positions[i].to;
+    }
+    return whole == 0 || end <= whole;
   }
 };
 
 /// @param text well-formed groups "MU2*ROUNDS@K/N" or with "+FROM:TO". @return nothing where a number is out of its
 /// range
 std::optional<SampledBlock> parse_releases(const std::string& text) {
-  constexpr std::size_t kGroupsMax = 20'000;
+  constexpr std::size_t kGroupsMax = 12'000;
   SampledBlock out;
   std::array<UInt128, 6> numbers{};
   std::size_t index = 0;
@@ -72,7 +93,8 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     ++index;
     begin = i + 1;
     if (i < text.size() && text[i] != ',') continue;
-    if (index == 4) {  // the whole block
+    const bool whole = index == 4;
+    if (whole) {
       numbers[4] = 0;
       numbers[5] = numbers[3];
     }
@@ -88,6 +110,7 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     out.groups.push_back({mu_of(each), static_cast<std::uint64_t>(rounds), static_cast<std::int64_t>(drawn),
                           static_cast<std::int64_t>(population)});
     out.each.push_back(each);
+    out.is_whole.push_back(whole);
     out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
   return out;
@@ -128,9 +151,11 @@ void RunAccounts::report(lab::LedgerFindings& findings) const {
   bool fits = epsilon != kAmountMax && delta != kAmountMax;
   for (const Run& run : runs_) {
     const long double mu = mu_of(std::max(run.training.spent, run.holdout.spent));
-    findings.runs.push_back(
-        {run.name, static_cast<double>(epsilon_of(run.epsilon)), static_cast<double>(delta_of(run.delta)),
-         static_cast<double>(smallest_epsilon(mu, delta_of(run.mechanism_delta))), run.releases, run.state});
+    // Composed as if every release had read every record, so never more than what was reserved.
+    const long double spent = std::min(smallest_epsilon(mu, delta_of(run.mechanism_delta)), epsilon_of(run.epsilon));
+    findings.runs.push_back({run.name, static_cast<double>(epsilon_of(run.epsilon)),
+                             static_cast<double>(delta_of(run.delta)), static_cast<double>(spent), run.releases,
+                             run.state});
     if (run.state == "returned" || run.filtered) continue;
     fits = add_saturating(epsilon, run.epsilon) && fits;
     fits = add_saturating(delta, run.delta) && fits;
@@ -242,7 +267,7 @@ void RunAccounts::check_plain(std::int64_t sequence, const std::string& whose, c
 
 void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases) {
   const std::optional<SampledBlock> sampled = parse_releases(releases);
-  if (!sampled || sampled->shift_squared != block.reserved) {
+  if (!sampled || sampled->shift_squared != block.reserved || !sampled->of_one_block()) {
     problems_.add(
         "entry {}: run {}: expected releases whose shifts squared add up to {}, with 1 <= K <= N = TO - FROM, found {} "
         "(rule 6)",
@@ -254,8 +279,8 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
-  const std::vector<std::vector<SampledGroup>> met = sampled->met();
-  if (std::all_of(met.begin(), met.end(), [&](const std::vector<SampledGroup>& groups) {
+  const std::optional<std::vector<std::vector<SampledGroup>>> met = sampled->met();
+  if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<SampledGroup>& groups) {
         const std::optional<DeltaBracket> above = sampled_delta(groups, epsilon * 1.01L + 1e-6L);
         const std::optional<DeltaBracket> at = sampled_delta(groups, epsilon);
         return above && at && above->upper <= allowed && at->lower <= allowed;

@@ -221,8 +221,7 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
   config::Problems problems(model_file.string());
   config::Section root(document->root, "", problems);
   (void)root.choice<int>("format", {{"undertone.model/2", 2}}, "what this file is");
-  const auto loss = root.choice<models::Loss>(
-      "kind", {{"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares}}, "the loss");
+  const auto loss = root.choice<models::Loss>("kind", config::kLosses, "the loss");
   (void)root.text("job", "the job's name");
   (void)root.text("run", "the run it is of");
   const data::Schema schema = config::parse_schema(root.object("data", "what the model reads"));
@@ -248,10 +247,19 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
   if (!read) return fail(read.error());
   const Eigen::VectorXd scores = (read->records.features.transpose() * weights).array() + intercept;
   const auto* binary = std::get_if<data::BinaryLabel>(&schema.label);
-  std::string text = binary != nullptr ? "record,probability,prediction\n" : "record,prediction\n";
+  if (models::LinearLoss(loss).classifies() != (binary != nullptr)) {
+    return fail({ErrorCode::InvalidConfig, fmt::format("{}: /kind: {} does not fit the label in /data",
+                                                       model_file.string(), models::to_string(loss))});
+  }
+  const bool probabilities = binary != nullptr && loss == models::Loss::Logistic;
+  std::string text = probabilities ? "record,probability,prediction\n" : "record,prediction\n";
   Json rows = Json::array();
   for (Eigen::Index j = 0; j < scores.size(); ++j) {
-    if (binary != nullptr && loss == models::Loss::Logistic) {
+    if (binary != nullptr && loss == models::Loss::Hinge) {
+      const std::string& label = scores[j] > 0.0 ? binary->positive : binary->negative;
+      if (json) rows.push_back({{"record", j + 1}, {"prediction", label}});
+      text += fmt::format("{},{}\n", j + 1, data::csv_cell(label));
+    } else if (binary != nullptr) {
       const double probability = 1.0 / (1.0 + std::exp(-scores[j]));
       const std::string& label = scores[j] > 0.0 ? binary->positive : binary->negative;
       if (json) rows.push_back({{"record", j + 1}, {"probability", probability}, {"prediction", label}});

@@ -8,6 +8,13 @@
 
 namespace undertone::algorithms {
 
+namespace {
+
+constexpr std::uint64_t kRoundsMax = 1'000'000;
+constexpr double kUpsilonMin = 1e-100;  // so that eta of the last round is no denormal
+
+}  // namespace
+
 struct AcceleratedSgd::Weights {
   double alpha;
   double eta;
@@ -17,7 +24,8 @@ struct AcceleratedSgd::Weights {
 std::uint64_t AcceleratedSgdSettings::rounds() const {
   std::uint64_t total = 0;
   for (const AcceleratedPhase& phase : phases)
-    for (const AcceleratedStage& stage : phase.stages) total += stage.rounds;
+    for (const AcceleratedStage& stage : phase.stages)
+      total = stage.rounds > UINT64_MAX - total ? UINT64_MAX : total + stage.rounds;
   return total;
 }
 
@@ -37,10 +45,11 @@ Result<std::unique_ptr<AcceleratedSgd>> AcceleratedSgd::create(AcceleratedSgdSet
     }
     if (phase.stages.empty()) return bad("a phase without a stage");
     for (const AcceleratedStage& stage : phase.stages) {
-      if (stage.rounds == 0 || !(stage.upsilon > 0.0 && std::isfinite(stage.upsilon)))
+      if (stage.rounds == 0 || !(stage.upsilon >= kUpsilonMin && std::isfinite(stage.upsilon)))
         return bad(fmt::format("a stage of {} rounds with upsilon {}", stage.rounds, stage.upsilon));
     }
   }
+  if (settings.rounds() > kRoundsMax) return bad(fmt::format("at most {} rounds in all", kRoundsMax));
   return std::unique_ptr<AcceleratedSgd>(new AcceleratedSgd(std::move(settings)));
 }
 
@@ -99,7 +108,7 @@ Step AcceleratedSgd::current() const {
 }
 
 Status AcceleratedSgd::project(Eigen::VectorXd& point) const {
-  if (!geometry::has_finite_norm(point))
+  if (!settings_.problem.representable(point))
     return Error{ErrorCode::Internal,
                  fmt::format("accelerated SGD diverged in round {}: a smaller step is needed", round_)};
   const std::optional<double>& radius = settings_.phases[phase_].radius;

@@ -1,5 +1,7 @@
 #include "shared/algorithms/algorithm_settings.hpp"
 
+#include <algorithm>
+
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::algorithms {
@@ -25,6 +27,40 @@ Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettin
                  [](const ProxSvrgSettings& s) { return as_algorithm(ProxSvrg::create(s)); },
                  [](const SpiderSettings& s) { return as_algorithm(Spider::create(s)); },
                  [](const SpiderAlternateSettings& s) { return as_algorithm(SpiderAlternate::create(s)); }},
+      settings);
+}
+
+Extent extent_of(const AlgorithmSettings& settings) {
+  constexpr std::uint64_t kMost = UINT64_MAX;
+  const auto times = [](std::uint64_t a, std::uint64_t b) {
+    std::uint64_t out = 0;
+    return __builtin_mul_overflow(a, b, &out) ? kMost : out;
+  };
+  const auto plus = [](std::uint64_t a, std::uint64_t b) { return a > kMost - b ? kMost : a + b; };
+  return std::visit(
+      Overloaded{[](const MinibatchSgdSettings& s) {
+                   return Extent{s.rounds, 1};
+                 },
+                 [](const AcceleratedSgdSettings& s) {
+                   const std::uint64_t rounds = s.rounds();
+                   return Extent{rounds, s.use == RecordUse::OnePass  ? rounds
+                                         : s.use == RecordUse::Phased ? s.phases.size()
+                                                                      : 1};
+                 },
+                 [](const ProximalSgdSettings& s) {
+                   return Extent{s.rounds, s.rounds};
+                 },
+                 [&](const ProxSvrgSettings& s) {
+                   const std::uint64_t epochs = times(s.restarts, s.epochs);
+                   return Extent{times(epochs, plus(s.inner, 1)), times(epochs, 2)};
+                 },
+                 [&](const SpiderSettings& s) {
+                   return Extent{s.rounds, times(2, plus(s.rounds / std::max<std::uint64_t>(s.period, 1), 1))};
+                 },
+                 [&](const SpiderAlternateSettings& s) {
+                   const std::uint64_t rounds = plus(times(2, s.pairs), 1);
+                   return Extent{rounds, rounds};
+                 }},
       settings);
 }
 

@@ -21,7 +21,15 @@ using AlgorithmSettings = std::variant<MinibatchSgdSettings, AcceleratedSgdSetti
 /// The algorithm at its start. @return an error that names the setting that does not serve
 [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettings& settings);
 
-/// What it asks of every silo, in order.
+/// How much it asks: rounds in all, and entries of its schedule; what leaves 64 bits counts as the largest number.
+struct Extent {
+  std::uint64_t rounds = 0;
+  std::uint64_t entries = 0;
+};
+/// In closed form: a job's numbers are not to be trusted with memory before they are looked at.
+[[nodiscard]] Extent extent_of(const AlgorithmSettings& settings);
+
+/// What it asks of every silo, in order. @param settings of an extent that was looked at
 [[nodiscard]] privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape);
 
 [[nodiscard]] const Problem& problem_of(const AlgorithmSettings& settings);

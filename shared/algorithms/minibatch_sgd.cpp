@@ -59,7 +59,7 @@ Result<Step> MinibatchSgd::advance(const queries::Gathered& gathered) {
   Eigen::VectorXd gradient = gathered.mean;
   settings_.problem.regulariser.add_smooth_gradient(iterate_, gradient);
   iterate_ -= settings_.step_size * gradient;
-  if (!geometry::has_finite_norm(iterate_))
+  if (!settings_.problem.representable(iterate_))
     return Error{ErrorCode::Internal,
                  fmt::format("minibatch SGD diverged in round {}: a smaller step is needed", round_)};
   settings_.problem.settle(iterate_);

@@ -1,5 +1,9 @@
 #include "shared/algorithms/problem.hpp"
 
+#include <limits>
+
+#include "shared/geometry/parameter.hpp"
+
 namespace undertone::algorithms {
 
 Eigen::VectorXd Problem::start() const {
@@ -11,6 +15,12 @@ Eigen::VectorXd Problem::start() const {
 void Problem::settle(Eigen::VectorXd& point) const {
   domain.project(point);
   queries::round_to(point_type, point);
+}
+
+bool Problem::representable(const Eigen::VectorXd& point) const {
+  if (!geometry::has_finite_norm(point)) return false;
+  constexpr double kNarrowMax = std::numeric_limits<float>::max();
+  return point_type == queries::PointType::F64 || point.cwiseAbs().maxCoeff() <= kNarrowMax;
 }
 
 privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice) const {

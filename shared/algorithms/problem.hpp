@@ -23,6 +23,8 @@ struct Problem {
   [[nodiscard]] Eigen::VectorXd start() const;
   /// Projects on W and rounds to the wire's type.
   void settle(Eigen::VectorXd& point) const;
+  /// Whether a point is finite and stays so on the wire.
+  [[nodiscard]] bool representable(const Eigen::VectorXd& point) const;
   [[nodiscard]] bool fits(const queries::Gathered& gathered) const { return gathered.mean.size() == dimension; }
 };
 

@@ -79,7 +79,7 @@ Result<Step> ProxSvrg::advance(const queries::Gathered& gathered) {
   } else {
     if (epoch * settings_.inner + step - 1 == chosen(round_ / per_restart)) output_ = iterate_;
     iterate_ -= settings_.step_size * (anchor_gradient_ + gathered.mean);
-    if (!geometry::has_finite_norm(iterate_))
+    if (!settings_.problem.representable(iterate_))
       return Error{ErrorCode::Internal, fmt::format("SVRG diverged in round {}: a smaller step is needed", round_)};
     proximal_.apply(settings_.step_size, iterate_);
     queries::round_to(settings_.problem.point_type, iterate_);

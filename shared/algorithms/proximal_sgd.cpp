@@ -39,7 +39,7 @@ Result<Step> ProximalSgd::advance(const queries::Gathered& gathered) {
   if (gathered.round.value != round_ || round_ == settings_.rounds || !settings_.problem.fits(gathered))
     return out_of_step("proximal SGD", round_, gathered);
   iterate_ -= settings_.step_size * gathered.mean;
-  if (!geometry::has_finite_norm(iterate_))
+  if (!settings_.problem.representable(iterate_))
     return Error{ErrorCode::Internal,
                  fmt::format("proximal SGD diverged in round {}: a smaller step is needed", round_)};
   proximal_.apply(settings_.step_size, iterate_);

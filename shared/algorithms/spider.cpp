@@ -73,7 +73,7 @@ Result<Step> Spider::advance(const queries::Gathered& gathered) {
   estimate_ += gathered.mean;
   before_ = iterate_;
   iterate_ -= settings_.step_size * estimate_;
-  if (!geometry::has_finite_norm(iterate_)) return diverged(round_);
+  if (!settings_.problem.representable(iterate_)) return diverged(round_);
   proximal_.apply(settings_.step_size, iterate_);
   queries::round_to(settings_.problem.point_type, iterate_);
   ++round_;
@@ -145,7 +145,7 @@ Result<Step> SpiderAlternate::advance(const queries::Gathered& gathered) {
   if (round_ < rounds()) {
     before_ = iterate_;
     iterate_ -= settings_.step_size * estimate_;
-    if (!geometry::has_finite_norm(iterate_)) return diverged(round_ - 1);
+    if (!settings_.problem.representable(iterate_)) return diverged(round_ - 1);
     queries::round_to(settings_.problem.point_type, iterate_);
     if (round_ - 1 == chosen_) output_ = iterate_;
   }

@@ -109,8 +109,12 @@ Status WithEvaluation::restore(ByteReader& state) {
     const Result<std::int64_t> replies = state.i64();
     Result<std::vector<double>> values = state.doubles();
     if (!steps || !replies || !values) return cut_short;
+    if (values->size() != model_.metric_scales().size())
+      return Error{ErrorCode::Malformed, "a saved evaluation has other metrics than the job's model"};
     metrics_.push_back({*steps, *replies, *std::move(values)});
   }
+  if (*evaluated_at > *inner_rounds || *inner_rounds > *round)
+    return Error{ErrorCode::Malformed, "the saved state of the evaluation counts more steps than rounds"};
   round_ = *round;
   inner_rounds_ = *inner_rounds;
   evaluated_at_ = *evaluated_at;

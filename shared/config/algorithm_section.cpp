@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr double kNumberMax = 1e9;
+constexpr std::uint64_t kEntriesMax = 2'000;  // of a schedule: each is planned, charged and listed for itself
 constexpr std::size_t kStagesMax = 64;
 
 enum class Kind : std::uint8_t {
@@ -256,9 +257,14 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
     section.problem("kind", made.error().message);
     return out;
   }
-  const privacy::Schedule schedule =
-      algorithms::schedule_of(out.settings, {*privacy::ClipNorm::create(1.0), out.draw_fraction});
-  for (const privacy::ScheduledRounds& part : schedule) out.rounds += part.rounds;
+  const algorithms::Extent extent = algorithms::extent_of(out.settings);
+  out.rounds = extent.rounds;
+  if (extent.rounds > static_cast<std::uint64_t>(kRoundsMax) || extent.entries > kEntriesMax) {
+    section.problem("kind", fmt::format("{} rounds of {} kinds or parts of releases: expected at most {} and {}",
+                                        extent.rounds, extent.entries, kRoundsMax, kEntriesMax));
+  }
+  if (use == algorithms::RecordUse::OnePass && out.draw_fraction < 1.0)
+    section.problem("draw_fraction", "expected 1 with reads \"one_pass\": a round's part is read whole");
   return out;
 }
 

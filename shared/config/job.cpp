@@ -67,6 +67,25 @@ Participation parse_participation(Section section) {
   return out;
 }
 
+models::LinearLoss parse_loss(Section& section) {
+  const auto loss = section.choice<models::Loss>(
+      "kind", kLosses, "logistic and hinge for a label of two values, the others for a numeric one");
+  const auto wanted = [&](models::Loss by) { return section.recording() || loss == by; };
+  models::LinearLoss::Options options;
+  if (wanted(models::Loss::Quantile))
+    options.level = section.number("level", 0.0, 1.0, "of quantile, between 0 and 1", true);
+  if (wanted(models::Loss::Huber)) options.threshold = section.number("threshold", 0.0, 1e9, "of huber", true);
+  if (section.has("smoothing"))
+    options.smoothing = section.number("smoothing", 0.0, 1e9,
+                                       "beta of the Moreau envelope that stands for hinge, absolute or quantile", true);
+  if (section.has("logit_max"))
+    options.logit_max = section.number("logit_max", 0.0, 1e9, "of logistic: scores are clipped to this", true);
+  const Result<models::LinearLoss> made = models::LinearLoss::create(loss, options);
+  if (made) return *made;
+  if (!section.recording()) section.problem("kind", made.error().message);
+  return models::LinearLoss(models::Loss::Logistic);
+}
+
 SimulationData parse_simulation(Section section) {
   SimulationData out;
   out.csv = section.text("csv", "relative to the job's file");
@@ -105,13 +124,12 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
       parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
   Section model_section = root.object("model");
-  const auto loss = model_section.choice<models::Loss>(
-      "kind", {{"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares}},
-      "logistic for a label of two values, least_squares for a numeric one");
+  const models::LinearLoss loss = parse_loss(model_section);
   const bool intercept = model_section.boolean("intercept", "adds a constant feature");
   model_section.finish();
-  if ((loss == models::Loss::Logistic) != std::holds_alternative<data::BinaryLabel>(schema.label)) {
-    problems.add("/model/kind", "logistic needs a label with two values, least_squares one with min and max");
+  if (loss.classifies() != std::holds_alternative<data::BinaryLabel>(schema.label)) {
+    problems.add("/model/kind",
+                 "logistic and hinge need a label with two values, the other losses one with min and max");
   }
   const models::LinearModel model(loss, static_cast<Eigen::Index>(data::encoded_width(schema)), intercept);
 
@@ -130,6 +148,11 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
 
   AlgorithmChoice algorithm =
       parse_algorithm(root.object("algorithm"), {model.dimension(), domain, regulariser, point_type});
+  const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings);
+  if (!model.linear_loss().is_smooth() && !subgradients) {
+    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink", algorithm.kind,
+                                                 models::to_string(model.loss())));
+  }
 
   Section privacy_section = root.object("privacy");
   (void)privacy_section.choice<int>("mode", {{"isrl", 1}}, "every silo adds its own noise; nobody else is trusted");

@@ -22,6 +22,12 @@ struct CohortMember {
   std::uint64_t weight = 1;
 };
 
+/// Losses by the names that jobs and models give them.
+inline constexpr std::initializer_list<std::pair<const char*, models::Loss>> kLosses = {
+    {"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares},
+    {"hinge", models::Loss::Hinge},       {"absolute", models::Loss::Absolute},
+    {"quantile", models::Loss::Quantile}, {"huber", models::Loss::Huber}};
+
 /// Who must answer, until when.
 struct Participation {
   std::size_t quorum = 1;

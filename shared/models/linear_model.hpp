@@ -5,27 +5,26 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/models/linear_loss.hpp"
 
 namespace undertone::models {
-
-enum class Loss { Logistic, LeastSquares };
-
-[[nodiscard]] std::string_view to_string(Loss loss) noexcept;
 
 /// Records as columns, so that one record is contiguous.
 struct Records {
   Eigen::MatrixXd features;  // [features, n]
-  Eigen::VectorXd targets;   // [n]: -1 or 1 for the logistic loss, any finite number for least squares
+  Eigen::VectorXd targets;   // [n]: -1 or 1 where the loss classifies, else any finite number
   [[nodiscard]] Eigen::Index count() const noexcept { return targets.size(); }
 };
 
 /// f(w, (x, y)) = loss(<w, (x, 1)>, y), the last coordinate present with an intercept.
 class LinearModel {
  public:
-  LinearModel(Loss loss, Eigen::Index features, bool intercept)
+  LinearModel(Loss loss, Eigen::Index features, bool intercept) : LinearModel(LinearLoss(loss), features, intercept) {}
+  LinearModel(const LinearLoss& loss, Eigen::Index features, bool intercept)
       : loss_(loss), features_(features), intercept_(intercept) {}
 
-  [[nodiscard]] Loss loss() const noexcept { return loss_; }
+  [[nodiscard]] Loss loss() const noexcept { return loss_.kind(); }
+  [[nodiscard]] const LinearLoss& linear_loss() const noexcept { return loss_; }
   [[nodiscard]] bool intercept() const noexcept { return intercept_; }
   [[nodiscard]] Eigen::Index features() const noexcept { return features_; }
   [[nodiscard]] Eigen::Index dimension() const noexcept { return features_ + (intercept_ ? 1 : 0); }
@@ -38,7 +37,8 @@ class LinearModel {
                 Eigen::Ref<Eigen::VectorXd> out) const;
 
   /// What an evaluation adds up, in order; `metric_scales` holds the public factor that each was divided by to lie in
-  /// [0, 1]. Logistic: loss (clipped), accuracy, positive_share. Least squares: loss, zero_model_loss (both clipped).
+  /// [0, 1]. Where the loss classifies: loss (clipped), accuracy, positive_share. Else: loss, zero_model_loss (both
+  /// clipped).
   [[nodiscard]] std::vector<std::string_view> metric_names() const;
   [[nodiscard]] std::vector<double> metric_scales() const;
 
@@ -50,7 +50,7 @@ class LinearModel {
  private:
   [[nodiscard]] double score(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                              Eigen::Index j) const;
-  Loss loss_;
+  LinearLoss loss_;
   Eigen::Index features_;
   bool intercept_;
 };

@@ -1,7 +1,9 @@
 #include "shared/privacy/accountant.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "shared/privacy/composition_theorems.hpp"
@@ -327,6 +329,35 @@ Status check(const std::vector<RepeatedEvent>& events) {
   return {};
 }
 
+/// What tells events apart.
+using EventKey = std::array<double, 4>;
+
+struct KeyOf {
+  EventKey operator()(const GaussianEvent& event) const { return {0.0, event.shift.value(), 0.0, 0.0}; }
+  EventKey operator()(const SubsetGaussianEvent& event) const { return {1.0, event.shift.value(), event.rate, 0.0}; }
+  EventKey operator()(const MultisetGaussianEvent& event) const {
+    return {2.0, event.shift.value(), static_cast<double>(event.records), static_cast<double>(event.draws)};
+  }
+  EventKey operator()(const PoissonGaussianEvent& event) const { return {3.0, event.shift.value(), event.rate, 0.0}; }
+  EventKey operator()(const LaplaceEvent& event) const { return {4.0, event.epsilon.value(), 0.0, 0.0}; }
+  EventKey operator()(const ExponentialEvent& event) const { return {5.0, event.epsilon.value(), 0.0, 0.0}; }
+  EventKey operator()(const ApproximateEvent& event) const { return {6.0, event.epsilon.value(), event.delta, 0.0}; }
+  EventKey operator()(const ConcentratedEvent& event) const { return {7.0, event.rho.value(), 0.0, 0.0}; }
+};
+
+/// Equal events counted together, in an order of their own, without their footprints: composition knows no order.
+std::vector<RepeatedEvent> merged(const std::vector<RepeatedEvent>& events) {
+  std::map<EventKey, RepeatedEvent> counted;
+  for (const RepeatedEvent& repeated : events) {
+    const auto [found, fresh] = counted.try_emplace(std::visit(KeyOf{}, repeated.event), repeated);
+    if (!fresh) found->second.times += repeated.times;
+    found->second.footprint = {};
+  }
+  std::vector<RepeatedEvent> out;
+  for (const auto& one : counted) out.push_back(one.second);
+  return out;
+}
+
 Account account_of_position(const std::vector<RepeatedEvent>& events, Delta delta, double gap) {
   Account out;
   out.readings.push_back(by_gaussian(events, delta));
@@ -373,10 +404,10 @@ Result<Account> account(const std::vector<RepeatedEvent>& events, Delta delta, d
   if (!positions) return positions.error();
   std::optional<Account> worst;
   for (const std::vector<RepeatedEvent>& position : *positions) {
-    Account one = account_of_position(position, delta, gap);
+    Account one = account_of_position(merged(position), delta, gap);
     if (!std::isfinite(one.epsilon))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};
-    one.epsilon_attained = attained(position, delta, gap);
+    one.epsilon_attained = attained(merged(position), delta, gap);
     if (!worst || one.epsilon > worst->epsilon) worst = std::move(one);
   }
   return *worst;
@@ -386,7 +417,13 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, Delta d
   const Result<std::vector<std::vector<RepeatedEvent>>> positions = by_position(events);
   if (!positions) return positions.error();
   double worst = 0.0;
-  for (const std::vector<RepeatedEvent>& position : *positions) {
+  std::set<std::vector<std::pair<EventKey, std::uint64_t>>> seen;  // positions that meet alike releases cost alike
+  for (const std::vector<RepeatedEvent>& met : *positions) {
+    const std::vector<RepeatedEvent> position = merged(met);
+    std::vector<std::pair<EventKey, std::uint64_t>> key;
+    for (const RepeatedEvent& repeated : position)
+      key.emplace_back(std::visit(KeyOf{}, repeated.event), repeated.times);
+    if (!seen.insert(std::move(key)).second) continue;
     double least = INFINITY;
     const Reading exact = by_gaussian(position, delta);
     if (exact.epsilon) {

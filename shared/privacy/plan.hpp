@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -137,8 +138,10 @@ class Plan {
   /// Chooses every private release's lattice for the target.
   [[nodiscard]] Status calibrate(const SiloFacts& facts, const Epsilon& epsilon);
   /// @param group indices of segments that read records together
+  /// @param shifts of groups that read the same records in each of so many rounds, as far as they are known
+  using EqualShares = std::map<std::uint64_t, GaussianShift>;
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts,
-                                       const Epsilon& epsilon);
+                                       const Epsilon& epsilon, EqualShares& shifts);
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}

@@ -150,6 +150,14 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
     return actions;
   }
   const bool known = setup_.ledger.account(offer.run) != nullptr;
+  const auto kept = accepted_.find(offer.run);
+  if (known && kept != accepted_.end() && !setup_.ledger.account(offer.run)->ended) {
+    // Offered again: its plan is not made again, but the policy may have become stricter since.
+    if (Status allowed = would_accept(kept->second.job); !allowed) return refuse(allowed.error());
+    actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt}));
+    actions.push_back(receipt());
+    return actions;
+  }
   Result<Accepted> considered = plan(offer.run, offer.job, true);
   if (!considered) return refuse(considered.error());
   if (!known && setup_.policy.approval == Approval::Manual) {
@@ -202,8 +210,15 @@ Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
 }
 
 const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const privacy::Release& release) {
+  constexpr std::size_t kPermutationsMax = 2;  // as large as a column of the data each; made again when needed
+  if (release.shape.slice && permutations_.size() >= kPermutationsMax &&
+      !permutations_.contains({run, release.shape.block})) {
+    permutations_.clear();
+  }
+  static const std::vector<std::int64_t> none;
+  if (!release.shape.slice) return none;
   std::vector<std::int64_t>& kept = permutations_[{run, release.shape.block}];
-  if (release.shape.slice && kept.empty())
+  if (kept.empty())
     kept = setup_.randomness.permutation(
         {run, release.shape.block, setup_.ledger.permutation_key(run, release.shape.block)}, release.block_records);
   return kept;

@@ -21,6 +21,7 @@ constexpr const char* kSchema =
 /// Runs can cost next to nothing; what a coordinator can make a silo keep is bounded all the same.
 constexpr std::size_t kRunsMax = 10'000;
 constexpr std::ptrdiff_t kOpenRunsMax = 64;
+constexpr std::size_t kBodyBytesMax = std::size_t{1} << 20U;
 
 Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
@@ -144,6 +145,11 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   entry.previous = head_.hash;
   if (!body.contains("at")) body["at"] = utc_time(clock_());
   entry.body = body.dump();
+  if (entry.body.size() > kBodyBytesMax) {
+    broken_ = false;  // nothing was written
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("an entry of {} bytes, a ledger's have at most {}", entry.body.size(), kBodyBytesMax)};
+  }
   entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
   const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
   entry.signature = key_->sign(head_message(id, entry.sequence, entry.hash));

@@ -104,6 +104,8 @@ Status Ledger::apply(const LedgerEntry& entry) {
       ++account.releases;
     } else {
       account.ended = true;
+      account.training_releases = {};  // nothing more is crossed off
+      account.holdout_releases = {};
       account.returned = kind == "returned";
       if (account.returned == (account.releases != 0))
         return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");

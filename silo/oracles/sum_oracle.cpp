@@ -56,6 +56,13 @@ queries::Answer answer_sum(const queries::Query& query, const privacy::Release& 
                            const queries::WireLattice& wire, const std::vector<std::int64_t>& permutation,
                            ReleaseRandomness& randomness) {
   UNDERTONE_CHECK(token.valid() && token.round() == query.round);
+  const std::unique_ptr<ReleaseStream> stream = randomness.open(token);
+  return draw_and_sum(query, planned, dataset, model, wire, permutation, *stream);
+}
+
+queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned, const data::Dataset& dataset,
+                             const models::LinearModel& model, const queries::WireLattice& wire,
+                             const std::vector<std::int64_t>& permutation, ReleaseStream& stream) {
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
   const models::Records& block = planned.shape.block == privacy::Block::Training ? dataset.training : dataset.holdout;
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
@@ -63,10 +70,9 @@ queries::Answer answer_sum(const queries::Query& query, const privacy::Release& 
   // Of the pair of points that is evaluated, never of a norm that was told.
   const privacy::Release release = planned.scaled_to(queries::distance_of(query.question));
 
-  const std::unique_ptr<ReleaseStream> stream = randomness.open(token);
   std::vector<std::int64_t> drawn;
   if (release.sampled()) {
-    drawn = stream->subset(release.population, release.records_drawn);
+    drawn = stream.subset(release.population, release.records_drawn);
   } else {
     drawn.resize(static_cast<std::size_t>(release.population));
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
@@ -81,7 +87,7 @@ queries::Answer answer_sum(const queries::Query& query, const privacy::Release& 
     std::vector<std::int64_t> noise(std::min(noised.size(), kNoiseBlock));
     for (std::size_t from = 0; from < noised.size(); from += noise.size()) {
       const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), noised.size() - from));
-      stream->fill_gaussian(gaussian->log2_stddev, part);
+      stream.fill_gaussian(gaussian->log2_stddev, part);
       for (std::size_t j = 0; j < part.size(); ++j) noised[from + j] += part[j];
     }
     return queries::NoisedSums{queries::to_wire(noised, release, wire)};

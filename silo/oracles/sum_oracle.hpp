@@ -18,6 +18,12 @@ namespace undertone::silo {
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   const models::LinearModel& model);
 
+/// What `answer_sum` does once a release's randomness is open: a stream, and only a granted release has one.
+[[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned,
+                                           const data::Dataset& dataset, const models::LinearModel& model,
+                                           const queries::WireLattice& wire,
+                                           const std::vector<std::int64_t>& permutation, ReleaseStream& stream);
+
 /// Answers a sum question as the plan's release says. The query contributes its point and nothing else. The draw
 /// comes before the first look at a record, the noise after the sum; neither depends on a record.
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set

@@ -42,10 +42,14 @@ class NoiselessStream final : public ReleaseStream {
 
 std::unique_ptr<ReleaseStream> TestRandomness::open(const SpendToken& token) {
   UNDERTONE_CHECK(token.valid());
+  return stream(token.run(), token.round());
+}
+
+std::unique_ptr<ReleaseStream> TestRandomness::stream(const RunId& run, RoundIndex round) const {
   ByteWriter purpose;
   purpose.text("release");
-  purpose.text(token.run().bytes());
-  purpose.u64(token.round().value);
+  purpose.text(run.bytes());
+  purpose.u64(round.value);
   purpose.text(silo_.name());
   return std::make_unique<SeededStream>(privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
 }
@@ -62,6 +66,10 @@ std::vector<std::int64_t> TestRandomness::permutation(const PermutationName& nam
 
 std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {
   return std::make_unique<NoiselessStream>(sampling_.open(token));
+}
+
+std::unique_ptr<ReleaseStream> NoiselessRandomness::stream(const RunId& run, RoundIndex round) const {
+  return std::make_unique<NoiselessStream>(sampling_.stream(run, round));
 }
 
 }  // namespace undertone::silo

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "lab/simulation/direct_cohort.hpp"
 #include "silo/oracles/test_randomness.hpp"
 #include "tests/support/memory_head.hpp"
 #include "tests/support/small_federation.hpp"
@@ -121,6 +122,58 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
     EXPECT_EQ(weights(1), weights(1));
     EXPECT_NE(weights(1), weights(2));
   }
+}
+
+TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    const config::Job job = config::parse_job(federation.job(), "small").value();
+    const std::vector<lab::SimulatedSilo> silos = federation.cohort();
+    const Trace trace = trace_of(federation, lab::SimulatedNoise::Seeded, 11);
+    for (const std::size_t threads : {1U, 2U, 7U}) {
+      auto cohort =
+          lab::DirectCohort::create({job, silos, trace.run, 11, lab::SimulatedNoise::Seeded, 0, threads}).value();
+      const algorithms::Outcome outcome = cohort.train(*config::make_algorithm(job)).value();
+      EXPECT_EQ(outcome.vectors.at("weights"), trace.outcome.vectors.at("weights")) << threads;
+      ASSERT_EQ(outcome.metrics.size(), trace.outcome.metrics.size());
+      for (std::size_t i = 0; i < outcome.metrics.size(); ++i)
+        EXPECT_EQ(outcome.metrics[i].values, trace.outcome.metrics[i].values);
+    }
+  }
+}
+
+TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {
+  tests::SmallFederation federation;
+  federation.rounds = 400;
+  federation.evaluation_every = 0;
+  const config::Job job = config::parse_job(federation.job(), "small").value();
+  const std::vector<lab::SimulatedSilo> silos = federation.cohort();
+  const RunId run{sha256(federation.job()), {}};
+  /// Counts who answered, by asking for gradients that nobody uses.
+  class Counting final : public algorithms::FederatedAlgorithm {
+   public:
+    explicit Counting(std::unique_ptr<algorithms::FederatedAlgorithm> inner) : inner_(std::move(inner)) {}
+    algorithms::Step start() override { return inner_->start(); }
+    Result<algorithms::Step> advance(const queries::Gathered& gathered) override {
+      replies.push_back(gathered.replies);
+      return inner_->advance(gathered);
+    }
+    Eigen::VectorXd candidate() const override { return inner_->candidate(); }
+    void save(ByteWriter& state) const override { inner_->save(state); }
+    Status restore(ByteReader& state) override { return inner_->restore(state); }
+    std::vector<Eigen::Index> replies;
+
+   private:
+    std::unique_ptr<algorithms::FederatedAlgorithm> inner_;
+  };
+  auto cohort = lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 2, 2}).value();
+  Counting counting(config::make_algorithm(job));
+  ASSERT_TRUE(cohort.train(counting));
+  ASSERT_EQ(counting.replies.size(), 401U);
+  for (std::size_t r = 0; r < 400; ++r) EXPECT_EQ(counting.replies[r], 2);
+  EXPECT_EQ(counting.replies.back(), 5);  // everybody evaluates
+  EXPECT_FALSE(lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 6, 1}));
+  EXPECT_FALSE(lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 0, 0}));
 }
 
 /// A silo's machine with a ledger in memory that has accepted the job.

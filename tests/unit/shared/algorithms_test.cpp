@@ -115,6 +115,21 @@ TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
   }
 }
 
+TEST(AlgorithmsTest, TheirExtentIsThatOfTheirSchedule) {
+  const GradientShape shape{privacy::ClipNorm::create(1.0).value(), 1.0};
+  for (const auto& [name, settings] : every_algorithm(3)) {
+    SCOPED_TRACE(name);
+    const privacy::Schedule schedule = schedule_of(settings, shape);
+    std::uint64_t rounds = 0;
+    for (const privacy::ScheduledRounds& part : schedule) rounds += part.rounds;
+    EXPECT_EQ(extent_of(settings).rounds, rounds);
+    EXPECT_GE(extent_of(settings).entries, schedule.size());
+  }
+  Problem free;
+  free.dimension = 1;
+  EXPECT_EQ(extent_of(ProxSvrgSettings{free, UINT64_MAX, 2, UINT64_MAX, 0.1, {}, 1}).rounds, UINT64_MAX);
+}
+
 TEST(AlgorithmsTest, RestoredAtAnyRoundTheyEndBitForBitTheSame) {
   const Quadratic problem = Quadratic::in(5);
   const auto gradient = [&](const Eigen::VectorXd& w) { return problem.gradient(w); };
@@ -405,6 +420,8 @@ TEST(AlgorithmsTest, RefuseSettingsThatDoNotServe) {
   says(ProxSvrgSettings{plain, 1000, 1000, 1000, 0.1, {}, 1}, "at most");
   says(SpiderSettings{plain, 5, 0, 0.1, {}, 1}, "period");
   says(SpiderAlternateSettings{plain, 5, 0.1, {}, 1}, "neither a domain");
+  std::vector<AcceleratedStage> many(64, {1'000'000, 1.0});
+  says(AcceleratedSgdSettings{plain, {{0, 0, {}, many}}, RecordUse::OnePass}, "rounds in all");
 }
 
 }  // namespace

@@ -140,5 +140,88 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
   EXPECT_GE(loaded, 5U);
 }
 
+TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    const Result<Job> job = parse_job(federation.job(), "job.json");
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(job->algorithm_kind, name.substr(0, name.find(',')));
+    const Status planned = check_plans(*job, "job.json");
+    EXPECT_TRUE(planned) << planned.error().message;
+  }
+}
+
+std::string problems_of(const tests::SmallFederation& federation) {
+  const Result<Job> job = parse_job(federation.job(), "job.json");
+  return job ? "accepted" : job.error().message;
+}
+
+TEST(AlgorithmConfigTest, SettingsThatDoNotServeAreRefusedWithASentence) {
+  const auto with_algorithm = [](std::string algorithm) {
+    tests::SmallFederation federation;
+    federation.algorithm = std::move(algorithm);
+    return federation;
+  };
+  const auto says = [](const tests::SmallFederation& federation, const std::string& what) {
+    const std::string problems = problems_of(federation);
+    EXPECT_NE(problems.find(what), std::string::npos) << problems;
+  };
+  says(with_algorithm(R"({"kind":"adam"})"), "/algorithm/kind: expected one of");
+  says(with_algorithm(R"({"kind":"proximal_sgd","rounds":5})"), "/algorithm/step_size: missing");
+  says(with_algorithm(R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"period":2})"), "/algorithm/period");
+  tests::SmallFederation l1 = with_algorithm("");
+  l1.regulariser = R"({"kind":"l1","strength":0.1})";
+  says(l1, "is not smooth: use a proximal algorithm");
+  tests::SmallFederation grouped = with_algorithm(R"({"kind":"proximal_sgd","rounds":5,"step_size":1})");
+  grouped.domain = R"({"kind":"box","lower":-1,"upper":1})";
+  grouped.regulariser = R"({"kind":"group_lasso","strength":0.1,"group_size":2})";
+  says(grouped, "group lasso");
+  tests::SmallFederation box;
+  box.domain = R"({"kind":"box","lower":1,"upper":-1})";
+  says(box, "/domain/kind");
+  says(with_algorithm(
+           R"({"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,"draw_fraction":0.5,
+               "stages":[{"rounds":3,"upsilon":1}]})"),
+       "/algorithm/draw_fraction");
+}
+
+TEST(AlgorithmConfigTest, AHostileJobIsRefusedBeforeMemoryIsSpentOnIt) {
+  // 64 stages of a million parts each; a restart of a million epochs of a million rounds.
+  std::string stages;
+  for (int i = 0; i < 64; ++i) stages += std::string(i == 0 ? "" : ",") + R"({"rounds":1000000,"upsilon":1})";
+  tests::SmallFederation federation;
+  federation.algorithm = R"({"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,
+      "draw_fraction":1,"stages":[)" +
+                         stages + "]}";
+  EXPECT_NE(problems_of(federation).find("rounds in all"), std::string::npos);
+  federation.algorithm = R"({"kind":"proximal_sgd","rounds":1000000,"step_size":1})";
+  EXPECT_NE(problems_of(federation).find("expected at most 1000000 and 2000"), std::string::npos);
+  federation.algorithm = R"({"kind":"prox_svrg","restarts":1000000,"epochs":1000000,"inner":1000000,"step_size":1,
+      "draw_fraction":1,"seed":1})";
+  EXPECT_NE(problems_of(federation).find("/algorithm/kind"), std::string::npos);
+}
+
+TEST(AlgorithmConfigTest, KinkedLossesNeedSmoothingWhereAnAlgorithmDoes) {
+  tests::SmallFederation federation;
+  const std::string plain = federation.job();
+  const auto with_loss = [&](const std::string& job, const std::string& model) {
+    std::string out = job;
+    const std::string from = R"("model":{"kind":"logistic","intercept":true})";
+    return out.replace(out.find(from), from.size(), "\"model\":" + model);
+  };
+  EXPECT_TRUE(parse_job(with_loss(plain, R"({"kind":"hinge","intercept":true})"), "job.json"));
+  federation.algorithm = R"({"kind":"proximal_sgd","rounds":5,"step_size":1})";
+  const Result<Job> kinked = parse_job(with_loss(federation.job(), R"({"kind":"hinge","intercept":true})"), "job.json");
+  ASSERT_FALSE(kinked);
+  EXPECT_NE(kinked.error().message.find("/model/smoothing: missing"), std::string::npos) << kinked.error().message;
+  EXPECT_TRUE(parse_job(with_loss(federation.job(), R"({"kind":"hinge","intercept":true,"smoothing":2})"), "job.json"));
+  const Result<Job> numeric =
+      parse_job(with_loss(plain, R"({"kind":"huber","threshold":1,"intercept":true})"), "job.json");
+  ASSERT_FALSE(numeric);
+  EXPECT_NE(numeric.error().message.find("/model/kind"), std::string::npos);
+  EXPECT_FALSE(parse_job(with_loss(plain, R"({"kind":"logistic","intercept":true,"smoothing":2})"), "job.json"));
+  EXPECT_TRUE(parse_job(with_loss(plain, R"({"kind":"logistic","intercept":true,"logit_max":15})"), "job.json"));
+}
+
 }  // namespace
 }  // namespace undertone::config

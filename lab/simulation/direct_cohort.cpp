@@ -1,0 +1,118 @@
+#include "lab/simulation/direct_cohort.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "silo/oracles/sum_oracle.hpp"
+#include "silo/oracles/test_randomness.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr std::size_t kRepliesHeld = 16;  // for each thread
+
+}  // namespace
+
+Result<DirectCohort> DirectCohort::create(const Setup& setup) {
+  if (setup.threads == 0 || setup.threads > 1024)
+    return Error{ErrorCode::InvalidArgument, fmt::format("threads must be in 1 .. 1024, got {}", setup.threads)};
+  if (setup.answering > setup.silos.size()) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} silos cannot answer a round of a cohort of {}", setup.answering, setup.silos.size())};
+  }
+  DirectCohort cohort(setup);
+  for (const SimulatedSilo& silo : setup.silos) {
+    const config::CohortMember* member = setup.job.member(silo.id);
+    if (member == nullptr)
+      return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", silo.id.name())};
+    if (silo.dataset.training.count() != member->facts.records ||
+        silo.dataset.holdout.count() != member->facts.holdout_records) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the job counts on {} and {} records of {}, there are {} and {}", member->facts.records,
+                               member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
+                               silo.dataset.holdout.count())};
+    }
+    Result<privacy::Plan> plan = config::plan_of(setup.job, *member);
+    if (!plan) return plan.error();
+    const auto sliced = [](const privacy::Plan::Segment& segment) { return segment.release.shape.slice.has_value(); };
+    std::vector<std::int64_t> permutation;
+    if (std::any_of(plan->segments().begin(), plan->segments().end(), sliced)) {
+      permutation = silo::TestRandomness(setup.seed, silo.id)
+                        .permutation({setup.run, privacy::Block::Training, {}}, silo.dataset.training.count());
+    }
+    const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
+    cohort.members_.push_back({&silo, *std::move(plan), member->weight,
+                               std::min(holdout, queries::LatticeFold::kWeightMax), std::move(permutation)});
+  }
+  return cohort;
+}
+
+std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {
+  std::vector<std::size_t> all(members_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (setup_.answering == 0 || setup_.answering == members_.size()) return all;
+  RandomSource random(setup_.seed * 0x9e3779b97f4a7c15ULL + round.value);
+  std::vector<std::size_t> order = random.permutation(members_.size());
+  order.resize(setup_.answering);
+  return order;
+}
+
+std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, const Member& member) const {
+  const std::unique_ptr<silo::ReleaseStream> stream =
+      setup_.noise == SimulatedNoise::None
+          ? silo::NoiselessRandomness(setup_.seed, member.silo->id).stream(setup_.run, query.round)
+          : silo::TestRandomness(setup_.seed, member.silo->id).stream(setup_.run, query.round);
+  return queries::values_of(silo::draw_and_sum(query, *member.plan.release(query.round), member.silo->dataset,
+                                               setup_.job.model, setup_.job.reply_lattice, member.permutation,
+                                               *stream));
+}
+
+Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
+  const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
+  std::vector<std::size_t> asked = answering(query.round);
+  if (metrics) {
+    asked.resize(members_.size());
+    std::iota(asked.begin(), asked.end(), std::size_t{0});
+  }
+  for (const std::size_t i : asked) {
+    const privacy::Release* release = members_[i].plan.release(query.round);
+    if (release == nullptr || release->shape.kind != queries::kind_of(query.question))
+      return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
+  }
+  const Eigen::Index dimension = members_.front().plan.release(query.round)->shape.dimension;
+  queries::LatticeFold fold(dimension, setup_.job.reply_lattice.step_log2, setup_.job.reply_lattice.type);
+  // Integers are folded, so the order does not matter; a few replies for each thread are held at a time.
+  const std::size_t workers = std::min(setup_.threads, asked.size());
+  std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
+  for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
+    const std::size_t count = std::min(replies.size(), asked.size() - from);
+    const auto work = [&](std::size_t worker) {
+      for (std::size_t k = worker; k < count; k += workers) replies[k] = answer(query, members_[asked[from + k]]);
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t k = 0; k < count; ++k) {
+      const Member& member = members_[asked[from + k]];
+      fold.add(replies[k], metrics ? member.holdout_weight : member.weight);
+    }
+  }
+  return queries::Gathered{query.round, fold.replies(), fold.mean()};
+}
+
+Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
+  algorithms::Step step = algorithm.start();
+  while (const auto* query = std::get_if<queries::Query>(&step)) {
+    const Result<queries::Gathered> gathered = ask(*query);
+    if (!gathered) return gathered.error();
+    if (watch) watch(query->round.value);
+    Result<algorithms::Step> next = algorithm.advance(*gathered);
+    if (!next) return next.error();
+    step = *std::move(next);
+  }
+  return std::get<algorithms::Finished>(std::move(step)).outcome;
+}
+
+}  // namespace undertone::lab
