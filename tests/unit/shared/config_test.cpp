@@ -45,7 +45,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"mode\":\"isrl\"", "\"mode\":\"central\"", "/privacy/mode: expected one of \"isrl\", got \"central\""},
       {"\"unit\":\"record\"", "\"unit\":\"person\"", "/privacy/unit: expected \"record\", got \"person\""},
       {"\"quorum\":2", "\"quorum\":6", "/participation/quorum: expected at most the 5 silos of the cohort, got 6"},
-      {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic needs"},
+      {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic and hinge need"},
       {"\"min\":-1,\"max\":1", "\"min\":1,\"max\":1", "/data/features/0/max: expected more than min 1, got 1"},
       {"\"column\":\"x1\"", "\"column\":\"x0\"", "/data/features/1/column: stands twice"},
       {"\"name\":\"small\"", "\"name\":\"a\\nguaranteed epsilon 0\"",
