@@ -70,7 +70,7 @@ Status write_out(const std::filesystem::path& out, const coordinator::RunReport&
 Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, const config::Job& job,
                                               const std::string& bytes, const std::vector<SimulatedSilo>& silos,
                                               const std::optional<std::filesystem::path>& out) {
-  const RunId run{sha256(bytes), options.nonce.value_or(Nonce{})};
+  const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
   Result<DirectCohort> cohort =
       DirectCohort::create({job, silos, run, options.seed, options.noise, options.answering, options.threads});
   if (!cohort) return cohort.error();

@@ -26,14 +26,14 @@ class MemoryHeadStore final : public silo::HeadStore {
   std::optional<std::string> head_;
 };
 
-Nonce nonce_of(std::uint64_t seed) {
+}  // namespace
+
+Nonce simulated_nonce(std::uint64_t seed) {
   const Digest digest = sha256("undertone simulated nonce " + std::to_string(seed));
   Nonce nonce{};
   std::copy_n(digest.begin(), nonce.size(), nonce.begin());
   return nonce;
 }
-
-}  // namespace
 
 struct SimulatedFederation::SiloProcess {
   SimulatedSilo spec;
@@ -149,7 +149,7 @@ void SimulatedFederation::boot_coordinator() {
         Result<coordinator::RunStore> store = coordinator::RunStore::open(*coordinator_disk_);
         if (!store) return violate("coordinator: " + store.error().message);
         run_store_ = std::make_unique<coordinator::RunStore>(*store);
-        const Nonce nonce = setup_.nonce.value_or(nonce_of(setup_.seed));
+        const Nonce nonce = setup_.nonce.value_or(simulated_nonce(setup_.seed));
         Result<coordinator::RunMachine> machine =
             coordinator::RunMachine::create(*run_store_, setup_.job, setup_.file, nonce, true, wire::Limits{});
         if (!machine) {

@@ -38,6 +38,9 @@ struct SimulatedSilo {
 
 enum class SimulatedNoise { Seeded, None };
 
+/// The nonce of a simulated run that is given none.
+[[nodiscard]] Nonce simulated_nonce(std::uint64_t seed);
+
 /// A coordinator and its silos in one thread and virtual time, made of the very objects that run over TCP, talking in
 /// the very bytes. A function of its seed. Disks outlive processes; processes may die at every event and on both
 /// sides of every commit. What must always hold is checked after every event and noted in `violations()`.
