@@ -3,36 +3,15 @@
 
 #include "lab/simulation/direct_cohort.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "tests/support/federation_trace.hpp"
 #include "tests/support/memory_head.hpp"
-#include "tests/support/small_federation.hpp"
 
 /// Every algorithm through a whole federation: ledgers, wire, coordinator; faults are tests/simulation's.
 namespace undertone {
 namespace {
 
-struct Trace {
-  std::vector<queries::Query> asked;
-  algorithms::Outcome outcome;
-  RunId run;
-};
-
-Trace trace_of(const tests::SmallFederation& federation, lab::SimulatedNoise noise, std::uint64_t seed) {
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, noise, {}});
-  Trace trace;
-  Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
-    const auto* send = std::get_if<coordinator::RunMachine::Send>(&action);
-    if (send == nullptr || send->silo.name() != "silo-0") return;
-    wire::Decoder decoder{wire::Limits{}};
-    for (const wire::Message& message : decoder.feed(*send->bytes).value()) {
-      if (const auto* query = std::get_if<wire::QueryMessage>(&message)) trace.asked.push_back(query->query);
-    }
-  });
-  EXPECT_TRUE(world.violations().empty()) << world.violations().front();
-  EXPECT_TRUE(outcome) << outcome.error().message;
-  if (outcome) trace.outcome = *std::move(outcome);
-  trace.run = world.run_id();
-  return trace;
-}
+using tests::Trace;
+using tests::trace_of;
 
 /// One record's gradient of the logistic loss with an intercept.
 Eigen::VectorXd gradient_of(const models::Records& records, Eigen::Index j, const Eigen::VectorXd& w) {

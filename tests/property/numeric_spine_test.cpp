@@ -1,33 +1,13 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "tests/support/small_federation.hpp"
+#include "tests/support/federation_trace.hpp"
 
 namespace undertone {
 namespace {
 
-/// Every point that was asked, in order, and the outcome, of a fault-free run.
-struct Trace {
-  std::vector<queries::Query> asked;
-  algorithms::Outcome outcome;
-};
-
-Trace trace_of(const tests::SmallFederation& federation, lab::SimulatedNoise noise, std::uint64_t seed = 1) {
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, noise, {}});
-  Trace trace;
-  Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
-    const auto* send = std::get_if<coordinator::RunMachine::Send>(&action);
-    if (send == nullptr || send->silo.name() != "silo-0") return;
-    wire::Decoder decoder{wire::Limits{}};
-    for (const wire::Message& message : decoder.feed(*send->bytes).value()) {
-      if (const auto* query = std::get_if<wire::QueryMessage>(&message)) trace.asked.push_back(query->query);
-    }
-  });
-  EXPECT_TRUE(world.violations().empty());
-  EXPECT_TRUE(outcome);
-  if (outcome) trace.outcome = *std::move(outcome);
-  return trace;
-}
+using tests::Trace;
+using tests::trace_of;
 
 /// The clipped mean gradient of everybody, weighted, written down from the textbook: no lattice, no library of ours.
 Eigen::VectorXd textbook_gradient(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
