@@ -16,6 +16,7 @@
 #include "lab/provision.hpp"
 #include "lab/report/report_command.hpp"
 #include "lab/simulate.hpp"
+#include "lab/sweep/sweep_command.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
@@ -306,6 +307,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
 }
 
 struct LabArguments {
+  SweepRequest swept;
   SimulateArguments simulated;
   std::string partition_job;
   std::string partition_out;
@@ -348,6 +350,16 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
           [&] { return run_partition(arguments); });
   partition_command->add_option("job", arguments.partition_job, "the job's file")->required();
   partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
+
+  CLI::App* sweep_command =
+      add(app, actions, "sweep", "Run a job with its values varied, every combination, as often as asked",
+          [&] { return run_sweep(arguments.swept); });
+  sweep_command->add_option("file", arguments.swept.file, "what is varied: docs/researchers-guide.md")->required();
+  sweep_command
+      ->add_option("--out", arguments.swept.out, "folder for sweep.jsonl and sweep.csv; goes on where it stood")
+      ->required();
+  sweep_command->add_option("--threads", arguments.swept.threads,
+                            "runs at a time: as many as there are processors without it; changes no result");
 
   CLI::App* report_command = add(app, actions, "report", "One HTML page for a run's results, or for several runs",
                                  [&] { return run_report(arguments.reported); });

@@ -1,0 +1,129 @@
+#include "lab/sweep/sweep_plan.hpp"
+
+#include "shared/config/json_section.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr std::size_t kAxesMax = 16;
+constexpr std::size_t kValuesMax = 10'000;
+
+std::vector<nlohmann::json> values_of(const nlohmann::json& document, const std::string& pointer,
+                                      config::Problems& problems) {
+  const auto found = document.find("values");
+  if (found == document.end() || !found->is_array() || found->empty() || found->size() > kValuesMax) {
+    problems.add(pointer + "/values", fmt::format("expected an array of 1 to {} values", kValuesMax));
+    return {};
+  }
+  for (const nlohmann::json& value : *found) {
+    if (value.is_primitive() && !value.is_null()) continue;
+    problems.add(pointer + "/values", "expected numbers, texts or booleans");
+    return {};
+  }
+  return {found->begin(), found->end()};
+}
+
+/// Whether a pointer names what decides which records a silo holds: a sweep reads the data once.
+bool touches_data(const std::string& pointer) {
+  const auto begins = [&](const char* with) { return pointer.rfind(with, 0) == 0; };
+  const auto ends = [&](std::string_view with) {
+    return pointer.size() >= with.size() && pointer.compare(pointer.size() - with.size(), with.size(), with) == 0;
+  };
+  return begins("/data") || begins("/simulation") || pointer == "/cohort" || ends("/records") ||
+         ends("/holdout_records") || ends("/holdout_public") || ends("/silo");
+}
+
+Status expand(const nlohmann::json& at, const std::string& done, std::string_view rest, std::vector<std::string>& out) {
+  if (rest.empty()) {
+    out.push_back(done);
+    return {};
+  }
+  rest.remove_prefix(1);  // the slash
+  const std::string key(rest.substr(0, rest.find('/')));
+  rest.remove_prefix(std::min(rest.size(), key.size()));
+  const Error none{ErrorCode::InvalidArgument, fmt::format("{}/{}: the job has no such value", done, key)};
+  if (key == "*" && at.is_array()) {
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (Status down = expand(at[i], fmt::format("{}/{}", done, i), rest, out); !down) return down;
+    return {};
+  }
+  if (at.is_object() && at.contains(key)) return expand(at.at(key), done + "/" + key, rest, out);
+  if (at.is_array() && !key.empty() && key.size() < 7 && key.find_first_not_of("0123456789") == key.npos &&
+      std::stoul(key) < at.size()) {
+    return expand(at[std::stoul(key)], done + "/" + key, rest, out);
+  }
+  return none;
+}
+
+}  // namespace
+
+std::size_t SweepPlan::cells() const {
+  std::size_t out = seeds.size();
+  for (const Axis& axis : axes) {
+    if (axis.values.empty() || out > kCellsMax) return out;
+    out *= axis.values.size();
+  }
+  return out;
+}
+
+SweepCell cell_of(const SweepPlan& plan, std::size_t index) {
+  SweepCell cell;
+  cell.index = index;
+  cell.seed = plan.seeds[index % plan.seeds.size()];
+  std::size_t rest = index / plan.seeds.size();
+  cell.values.resize(plan.axes.size());
+  for (std::size_t a = plan.axes.size(); a-- > 0;) {
+    cell.values[a] = plan.axes[a].values[rest % plan.axes[a].values.size()];
+    rest /= plan.axes[a].values.size();
+  }
+  return cell;
+}
+
+Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::path& file) {
+  const Result<config::JsonDocument> document = config::parse_json(bytes, file.string());
+  if (!document) return document.error();
+  config::Problems problems(file.filename().string());
+  config::Section root(document->root, "", problems);
+  (void)root.choice<int>("format", {{"undertone.sweep/1", 1}}, "what this file is");
+  SweepPlan plan;
+  plan.job = file.parent_path() / root.text("job", "the job's file, relative to this one");
+  std::size_t i = 0;
+  for (config::Section& section : root.objects("vary", 1, kAxesMax, "what is varied: every combination is run")) {
+    const std::string pointer = fmt::format("/vary/{}", i);
+    SweepPlan::Axis axis;
+    axis.pointer = section.text("set", "a value of the job, as /json/pointer; * for every element of an array");
+    if (!axis.pointer.empty() && axis.pointer.front() != '/')
+      section.problem("set", "expected a pointer that begins with /");
+    if (touches_data(axis.pointer)) section.problem("set", "a sweep keeps the silos' data: this would change them");
+    axis.values = values_of(document->root.at("vary").at(i), pointer, problems);
+    for (const auto& [key, value] : document->root.at("vary").at(i).items())
+      if (key != "set" && key != "values") section.problem(key, "unknown key");
+    ++i;
+    plan.axes.push_back(std::move(axis));
+  }
+  const std::int64_t first = root.integer("first_seed", 0, INT64_MAX / 2, "of noise and sampling");
+  const std::int64_t seeds = root.integer("seeds", 1, 100'000, "how many, one after the other: repetitions");
+  for (std::int64_t s = 0; s < seeds; ++s) plan.seeds.push_back(static_cast<std::uint64_t>(first + s));
+  if (root.has("noise"))
+    plan.noiseless = root.choice<bool>("noise", {{"seeded", false}, {"none", true}}, "none is for baselines");
+  if (root.has("answering"))
+    plan.answering = static_cast<std::size_t>(root.integer("answering", 1, 10'000, "silos that answer a round"));
+  root.finish();
+  if (!problems.none()) return problems.error();
+  if (plan.cells() > SweepPlan::kCellsMax)
+    return Error{ErrorCode::LimitExceeded, fmt::format("{}: more than {} runs", file.string(), SweepPlan::kCellsMax)};
+  return plan;
+}
+
+Result<std::vector<std::string>> assignments_of(const SweepPlan& plan, const SweepCell& cell,
+                                                const nlohmann::json& job) {
+  std::vector<std::string> out;
+  for (std::size_t a = 0; a < plan.axes.size(); ++a) {
+    std::vector<std::string> pointers;
+    if (Status expanded = expand(job, "", plan.axes[a].pointer, pointers); !expanded) return expanded.error();
+    for (const std::string& pointer : pointers) out.push_back(pointer + "=" + cell.values[a].dump());
+  }
+  return out;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "shared/base/result.hpp"
+
+namespace undertone::lab {
+
+/// A job with some of its values varied: every combination, for every seed.
+struct SweepPlan {
+  struct Axis {
+    std::string pointer;  // of the job; "*" stands for every element of an array
+    std::vector<nlohmann::json> values;
+  };
+  std::filesystem::path job;
+  std::vector<Axis> axes;
+  std::vector<std::uint64_t> seeds;
+  bool noiseless = false;
+  std::size_t answering = 0;  // silos that answer a round; 0: all
+
+  static constexpr std::size_t kCellsMax = 1'000'000;
+  [[nodiscard]] std::size_t cells() const;
+};
+
+/// One run of a sweep: seeds change fastest, then the last axis.
+struct SweepCell {
+  std::size_t index = 0;
+  std::vector<nlohmann::json> values;  // one for each axis
+  std::uint64_t seed = 0;
+};
+[[nodiscard]] SweepCell cell_of(const SweepPlan& plan, std::size_t index);
+
+/// Reads a sweep file; the job's path in it is relative to it. @return every problem at once, or a refusal of more than
+/// kCellsMax cells, or of an axis that would change which records a silo holds
+[[nodiscard]] Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::path& file);
+
+/// The assignments "/json/pointer=value" that make a cell's job of the sweep's, "*" written out.
+/// @return an error where the job has no such value
+[[nodiscard]] Result<std::vector<std::string>> assignments_of(const SweepPlan& plan, const SweepCell& cell,
+                                                              const nlohmann::json& job);
+
+}  // namespace undertone::lab
