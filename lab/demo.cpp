@@ -19,10 +19,10 @@ Result<algorithms::MetricsRow> without_privacy(const std::filesystem::path& job)
   SimulateOptions plain;
   plain.job = job;
   plain.noise = SimulatedNoise::None;
-  plain.set = {R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last",)"
-               R"("draw_fraction":1})",
-               R"(/regulariser={"kind":"l2","strength":0.001})", "/privacy/clip_norm=100", "/evaluation/every=0",
-               "/wire/replies=i64"};
+  plain.set = {
+      R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last","draw_fraction":1})",
+      R"(/regulariser={"kind":"l2","strength":0.001})", "/privacy/clip_norm=100", "/evaluation/every=0",
+      "/wire/replies=i64"};
   const Result<algorithms::Outcome> outcome = simulate(plain, std::nullopt, nullptr);
   if (!outcome) return outcome.error();
   return outcome->metrics.back();

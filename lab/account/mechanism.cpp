@@ -124,7 +124,7 @@ Result<privacy::GaussianShift> shift_of_blocks(const MechanismText& text, Adjace
     if (!sensitivity) return sensitivity.error();
     if (!stddev) return stddev.error();
     const Result<privacy::GaussianShift> shift = shift_of(*sensitivity, *stddev);
-    if (!shift) return shift;
+    if (!shift) return shift.error();
     shifts.push_back(*shift);
   }
   return privacy::joint_shift(shifts);

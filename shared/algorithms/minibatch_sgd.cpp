@@ -6,7 +6,7 @@
 
 namespace undertone::algorithms {
 
-Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(MinibatchSgdSettings settings) {
+Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(const MinibatchSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "minibatch SGD: no rounds"};
   if (Status step = geometry::check_positive("the step size of minibatch SGD", settings.step_size); !step)
     return step.error();
@@ -14,11 +14,11 @@ Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(MinibatchSgdSettings 
     return Error{ErrorCode::InvalidArgument, fmt::format("minibatch SGD: {} is not smooth: use a proximal algorithm",
                                                          settings.problem.regulariser.name())};
   }
-  return std::unique_ptr<MinibatchSgd>(new MinibatchSgd(std::move(settings)));
+  return std::unique_ptr<MinibatchSgd>(new MinibatchSgd(settings));
 }
 
-MinibatchSgd::MinibatchSgd(MinibatchSgdSettings settings)
-    : settings_(std::move(settings)),
+MinibatchSgd::MinibatchSgd(const MinibatchSgdSettings& settings)
+    : settings_(settings),
       iterate_(settings_.problem.start()),
       average_(Eigen::VectorXd::Zero(settings_.problem.dimension)) {}
 

@@ -30,7 +30,7 @@ struct MinibatchSgdSettings {
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
   /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
-  [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(MinibatchSgdSettings settings);
+  [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(const MinibatchSgdSettings& settings);
 
   /// What it asks, in order: R gradient sums over the training block, each record clipped.
   [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, const GradientShape& shape);
@@ -51,7 +51,7 @@ class MinibatchSgd final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  explicit MinibatchSgd(MinibatchSgdSettings settings);
+  explicit MinibatchSgd(const MinibatchSgdSettings& settings);
   [[nodiscard]] Step current() const;
   MinibatchSgdSettings settings_;
   std::uint64_t round_ = 0;       // r

@@ -12,7 +12,7 @@ constexpr std::uint64_t kRoundsMax = 1'000'000;
 
 }  // namespace
 
-Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(ProxSvrgSettings settings) {
+Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& settings) {
   const bool bounded = settings.restarts <= kRoundsMax && settings.epochs <= kRoundsMax && settings.inner < kRoundsMax;
   if (!bounded || settings.restarts == 0 || settings.epochs == 0 || settings.inner == 0 ||
       settings.restarts * settings.epochs > kRoundsMax / (settings.inner + 1)) {
@@ -25,11 +25,11 @@ Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(ProxSvrgSettings settings) {
   const Result<geometry::ProximalStep> proximal =
       geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
   if (!proximal) return proximal.error();
-  return std::unique_ptr<ProxSvrg>(new ProxSvrg(std::move(settings), *proximal));
+  return std::unique_ptr<ProxSvrg>(new ProxSvrg(settings, *proximal));
 }
 
-ProxSvrg::ProxSvrg(ProxSvrgSettings settings, const geometry::ProximalStep& proximal)
-    : settings_(std::move(settings)),
+ProxSvrg::ProxSvrg(const ProxSvrgSettings& settings, const geometry::ProximalStep& proximal)
+    : settings_(settings),
       proximal_(proximal),
       iterate_(settings_.problem.start()),
       anchor_(iterate_),

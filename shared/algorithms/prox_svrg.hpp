@@ -25,7 +25,7 @@ struct ProxSvrgSettings {
 /// than its anchor counts with the anchors of those that anchored.
 class ProxSvrg final : public FederatedAlgorithm {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<ProxSvrg>> create(ProxSvrgSettings settings);
+  [[nodiscard]] static Result<std::unique_ptr<ProxSvrg>> create(const ProxSvrgSettings& settings);
   /// @param shape `draw_fraction` is of the differences; anchors read every record
   [[nodiscard]] static privacy::Schedule schedule(const ProxSvrgSettings& settings, const GradientShape& shape);
 
@@ -36,7 +36,7 @@ class ProxSvrg final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  ProxSvrg(ProxSvrgSettings settings, const geometry::ProximalStep& proximal);
+  ProxSvrg(const ProxSvrgSettings& settings, const geometry::ProximalStep& proximal);
   [[nodiscard]] Step current() const;
   /// Which of a restart's E Q iterates is its output.
   [[nodiscard]] std::uint64_t chosen(std::uint64_t restart) const;

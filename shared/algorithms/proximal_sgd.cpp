@@ -6,18 +6,18 @@
 
 namespace undertone::algorithms {
 
-Result<std::unique_ptr<ProximalSgd>> ProximalSgd::create(ProximalSgdSettings settings) {
+Result<std::unique_ptr<ProximalSgd>> ProximalSgd::create(const ProximalSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "proximal SGD: no rounds"};
   if (Status step = geometry::check_positive("the step size of proximal SGD", settings.step_size); !step)
     return step.error();
   const Result<geometry::ProximalStep> proximal =
       geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
   if (!proximal) return proximal.error();
-  return std::unique_ptr<ProximalSgd>(new ProximalSgd(std::move(settings), *proximal));
+  return std::unique_ptr<ProximalSgd>(new ProximalSgd(settings, *proximal));
 }
 
-ProximalSgd::ProximalSgd(ProximalSgdSettings settings, const geometry::ProximalStep& proximal)
-    : settings_(std::move(settings)), proximal_(proximal), iterate_(settings_.problem.start()) {}
+ProximalSgd::ProximalSgd(const ProximalSgdSettings& settings, const geometry::ProximalStep& proximal)
+    : settings_(settings), proximal_(proximal), iterate_(settings_.problem.start()) {}
 
 privacy::Schedule ProximalSgd::schedule(const ProximalSgdSettings& settings, const GradientShape& shape) {
   privacy::Schedule out;

@@ -18,7 +18,7 @@ struct ProximalSgdSettings {
 class ProximalSgd final : public FederatedAlgorithm {
  public:
   /// @return an error where there is no round, the step is no step, or the regulariser has no exact proximal map on W
-  [[nodiscard]] static Result<std::unique_ptr<ProximalSgd>> create(ProximalSgdSettings settings);
+  [[nodiscard]] static Result<std::unique_ptr<ProximalSgd>> create(const ProximalSgdSettings& settings);
   [[nodiscard]] static privacy::Schedule schedule(const ProximalSgdSettings& settings, const GradientShape& shape);
 
   [[nodiscard]] Step start() override { return current(); }
@@ -28,7 +28,7 @@ class ProximalSgd final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  ProximalSgd(ProximalSgdSettings settings, const geometry::ProximalStep& proximal);
+  ProximalSgd(const ProximalSgdSettings& settings, const geometry::ProximalStep& proximal);
   [[nodiscard]] Step current() const;
 
   ProximalSgdSettings settings_;

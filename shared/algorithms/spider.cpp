@@ -22,7 +22,7 @@ queries::Question difference(const Eigen::VectorXd& at, const Eigen::VectorXd& f
 
 }  // namespace
 
-Result<std::unique_ptr<Spider>> Spider::create(SpiderSettings settings) {
+Result<std::unique_ptr<Spider>> Spider::create(const SpiderSettings& settings) {
   if (settings.rounds == 0 || settings.rounds > kRoundsMax || settings.period == 0) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("SPIDER: {} rounds with an anchor every {}: expected 1 to {} rounds and a period of at "
@@ -33,11 +33,11 @@ Result<std::unique_ptr<Spider>> Spider::create(SpiderSettings settings) {
   const Result<geometry::ProximalStep> proximal =
       geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
   if (!proximal) return proximal.error();
-  return std::unique_ptr<Spider>(new Spider(std::move(settings), *proximal));
+  return std::unique_ptr<Spider>(new Spider(settings, *proximal));
 }
 
-Spider::Spider(SpiderSettings settings, const geometry::ProximalStep& proximal)
-    : settings_(std::move(settings)),
+Spider::Spider(const SpiderSettings& settings, const geometry::ProximalStep& proximal)
+    : settings_(settings),
       proximal_(proximal),
       chosen_(1 + RandomSource(settings_.seed).below(settings_.rounds)),
       iterate_(settings_.problem.start()),
@@ -93,7 +93,7 @@ Status Spider::restore(ByteReader& state) {
   return {};
 }
 
-Result<std::unique_ptr<SpiderAlternate>> SpiderAlternate::create(SpiderAlternateSettings settings) {
+Result<std::unique_ptr<SpiderAlternate>> SpiderAlternate::create(const SpiderAlternateSettings& settings) {
   if (settings.pairs == 0 || settings.pairs > kRoundsMax / 2) {
     return Error{
         ErrorCode::InvalidArgument,
@@ -105,11 +105,11 @@ Result<std::unique_ptr<SpiderAlternate>> SpiderAlternate::create(SpiderAlternate
       settings.problem.regulariser.group() != 0.0) {
     return Error{ErrorCode::InvalidArgument, "SPIDER's alternate form knows neither a domain nor a regulariser"};
   }
-  return std::unique_ptr<SpiderAlternate>(new SpiderAlternate(std::move(settings)));
+  return std::unique_ptr<SpiderAlternate>(new SpiderAlternate(settings));
 }
 
-SpiderAlternate::SpiderAlternate(SpiderAlternateSettings settings)
-    : settings_(std::move(settings)),
+SpiderAlternate::SpiderAlternate(const SpiderAlternateSettings& settings)
+    : settings_(settings),
       chosen_(RandomSource(settings_.seed).below(2 * settings_.pairs)),
       iterate_(settings_.problem.start()),
       before_(iterate_),

@@ -23,7 +23,7 @@ struct SpiderSettings {
 /// The paper's loop runs to r = R, whose h no output uses.
 class Spider final : public FederatedAlgorithm {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Spider>> create(SpiderSettings settings);
+  [[nodiscard]] static Result<std::unique_ptr<Spider>> create(const SpiderSettings& settings);
   [[nodiscard]] static privacy::Schedule schedule(const SpiderSettings& settings, const GradientShape& shape);
 
   [[nodiscard]] Step start() override { return current(); }
@@ -33,7 +33,7 @@ class Spider final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  Spider(SpiderSettings settings, const geometry::ProximalStep& proximal);
+  Spider(const SpiderSettings& settings, const geometry::ProximalStep& proximal);
   [[nodiscard]] Step current() const;
 
   SpiderSettings settings_;
@@ -61,7 +61,7 @@ struct SpiderAlternateSettings {
 ///   output: one of all w1 and w2 after the first, uniformly
 class SpiderAlternate final : public FederatedAlgorithm {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<SpiderAlternate>> create(SpiderAlternateSettings settings);
+  [[nodiscard]] static Result<std::unique_ptr<SpiderAlternate>> create(const SpiderAlternateSettings& settings);
   [[nodiscard]] static privacy::Schedule schedule(const SpiderAlternateSettings& settings, const GradientShape& shape);
 
   [[nodiscard]] Step start() override { return current(); }
@@ -71,7 +71,7 @@ class SpiderAlternate final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  explicit SpiderAlternate(SpiderAlternateSettings settings);
+  explicit SpiderAlternate(const SpiderAlternateSettings& settings);
   [[nodiscard]] Step current() const;
   [[nodiscard]] std::uint64_t rounds() const { return 2 * settings_.pairs + 1; }
 

@@ -354,6 +354,7 @@ std::vector<RepeatedEvent> merged(const std::vector<RepeatedEvent>& events) {
     found->second.footprint = {};
   }
   std::vector<RepeatedEvent> out;
+  out.reserve(counted.size());
   for (const auto& one : counted) out.push_back(one.second);
   return out;
 }
@@ -421,6 +422,7 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, Delta d
   for (const std::vector<RepeatedEvent>& met : *positions) {
     const std::vector<RepeatedEvent> position = merged(met);
     std::vector<std::pair<EventKey, std::uint64_t>> key;
+    key.reserve(position.size());
     for (const RepeatedEvent& repeated : position)
       key.emplace_back(std::visit(KeyOf{}, repeated.event), repeated.times);
     if (!seen.insert(std::move(key)).second) continue;

@@ -39,8 +39,8 @@ Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, 
   const double total = gaussian_shift_for(epsilon, delta).value();
   const Result<ShiftSquaredAmount> affordable = ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
   if (!affordable) return affordable.error();
-  return GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(affordable->units() / rounds), -40)) *
-                               (1.0 - 0x1p-50));
+  const UInt128 each = affordable->units() / rounds;  // whole units: the remainder is not spent
+  return GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
 }
 
 /// Rounds that draw the same part of the same positions.
@@ -79,6 +79,7 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
         const Result<GaussianShift> shift = GaussianShift::create(1.0 / at);
         if (!shift) return shift.error();
         std::vector<RepeatedEvent> events;
+        events.reserve(drawn.size());
         for (const DrawnRounds& one : drawn) events.push_back({event_of(one.rate, *shift), one.rounds, one.footprint});
         return charged_epsilon(events, delta);
       },
