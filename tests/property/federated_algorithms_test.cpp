@@ -93,8 +93,9 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
 }
 
 TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
-  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
-    SCOPED_TRACE(name);
+  for (const auto& one : tests::federations_of_every_algorithm()) {
+    const tests::SmallFederation& federation = one.second;
+    SCOPED_TRACE(one.first);
     const auto weights = [&](std::uint64_t seed) {
       return trace_of(federation, lab::SimulatedNoise::Seeded, seed).outcome.vectors.at("weights");
     };

@@ -25,7 +25,7 @@ struct SmallFederation {
   int quorum = 2;
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;
-  std::string algorithm = "";  // JSON; without it minibatch SGD as the members above say
+  std::string algorithm;  // JSON; without it minibatch SGD as the members above say
   std::string domain = R"({"kind":"l2_ball","radius":5})";
   std::string regulariser = R"({"kind":"l2","strength":0.01})";
 
