@@ -5,6 +5,7 @@
 #include "coordinator/host/coordinator_config.hpp"
 #include "lab/operator/operator_config.hpp"
 #include "lab/provision.hpp"
+#include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
@@ -128,6 +129,10 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     } else if (entry.path().filename() == "operator.json") {
       const auto config = lab::load_operator_config(entry.path());
       EXPECT_TRUE(config) << config.error().message;
+    } else if (entry.path().parent_path().filename() == "sweeps") {
+      const auto sweep = lab::parse_sweep(read_file(entry.path(), 1U << 20U).value(), entry.path());
+      ASSERT_TRUE(sweep) << sweep.error().message;
+      EXPECT_TRUE(std::filesystem::exists(sweep->job));
     } else if (entry.path().filename() == "coordinator.json") {
       const auto config = coordinator::load_coordinator_config(entry.path());
       EXPECT_TRUE(config) << config.error().message;
