@@ -1,6 +1,7 @@
 #include "shared/privacy/gaussian_filter.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "shared/privacy/gaussian_accountant.hpp"
 
@@ -27,6 +28,18 @@ Result<FilterTerms> FilterTerms::create(EpsilonAmount epsilon, DeltaAmount delta
                                                          epsilon.value_rounded_down(), delta.value_rounded_down())};
   }
   return FilterTerms{epsilon, delta, mechanism, *squared};
+}
+
+bool FilterTerms::sound() const {
+  constexpr double kSlack = 1e-9;
+  const Result<Epsilon> target = Epsilon::create(epsilon.value_rounded_down());
+  const Result<Delta> profile_delta = Delta::create(mechanism_delta.value_rounded_down());
+  if (!target || !profile_delta || mechanism_delta > delta || shift_squared.units() == 0) return false;
+  const Result<DeltaAmount> implementation = implementation_delta(*target, kReleasesMax);
+  const auto left = DeltaAmount::from_units(delta.units() - mechanism_delta.units());
+  if (!implementation || left.value_rounded_up() < implementation->value_rounded_down() * (1.0 - kSlack)) return false;
+  return log_delta_of_gaussian(target->value(), total_shift(shift_squared)) <=
+         std::log(profile_delta->value()) + kSlack;
 }
 
 bool GaussianFilter::spend(Block block, ShiftSquaredAmount cost) {

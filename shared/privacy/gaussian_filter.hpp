@@ -26,6 +26,10 @@ struct FilterTerms {
   /// @return an error where epsilon is zero or above 30, delta does not cover the implementation, or both are so small
   ///   that no release would ever fit
   [[nodiscard]] static Result<FilterTerms> create(EpsilonAmount epsilon, DeltaAmount delta);
+
+  /// Whether epsilon and delta cover the rest, to 1e-9 relative: terms that were written once stay sound where another
+  /// mathematical library rounds the last digits otherwise.
+  [[nodiscard]] bool sound() const;
 };
 
 /// How much of a filter is spent. A record is in one block at a time, so the blocks' spending composes in parallel; a

@@ -59,9 +59,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
                                      fields.amount<privacy::DeltaAmount>("mechanism_delta"),
                                      fields.amount<privacy::ShiftSquaredAmount>("shift_squared")};
     if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
-    const Result<privacy::FilterTerms> sound = privacy::FilterTerms::create(terms.epsilon, terms.delta);
-    if (!sound || terms.mechanism_delta > sound->mechanism_delta || terms.shift_squared > sound->shift_squared)
-      return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
+    if (!terms.sound()) return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
     if (Status charged = charge(entry.sequence, terms.epsilon, terms.delta); !charged) return charged;
     filter_.emplace(terms);
   } else if (kind == "reserved" || kind == "accepted") {

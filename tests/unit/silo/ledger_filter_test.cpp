@@ -177,6 +177,20 @@ TEST_F(LedgerFilterTest, TheVerifierAddsUpWhatTheFilterIsCharged) {
   EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
 }
 
+TEST_F(LedgerFilterTest, TermsStaySoundWhereTheLastDigitsAreRoundedOtherwise) {
+  const Budget grant = budget_of(2.0, 1e-6);
+  privacy::FilterTerms terms = privacy::FilterTerms::create(grant.epsilon, grant.delta).value();
+  EXPECT_TRUE(terms.sound());
+  const auto written = terms.shift_squared;
+  terms.shift_squared = ShiftSquaredAmount::from_units(written.units() + written.units() / 100'000'000'000);
+  EXPECT_TRUE(terms.sound());  // 1e-11 more: another library's
+  terms.shift_squared = ShiftSquaredAmount::from_units(written.units() + written.units() / 1'000'000);
+  EXPECT_FALSE(terms.sound());  // 1e-6 more: somebody's
+  terms.shift_squared = written;
+  terms.mechanism_delta = terms.delta;
+  EXPECT_FALSE(terms.sound());
+}
+
 TEST_F(LedgerFilterTest, TwoTokensDoNotSpendWhatOneMay) {
   { (void)open().value(); }
   const double shift = std::sqrt(1.05 * plan_.cost(Block::Training).value_rounded_up());
