@@ -96,6 +96,9 @@ Json releases_of(const privacy::Plan& plan) {
                   {"times", segment.rounds},
                   {"numbers", release.shape.dimension},
                   {"records", release.records_drawn},
+                  {"reads", release.shape.slice ? "own part"
+                            : release.sampled() ? "fresh draw"
+                                                : "all"},
                   {"clip_norm", release.shape.clip.value()},
                   {"public_records", gaussian == nullptr},
                   {"noise_stddev_of_mean",
@@ -104,7 +107,7 @@ Json releases_of(const privacy::Plan& plan) {
                                                            : std::ldexp(1.0, gaussian->log2_stddev) /
                                                                  (2.0 * static_cast<double>(gaussian->lattice.clip))}};
     const auto same = [&entry](const Json& other) {
-      for (const char* key : {"what", "block", "records", "noise_stddev_of_mean"}) {
+      for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
         if (other.at(key) != entry.at(key)) return false;
       }
       return true;
@@ -187,9 +190,13 @@ int plan_job(const std::filesystem::path& file, bool json) {
                silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
                silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
     for (const Json& release : silo["releases"]) {
-      fmt::print("    {} x {} of {} numbers over {} {} records", release["times"].get<std::uint64_t>(),
+      const std::string reads = release["reads"].get<std::string>();
+      fmt::print("    {} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
                  release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
-                 release["records"].get<std::int64_t>(), release["block"].get<std::string>());
+                 release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
+                 reads == "own part"     ? ", each a part of its own"
+                 : reads == "fresh draw" ? ", drawn afresh"
+                                         : "");
       if (release["public_records"].get<bool>()) {
         fmt::print(", exact: declared public\n");
       } else {
@@ -209,7 +216,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "where no gradient is longer than the clip norm)\n",
         *risk);
   } else {
-    fmt::print("predicted excess risk: none is stated for this averaging\n");
+    fmt::print("predicted excess risk: none is stated for this algorithm, averaging or domain\n");
   }
   return kDone;
 }

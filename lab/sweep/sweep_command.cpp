@@ -1,5 +1,6 @@
 #include "lab/sweep/sweep_command.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <fcntl.h>
 #include <map>
@@ -169,6 +170,15 @@ class OrderedLines {
   std::map<std::size_t, std::string> waiting_;
 };
 
+bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
+  if (!line.is_object() || !line.contains("run") || !line.contains("seed") || !line.contains("set")) return false;
+  const bool good = line.contains("result") && line["result"].is_object();
+  const bool failed = line.contains("error") && line["error"].is_string();
+  return good != failed && std::all_of(plan.axes.begin(), plan.axes.end(), [&](const SweepPlan::Axis& axis) {
+           return line["set"].is_object() && line["set"].contains(axis.pointer);
+         });
+}
+
 Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv) {
   const Result<std::string> text = read_file(lines, kLinesBytesMax);
   if (!text) return text.error();
@@ -182,7 +192,11 @@ Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const
     const std::size_t to = text->find('\n', from);
     const nlohmann::json line = nlohmann::json::parse(text->substr(from, to - from), nullptr, false);
     from = to + 1;
-    if (!line.is_object()) return Error{ErrorCode::InvalidData, fmt::format("{}: a line is not JSON", lines.string())};
+    if (!is_line(line, sweep.plan)) {
+      return Error{
+          ErrorCode::InvalidData,
+          fmt::format("{}: expected lines as a sweep writes them, found another at byte {}", lines.string(), from)};
+    }
     out += line.at("run").dump();
     for (const SweepPlan::Axis& axis : sweep.plan.axes)
       out += "," + data::csv_cell(line.at("set").at(axis.pointer).dump());

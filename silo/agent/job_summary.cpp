@@ -24,12 +24,19 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
   std::string what =
       fmt::format("{} times {} over {} {} records", segment.rounds, means_of(release.shape.kind), release.records_drawn,
                   release.shape.block == privacy::Block::Training ? "training" : "holdout");
+  if (release.shape.slice) {
+    what += release.shape.slice->cut == privacy::Slice::Cut::Equal ? " (each time others than before)"
+                                                                   : " (that no other line reads)";
+  } else if (release.sampled()) {
+    what += " (drawn afresh each time)";
+  }
   if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
                     ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
-                    "its {} numbers",
+                    "its {} numbers{}",
                     release.shape.clip.value(), gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
-                    release.shape.dimension);
+                    release.shape.dimension,
+                    release.shape.smoothness ? "; both are less, in proportion, where the two points are near" : "");
 }
 
 /// Neighbouring segments of one shape are one line to a reader.

@@ -95,7 +95,12 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format("  unit         one {}\n", job.unit);
   text += "  adversary    everybody outside the silo together: coordinator, other silos, network\n";
   text += "  adjacency    one record replaced by any other\n";
-  text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}\n", job.clip.value());
+  const bool differences =
+      std::any_of(plan.segments().begin(), plan.segments().end(), [](const privacy::Plan::Segment& segment) {
+        return segment.release.shape.kind == privacy::QuestionKind::GradientDifference;
+      });
+  text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}{}\n", job.clip.value(),
+                      differences ? ", at most twice that for differences of gradients" : "");
   text += fmt::format("  accountant   {}\n", plan.accountant());
   text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
   text += fmt::format(
