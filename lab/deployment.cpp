@@ -85,7 +85,7 @@ Json silo_config(const config::Job& job, const Json& job_document, const config:
             {"holdout_seed", job.simulation->holdout_seed},
             {"holdout_public", member.facts.holdout_public}}},
           {"policy",
-           {{"models", {std::string(models::to_string(job.model.loss()))}},
+           {{"models", {std::string(job.model.name())}},
             {"algorithms", {job.algorithm_kind}},
             {"units", {"record"}},
             {"records_min", 20},

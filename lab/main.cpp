@@ -13,6 +13,7 @@
 #include "lab/ledger_verify.hpp"
 #include "lab/operator/job_commands.hpp"
 #include "lab/operator/operator_commands.hpp"
+#include "lab/operator/predict_command.hpp"
 #include "lab/provision.hpp"
 #include "lab/report/report_command.hpp"
 #include "lab/simulate.hpp"

@@ -43,7 +43,7 @@ Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job
 
 /// A simulated institution allows what the job asks for, once.
 silo::Policy policy_for(const config::Job& job, const config::CohortMember& member) {
-  return {{std::string(models::to_string(job.model.loss()))},
+  return {{std::string(job.model.name())},
           {job.algorithm_kind},
           {job.unit},
           1,
@@ -71,8 +71,11 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
                                               const std::string& bytes, const std::vector<SimulatedSilo>& silos,
                                               const std::optional<std::filesystem::path>& out) {
   const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
-  Result<DirectCohort> cohort =
-      DirectCohort::create({job, silos, run, options.seed, options.noise, options.answering, options.threads});
+  Result<PlannedCohort> planned = plan_cohort(job, silos);
+  if (!planned) return planned.error();
+  Result<DirectCohort> cohort = DirectCohort::create(
+      {job.model, job.reply_lattice, run, options.seed, options.noise, options.answering, options.threads},
+      std::move(planned->members));
   if (!cohort) return cohort.error();
   const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
   Result<algorithms::Outcome> outcome = cohort->train(*algorithm);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
+#include "shared/config/model_section.hpp"
 #include "shared/config/schema_section.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
@@ -12,18 +13,6 @@ namespace undertone::coordinator {
 namespace {
 
 constexpr std::size_t kNoisesMax = 16;  // kinds of releases that are listed
-
-const char* name_of(privacy::QuestionKind kind) {
-  switch (kind) {
-    case privacy::QuestionKind::Gradient:
-      return "gradient";
-    case privacy::QuestionKind::Metrics:
-      return "metrics";
-    case privacy::QuestionKind::GradientDifference:
-      return "difference";
-  }
-  return "";
-}
 
 using Json = nlohmann::ordered_json;
 using privacy::Block;
@@ -61,7 +50,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   out["accountant"] = plan->accountant();
   Json noise = Json::array();
   for (const privacy::Plan::Segment& segment : plan->segments()) {
-    const char* kind = name_of(segment.release.shape.kind);
+    const std::string kind(privacy::to_string(segment.release.shape.kind));
     const std::int64_t records = segment.release.records_drawn;
     const auto same = [&](const Json& known) { return known["kind"] == kind && known["records"] == records; };
     if (std::any_of(noise.begin(), noise.end(), same)) continue;
@@ -91,7 +80,7 @@ Json metrics_of(const RunReport& report) {
     out["after_steps"] = row.steps;
     out["silos"] = row.replies;
     for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
-    if (report.job.model.linear_loss().classifies())
+    if (report.job.model.linear() != nullptr && report.job.model.classifies())
       out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
     rows.push_back(std::move(out));
   }
@@ -101,9 +90,8 @@ Json metrics_of(const RunReport& report) {
 Json settings_of(const RunReport& report) {
   const config::Job& job = report.job;
   const algorithms::Problem& problem = algorithms::problem_of(job.algorithm);
-  Json out = {{"model", std::string(models::to_string(job.model.loss()))},
+  Json out = {{"model", std::string(job.model.name())},
               {"dimension", job.model.dimension()},
-              {"intercept", job.model.intercept()},
               {"algorithm", job.algorithm_kind},
               {"algorithm_source", algorithms::source_of(job.algorithm)},
               {"domain", std::string(problem.domain.name())},
@@ -117,6 +105,7 @@ Json settings_of(const RunReport& report) {
                         : job.noise == privacy::NoiseKind::Secure ? "secure"
                                                                   : "test"},
               {"mode", report.mode}};
+  if (const models::LinearModel* linear = job.model.linear()) out["intercept"] = linear->intercept();
   if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
   for (const auto& [name, value] : algorithms::numbers_of(job.algorithm)) out[name] = value;
   return out;
@@ -125,17 +114,22 @@ Json settings_of(const RunReport& report) {
 Json model_of(const RunReport& report) {
   const config::Job& job = report.job;
   const Eigen::VectorXd& weights = report.outcome->vectors.at("weights");
-  Json named = Json::array();
+  Json out = {{"format", "undertone.model/2"},
+              {"kind", std::string(job.model.name())},
+              {"job", job.name},
+              {"run", report.run.hex()},
+              {"data", config::to_json(job.schema)}};
+  if (const models::Network* network = job.model.network()) {
+    if (!network->is_linear()) out.update(config::to_json(network->shape()));
+    out["weights"] = std::vector<double>(weights.begin(), weights.end());
+    return out;
+  }
+  out["weights"] = Json::array();
   const std::vector<std::string> names = data::encoded_names(job.schema);
   for (std::size_t f = 0; f < names.size(); ++f)
-    named.push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
-  return {{"format", "undertone.model/2"},
-          {"kind", std::string(models::to_string(job.model.loss()))},
-          {"job", job.name},
-          {"run", report.run.hex()},
-          {"data", config::to_json(job.schema)},
-          {"weights", std::move(named)},
-          {"intercept", job.model.intercept() ? weights[job.model.features()] : 0.0}};
+    out["weights"].push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
+  out["intercept"] = job.model.linear()->intercept() ? weights[job.model.features()] : 0.0;
+  return out;
 }
 
 }  // namespace

@@ -109,6 +109,12 @@ int run_audit(const AuditRequest& request) {
   if (!bytes) return fail(bytes.error());
   const Result<config::Job> job = config::parse_job(*bytes, request.job.filename().string());
   if (!job) return fail(job.error());
+  const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
+  if (job->model.linear() == nullptr || local) {
+    return fail({ErrorCode::InvalidArgument,
+                 fmt::format("the audit knows the worst pair for gradients of linear models, not for {} and {}",
+                             job->model.name(), job->algorithm_kind)});
+  }
   const config::CohortMember* member = &job->cohort.front();
   if (!request.silo.empty()) {
     const Result<SiloId> id = SiloId::create(request.silo);

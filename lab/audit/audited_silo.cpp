@@ -22,7 +22,7 @@ class ForgottenHead final : public silo::HeadStore {
 
 /// A policy that allows the job: what is audited is what a silo sends once it has accepted.
 silo::Policy allowing(const config::Job& job, const config::CohortMember& member) {
-  return {{std::string(models::to_string(job.model.loss()))},
+  return {{std::string(job.model.name())},
           {job.algorithm_kind},
           {job.unit},
           1,

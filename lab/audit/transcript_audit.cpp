@@ -81,15 +81,15 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
       pair.block = privacy::Block::Holdout;
       pair.others_lean = 1.0;
       // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
-      const bool classes = job.model.linear_loss().classifies();
+      const bool classes = job.model.linear()->linear_loss().classifies();
       pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
       pair.second = pair.first;
       pair.first.holdout.targets[0] = classes ? 1.0 : 1e3;
       const auto metrics = static_cast<Eigen::Index>(job.model.metric_names().size());
       Eigen::VectorXd one(metrics);
       Eigen::VectorXd other(metrics);
-      job.model.centred_metrics(pair.point, pair.first.holdout, 0, one);
-      job.model.centred_metrics(pair.point, pair.second.holdout, 0, other);
+      job.model.linear()->centred_metrics(pair.point, pair.first.holdout, 0, one);
+      job.model.linear()->centred_metrics(pair.point, pair.second.holdout, 0, other);
       pair.direction = (one - other).normalized();
       pair.reach = (one - other).norm() / std::sqrt(static_cast<double>(metrics));  // their bound: sqrt(metrics) / 2
       return pair;
@@ -108,7 +108,7 @@ WorstPair worst_pair(const config::Job& job, const config::CohortMember& member,
   pair.second.training.targets[0] = -1.0;
   // Only the features' part of a reply is looked at.
   pair.direction = Eigen::VectorXd::Zero(job.model.dimension());
-  const double derivative = job.model.derivative(pair.point, pair.first.training, 0);
+  const double derivative = job.model.linear()->derivative(pair.point, pair.first.training, 0);
   pair.direction.head(features).setConstant(std::copysign(1.0 / std::sqrt(static_cast<double>(features)), derivative));
   const double constant = job.model.dimension() > features ? 1.0 : 0.0;
   const double whole = std::abs(derivative) * std::sqrt(static_cast<double>(features) + constant);
@@ -192,7 +192,7 @@ Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const config::Job& job, 
   const Eigen::VectorXd point = Eigen::VectorXd::Zero(job.model.dimension());
   // Which way a head's gradient points along its canary.
   const double sign =
-      std::copysign(1.0, job.model.derivative(point, dataset.training, 0)) * (heads.front() ? 1.0 : -1.0);
+      std::copysign(1.0, job.model.linear()->derivative(point, dataset.training, 0)) * (heads.front() ? 1.0 : -1.0);
   const Result<std::vector<Eigen::VectorXd>> means = silo.run(dataset, point);
   if (!means) return means.error();
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(job.model.dimension());

@@ -73,27 +73,6 @@ bool is_time(const std::string& value) {
          part(17) <= 60;
 }
 
-/// Groups of releases, "MU2*ROUNDS@K/N" or "MU2*ROUNDS@K/N+FROM:TO" with commas between.
-bool is_releases(const std::string& value) {
-  constexpr std::string_view kSeparators = "*@/+:,";
-  constexpr std::size_t kWhole = 3;  // numbers before the last of a group that names no positions
-  const std::size_t parts = kSeparators.size();
-  std::size_t next = 0;
-  std::size_t digits = 0;
-  for (const char c : value) {
-    if (c >= '0' && c <= '9') {
-      ++digits;
-      continue;
-    }
-    if (digits == 0) return false;
-    if (next == kWhole && c == kSeparators.back()) next = parts - 1;
-    if (c != kSeparators[next]) return false;
-    next = (next + 1) % parts;
-    digits = 0;
-  }
-  return digits > 0 && (next == kWhole || next == parts - 1);
-}
-
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.
 std::string misfit(std::string_view key, const std::string& value) {
   static const std::set<std::string_view> amounts = {"epsilon", "delta", "mechanism_delta", "training",
@@ -159,7 +138,7 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
       continue;
     }
     if (keys_may_have_releases(keys) && (key == "training_releases" || key == "holdout_releases")) {
-      if (is_releases(value)) continue;
+      if (parse_release_groups(value)) continue;
       problems.add("{}: {}: expected groups like 123*10@5/50 with commas between, found {}", where, key,
                    printable(value));
       good = false;

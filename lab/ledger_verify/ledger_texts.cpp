@@ -4,6 +4,41 @@
 #include <limits>
 
 namespace undertone::ledger_verify {
+namespace {
+
+/// The text before the mark, which is taken off with it; all of the text where there is none.
+std::string_view take_until(std::string_view& text, char mark) {
+  const std::size_t at = text.find(mark);
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at == text.npos ? text.size() : at + 1);
+  return taken;
+}
+
+std::optional<ReleaseGroup> parse_group(std::string_view text) {
+  ReleaseGroup group;
+  std::optional<UInt128> number;
+  const auto read = [&number](std::string_view digits, UInt128& out) {
+    number = parse_amount(digits);
+    if (number) out = *number;
+    return number.has_value();
+  };
+  const bool part = text.find('+') != text.npos;
+  std::string_view counts = take_until(text, '+');
+  const bool stepped = counts.find('^') != counts.npos;
+  std::string_view draws = take_until(counts, '^');
+  if (!read(take_until(draws, '*'), group.shift_squared) || !read(take_until(draws, '@'), group.rounds) ||
+      !read(take_until(draws, '/'), group.drawn) || !read(draws, group.population) ||
+      (stepped && !read(counts, group.steps))) {
+    return std::nullopt;
+  }
+  if (!part) return group;
+  std::pair<UInt128, UInt128> positions;
+  if (!read(take_until(text, ':'), positions.first) || !read(text, positions.second)) return std::nullopt;
+  group.positions = positions;
+  return group;
+}
+
+}  // namespace
 
 std::string to_hex(std::string_view bytes) {
   std::string text;
@@ -43,6 +78,18 @@ std::optional<std::int64_t> parse_index(std::string_view text) {
   const auto value = parse_amount(text);
   if (!value || *value > static_cast<UInt128>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
   return static_cast<std::int64_t>(*value);
+}
+
+std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text) {
+  std::vector<ReleaseGroup> groups;
+  bool more = true;
+  while (more) {
+    more = text.find(',') != text.npos;
+    const std::optional<ReleaseGroup> group = parse_group(take_until(text, ','));
+    if (!group) return std::nullopt;
+    groups.push_back(*group);
+  }
+  return groups;
 }
 
 }  // namespace undertone::ledger_verify

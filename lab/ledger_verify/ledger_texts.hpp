@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace undertone::ledger_verify {
 
@@ -33,5 +35,18 @@ constexpr std::size_t kSignatureBytes = 64;
 /// A round or a sequence, spelled as an amount.
 /// @return below 2^63
 [[nodiscard]] std::optional<std::int64_t> parse_index(std::string_view text);
+
+/// One group of a reservation's list of releases, "MU2*ROUNDS@K/N", with "^STEPS" where each release is made of so many
+/// draws and "+FROM:TO" where it reads a part of the block. What is missing is a group of its own kind: 1 step, all.
+struct ReleaseGroup {
+  UInt128 shift_squared = 0;  // of one draw, in units of 2^-40
+  UInt128 rounds = 0;
+  UInt128 drawn = 0;
+  UInt128 population = 0;
+  UInt128 steps = 1;
+  std::optional<std::pair<UInt128, UInt128>> positions;
+};
+/// @return nothing where a group has another form or a number leaves 128 bits; ranges are not looked at
+[[nodiscard]] std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text);
 
 }  // namespace undertone::ledger_verify

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "lab/ledger_verify/gaussian_profile.hpp"
+#include "lab/ledger_verify/ledger_texts.hpp"
 #include "lab/ledger_verify/sampled_profile.hpp"
 
 namespace undertone::ledger_verify {
@@ -30,10 +31,11 @@ struct SampledBlock {
     std::int64_t from = 0;
     std::int64_t to = 0;
   };
-  std::vector<SampledGroup> groups;
-  std::vector<UInt128> each;         // shift squared of one release of each group
-  std::vector<Positions> positions;  // of the permutation that each group reads
-  std::vector<bool> is_whole;        // whether it names no positions: it reads the block
+  std::vector<SampledGroup> groups;                 // every draw for itself
+  std::vector<UInt128> draw;                        // shift squared of one draw of each group
+  std::vector<std::pair<UInt128, UInt128>> listed;  // what one release of each group costs, and how many there are
+  std::vector<Positions> positions;                 // of the permutation that each group reads
+  std::vector<bool> is_whole;                       // whether it names no positions: it reads the block
   UInt128 shift_squared = 0;
 
   /// The groups that read a position, equal ones counted together, for every position that differs: what one record
@@ -50,7 +52,7 @@ struct SampledBlock {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (positions[i].from > at || at >= positions[i].to) continue;
         if (++reads > kReadsMax) return std::nullopt;
-        one[{each[i], {groups[i].drawn, groups[i].population}}] += groups[i].rounds;
+        one[{draw[i], {groups[i].drawn, groups[i].population}}] += groups[i].rounds;
       }
       distinct.insert(std::move(one));
     }
@@ -77,40 +79,29 @@ struct SampledBlock {
   }
 };
 
-/// @param text well-formed groups "MU2*ROUNDS@K/N" or with "+FROM:TO". @return nothing where a number is out of its
-/// range
+/// @param text well-formed groups. @return nothing where a number is out of its range
 std::optional<SampledBlock> parse_releases(const std::string& text) {
   constexpr std::size_t kGroupsMax = 12'000;
+  constexpr UInt128 kCountMax = UInt128{1} << 40U;
+  const std::optional<std::vector<ReleaseGroup>> groups = parse_release_groups(text);
+  if (!groups || groups->size() > kGroupsMax) return std::nullopt;
   SampledBlock out;
-  std::array<UInt128, 6> numbers{};
-  std::size_t index = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] >= '0' && text[i] <= '9') continue;
-    const std::optional<UInt128> number = parse_amount(text.substr(begin, i - begin));
-    if (!number) return std::nullopt;
-    numbers[index] = *number;
-    ++index;
-    begin = i + 1;
-    if (i < text.size() && text[i] != ',') continue;
-    const bool whole = index == 4;
-    if (whole) {
-      numbers[4] = 0;
-      numbers[5] = numbers[3];
-    }
-    index = 0;
-    const auto [each, rounds, drawn, population, from, to] = numbers;
-    constexpr UInt128 kCountMax = UInt128{1} << 40U;
+  for (const ReleaseGroup& group : *groups) {
+    const auto [from, to] = group.positions.value_or(std::pair(UInt128{0}, group.population));
+    UInt128 each = 0;
     UInt128 cost = 0;
-    if (each == 0 || rounds == 0 || rounds > kCountMax || drawn == 0 || drawn > population || population > kCountMax ||
-        to > kCountMax || from > to || to - from != population || __builtin_mul_overflow(each, rounds, &cost) ||
-        !add_saturating(out.shift_squared, cost) || out.groups.size() == kGroupsMax) {
+    if (group.shift_squared == 0 || group.rounds == 0 || group.rounds > kCountMax || group.steps == 0 ||
+        group.steps > kCountMax || group.rounds * group.steps > kCountMax || group.drawn == 0 ||
+        group.drawn > group.population || group.population > kCountMax || to > kCountMax || from > to ||
+        to - from != group.population || __builtin_mul_overflow(group.shift_squared, group.steps, &each) ||
+        __builtin_mul_overflow(each, group.rounds, &cost) || !add_saturating(out.shift_squared, cost)) {
       return std::nullopt;
     }
-    out.groups.push_back({mu_of(each), static_cast<std::uint64_t>(rounds), static_cast<std::int64_t>(drawn),
-                          static_cast<std::int64_t>(population)});
-    out.each.push_back(each);
-    out.is_whole.push_back(whole);
+    out.groups.push_back({mu_of(group.shift_squared), static_cast<std::uint64_t>(group.rounds * group.steps),
+                          static_cast<std::int64_t>(group.drawn), static_cast<std::int64_t>(group.population)});
+    out.draw.push_back(group.shift_squared);
+    out.listed.push_back({each, group.rounds});
+    out.is_whole.push_back(!group.positions);
     out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
   return out;
@@ -274,8 +265,7 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
         sequence, run.name, fmt::to_string(block.reserved), printable(releases));
     return;
   }
-  for (std::size_t i = 0; i < sampled->groups.size(); ++i)
-    block.listed.push_back({sampled->each[i], sampled->groups[i].rounds});
+  for (const auto& [each, rounds] : sampled->listed) block.listed.push_back({each, rounds});
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);

@@ -8,9 +8,6 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
-#include "shared/config/schema_section.hpp"
-#include "shared/data/csv_reader.hpp"
-#include "shared/data/csv_table.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
 namespace undertone::lab {
@@ -67,21 +64,45 @@ std::uint64_t plan_rounds(const config::Job& job) {
   return rounds;
 }
 
-/// Where a theorem gives it.
-std::optional<double> predicted_excess_risk(const config::Job& job, double variance) {
-  const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
-  if (minibatch == nullptr) return std::nullopt;
-  return algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
+/// What a theorem says of the outcome, with its constants.
+struct Prediction {
+  double bound = 0.0;
+  std::string measure;
+  std::string source;
+};
+
+std::optional<Prediction> prediction_of(const config::Job& job, double variance) {
+  if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
+      minibatch != nullptr && job.model.is_convex()) {
+    const std::optional<double> bound = algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
+    if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+  }
+  // At the noise that was planned when the parameters were chosen.
+  if (job.theorem && job.theorem->bound)
+    return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+  return std::nullopt;
 }
 
-const char* what_of(privacy::QuestionKind kind) {
-  switch (kind) {
-    case privacy::QuestionKind::Gradient:
-      return "gradient mean";
-    case privacy::QuestionKind::Metrics:
-      return "evaluation";
-    case privacy::QuestionKind::GradientDifference:
-      return "difference mean";
+Json parameters_of(const config::Job& job) {
+  if (!job.theorem) return {{"by", "hand"}};
+  Json reasons = Json::array();
+  for (const algorithms::TheoremChoice::Reason& reason : job.theorem->reasons)
+    reasons.push_back({{"name", reason.name}, {"value", reason.value}, {"why", reason.why}});
+  return {{"by", job.theorem->source},
+          {"algorithm", std::string(algorithms::kind_of(job.algorithm))},
+          {"measure", job.theorem->measure},
+          {"rate", job.theorem->rate},
+          {"reasons", std::move(reasons)}};
+}
+
+const char* noise_by(const config::NoiseChoice& choice) {
+  switch (choice.by) {
+    case config::NoiseChoice::By::Accountant:
+      return "the accountant: the least that keeps the promise";
+    case config::NoiseChoice::By::Theorem:
+      return "the theorem's closed form; the accountant charges what it costs";
+    case config::NoiseChoice::By::Hand:
+      return "by hand; the accountant charges what it costs";
   }
   return "";
 }
@@ -91,7 +112,7 @@ Json releases_of(const privacy::Plan& plan) {
   for (const privacy::Plan::Segment& segment : plan.segments()) {
     const privacy::Release& release = segment.release;
     const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
-    Json entry = {{"what", what_of(release.shape.kind)},
+    Json entry = {{"what", privacy::to_string(release.shape.kind)},
                   {"block", release.shape.block == privacy::Block::Training ? "training" : "holdout"},
                   {"times", segment.rounds},
                   {"numbers", release.shape.dimension},
@@ -170,20 +191,37 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans);
-  const std::optional<double> risk = predicted_excess_risk(*job, variance);
+  const std::optional<Prediction> prediction = prediction_of(*job, variance);
+  const Json parameters = parameters_of(*job);
   const double dimension = static_cast<double>(job->model.dimension());
   const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
     Json out = {{"job", job->name},
                 {"accountant", plans.begin()->second.accountant()},
                 {"mean_noise_stddev", std::sqrt(variance)},
-                {"predicted_excess_risk", risk ? Json(*risk) : Json(nullptr)},
+                {"parameters", parameters},
+                {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"predicted_excess_risk",
+                 prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
+                {"prediction", prediction ? Json{{"measure", prediction->measure},
+                                                 {"bound", prediction->bound},
+                                                 {"source", prediction->source}}
+                                          : Json(nullptr)},
                 {"silos", std::move(silos)}};
     fmt::print("{}\n", out.dump(2));
     return kDone;
   }
-  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name,
-             models::to_string(job->model.loss()), job->model.dimension(), job->cohort.size());
+  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model.name(),
+             job->model.dimension(), job->cohort.size());
+  if (job->theorem) {
+    fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
+               algorithms::kind_of(job->algorithm), job->theorem->measure, job->theorem->rate);
+    for (const algorithms::TheoremChoice::Reason& reason : job->theorem->reasons)
+      fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
+  } else {
+    fmt::print("parameters chosen by hand\n");
+  }
+  fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   for (const Json& silo : silos) {
     fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
                silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
@@ -210,81 +248,13 @@ int plan_job(const std::filesystem::path& file, bool json) {
       "noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
       "the noise's norm\n",
       std::sqrt(variance), signal_to_noise);
-  if (risk) {
+  if (prediction) {
     fmt::print(
-        "predicted excess risk: at most {:.4g} (projected SGD, as in the proof of Theorem 34; for a convex loss "
-        "where no gradient is longer than the clip norm)\n",
-        *risk);
+        "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",
+        prediction->measure, prediction->bound, prediction->source);
   } else {
-    fmt::print("predicted excess risk: none is stated for this algorithm, averaging or domain\n");
+    fmt::print("predicted excess risk: none is stated for this algorithm, averaging, domain or model\n");
   }
-  return kDone;
-}
-
-int predict(const std::filesystem::path& model_file, const std::filesystem::path& csv, const std::filesystem::path& out,
-            bool json) {
-  const Result<config::JsonDocument> document = config::load_json(model_file, std::size_t{16} << 20U);
-  if (!document) return fail(document.error());
-  config::Problems problems(model_file.string());
-  config::Section root(document->root, "", problems);
-  (void)root.choice<int>("format", {{"undertone.model/2", 2}}, "what this file is");
-  const auto loss = root.choice<models::Loss>("kind", config::kLosses, "the loss");
-  (void)root.text("job", "the job's name");
-  (void)root.text("run", "the run it is of");
-  const data::Schema schema = config::parse_schema(root.object("data", "what the model reads"));
-  const std::vector<std::string> names = data::encoded_names(schema);
-  Eigen::VectorXd weights(static_cast<Eigen::Index>(names.size()));
-  Eigen::Index next = 0;
-  for (config::Section section : root.objects("weights", names.size(), names.size(), "one for each encoded feature")) {
-    const std::string name = section.text("feature", "its name");
-    const double weight = section.number("weight", -1e300, 1e300, "its weight");
-    if (name != names[static_cast<std::size_t>(next)])
-      section.problem("feature",
-                      fmt::format("expected \"{}\", in the schema's order", names[static_cast<std::size_t>(next)]));
-    section.finish();
-    weights[next++] = weight;
-  }
-  const double intercept = root.number("intercept", -1e300, 1e300, "added to the score");
-  root.finish();
-  if (!problems.none()) return fail(problems.error());
-
-  data::CsvOptions options;
-  options.with_label = false;
-  const Result<data::CsvRecords> read = data::read_csv(csv, schema, options);
-  if (!read) return fail(read.error());
-  const Eigen::VectorXd scores = (read->records.features.transpose() * weights).array() + intercept;
-  const auto* binary = std::get_if<data::BinaryLabel>(&schema.label);
-  if (models::LinearLoss(loss).classifies() != (binary != nullptr)) {
-    return fail({ErrorCode::InvalidConfig, fmt::format("{}: /kind: {} does not fit the label in /data",
-                                                       model_file.string(), models::to_string(loss))});
-  }
-  const bool probabilities = binary != nullptr && loss == models::Loss::Logistic;
-  std::string text = probabilities ? "record,probability,prediction\n" : "record,prediction\n";
-  Json rows = Json::array();
-  for (Eigen::Index j = 0; j < scores.size(); ++j) {
-    if (binary != nullptr && loss == models::Loss::Hinge) {
-      const std::string& label = scores[j] > 0.0 ? binary->positive : binary->negative;
-      if (json) rows.push_back({{"record", j + 1}, {"prediction", label}});
-      text += fmt::format("{},{}\n", j + 1, data::csv_cell(label));
-    } else if (binary != nullptr) {
-      const double probability = 1.0 / (1.0 + std::exp(-scores[j]));
-      const std::string& label = scores[j] > 0.0 ? binary->positive : binary->negative;
-      if (json) rows.push_back({{"record", j + 1}, {"probability", probability}, {"prediction", label}});
-      text += fmt::format("{},{:.9g},{}\n", j + 1, probability, data::csv_cell(label));
-    } else {
-      const data::NumericColumn& column = std::get<data::NumericLabel>(schema.label).column;
-      const double value = column.min + (scores[j] + 1.0) / 2.0 * (column.max - column.min);
-      if (json) rows.push_back({{"record", j + 1}, {"prediction", value}});
-      text += fmt::format("{},{:.9g}\n", j + 1, value);
-    }
-  }
-  const std::string content = json ? rows.dump(2) + "\n" : text;
-  if (out.empty() || out == "-") {
-    fmt::print("{}", content);
-    return kDone;
-  }
-  if (Status written = write_file_atomically(out, content); !written) return fail(written.error());
-  fmt::print(stderr, "{} predictions in {}\n", scores.size(), out.string());
   return kDone;
 }
 

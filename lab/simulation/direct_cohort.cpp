@@ -12,18 +12,59 @@ namespace {
 
 constexpr std::size_t kRepliesHeld = 16;  // for each thread
 
+/// The release that a round asks for; null beyond the last.
+const privacy::Release* release_of(const DirectCohort::Member& member, RoundIndex round) {
+  std::uint64_t first = 0;
+  for (const privacy::Plan::Segment& segment : member.releases) {
+    if (round.value < first + segment.rounds) return &segment.release;
+    first += segment.rounds;
+  }
+  return nullptr;
+}
+
+bool reads_slices(const DirectCohort::Member& member) {
+  return std::any_of(member.releases.begin(), member.releases.end(),
+                     [](const privacy::Plan::Segment& segment) { return segment.release.shape.slice.has_value(); });
+}
+
+bool fits(const DirectCohort::Member& member) {
+  return std::all_of(member.releases.begin(), member.releases.end(), [&](const privacy::Plan::Segment& segment) {
+    const bool training = segment.release.shape.block == privacy::Block::Training;
+    return segment.release.block_records ==
+           (training ? member.dataset->training.count() : member.dataset->holdout.count());
+  });
+}
+
 }  // namespace
 
-Result<DirectCohort> DirectCohort::create(const Setup& setup) {
+Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member> members) {
   if (setup.threads == 0 || setup.threads > 1024)
     return Error{ErrorCode::InvalidArgument, fmt::format("threads must be in 1 .. 1024, got {}", setup.threads)};
-  if (setup.answering > setup.silos.size()) {
+  if (members.empty() || setup.answering > members.size()) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("{} silos cannot answer a round of a cohort of {}", setup.answering, setup.silos.size())};
+                 fmt::format("{} silos cannot answer a round of a cohort of {}", setup.answering, members.size())};
   }
   DirectCohort cohort(setup);
-  for (const SimulatedSilo& silo : setup.silos) {
-    const config::CohortMember* member = setup.job.member(silo.id);
+  for (const Member& member : members) {
+    if (!fits(member))
+      return Error{ErrorCode::InvalidArgument, fmt::format("{}: releases of other records", member.id.name())};
+    cohort.permutations_.emplace_back();
+    if (reads_slices(member)) {
+      cohort.permutations_.back() =
+          silo::TestRandomness(setup.seed, member.id)
+              .permutation({setup.run, privacy::Block::Training, {}}, member.dataset->training.count());
+    }
+  }
+  cohort.members_ = std::move(members);
+  for (std::size_t thread = 0; thread < setup.threads; ++thread)
+    cohort.sums_.push_back(silo::make_record_sums(setup.model));
+  return cohort;
+}
+
+Result<PlannedCohort> plan_cohort(const config::Job& job, const std::vector<SimulatedSilo>& silos) {
+  PlannedCohort out;
+  for (const SimulatedSilo& silo : silos) {
+    const config::CohortMember* member = job.member(silo.id);
     if (member == nullptr)
       return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", silo.id.name())};
     if (silo.dataset.training.count() != member->facts.records ||
@@ -33,39 +74,36 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup) {
                                member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
                                silo.dataset.holdout.count())};
     }
-    Result<privacy::Plan> plan = config::plan_of(setup.job, *member);
+    const Result<privacy::Plan> plan = config::plan_of(job, *member);
     if (!plan) return plan.error();
-    const auto sliced = [](const privacy::Plan::Segment& segment) { return segment.release.shape.slice.has_value(); };
-    std::vector<std::int64_t> permutation;
-    if (std::any_of(plan->segments().begin(), plan->segments().end(), sliced)) {
-      permutation = silo::TestRandomness(setup.seed, silo.id)
-                        .permutation({setup.run, privacy::Block::Training, {}}, silo.dataset.training.count());
-    }
     const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
-    cohort.members_.push_back({&silo, *std::move(plan), member->weight,
-                               std::min(holdout, queries::LatticeFold::kWeightMax), std::move(permutation)});
+    out.members.push_back({silo.id, &silo.dataset, plan->segments(), member->weight,
+                           std::min(holdout, queries::LatticeFold::kWeightMax)});
+    out.epsilon = std::max(out.epsilon, plan->epsilon().value_rounded_up());
   }
-  return cohort;
+  return out;
 }
 
 std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {
   std::vector<std::size_t> all(members_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   if (setup_.answering == 0 || setup_.answering == members_.size()) return all;
-  RandomSource random(setup_.seed * 0x9e3779b97f4a7c15ULL + round.value);
+  // Through a word of its own: neighbouring seeds would share a stream, shifted.
+  RandomSource random(RandomSource(setup_.seed).word() ^ RandomSource(~round.value).word());
   std::vector<std::size_t> order = random.permutation(members_.size());
   order.resize(setup_.answering);
   return order;
 }
 
-std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, const Member& member) const {
+std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std::size_t member,
+                                               silo::RecordSums& sums) const {
+  const Member& one = members_[member];
   const std::unique_ptr<silo::ReleaseStream> stream =
       setup_.noise == SimulatedNoise::None
-          ? silo::NoiselessRandomness(setup_.seed, member.silo->id).stream(setup_.run, query.round)
-          : silo::TestRandomness(setup_.seed, member.silo->id).stream(setup_.run, query.round);
-  return queries::values_of(silo::draw_and_sum(query, *member.plan.release(query.round), member.silo->dataset,
-                                               setup_.job.model, setup_.job.reply_lattice, member.permutation,
-                                               *stream));
+          ? silo::NoiselessRandomness(setup_.seed, one.id).stream(setup_.run, query.round)
+          : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
+  return queries::values_of(silo::draw_and_sum(query, *release_of(one, query.round),
+                                               {*one.dataset, permutations_[member]}, sums, setup_.wire, *stream));
 }
 
 Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
@@ -76,19 +114,19 @@ Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
     std::iota(asked.begin(), asked.end(), std::size_t{0});
   }
   for (const std::size_t i : asked) {
-    const privacy::Release* release = members_[i].plan.release(query.round);
+    const privacy::Release* release = release_of(members_[i], query.round);
     if (release == nullptr || release->shape.kind != queries::kind_of(query.question))
       return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
   }
-  const Eigen::Index dimension = members_.front().plan.release(query.round)->shape.dimension;
-  queries::LatticeFold fold(dimension, setup_.job.reply_lattice.step_log2, setup_.job.reply_lattice.type);
+  const Eigen::Index dimension = release_of(members_.front(), query.round)->shape.dimension;
+  queries::LatticeFold fold(dimension, setup_.wire.step_log2, setup_.wire.type);
   // Integers are folded, so the order does not matter; a few replies for each thread are held at a time.
   const std::size_t workers = std::min(setup_.threads, asked.size());
   std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
   for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
     const std::size_t count = std::min(replies.size(), asked.size() - from);
     const auto work = [&](std::size_t worker) {
-      for (std::size_t k = worker; k < count; k += workers) replies[k] = answer(query, members_[asked[from + k]]);
+      for (std::size_t k = worker; k < count; k += workers) replies[k] = answer(query, asked[from + k], *sums_[worker]);
     };
     std::vector<std::thread> threads;
     for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);

@@ -1,16 +1,11 @@
 #include "lab/sweep/sweep_command.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <fcntl.h>
-#include <map>
-#include <mutex>
-#include <thread>
-#include <unistd.h>
 
 #include "lab/exit_code.hpp"
 #include "lab/simulate.hpp"
 #include "lab/simulation/direct_cohort.hpp"
+#include "lab/simulation/resumable_lines.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
@@ -22,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20U;
-constexpr std::size_t kLinesBytesMax = std::size_t{4} << 30U;
 constexpr const char* kWarning =
     "not private: noise is seeded, and whoever picks settings by these numbers has looked at the silos' records; that "
     "choice is charged to nobody";
@@ -67,18 +61,19 @@ Result<RunNumbers> outcome_of(const Sweep& sweep, const SweepCell& cell) {
   if (!bytes) return bytes.error();
   const Result<config::Job> job = config::parse_job(*bytes, sweep.plan.job.string());
   if (!job) return job.error();
+  Result<PlannedCohort> planned = plan_cohort(*job, sweep.silos);
+  if (!planned) return planned.error();
+  const double epsilon = planned->epsilon;
   Result<DirectCohort> cohort =
-      DirectCohort::create({*job,
-                            sweep.silos,
+      DirectCohort::create({job->model,
+                            job->reply_lattice,
                             {sha256(*bytes), simulated_nonce(cell.seed)},
                             cell.seed,
                             sweep.plan.noiseless ? SimulatedNoise::None : SimulatedNoise::Seeded,
                             sweep.plan.answering,
-                            1});
+                            1},
+                           std::move(planned->members));
   if (!cohort) return cohort.error();
-  double epsilon = 0.0;
-  for (std::size_t i = 0; i < sweep.silos.size(); ++i)
-    epsilon = std::max(epsilon, cohort->plan(i).epsilon().value_rounded_up());
   const Result<algorithms::Outcome> outcome = cohort->train(*config::make_algorithm(*job));
   if (!outcome) return outcome.error();
   RunNumbers out;
@@ -111,65 +106,6 @@ std::string header_of(const Sweep& sweep, const std::string& file_bytes) {
          "\n";
 }
 
-/// Lines that are whole; what a killed process left of the next one is dropped.
-struct Lines {
-  std::string kept;
-  std::size_t runs = 0;
-};
-Result<Lines> lines_so_far(const std::filesystem::path& file, const std::string& header) {
-  if (!std::filesystem::exists(file)) return Lines{header, 0};
-  const Result<std::string> text = read_file(file, kLinesBytesMax);
-  if (!text) return text.error();
-  if (text->compare(0, header.size(), header) != 0) {
-    if (header.compare(0, text->size(), *text) == 0) return Lines{header, 0};
-    return Error{ErrorCode::InvalidData,
-                 fmt::format("{}: of another sweep, or its job has changed: choose another folder", file.string())};
-  }
-  Lines lines{text->substr(0, text->rfind('\n') + 1), 0};
-  for (const char c : lines.kept) lines.runs += c == '\n' ? 1 : 0;
-  lines.runs -= 1;  // the header
-  return lines;
-}
-
-/// Appends lines in the order of their runs, whatever order they come in.
-class OrderedLines {
- public:
-  OrderedLines(int file, std::size_t next, std::size_t total) : file_(file), next_(next), total_(total) {}
-  void add(std::size_t run, std::string line) {
-    const std::lock_guard lock(mutex_);
-    waiting_.emplace(run, std::move(line));
-    std::string ready;
-    for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.begin()) {
-      ready += first->second;
-      waiting_.erase(first);
-      ++next_;
-    }
-    const char* data = ready.data();
-    for (std::size_t left = ready.size(); left > 0;) {
-      const ssize_t wrote = ::write(file_, data, left);
-      if (wrote <= 0) {
-        failed_ = true;
-        return;
-      }
-      data += wrote;
-      left -= static_cast<std::size_t>(wrote);
-    }
-    if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r{} of {} runs", next_, total_);
-  }
-  [[nodiscard]] bool failed() {
-    const std::lock_guard lock(mutex_);
-    return failed_;
-  }
-
- private:
-  std::mutex mutex_;
-  int file_;
-  std::size_t next_;
-  std::size_t total_;
-  bool failed_ = false;
-  std::map<std::size_t, std::string> waiting_;
-};
-
 bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
   if (!line.is_object() || !line.contains("run") || !line.contains("seed") || !line.contains("set")) return false;
   const bool good = line.contains("result") && line["result"].is_object();
@@ -180,7 +116,7 @@ bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
 }
 
 Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv) {
-  const Result<std::string> text = read_file(lines, kLinesBytesMax);
+  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
   if (!text) return text.error();
   std::string out = "run";
   for (const SweepPlan::Axis& axis : sweep.plan.axes) out += "," + data::csv_cell(axis.pointer);
@@ -222,30 +158,16 @@ int run_sweep(const SweepRequest& request) {
   if (!sweep) return fail(sweep.error());
   const std::filesystem::path lines = request.out / "sweep.jsonl";
   if (Status made = make_folder_for(lines); !made) return fail(made.error());
-  const Result<Lines> before = lines_so_far(lines, header_of(*sweep, *file_bytes));
-  if (!before) return fail(before.error());
-  if (Status written = write_file_atomically(lines, before->kept); !written) return fail(written.error());
-  const int file = ::open(lines.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0) return fail({ErrorCode::StorageFailed, fmt::format("{}: cannot be written", lines.string())});
   const std::size_t total = sweep->plan.cells();
-  OrderedLines ordered(file, before->runs, total);
-  std::atomic<std::size_t> next{before->runs};
-  const auto work = [&] {
-    for (std::size_t run = next++; run < total && !ordered.failed(); run = next++)
-      ordered.add(run, line_of(*sweep, cell_of(sweep->plan, run)).dump() + "\n");
-  };
-  const std::size_t threads =
-      request.threads != 0 ? request.threads : std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (std::size_t t = 1; t < std::min<std::size_t>(threads, 1024); ++t) others.emplace_back(work);
-  work();
-  for (std::thread& thread : others) thread.join();
-  (void)::close(file);
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
-  if (ordered.failed()) return fail({ErrorCode::StorageFailed, fmt::format("{}: cannot be written", lines.string())});
+  const Result<std::unique_ptr<ResumableLines>> runs =
+      ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
+  if (!runs) return fail(runs.error());
+  const Status made_all = (*runs)->make(
+      request.threads, [&](std::size_t run) { return line_of(*sweep, cell_of(sweep->plan, run)).dump(); });
+  if (!made_all) return fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";
   if (Status written = write_table(*sweep, lines, csv); !written) return fail(written.error());
-  fmt::print("{} runs, {} of them new: {}, {}\n{}\n", total, total - std::min(total, before->runs), lines.string(),
+  fmt::print("{} runs, {} of them new: {}, {}\n{}\n", total, total - std::min(total, (*runs)->kept()), lines.string(),
              csv.string(), kWarning);
   return kDone;
 }

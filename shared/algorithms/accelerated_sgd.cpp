@@ -76,7 +76,7 @@ privacy::Schedule AcceleratedSgd::schedule(const AcceleratedSgdSettings& setting
         std::uint64_t rounds = 0;
         for (const AcceleratedStage& stage : settings.phases[i].stages) rounds += stage.rounds;
         out.push_back(
-            {shape.gradient(d, privacy::Slice{privacy::Slice::Cut::Halving, i, settings.phases.size()}), rounds});
+            {shape.gradient(d, privacy::Slice{privacy::Slice::Cut::Halving, i, settings.phases.size()}, i), rounds});
       }
       break;
   }

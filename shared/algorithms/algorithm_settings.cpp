@@ -26,7 +26,8 @@ Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettin
                  [](const ProximalSgdSettings& s) { return as_algorithm(ProximalSgd::create(s)); },
                  [](const ProxSvrgSettings& s) { return as_algorithm(ProxSvrg::create(s)); },
                  [](const SpiderSettings& s) { return as_algorithm(Spider::create(s)); },
-                 [](const SpiderAlternateSettings& s) { return as_algorithm(SpiderAlternate::create(s)); }},
+                 [](const SpiderAlternateSettings& s) { return as_algorithm(SpiderAlternate::create(s)); },
+                 [](const LocalSgdSettings& s) { return as_algorithm(LocalSgd::create(s)); }},
       settings);
 }
 
@@ -60,6 +61,9 @@ Extent extent_of(const AlgorithmSettings& settings) {
                  [&](const SpiderAlternateSettings& s) {
                    const std::uint64_t rounds = plus(times(2, s.pairs), 1);
                    return Extent{rounds, rounds};
+                 },
+                 [](const LocalSgdSettings& s) {
+                   return Extent{s.rounds, 1};
                  }},
       settings);
 }
@@ -70,12 +74,28 @@ privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientS
                                [&](const ProximalSgdSettings& s) { return ProximalSgd::schedule(s, shape); },
                                [&](const ProxSvrgSettings& s) { return ProxSvrg::schedule(s, shape); },
                                [&](const SpiderSettings& s) { return Spider::schedule(s, shape); },
-                               [&](const SpiderAlternateSettings& s) { return SpiderAlternate::schedule(s, shape); }},
+                               [&](const SpiderAlternateSettings& s) { return SpiderAlternate::schedule(s, shape); },
+                               [&](const LocalSgdSettings& s) { return LocalSgd::schedule(s, shape); }},
                     settings);
 }
 
 const Problem& problem_of(const AlgorithmSettings& settings) {
   return std::visit([](const auto& s) -> const Problem& { return s.problem; }, settings);
+}
+
+std::string_view kind_of(const AlgorithmSettings& settings) {
+  using Name = std::string_view;
+  return std::visit(
+      Overloaded{[](const MinibatchSgdSettings&) { return Name("noisy_minibatch_sgd"); },
+                 [](const AcceleratedSgdSettings& s) {
+                   return Name(s.use == RecordUse::Phased ? "localized_accelerated_sgd" : "accelerated_sgd");
+                 },
+                 [](const ProximalSgdSettings&) { return Name("proximal_sgd"); },
+                 [](const ProxSvrgSettings&) { return Name("prox_svrg"); },
+                 [](const SpiderSettings&) { return Name("spider"); },
+                 [](const SpiderAlternateSettings&) { return Name("spider_alternate"); },
+                 [](const LocalSgdSettings&) { return Name("local_sgd"); }},
+      settings);
 }
 
 std::string source_of(const AlgorithmSettings& settings) {
@@ -91,7 +111,8 @@ std::string source_of(const AlgorithmSettings& settings) {
                    return std::string(s.restarts > 1 ? "FedProx-PL-SVRG, Algorithm 3" : "FedProx-SVRG, Algorithm 2");
                  },
                  [](const SpiderSettings&) { return std::string("FedProx-SPIDER, Algorithm 4"); },
-                 [](const SpiderAlternateSettings&) { return std::string("SPIDER's alternate form, Algorithm 25"); }},
+                 [](const SpiderAlternateSettings&) { return std::string("SPIDER's alternate form, Algorithm 25"); },
+                 [](const LocalSgdSettings&) { return std::string("ISRL-DP local SGD (B.1.10)"); }},
       settings);
 }
 
@@ -120,6 +141,9 @@ std::vector<std::pair<std::string, double>> numbers_of(const AlgorithmSettings& 
           },
           [](const SpiderAlternateSettings& s) {
             return Numbers{{"rounds", number(2 * s.pairs + 1)}, {"step_size", s.step_size}};
+          },
+          [](const LocalSgdSettings& s) {
+            return Numbers{{"rounds", number(s.rounds)}, {"step_size", s.step_size}, {"local_steps", number(s.steps)}};
           }},
       settings);
 }

@@ -2,11 +2,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "shared/algorithms/accelerated_sgd.hpp"
+#include "shared/algorithms/local_sgd.hpp"
 #include "shared/algorithms/minibatch_sgd.hpp"
 #include "shared/algorithms/prox_svrg.hpp"
 #include "shared/algorithms/proximal_sgd.hpp"
@@ -16,7 +18,7 @@ namespace undertone::algorithms {
 
 /// One alternative per algorithm: all that a job says about it.
 using AlgorithmSettings = std::variant<MinibatchSgdSettings, AcceleratedSgdSettings, ProximalSgdSettings,
-                                       ProxSvrgSettings, SpiderSettings, SpiderAlternateSettings>;
+                                       ProxSvrgSettings, SpiderSettings, SpiderAlternateSettings, LocalSgdSettings>;
 
 /// The algorithm at its start. @return an error that names the setting that does not serve
 [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make_algorithm(const AlgorithmSettings& settings);
@@ -33,6 +35,9 @@ struct Extent {
 [[nodiscard]] privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape);
 
 [[nodiscard]] const Problem& problem_of(const AlgorithmSettings& settings);
+
+/// As jobs and policies name it: "noisy_minibatch_sgd".
+[[nodiscard]] std::string_view kind_of(const AlgorithmSettings& settings);
 
 /// Where it comes from: "noisy minibatch SGD, Algorithms 14 and 19".
 [[nodiscard]] std::string source_of(const AlgorithmSettings& settings);

@@ -1,5 +1,6 @@
 #include "shared/algorithms/problem.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "shared/geometry/parameter.hpp"
@@ -7,7 +8,9 @@
 namespace undertone::algorithms {
 
 Eigen::VectorXd Problem::start() const {
-  Eigen::VectorXd point = domain.a_point(dimension);
+  const bool given = initial.size() != 0;
+  Eigen::VectorXd point = given ? initial : domain.a_point(dimension);
+  if (given) domain.project(point);
   queries::round_to(point_type, point);
   return point;
 }
@@ -23,10 +26,19 @@ bool Problem::representable(const Eigen::VectorXd& point) const {
   return point_type == queries::PointType::F64 || point.cwiseAbs().maxCoeff() <= kNarrowMax;
 }
 
-privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice) const {
+privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice,
+                                              std::size_t phase) const {
   privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction, dimension,
                               clip};
   shape.slice = slice;
+  if (!gradient_shifts.empty()) shape.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
+  return shape;
+}
+
+privacy::ReleaseShape GradientShape::local_run(Eigen::Index dimension, const privacy::LocalSteps& steps) const {
+  privacy::ReleaseShape shape{privacy::QuestionKind::LocalRun, privacy::Block::Training, 1.0, dimension, clip};
+  shape.local = steps;
+  if (!gradient_shifts.empty()) shape.shift = gradient_shifts.front();
   return shape;
 }
 
@@ -34,6 +46,7 @@ privacy::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::opt
   privacy::ReleaseShape shape{privacy::QuestionKind::GradientDifference, privacy::Block::Training, draw_fraction,
                               dimension, *privacy::ClipNorm::create(2.0 * clip.value())};
   shape.smoothness = smoothness;
+  shape.shift = difference_shift;
   return shape;
 }
 

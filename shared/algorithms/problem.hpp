@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <vector>
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/geometry/proximal_step.hpp"
@@ -18,8 +19,9 @@ struct Problem {
   geometry::Domain domain = geometry::Domain::whole_space();          // W
   geometry::Regulariser regulariser = geometry::Regulariser::none();  // g
   queries::PointType point_type = queries::PointType::F64;
+  Eigen::VectorXd initial = {};  // [dimension], where zero is no good start, as of a network; else empty
 
-  /// The starting point w_0: the point of W nearest to 0, as it crosses the wire.
+  /// The starting point w_0: the point of W nearest to `initial`, or to 0, as it crosses the wire.
   [[nodiscard]] Eigen::VectorXd start() const;
   /// Projects on W and rounds to the wire's type.
   void settle(Eigen::VectorXd& point) const;
@@ -32,11 +34,18 @@ struct Problem {
 struct GradientShape {
   privacy::ClipNorm clip;      // of a record's gradient
   double draw_fraction = 1.0;  // of the records that a release reads
+  // Of a gradient's noise and a difference's, where a theorem or a person chose it. The first has one entry, or one for
+  // each phase of an algorithm that uses records in phases, or none.
+  std::vector<privacy::GaussianShift> gradient_shifts = {};
+  std::optional<privacy::GaussianShift> difference_shift = {};
 
-  [[nodiscard]] privacy::ReleaseShape gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice = {}) const;
+  /// @param phase of an algorithm that has several
+  [[nodiscard]] privacy::ReleaseShape gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice = {},
+                                               std::size_t phase = 0) const;
   /// Differences of gradients at two points, each record's clipped: to `smoothness` times the distance of the points
   /// where a public one is given, and never to more than twice the clip norm.
   [[nodiscard]] privacy::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
+  [[nodiscard]] privacy::ReleaseShape local_run(Eigen::Index dimension, const privacy::LocalSteps& steps) const;
 };
 
 /// An error that says at which round an algorithm stands and what it was told instead.

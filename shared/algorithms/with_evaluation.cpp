@@ -6,11 +6,10 @@
 
 namespace undertone::algorithms {
 
-WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::LinearModel model,
-                               std::uint64_t every)
+WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::Model model, std::uint64_t every)
     : inner_(std::move(inner)), model_(model), every_(every) {}
 
-privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const models::LinearModel& model,
+privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const models::Model& model,
                                            std::uint64_t every) {
   const auto metrics = static_cast<Eigen::Index>(model.metric_names().size());
   // A centred record has norm at most sqrt(metrics)/2; the clip enforces what that says.

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/models/linear_model.hpp"
+#include "shared/models/model.hpp"
 #include "shared/privacy/plan.hpp"
 
 namespace undertone::algorithms {
@@ -13,10 +13,10 @@ namespace undertone::algorithms {
 class WithEvaluation final : public FederatedAlgorithm {
  public:
   /// @param every 0: only after the last round
-  WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::LinearModel model, std::uint64_t every);
+  WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::Model model, std::uint64_t every);
 
   /// The inner schedule with the evaluations put in.
-  [[nodiscard]] static privacy::Schedule schedule(const privacy::Schedule& inner, const models::LinearModel& model,
+  [[nodiscard]] static privacy::Schedule schedule(const privacy::Schedule& inner, const models::Model& model,
                                                   std::uint64_t every);
 
   [[nodiscard]] Step start() override;
@@ -29,7 +29,7 @@ class WithEvaluation final : public FederatedAlgorithm {
  private:
   [[nodiscard]] Step current();
   std::unique_ptr<FederatedAlgorithm> inner_;
-  models::LinearModel model_;
+  models::Model model_;
   std::uint64_t every_;
   std::uint64_t round_ = 0;  // of this algorithm: inner rounds and evaluations
   std::uint64_t inner_rounds_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/config/theorem_section.hpp"
 namespace undertone::config {
 namespace {
 
@@ -18,6 +19,7 @@ enum class Kind : std::uint8_t {
   ProxSvrg,
   Spider,
   SpiderAlternate,
+  LocalSgd,
 };
 
 constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {{"noisy_minibatch_sgd", Kind::MinibatchSgd},
@@ -26,7 +28,8 @@ constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {{"noisy_
                                                                         {"proximal_sgd", Kind::ProximalSgd},
                                                                         {"prox_svrg", Kind::ProxSvrg},
                                                                         {"spider", Kind::Spider},
-                                                                        {"spider_alternate", Kind::SpiderAlternate}};
+                                                                        {"spider_alternate", Kind::SpiderAlternate},
+                                                                        {"local_sgd", Kind::LocalSgd}};
 
 template <class T>
 T noted(Section& section, const char* key, Result<T> made, T harmless) {
@@ -98,6 +101,22 @@ struct Keys {
         section.integer("seed", 0, INT64_MAX, "public: chooses which iterate is the output"));
   }
 };
+
+/// Whether the algorithm takes its settings, and a silo could plan for it.
+AlgorithmChoice checked(Section& section, AlgorithmChoice choice) {
+  const char* key = choice.theorem ? "theorem" : "kind";
+  if (const auto made = algorithms::make_algorithm(choice.settings); !made) {
+    section.problem(key, made.error().message);
+    return choice;
+  }
+  const algorithms::Extent extent = algorithms::extent_of(choice.settings);
+  choice.rounds = extent.rounds;
+  if (extent.rounds > static_cast<std::uint64_t>(kRoundsMax) || extent.entries > kEntriesMax) {
+    section.problem(key, fmt::format("{} rounds of {} kinds or parts of releases: expected at most {} and {}",
+                                     extent.rounds, extent.entries, kRoundsMax, kEntriesMax));
+  }
+  return choice;
+}
 
 }  // namespace
 
@@ -184,15 +203,27 @@ geometry::Regulariser parse_regulariser(Section section, Eigen::Index regularise
   return regulariser;
 }
 
-AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& problem) {
-  const auto kind = section.choice<Kind>("kind", kKinds, "docs/researchers-guide.md says which reads what");
+AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& problem,
+                                const algorithms::TheoremFacts& facts, algorithms::PlannedNoise noise) {
   AlgorithmChoice out;
-  for (const auto& [name, value] : kKinds)
-    if (value == kind) out.kind = name;
+  if (section.has("theorem")) {
+    out.theorem = parse_theorem(section, problem, facts, noise);
+    if (out.theorem) {
+      out.settings = out.theorem->settings;
+      out.draw_fraction = out.theorem->draw_fraction;
+    }
+    if (!section.recording()) {
+      section.finish();
+      return out.theorem ? checked(section, std::move(out)) : out;
+    }
+  }
+  const auto kind = section.choice<Kind>("kind", kKinds, "docs/researchers-guide.md says which reads what");
   Keys keys{section, kind};
-  const std::uint64_t rounds = keys.count("rounds", {Kind::MinibatchSgd, Kind::ProximalSgd, Kind::Spider}, "R: steps");
+  const std::uint64_t rounds =
+      keys.count("rounds", {Kind::MinibatchSgd, Kind::ProximalSgd, Kind::Spider, Kind::LocalSgd}, "R: steps");
   double step_size = 1.0;
-  if (keys.wanted({Kind::MinibatchSgd, Kind::ProximalSgd, Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate}))
+  if (keys.wanted(
+          {Kind::MinibatchSgd, Kind::ProximalSgd, Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate, Kind::LocalSgd}))
     step_size = section.number("step_size", 0.0, kNumberMax, "eta", true);
   if (keys.wanted({Kind::MinibatchSgd, Kind::Accelerated, Kind::Localized, Kind::ProxSvrg, Kind::SpiderAlternate})) {
     out.draw_fraction = section.number("draw_fraction", 0.0, 1.0,
@@ -228,6 +259,8 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
   const std::uint64_t inner = keys.count("inner", {Kind::ProxSvrg}, "Q of prox_svrg: differences after each anchor");
   const std::uint64_t period = keys.count("period", {Kind::Spider}, "q of spider: an anchor every q rounds");
   const std::uint64_t pairs = keys.count("pairs", {Kind::SpiderAlternate}, "E - 1 of spider_alternate");
+  const std::uint64_t local_steps =
+      keys.count("local_steps", {Kind::LocalSgd}, "K of local_sgd: a silo's own steps in a round, of one record each");
   const std::optional<double> smoothness = keys.smoothness();
   const std::uint64_t seed = keys.seed();
   section.finish();
@@ -251,18 +284,12 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
     case Kind::SpiderAlternate:
       out.settings = algorithms::SpiderAlternateSettings{problem, pairs, step_size, smoothness, seed};
       break;
+    case Kind::LocalSgd:
+      out.settings = algorithms::LocalSgdSettings{problem, rounds, local_steps, step_size};
+      break;
   }
   if (section.recording()) return out;
-  if (const auto made = algorithms::make_algorithm(out.settings); !made) {
-    section.problem("kind", made.error().message);
-    return out;
-  }
-  const algorithms::Extent extent = algorithms::extent_of(out.settings);
-  out.rounds = extent.rounds;
-  if (extent.rounds > static_cast<std::uint64_t>(kRoundsMax) || extent.entries > kEntriesMax) {
-    section.problem("kind", fmt::format("{} rounds of {} kinds or parts of releases: expected at most {} and {}",
-                                        extent.rounds, extent.entries, kRoundsMax, kEntriesMax));
-  }
+  out = checked(section, std::move(out));
   if (use == algorithms::RecordUse::OnePass && out.draw_fraction < 1.0)
     section.problem("draw_fraction", "expected 1 with reads \"one_pass\": a round's part is read whole");
   return out;

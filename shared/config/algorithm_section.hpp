@@ -1,24 +1,27 @@
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/theorem_choice.hpp"
 #include "shared/config/json_section.hpp"
 
 namespace undertone::config {
 
 /// What the job's `algorithm` says.
 struct AlgorithmChoice {
-  std::string kind;  // as policies name it
   algorithms::AlgorithmSettings settings;
-  double draw_fraction = 1.0;  // of the records that a release reads
-  std::uint64_t rounds = 0;    // of the algorithm alone
+  std::optional<algorithms::TheoremChoice> theorem;  // where one chose the settings
+  double draw_fraction = 1.0;                        // of the records that a release reads
+  std::uint64_t rounds = 0;                          // of the algorithm alone
 };
 
 /// A section's problems are noted, and something harmless is returned, as everywhere in `Section`.
 [[nodiscard]] geometry::Domain parse_domain(Section section);
 /// @param regularised coordinates: the intercept, last, is left out
 [[nodiscard]] geometry::Regulariser parse_regulariser(Section section, Eigen::Index regularised);
-[[nodiscard]] AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& problem);
+/// @param facts for an algorithm whose parameters a theorem chooses, which needs them all: sizes, targets, clip norm
+[[nodiscard]] AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& problem,
+                                              const algorithms::TheoremFacts& facts, algorithms::PlannedNoise noise);
 
 }  // namespace undertone::config

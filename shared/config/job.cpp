@@ -7,6 +7,7 @@
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/config/algorithm_section.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/config/model_section.hpp"
 #include "shared/config/schema_section.hpp"
 
 namespace undertone::config {
@@ -51,6 +52,22 @@ std::vector<CohortMember> parse_cohort(Section& root) {
   return cohort;
 }
 
+/// What theorems may use of a job; what is the job's author to say is left at zero.
+algorithms::TheoremFacts facts_of(const std::vector<CohortMember>& cohort, const algorithms::Problem& problem,
+                                  double clip) {
+  algorithms::TheoremFacts facts;
+  facts.silos = static_cast<double>(cohort.size());
+  facts.lipschitz = clip;
+  if (problem.dimension > 0) facts.diameter = problem.domain.diameter(problem.dimension).value_or(0.0);
+  for (const CohortMember& member : cohort) {
+    const auto least = [](double known, double other) { return known == 0.0 ? other : std::min(known, other); };
+    facts.records = least(facts.records, static_cast<double>(member.facts.records));
+    facts.epsilon = least(facts.epsilon, member.facts.epsilon.value());
+    facts.delta = least(facts.delta, member.facts.delta.value());
+  }
+  return facts;
+}
+
 Participation parse_participation(Section section) {
   Participation out;
   out.quorum =
@@ -67,25 +84,6 @@ Participation parse_participation(Section section) {
   return out;
 }
 
-models::LinearLoss parse_loss(Section& section) {
-  const auto loss = section.choice<models::Loss>(
-      "kind", kLosses, "logistic and hinge for a label of two values, the others for a numeric one");
-  const auto wanted = [&](models::Loss by) { return section.recording() || loss == by; };
-  models::LinearLoss::Options options;
-  if (wanted(models::Loss::Quantile))
-    options.level = section.number("level", 0.0, 1.0, "of quantile, between 0 and 1", true);
-  if (wanted(models::Loss::Huber)) options.threshold = section.number("threshold", 0.0, 1e9, "of huber", true);
-  if (section.has("smoothing"))
-    options.smoothing = section.number("smoothing", 0.0, 1e9,
-                                       "beta of the Moreau envelope that stands for hinge, absolute or quantile", true);
-  if (section.has("logit_max"))
-    options.logit_max = section.number("logit_max", 0.0, 1e9, "of logistic: scores are clipped to this", true);
-  const Result<models::LinearLoss> made = models::LinearLoss::create(loss, options);
-  if (made) return *made;
-  if (!section.recording()) section.problem("kind", made.error().message);
-  return models::LinearLoss(models::Loss::Logistic);
-}
-
 SimulationData parse_simulation(Section section) {
   SimulationData out;
   out.csv = section.text("csv", "relative to the job's file");
@@ -95,6 +93,11 @@ SimulationData parse_simulation(Section section) {
   out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   section.finish();
   return out;
+}
+
+privacy::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
+  return algorithms::WithEvaluation::schedule(algorithms::schedule_of(job.algorithm, shape), job.model,
+                                              job.evaluation_every);
 }
 
 }  // namespace
@@ -123,18 +126,11 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   data::Schema schema =
       parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
-  Section model_section = root.object("model");
-  const models::LinearLoss loss = parse_loss(model_section);
-  const bool intercept = model_section.boolean("intercept", "adds a constant feature");
-  model_section.finish();
-  if (loss.classifies() != std::holds_alternative<data::BinaryLabel>(schema.label)) {
-    problems.add("/model/kind",
-                 "logistic and hinge need a label with two values, the other losses one with min and max");
-  }
-  const models::LinearModel model(loss, static_cast<Eigen::Index>(data::encoded_width(schema)), intercept);
+  ModelChoice choice = parse_model(root.object("model"), schema);
+  const models::Model& model = choice.model;
 
   const geometry::Domain domain = parse_domain(root.object("domain"));
-  const geometry::Regulariser regulariser = parse_regulariser(root.object("regulariser"), model.features());
+  const geometry::Regulariser regulariser = parse_regulariser(root.object("regulariser"), model.regularised());
 
   Section wire = root.object("wire");
   const auto point_type = wire.choice<queries::PointType>(
@@ -146,14 +142,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
       wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
   wire.finish();
 
-  AlgorithmChoice algorithm =
-      parse_algorithm(root.object("algorithm"), {model.dimension(), domain, regulariser, point_type});
-  const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings);
-  if (!model.linear_loss().is_smooth() && !subgradients) {
-    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink", algorithm.kind,
-                                                 models::to_string(model.loss())));
-  }
-
+  algorithms::Problem problem{model.dimension(), domain, regulariser, point_type};
+  if (!model.is_convex() && problems.none()) problem.initial = model.start(choice.seed);
   Section privacy_section = root.object("privacy");
   (void)privacy_section.choice<int>("mode", {{"isrl", 1}}, "every silo adds its own noise; nobody else is trusted");
   const std::string unit = privacy_section.text("unit", "\"record\": what is protected");
@@ -164,9 +154,25 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   const auto noise = privacy_section.choice<privacy::NoiseKind>(
       "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}},
       "test is seeded, for test builds of the agent alone, and protects nobody");
+  NoiseChoice noise_choice;
+  if (privacy_section.has("calibration"))
+    noise_choice = parse_noise_choice(privacy_section.object("calibration", "who chooses how much noise there is"));
   privacy_section.finish();
 
   std::vector<CohortMember> cohort = parse_cohort(root);
+  const algorithms::TheoremFacts facts = facts_of(cohort, problem, clip);
+  AlgorithmChoice algorithm =
+      parse_algorithm(root.object("algorithm"), problem, facts,
+                      noise_choice.by == NoiseChoice::By::Theorem ? algorithms::PlannedNoise::Printed
+                                                                  : algorithms::PlannedNoise::Accountant);
+  const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings) ||
+                            std::holds_alternative<algorithms::LocalSgdSettings>(algorithm.settings);
+  // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
+  if (model.linear() != nullptr && !model.is_smooth() && !subgradients) {
+    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
+                                                 algorithms::kind_of(algorithm.settings), model.name()));
+  }
+
   const Participation participation = parse_participation(root.object("participation"));
   if (participation.quorum > cohort.size()) {
     problems.add("/participation/quorum", fmt::format("expected at most the {} silos of the cohort, got {}",
@@ -189,13 +195,15 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
 
   Job job{name,
           std::move(schema),
-          model,
-          std::move(algorithm.kind),
+          std::move(choice.model),
+          std::string(algorithms::kind_of(algorithm.settings)),
           std::move(algorithm.settings),
+          std::move(algorithm.theorem),
           algorithm.draw_fraction,
           *privacy::ClipNorm::create(clip),
           unit,
           noise,
+          noise_choice,
           std::move(cohort),
           participation,
           every,
@@ -215,13 +223,13 @@ Status check_plans(const Job& job, const std::string& file) {
   return {};
 }
 
-privacy::Schedule schedule_of(const Job& job) {
-  const privacy::Schedule inner = algorithms::schedule_of(job.algorithm, job.gradient_shape());
-  return algorithms::WithEvaluation::schedule(inner, job.model, job.evaluation_every);
-}
+privacy::Schedule schedule_of(const Job& job) { return schedule_with(job, {job.clip, job.draw_fraction}); }
 
 Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member) {
-  Result<privacy::Plan> plan = privacy::make_plan(schedule_of(job), member.facts);
+  const Result<algorithms::GradientShape> shape =
+      with_noise(job.noise_choice, {job.clip, job.draw_fraction}, job.algorithm, member.facts);
+  if (!shape) return shape.error();
+  Result<privacy::Plan> plan = privacy::make_plan(schedule_with(job, *shape), member.facts);
   if (!plan) return plan;
   for (const privacy::Plan::Segment& segment : plan->segments()) {
     const Status fits = queries::check_fits(segment.release, job.reply_lattice);

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/theorem_choice.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/config/noise_choice.hpp"
 #include "shared/data/schema.hpp"
-#include "shared/models/linear_model.hpp"
+#include "shared/models/model.hpp"
 #include "shared/privacy/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
 
@@ -21,12 +23,6 @@ struct CohortMember {
   privacy::SiloFacts facts;
   std::uint64_t weight = 1;
 };
-
-/// Losses by the names that jobs and models give them.
-inline constexpr std::initializer_list<std::pair<const char*, models::Loss>> kLosses = {
-    {"logistic", models::Loss::Logistic}, {"least_squares", models::Loss::LeastSquares},
-    {"hinge", models::Loss::Hinge},       {"absolute", models::Loss::Absolute},
-    {"quantile", models::Loss::Quantile}, {"huber", models::Loss::Huber}};
 
 /// Who must answer, until when.
 struct Participation {
@@ -48,13 +44,15 @@ struct SimulationData {
 struct Job {
   std::string name;
   data::Schema schema;
-  models::LinearModel model{models::Loss::Logistic, 1, false};
+  models::Model model = models::LinearModel(models::Loss::Logistic, 1, false);
   std::string algorithm_kind;
   algorithms::AlgorithmSettings algorithm;
+  std::optional<algorithms::TheoremChoice> theorem;  // where one chose the settings
   double draw_fraction = 1.0;
   privacy::ClipNorm clip;
   std::string unit;
   privacy::NoiseKind noise = privacy::NoiseKind::Secure;
+  NoiseChoice noise_choice;
   std::vector<CohortMember> cohort;  // in SiloId order
   Participation participation;
   std::uint64_t evaluation_every = 0;
@@ -63,7 +61,6 @@ struct Job {
   std::optional<SimulationData> simulation;
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
-  [[nodiscard]] algorithms::GradientShape gradient_shape() const { return {clip, draw_fraction}; }
 };
 
 /// Of a job's file: a silo keeps it for every run it accepts.

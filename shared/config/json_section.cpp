@@ -189,6 +189,27 @@ std::vector<std::string> Section::texts(const std::string& key, const char* abou
   return out;
 }
 
+std::vector<double> Section::numbers(const std::string& key, const char* about) {
+  const nlohmann::json* value = find(key, "an array of numbers", about);
+  if (value == nullptr) return {};
+  std::vector<double> out;
+  if (!value->is_array()) {
+    problem(key, "expected an array of numbers, got " + shown(*value));
+    return out;
+  }
+  out.reserve(value->size());
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const nlohmann::json& one = (*value)[i];
+    if (one.is_number() && std::isfinite(one.get<double>())) {
+      out.push_back(one.get<double>());
+      continue;
+    }
+    problem(fmt::format("{}/{}", key, i), "expected a finite number, got " + shown(one));
+    break;
+  }
+  return out;
+}
+
 Section Section::object(const std::string& key, const char* about) {
   const nlohmann::json* value = find(key, "an object", about);
   return {value == nullptr ? empty_object() : *value, pointer_ + "/" + key, *problems_};

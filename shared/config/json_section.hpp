@@ -77,6 +77,8 @@ class Section {
                               bool open_low = false);
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high, const char* about);
   [[nodiscard]] std::vector<std::string> texts(const std::string& key, const char* about);
+  /// Finite numbers.
+  [[nodiscard]] std::vector<double> numbers(const std::string& key, const char* about);
   [[nodiscard]] Section object(const std::string& key, const char* about = "");
   [[nodiscard]] std::vector<Section> objects(const std::string& key, std::size_t least, std::size_t most,
                                              const char* about = "");

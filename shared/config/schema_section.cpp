@@ -124,6 +124,17 @@ data::Schema parse_schema(Section section) {
         label.text("negative", "the value that counts as -1"), label.text("positive", "the value that counts as 1")};
     if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
     schema.label = binary;
+    if (label.recording() && label.has("classes"))
+      (void)label.texts("classes", "of softmax and network: the public list of values, in order");
+  } else if (label.has("classes")) {
+    data::ClassLabel several{label.text("column", "the column's name"),
+                             label.texts("classes", "of softmax and network: the public list of values, in order")};
+    if (several.classes.size() < 2 || several.classes.size() > kCategoriesMax) {
+      label.problem("classes", fmt::format("expected 2 to {} values, got {}", kCategoriesMax, several.classes.size()));
+    }
+    if (std::set<std::string>(several.classes.begin(), several.classes.end()).size() != several.classes.size())
+      label.problem("classes", "expected different values, one stands twice");
+    schema.label = std::move(several);
   } else {
     schema.label = data::NumericLabel{parse_numeric(label)};
   }
@@ -151,6 +162,8 @@ Json to_json(const data::Schema& schema) {
   Json label;
   if (const auto* binary = std::get_if<data::BinaryLabel>(&schema.label)) {
     label = {{"column", binary->column}, {"negative", binary->negative}, {"positive", binary->positive}};
+  } else if (const auto* several = std::get_if<data::ClassLabel>(&schema.label)) {
+    label = {{"column", several->column}, {"classes", several->classes}};
   } else {
     label = to_json(std::get<data::NumericLabel>(schema.label).column);
   }

@@ -142,6 +142,8 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   if (!label) return label.error();
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) {
     as_list(**label, Kind::BinaryTarget, {binary->negative, binary->positive});
+  } else if (const auto* classes = std::get_if<ClassLabel>(&schema.label)) {
+    as_list(**label, Kind::ClassTarget, classes->classes);
   } else {
     as_number(**label, Kind::NumericTarget, std::get<NumericLabel>(schema.label).column);
   }
@@ -182,7 +184,8 @@ RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_vi
     case Kind::NumericTarget:
       return encode_number(field, cell, nullptr, target);
     case Kind::Category:
-    case Kind::BinaryTarget: {
+    case Kind::BinaryTarget:
+    case Kind::ClassTarget: {
       const auto found = field.values.find(cell);
       if (found == field.values.end()) {
         if (!field.others_allowed) return &field.expected;
@@ -192,6 +195,8 @@ RecordEncoder::Expected RecordEncoder::encode(std::size_t column, std::string_vi
       ++facts_[field.facts].counts[found->second];
       if (field.kind == Kind::Category) {
         features[field.offset + found->second] = 1.0;
+      } else if (field.kind == Kind::ClassTarget) {
+        target = static_cast<double>(found->second);
       } else {
         target = found->second == 1 ? 1.0 : -1.0;
       }

@@ -44,7 +44,7 @@ class RecordEncoder {
   [[nodiscard]] const std::vector<ColumnFacts>& facts() const noexcept { return facts_; }
 
  private:
-  enum class Kind { Skipped, Number, Category, NumericTarget, BinaryTarget };
+  enum class Kind { Skipped, Number, Category, NumericTarget, BinaryTarget, ClassTarget };
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }

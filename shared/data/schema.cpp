@@ -8,6 +8,7 @@ const std::string& name_of(const FeatureColumn& column) {
 
 const std::string& label_column(const Schema& schema) {
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) return binary->column;
+  if (const auto* classes = std::get_if<ClassLabel>(&schema.label)) return classes->column;
   return std::get<NumericLabel>(schema.label).column.name;
 }
 

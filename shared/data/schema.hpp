@@ -57,9 +57,16 @@ struct NumericLabel {
   friend bool operator==(const NumericLabel&, const NumericLabel&) = default;
 };
 
+/// A target of several values, mapped to 0, 1, ... in the list's order.
+struct ClassLabel {
+  std::string column;
+  std::vector<std::string> classes;
+  friend bool operator==(const ClassLabel&, const ClassLabel&) = default;
+};
+
 /// What every silo's file holds. Everything here is public and fixed without looking at records.
 struct Schema {
-  std::variant<BinaryLabel, NumericLabel> label;
+  std::variant<BinaryLabel, NumericLabel, ClassLabel> label;
   std::vector<FeatureColumn> features;
   friend bool operator==(const Schema&, const Schema&) = default;
 };

@@ -30,6 +30,7 @@ class Regulariser {
   void add_smooth_gradient(const Eigen::Ref<const Eigen::VectorXd>& w, Eigen::Ref<Eigen::VectorXd> gradient) const;
   [[nodiscard]] Regulariser without_l2() const;
 
+  [[nodiscard]] bool is_none() const noexcept { return is_smooth() && l2_ == 0.0; }
   /// Whether the l2 part, if any, is all of g.
   [[nodiscard]] bool is_smooth() const noexcept { return l1_ == 0.0 && group_ == 0.0; }
   /// Of g on R^d with respect to the l2 norm: 0 as soon as one coordinate is not regularised.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 // Why `rounding_bound` holds. Standard model: u = 2^-53, gamma_k = k u / (1 - k u); a sum of products, in whatever
 // order, in which no term meets more than k roundings is off by at most gamma_k times the sum of the terms' absolute
@@ -30,7 +32,6 @@ constexpr Eigen::Index kChunkMax = 64;
 constexpr Eigen::Index kScratchValues = Eigen::Index{1} << 21;
 constexpr Eigen::Index kBlockRecords = Eigen::Index{1} << 10;
 constexpr double kMassMax = 1025.0;  // clips; see 3.
-constexpr double kLossMaxMin = 4.0;
 
 /// As many records as fit the scratch.
 Eigen::Index chunk_of(const std::vector<Layer>& layers) {
@@ -41,21 +42,13 @@ Eigen::Index chunk_of(const std::vector<Layer>& layers) {
   return std::clamp(kScratchValues / values, kChunkMin, kChunkMax);
 }
 
-double loss_max(Eigen::Index classes) { return std::max(kLossMaxMin, 2.0 * std::log(static_cast<double>(classes))); }
-
 }  // namespace
 
-Result<LayeredModel> LayeredModel::create(const NetworkShape& shape) {
-  Result<std::vector<Layer>> layers = lay_out(shape);
-  if (!layers) return layers.error();
-  return LayeredModel(*std::move(layers));
-}
-
-LayeredModel::LayeredModel(std::vector<Layer> layers)
-    : layers_(std::move(layers)),
-      chunk_(chunk_of(layers_)),
-      pass_(layers_, chunk_),
-      gradients_(layers_, chunk_),
+LayeredModel::LayeredModel(Network network)
+    : network_(std::move(network)),
+      chunk_(chunk_of(layers())),
+      pass_(layers(), chunk_),
+      gradients_(layers(), chunk_),
       scales_(chunk_),
       block_(dimension()) {}
 
@@ -64,28 +57,43 @@ std::int64_t LayeredModel::scratch_bytes() const noexcept {
          (scales_.size() + block_.size()) * static_cast<std::int64_t>(sizeof(double));
 }
 
-void LayeredModel::initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const {
-  UNDERTONE_CHECK(weights.size() == dimension());
-  for (const Layer& layer : layers_) {
-    const double power = layer.activation == Activation::Relu ? 6.0 : 3.0;
-    const double radius = std::sqrt(power / static_cast<double>(layer.patch));
-    const Eigen::Index biases = layer.outputs;
-    for (double& weight : weights.segment(layer.offset, layer.weights() - biases)) {
-      weight = radius * (2.0 * random.unit() - 1.0);
-    }
-    weights.segment(layer.offset + layer.weights() - biases, biases).setZero();
-  }
+void LayeredModel::scores(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
+                          Eigen::Ref<Eigen::VectorXd> out) {
+  UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
+  const std::int64_t drawn[] = {j};
+  pass_.forward(layers(), weights, records, drawn);
+  out = pass_.scores(0);
 }
 
-std::vector<std::string_view> LayeredModel::metric_names() const { return {"loss", "accuracy"}; }
-
-std::vector<double> LayeredModel::metric_scales() const { return {loss_max(classes()), 1.0}; }
+LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::VectorXd>& weights,
+                                                const Records& records) {
+  UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
+  std::vector<std::int64_t> part;
+  double loss = 0.0;
+  Eigen::Index right = 0;
+  for (Eigen::Index from = 0; from < records.count(); from += chunk_) {
+    part.resize(static_cast<std::size_t>(std::min(chunk_, records.count() - from)));
+    std::iota(part.begin(), part.end(), from);
+    pass_.forward(layers(), weights, records, part);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const auto scores = pass_.scores(static_cast<Eigen::Index>(i));
+      const Eigen::Index target = class_of(records.targets[part[i]], classes());
+      Eigen::Index best = 0;
+      const double largest = scores.maxCoeff(&best);
+      loss += target < 0 ? std::numeric_limits<double>::infinity()
+                         : largest - scores[target] + std::log((scores.array() - largest).exp().sum());
+      right += best == target ? 1 : 0;
+    }
+  }
+  const auto count = static_cast<double>(records.count());
+  return {loss / count, static_cast<double>(right) / count};
+}
 
 void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                    Eigen::Index j, Eigen::Ref<Eigen::VectorXd> out) {
   UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
   const std::int64_t drawn[] = {j};
-  pass_.forward(layers_, weights, records, drawn);
+  pass_.forward(layers(), weights, records, drawn);
   const auto scores = pass_.scores(0);
   const Eigen::Index target = class_of(records.targets[j], classes());
   out[0] = 0.5;
@@ -94,7 +102,8 @@ void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weig
   Eigen::Index best = 0;
   const double largest = scores.maxCoeff(&best);
   const double loss = largest - scores[target] + std::log((scores.array() - largest).exp().sum());
-  out[0] = (loss <= loss_max(classes()) ? std::max(loss, 0.0) / loss_max(classes()) : 1.0) - 0.5;
+  const double most = network_.loss_max();
+  out[0] = (loss <= most ? std::max(loss, 0.0) / most : 1.0) - 0.5;
   if (best == target) out[1] = 0.5;
 }
 
@@ -123,7 +132,7 @@ void LayeredModel::sum_chunks(const Records& records, std::span<const std::int64
 }
 
 void LayeredModel::set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip) {
-  gradients_.measure(layers_, factors, count, scales_);
+  gradients_.measure(layers(), factors, count, scales_);
   const double radius = clip * (1.0 - 0x1p-30);
   for (double& scale : scales_.head(count)) {
     const double norm = std::sqrt(scale);
@@ -141,10 +150,10 @@ void LayeredModel::gradient_sum(const Eigen::Ref<const Eigen::VectorXd>& weights
   Factors* const factors[] = {&pass_.factors()};
   scales_.setOnes();
   sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers_, weights, records, part);
-    pass_.backward(layers_, weights, records, part);
-    gradients_.form(layers_, factors, count);
-    gradients_.add(layers_, factors, count, scales_, block_);
+    pass_.forward(layers(), weights, records, part);
+    pass_.backward(layers(), weights, records, part);
+    gradients_.form(layers(), factors, count);
+    gradients_.add(layers(), factors, count, scales_, block_);
   });
 }
 
@@ -154,10 +163,10 @@ void LayeredModel::clipped_gradient_sum(const Eigen::Ref<const Eigen::VectorXd>&
   UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
   Factors* const factors[] = {&pass_.factors()};
   sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers_, weights, records, part);
-    pass_.backward(layers_, weights, records, part);
+    pass_.forward(layers(), weights, records, part);
+    pass_.backward(layers(), weights, records, part);
     set_scales(factors, count, clip);
-    gradients_.add(layers_, factors, count, scales_, block_);
+    gradients_.add(layers(), factors, count, scales_, block_);
   });
 }
 
@@ -167,30 +176,30 @@ void LayeredModel::clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd
                                           Eigen::Ref<Eigen::VectorXd> sum) {
   UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
   UNDERTONE_CHECK(reference.size() == dimension());
-  if (!reference_) reference_.emplace(layers_, chunk_);
+  if (!reference_) reference_.emplace(layers(), chunk_);
   Factors& here = pass_.factors();
   Factors& there = reference_->factors();
   Factors* const factors[] = {&here, &there};
   sum_chunks(records, drawn, sum, [&](std::span<const std::int64_t> part, Eigen::Index count) {
-    pass_.forward(layers_, weights, records, part);
-    pass_.backward(layers_, weights, records, part);
-    reference_->forward(layers_, reference, records, part);
-    reference_->backward(layers_, reference, records, part);
+    pass_.forward(layers(), weights, records, part);
+    pass_.backward(layers(), weights, records, part);
+    reference_->forward(layers(), reference, records, part);
+    reference_->backward(layers(), reference, records, part);
     // e a^T - e' a'^T = (e - e') a^T + e' (a - a')^T: as w' nears w both terms vanish, and what is measured is small by
     // itself, not by cancelling.
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
+    for (std::size_t l = 0; l < layers().size(); ++l) {
       here.errors[l].leftCols(count) -= there.errors[l].leftCols(count);
       there.inputs[l].leftCols(count) = here.inputs[l].leftCols(count) - there.inputs[l].leftCols(count);
     }
     set_scales(factors, count, clip);
-    gradients_.add(layers_, factors, count, scales_, block_);
+    gradients_.add(layers(), factors, count, scales_, block_);
   });
 }
 
 double LayeredModel::rounding_bound(double clip, std::int64_t records) const {
   UNDERTONE_CHECK(clip >= kClipMin && clip <= kClipMax && records >= 0);
   Eigen::Index positions = 1;
-  for (const Layer& layer : layers_) positions = std::max(positions, layer.positions());
+  for (const Layer& layer : layers()) positions = std::max(positions, layer.positions());
   const auto n = static_cast<double>(records);
   // A block holds more than half of kBlockRecords, as a chunk is smaller than that.
   const auto blocks = 2.0 * n / static_cast<double>(kBlockRecords) + 2.0;

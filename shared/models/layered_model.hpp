@@ -4,47 +4,47 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "shared/base/random_source.hpp"
 #include "shared/base/result.hpp"
 #include "shared/models/chunk_pass.hpp"
 #include "shared/models/layer.hpp"
 #include "shared/models/linear_model.hpp"
+#include "shared/models/network.hpp"
 #include "shared/models/record_gradients.hpp"
 
 namespace undertone::models {
 
-/// A layered classifier with the cross-entropy of its softmax. A record's target is its class, 0 .. classes - 1. Sums
-/// of clipped gradients are computed without a gradient per record, in chunks, so that the scratch depends on the
-/// network alone: 16 MiB, or four records' values if they are more, and at most eight vectors of weights. The first
-/// question for differences doubles it. One object for one thread.
+/// A network with the scratch to compute. A record's target is its class, 0 .. classes - 1. Sums of clipped gradients
+/// are computed without a gradient per record, in chunks, so that the scratch depends on the network alone: 16 MiB, or
+/// four records' values if they are more, and at most eight vectors of weights. The first question for differences
+/// doubles it. One object for one thread.
 class LayeredModel {
  public:
   static constexpr double kClipMin = 0x1p-100;
   static constexpr double kClipMax = 0x1p100;
 
-  /// @return an error that names the layer that does not fit; see `lay_out`
-  [[nodiscard]] static Result<LayeredModel> create(const NetworkShape& shape);
+  explicit LayeredModel(Network network);
 
-  [[nodiscard]] const std::vector<Layer>& layers() const noexcept { return layers_; }
-  [[nodiscard]] Eigen::Index features() const noexcept { return layers_.front().input.values(); }
-  [[nodiscard]] Eigen::Index classes() const noexcept { return layers_.back().outputs; }
-  [[nodiscard]] Eigen::Index dimension() const noexcept { return layers_.back().offset + layers_.back().weights(); }
+  [[nodiscard]] const Network& network() const noexcept { return network_; }
+  [[nodiscard]] const std::vector<Layer>& layers() const noexcept { return network_.layers(); }
+  [[nodiscard]] Eigen::Index features() const noexcept { return network_.features(); }
+  [[nodiscard]] Eigen::Index classes() const noexcept { return network_.classes(); }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return network_.dimension(); }
   /// Records that are worked on at once.
   [[nodiscard]] Eigen::Index chunk() const noexcept { return chunk_; }
   [[nodiscard]] std::int64_t scratch_bytes() const noexcept;
 
-  /// Uniform on +-sqrt(6 / inputs) before a rectifier, +-sqrt(3 / inputs) otherwise, which keeps the variance of what
-  /// passes through; biases zero. @param weights [dimension] out
-  /// Source: He et al. 2015, section 2.2; LeCun et al. 1998, section 4.6.
-  void initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const;
-
-  /// What an evaluation adds up and the public factors it is divided by, as in LinearModel: loss (clipped at
-  /// max(4, 2 ln classes)), accuracy.
-  [[nodiscard]] std::vector<std::string_view> metric_names() const;
-  [[nodiscard]] std::vector<double> metric_scales() const;
+  /// The scores of record j, one for each class. @param out [classes]
+  void scores(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
+              Eigen::Ref<Eigen::VectorXd> out);
+  /// Means over all records, not clipped: for public records and for simulations alone. A target that is no class
+  /// counts as wrong and makes the loss infinite.
+  struct Evaluation {
+    double loss = 0.0;
+    double accuracy = 0.0;
+  };
+  [[nodiscard]] Evaluation evaluate(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records);
   /// Record j's metrics minus 1/2, each in [-1/2, 1/2]; a target that is no class counts as the worst. @param out [2]
   void centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                        Eigen::Ref<Eigen::VectorXd> out);
@@ -71,14 +71,13 @@ class LayeredModel {
   [[nodiscard]] double rounding_bound(double clip, std::int64_t records) const;
 
  private:
-  explicit LayeredModel(std::vector<Layer> layers);
   /// Zeroes `sum`, hands every chunk to `add`, which adds it to `block_`, and adds up the blocks.
   template <class AddChunk>
   void sum_chunks(const Records& records, std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd>& sum,
                   const AddChunk& add);
   /// What each record of the chunk is scaled by, to a norm of at most `clip`.
   void set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip);
-  std::vector<Layer> layers_;
+  Network network_;
   Eigen::Index chunk_;
   ChunkPass pass_;
   std::optional<ChunkPass> reference_;  // present once a difference was asked for

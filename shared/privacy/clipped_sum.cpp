@@ -57,16 +57,21 @@ Quantise fastest() {
 }  // namespace
 
 ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension)
-    : lattice_(lattice),
-      vector_(dimension),
-      block_(Eigen::VectorXd::Zero(dimension)),
-      sum_(static_cast<std::size_t>(dimension), 0) {
+    : vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
+  restart(lattice);
+}
+
+void ClippedSum::restart(const Lattice& lattice) {
   UNDERTONE_CHECK(lattice.clip > 0 && lattice.clip < (std::int64_t{1} << 50));
+  lattice_ = lattice;
   const auto clip = static_cast<double>(lattice.clip);
   // A sum of d computed squares is too small by a factor of at most 1 + (d + 1) 2^-53 per rounding in any order, and
   // clip^2 is rounded once: below this value the true sum is at most clip^2.
-  square_max_ = clip * clip * (1.0 - (static_cast<double>(dimension) + 8.0) * 0x1p-52);
+  square_max_ = clip * clip * (1.0 - (static_cast<double>(vector_.size()) + 8.0) * 0x1p-52);
   records_max_ = std::max<std::int64_t>(1, (std::int64_t{1} << 52) / lattice.clip);
+  records_ = 0;
+  block_.setZero();
+  std::fill(sum_.begin(), sum_.end(), 0);
 }
 
 void ClippedSum::add(double a, const Eigen::Ref<const Eigen::VectorXd>& x, const double* next) {
@@ -107,9 +112,11 @@ void ClippedSum::flush() {
   records_ = 0;
 }
 
-std::vector<std::int64_t> ClippedSum::take() {
+void ClippedSum::take(std::span<std::int64_t> out) {
+  UNDERTONE_CHECK(out.size() == sum_.size());
   flush();
-  return std::move(sum_);
+  std::copy(sum_.begin(), sum_.end(), out.begin());
+  std::fill(sum_.begin(), sum_.end(), 0);
 }
 
 }  // namespace undertone::privacy

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shared/privacy/lattice.hpp"
@@ -21,13 +22,15 @@ class ClippedSum {
   /// @param a any number @param x [dimension], or [dimension - 1] where the last coordinate is the constant 1
   /// @param next where the next record's x will be read, to be fetched meanwhile; may be null
   void add(double a, const Eigen::Ref<const Eigen::VectorXd>& x, const double* next = nullptr);
-  /// The sum is taken out: nothing more may be added. @return [dimension], in lattice units
-  [[nodiscard]] std::vector<std::int64_t> take();
+  /// The sum so far, which then begins again at zero. @param out [dimension], in lattice units
+  void take(std::span<std::int64_t> out);
+  /// Begins again at zero, on another lattice perhaps.
+  void restart(const Lattice& lattice);
 
  private:
   void flush();
   Lattice lattice_;
-  double square_max_;             // a computed sum of squares up to this proves the norm
+  double square_max_ = 0.0;       // a computed sum of squares up to this proves the norm
   std::int64_t records_max_ = 0;  // whose sums stay exact in a double
   std::int64_t records_ = 0;      // since the last flush
   Eigen::VectorXd vector_;        // one record's integers

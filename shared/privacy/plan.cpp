@@ -10,7 +10,8 @@ namespace undertone::privacy {
 namespace {
 
 constexpr std::uint64_t kRoundsMax = 1'000'000;
-constexpr std::size_t kSegmentsMax = 12'000;  // 2,000 of an algorithm, and its evaluations between
+constexpr std::uint64_t kDrawsMax = 100'000'000;  // of all messages together
+constexpr std::size_t kSegmentsMax = 12'000;      // 2,000 of an algorithm, and its evaluations between
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const SiloFacts& facts, Block block) {
@@ -121,6 +122,20 @@ std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, Block b
 
 }  // namespace
 
+std::string_view to_string(QuestionKind kind) noexcept {
+  switch (kind) {
+    case QuestionKind::Gradient:
+      return "gradient";
+    case QuestionKind::Metrics:
+      return "metrics";
+    case QuestionKind::GradientDifference:
+      return "difference";
+    case QuestionKind::LocalRun:
+      return "local_run";
+  }
+  return "";
+}
+
 Slice::Positions Slice::positions(std::int64_t records) const {
   UNDERTONE_CHECK(records >= 0 && of >= 1 && index < of);
   if (cut == Cut::Equal) {
@@ -161,9 +176,16 @@ Release Release::scaled_to(double distance) const {
   return scaled;
 }
 
-ShiftSquaredAmount Release::cost() const {
+ShiftSquaredAmount Release::cost_of_draw() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->shift_squared();
   return {};
+}
+
+ShiftSquaredAmount Release::cost() const {
+  // At most kShiftMax^2 2^40 units, 10^8 times: no overflow.
+  const Result<ShiftSquaredAmount> all = cost_of_draw().times(draws());
+  UNDERTONE_CHECK(all.has_value());
+  return *all;
 }
 
 const Release* Plan::release(RoundIndex round) const {
@@ -196,8 +218,8 @@ std::vector<RepeatedEvent> Plan::events(Block block) const {
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.shape.block != block || release.cost().units() == 0) continue;
-    out.push_back({event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost())),
-                   segment.rounds, footprint_of(release)});
+    out.push_back({event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost_of_draw())),
+                   segment.rounds * release.draws(), footprint_of(release)});
   }
   return out;
 }
@@ -218,8 +240,8 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
       const auto rounds = static_cast<std::uint64_t>(std::min<UInt128>(segment.rounds, (left + each - 1) / each));
       left -= std::min(left, each * rounds);
       made.push_back({event_of(rate_of(segment.release.records_drawn, segment.release.population),
-                               total_shift(segment.release.cost())),
-                      rounds, footprint_of(segment.release)});
+                               total_shift(segment.release.cost_of_draw())),
+                      rounds * segment.release.draws(), footprint_of(segment.release)});
     }
     const Result<double> epsilon = charged_epsilon(made, mechanism_delta_);
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
@@ -232,8 +254,9 @@ std::string Plan::releases_text(Block block) const {
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.shape.block != block || release.cost().units() == 0) continue;
-    out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost().to_string(), segment.rounds,
+    out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost_of_draw().to_string(), segment.rounds,
                        release.records_drawn, release.population);
+    if (release.draws() > 1) out += fmt::format("^{}", release.draws());
     if (release.population < release.block_records)
       out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
   }
@@ -262,14 +285,24 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
     }
     rounds += part.rounds;
   }
-  const Result<DeltaAmount> implementation = implementation_delta(facts.epsilon, rounds);
+  std::uint64_t draws = 0;
+  for (const ScheduledRounds& part : schedule) {
+    const std::uint64_t each = part.shape.local ? part.shape.local->steps : 1;
+    std::uint64_t all = 0;
+    if (each == 0 || __builtin_mul_overflow(each, part.rounds, &all) || all > kDrawsMax - draws) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} draws of records", facts.silo.name(), kDrawsMax)};
+    }
+    draws += all;
+  }
+  const Result<DeltaAmount> implementation = implementation_delta(facts.epsilon, draws);
   if (!implementation) return implementation.error();
   const Result<DeltaAmount> target_delta = DeltaAmount::rounded_down(facts.delta.value());
   if (!target_delta) return target_delta.error();
   if (*implementation >= *target_delta) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} messages",
-                             facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), rounds)};
+                 fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} noises",
+                             facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), draws)};
   }
   const auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
   const Result<Delta> mechanism_delta = Delta::create(mechanism_amount.value_rounded_down());
@@ -282,8 +315,11 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
     const Slice::Positions positions =
         part.shape.slice ? part.shape.slice->positions(whole) : Slice::Positions{0, whole};
     const std::int64_t population = positions.to - positions.from;
+    UNDERTONE_CHECK(part.shape.local.has_value() == (part.shape.kind == QuestionKind::LocalRun));
     const auto drawn =
-        static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
+        part.shape.local
+            ? std::min<std::int64_t>(population, 1)
+            : static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: a draw of {} of {} records in a part of the {} of block {}", facts.silo.name(),
@@ -297,6 +333,9 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
                    fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
     }
   }
+  const bool fixed = std::any_of(plan.segments_.begin(), plan.segments_.end(), [&](const Plan::Segment& segment) {
+    return segment.release.shape.shift && !is_public(facts, segment.release.shape.block);
+  });
   // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
   double aim = facts.epsilon.value();
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -315,6 +354,12 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
       plan.epsilon_ = *amount;
       plan.delta_ = *target_delta;
       return plan;
+    }
+    if (fixed) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: the noise that was chosen costs epsilon {:.6g} at delta {}, at most {} was "
+                               "promised",
+                               facts.silo.name(), epsilon, facts.delta.value(), facts.epsilon.value())};
     }
     aim *= facts.epsilon.value() / epsilon * (1.0 - 1e-6);
   }
@@ -353,8 +398,9 @@ Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFa
   bool whole = true;  // every release of the group reads the very same records
   for (const std::size_t i : group) {
     const Release& release = segments_[i].release;
-    drawn.push_back({rate_of(release.records_drawn, release.population), segments_[i].rounds, footprint_of(release)});
-    rounds += segments_[i].rounds;
+    const std::uint64_t draws = segments_[i].rounds * release.draws();
+    drawn.push_back({rate_of(release.records_drawn, release.population), draws, footprint_of(release)});
+    rounds += draws;
     whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
   }
   // Groups that look alike, such as the parts of one pass, are calibrated once.
@@ -362,13 +408,19 @@ Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFa
                   [&](const DrawnRounds& one) { return one.footprint == drawn.front().footprint; })) {
     for (DrawnRounds& one : drawn) one.footprint = {};
   }
+  // Chosen noise is taken as it is; what it costs is charged with the rest.
+  const bool chosen = segments_[group.front()].release.shape.shift.has_value();
+  for (const std::size_t i : group)
+    if (segments_[i].release.shape.shift.has_value() != chosen)
+      return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
   const auto known = shifts.find(rounds);
-  const Result<GaussianShift> shift = whole && known != shifts.end() ? known->second
-                                      : whole                        ? equal_share(rounds, epsilon, mechanism_delta_)
-                                                                     : common_shift(drawn, epsilon, mechanism_delta_);
-  if (whole && shift) shifts.emplace(rounds, *shift);
+  const Result<GaussianShift> shift = chosen                           ? *segments_[group.front()].release.shape.shift
+                                      : whole && known != shifts.end() ? known->second
+                                      : whole                          ? equal_share(rounds, epsilon, mechanism_delta_)
+                                                                       : common_shift(drawn, epsilon, mechanism_delta_);
+  if (whole && !chosen && shift) shifts.emplace(rounds, *shift);
   if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
-  if (shift->value() > kShiftMax) {
+  if (!chosen && shift->value() > kShiftMax) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
                              "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
@@ -377,8 +429,14 @@ Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFa
   for (const std::size_t i : group) {
     Segment& segment = segments_[i];
     Release& release = segment.release;
+    const GaussianShift own = release.shape.shift.value_or(*shift);
+    if (own.value() > kShiftMax) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
+                               own.value(), kShiftMax)};
+    }
     const Result<GaussianLattice> lattice =
-        gaussian_lattice(release.shape.clip, *shift, release.shape.dimension, release.records_drawn);
+        gaussian_lattice(release.shape.clip, own, release.shape.dimension, release.records_drawn);
     if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};
     release.mechanism = *lattice;
     const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);

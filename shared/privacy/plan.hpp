@@ -18,7 +18,10 @@
 namespace undertone::privacy {
 
 /// Which map of a record is added up. Source: spec README 2.1.
-enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2, GradientDifference = 3 };
+enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2, GradientDifference = 3, LocalRun = 4 };
+
+/// "gradient", "metrics", "difference", "local_run"
+[[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
 
 /// Disjoint parts of a silo's records, fixed before a job by record position alone. A record is in one block, so what
 /// different blocks release composes in parallel.
@@ -42,6 +45,13 @@ struct Slice {
   [[nodiscard]] Positions positions(std::int64_t records) const;
 };
 
+/// A silo's own noisy descent between two messages: each step reads one record, drawn afresh, and adds noise to its
+/// clipped gradient; the iterate after the last one leaves. Source: federated-core 3.6.
+struct LocalSteps {
+  std::uint64_t steps = 1;  // K
+  double step_size = 0.0;   // eta
+};
+
 /// What one release computes, before anybody has chosen its noise.
 struct ReleaseShape {
   QuestionKind kind = QuestionKind::Gradient;
@@ -53,6 +63,8 @@ struct ReleaseShape {
   /// Of differences of gradients at two points: a record's is clipped to min(clip, smoothness x the points' distance),
   /// and the noise is as much less. Public, never read off records. Source: federated-core 2, way 1.
   std::optional<double> smoothness = {};
+  std::optional<LocalSteps> local = {};     // of a LocalRun, and of nothing else
+  std::optional<GaussianShift> shift = {};  // of the noise, where a theorem or a person chose it: then it is checked
 };
 
 /// Rounds that ask for the same shape, in a row.
@@ -93,7 +105,11 @@ struct Release {
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
   /// @param distance finite, >= 0: of the very points that are evaluated
   [[nodiscard]] Release scaled_to(double distance) const;
-  /// mu^2 of the release for a record that was drawn; zero for public records.
+  /// How many draws and noises one message is made of: the steps of a local run, else one.
+  [[nodiscard]] std::uint64_t draws() const noexcept { return shape.local ? shape.local->steps : 1; }
+  /// mu^2 of one draw for a record that was drawn; zero for public records.
+  [[nodiscard]] ShiftSquaredAmount cost_of_draw() const;
+  /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] ShiftSquaredAmount cost() const;
   [[nodiscard]] bool sampled() const noexcept { return records_drawn < population; }
   [[nodiscard]] bool reads_part() const noexcept { return records_drawn < block_records; }
@@ -121,8 +137,8 @@ class Plan {
   /// odometer, no guarantee.
   [[nodiscard]] double epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
-  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "+FROM:TO" follows where only these positions of the
-  /// block's permutation are read.
+  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "^STEPS" follows where each message is made of so
+  /// many draws, "+FROM:TO" where only these positions of the block's permutation are read.
   [[nodiscard]] std::string releases_text(Block block) const;
   /// How epsilon was reached, in words.
   [[nodiscard]] std::string accountant() const;

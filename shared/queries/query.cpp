@@ -16,8 +16,23 @@ privacy::QuestionKind kind_of(const Question& question) noexcept {
     privacy::QuestionKind operator()(const GradientDifferenceQuestion&) const noexcept {
       return privacy::QuestionKind::GradientDifference;
     }
+    privacy::QuestionKind operator()(const LocalRunQuestion&) const noexcept { return privacy::QuestionKind::LocalRun; }
   };
   return std::visit(Kind{}, question);
+}
+
+Question question_of(privacy::QuestionKind kind, Eigen::VectorXd point) {
+  switch (kind) {
+    case privacy::QuestionKind::Gradient:
+      return GradientQuestion{std::move(point)};
+    case privacy::QuestionKind::Metrics:
+      return MetricsQuestion{std::move(point)};
+    case privacy::QuestionKind::GradientDifference:
+      return GradientDifferenceQuestion{std::move(point)};
+    case privacy::QuestionKind::LocalRun:
+      return LocalRunQuestion{std::move(point)};
+  }
+  UNDERTONE_CHECK(false);
 }
 
 Eigen::Index point_size(privacy::QuestionKind kind, Eigen::Index dimension) noexcept {

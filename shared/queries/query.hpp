@@ -27,8 +27,14 @@ struct GradientDifferenceQuestion {
 struct MetricsQuestion {
   Eigen::VectorXd point;  // [d]
 };
+/// Where a silo's own noisy descent begins. @see privacy::QuestionKind::LocalRun
+struct LocalRunQuestion {
+  Eigen::VectorXd point;  // [d]
+};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion>;
+using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion>;
+/// The question of a kind at a point. @param point of the kind's size, @see point_size
+[[nodiscard]] Question question_of(privacy::QuestionKind kind, Eigen::VectorXd point);
 
 /// One question of a run, asked in one round.
 struct Query {
@@ -58,7 +64,8 @@ struct NoisedSums {
 struct PublicSums {
   std::vector<std::int64_t> values;
 };
-/// One alternative per release form. Both hold the MEAN over the records drawn, in wire steps.
+/// One alternative per release form. Both hold the MEAN over the records drawn, in wire steps; a local run's is the
+/// iterate it ended at.
 using Answer = std::variant<NoisedSums, PublicSums>;
 
 /// A silo's answer. It does not name the silo: it may be shuffled.

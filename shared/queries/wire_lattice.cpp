@@ -23,15 +23,18 @@ double largest(ReplyType type) {
 Status check_fits(const privacy::Release& release, const WireLattice& wire) {
   const double step = std::ldexp(1.0, wire.step_log2);
   double noise = 0.0;
+  // A local run's message has its last step's noise, and is as far off as all its steps may lead.
+  const double last = release.shape.local ? release.shape.local->step_size : 1.0;
+  const double steps = static_cast<double>(release.draws());
   if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
-    noise = gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
+    noise = last * gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
     if (step > 0.25 * noise) {
       return Error{
           ErrorCode::InvalidArgument,
           fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
     }
   }
-  const double extreme = (release.shape.clip.value() + 40.0 * noise) / step;
+  const double extreme = (steps * last * release.shape.clip.value() + 40.0 * std::sqrt(steps) * noise) / step;
   if (!(extreme < largest(wire.type))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("at a wire step of 2^{} a reply needs {:.3g} steps, its type holds {:.3g}", wire.step_log2,
@@ -51,6 +54,19 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const priva
   for (const std::int64_t value : sum) {
     const double units = std::nearbyint(static_cast<double>(value) * factor);
     out.push_back(static_cast<std::int64_t>(std::clamp(units, -bound, bound)));
+  }
+  return out;
+}
+
+std::vector<std::int64_t> to_wire(const Eigen::VectorXd& point, const WireLattice& wire) {
+  const double bound = largest(wire.type);
+  std::vector<std::int64_t> out;
+  out.reserve(static_cast<std::size_t>(point.size()));
+  for (const double value : point) {
+    const double units = std::nearbyint(std::ldexp(value, -wire.step_log2));
+    // This way round, a NaN is clamped too.
+    out.push_back(units >= -bound ? static_cast<std::int64_t>(std::min(units, bound))
+                                  : static_cast<std::int64_t>(-bound));
   }
   return out;
 }

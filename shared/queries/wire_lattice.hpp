@@ -18,7 +18,7 @@ struct WireLattice {
 };
 
 /// An error where a release's mean, with 40 standard deviations of noise, does not fit the type, or the step is coarser
-/// than a quarter of the noise it would round.
+/// than a quarter of the noise it would round. Of a local run: where what its steps may add up to does not.
 [[nodiscard]] Status check_fits(const privacy::Release& release, const WireLattice& wire);
 
 /// Converts a released (noised or public) sum to the mean on the wire lattice: post-processing of what is already
@@ -26,5 +26,8 @@ struct WireLattice {
 /// @param sum [d] lattice units of the release
 [[nodiscard]] std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
                                                 const WireLattice& wire);
+
+/// The same of a point that is private already, such as the end of a local run. @param point [d]
+[[nodiscard]] std::vector<std::int64_t> to_wire(const Eigen::VectorXd& point, const WireLattice& wire);
 
 }  // namespace undertone::queries

@@ -236,14 +236,8 @@ struct Decoder::Assembly {
     const RoundIndex round{header.round()};
     if (header.has_query()) {
       const bool narrow = element == v1::ELEMENT_TYPE_F32;
-      queries::Question question = queries::GradientQuestion{};
-      if (header.query().kind() == v1::QUESTION_KIND_METRICS) {
-        question = queries::MetricsQuestion{std::move(point)};
-      } else if (header.query().kind() == v1::QUESTION_KIND_GRADIENT_DIFFERENCE) {
-        question = queries::GradientDifferenceQuestion{std::move(point)};
-      } else {
-        question = queries::GradientQuestion{std::move(point)};
-      }
+      queries::Question question =
+          queries::question_of(static_cast<privacy::QuestionKind>(header.query().kind()), std::move(point));
       return Message(
           QueryMessage{run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}});
     }
@@ -360,9 +354,9 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       return emit(from_proto(envelope.job_answer(), run));
     case Body::kQuery: {
       const v1::Query& query = envelope.query();
+      if (query.kind() < v1::QUESTION_KIND_GRADIENT || query.kind() > v1::QUESTION_KIND_LOCAL_RUN)
+        return malformed("a question of no known kind");
       const bool two_points = query.kind() == v1::QUESTION_KIND_GRADIENT_DIFFERENCE;
-      if (query.kind() != v1::QUESTION_KIND_GRADIENT && query.kind() != v1::QUESTION_KIND_METRICS && !two_points)
-        return malformed("an unknown question");
       if (two_points && query.dimension() % 2 != 0) return malformed("two points of an odd dimension together");
       if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64)
         return malformed("a point that is neither f32 nor f64");

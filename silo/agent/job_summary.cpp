@@ -14,6 +14,8 @@ const char* means_of(privacy::QuestionKind kind) {
       return "the mean of evaluation scores";
     case privacy::QuestionKind::GradientDifference:
       return "the mean of differences of gradients at two points";
+    case privacy::QuestionKind::LocalRun:
+      return "the end of a descent of its own";
   }
   return "";
 }
@@ -21,9 +23,11 @@ const char* means_of(privacy::QuestionKind kind) {
 std::string describe_segment(const privacy::Plan::Segment& segment) {
   const privacy::Release& release = segment.release;
   const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
-  std::string what =
-      fmt::format("{} times {} over {} {} records", segment.rounds, means_of(release.shape.kind), release.records_drawn,
-                  release.shape.block == privacy::Block::Training ? "training" : "holdout");
+  const char* block = release.shape.block == privacy::Block::Training ? "training" : "holdout";
+  std::string what = release.shape.local ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
+                                                       means_of(release.shape.kind), release.draws(), block)
+                                         : fmt::format("{} times {} over {} {} records", segment.rounds,
+                                                       means_of(release.shape.kind), release.records_drawn, block);
   if (release.shape.slice) {
     what += release.shape.slice->cut == privacy::Slice::Cut::Equal ? " (each time others than before)"
                                                                    : " (that no other line reads)";
@@ -33,10 +37,12 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
   if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
                     ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
-                    "its {} numbers{}",
+                    "{} numbers{}",
                     release.shape.clip.value(), gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
                     release.shape.dimension,
-                    release.shape.smoothness ? "; both are less, in proportion, where the two points are near" : "");
+                    release.shape.smoothness ? "; both are less, in proportion, where the two points are near"
+                    : release.shape.local    ? " of every step"
+                                             : "");
 }
 
 /// Neighbouring segments of one shape are one line to a reader.
@@ -70,8 +76,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   const double delta = plan.delta().value_rounded_up();
   std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
   text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
-                      models::to_string(job.model.loss()), job.model.dimension(), job.cohort.size(), job.algorithm_kind,
-                      dataset);
+                      job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm_kind, dataset);
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";

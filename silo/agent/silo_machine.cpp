@@ -224,6 +224,11 @@ const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, cons
   return kept;
 }
 
+RecordSums& SiloMachine::record_sums(const RunId& run, const models::Model& model) {
+  if (sums_.second == nullptr || sums_.first != run) sums_ = {run, make_record_sums(model)};
+  return *sums_.second;
+}
+
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const queries::Query& query = message.query;
   const Digest digest = queries::query_digest(message.run, query);
@@ -247,9 +252,10 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
-  queries::Answer sums = answer_sum(query, *release, *token, setup_.dataset, job.model, job.reply_lattice,
-                                    permutation(message.run, *release), setup_.randomness);
-  queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(sums)};
+  const OracleData data{setup_.dataset, permutation(message.run, *release)};
+  queries::Answer answer = answer_question(query, *release, *token, data, record_sums(message.run, job.model),
+                                           job.reply_lattice, setup_.randomness);
+  queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(answer)};
   std::string bytes =
       encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
   if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed)

@@ -13,6 +13,7 @@
 #include "shared/wire/messages.hpp"
 #include "silo/desk/desk.hpp"
 #include "silo/ledger/ledger.hpp"
+#include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
 #include "silo/policy/policy.hpp"
 
@@ -101,12 +102,15 @@ class SiloMachine {
 
   /// The secret permutation that a run's slices are cut from; empty where the release reads none.
   [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const privacy::Release& release);
+  /// What adds up gradients of the run's model; kept for the run that asked last.
+  [[nodiscard]] RecordSums& record_sums(const RunId& run, const models::Model& model);
   void forget(const RunId& run);
 
   Setup setup_;
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
   std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
+  std::pair<RunId, std::unique_ptr<RecordSums>> sums_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };
 

@@ -11,10 +11,20 @@ Result<SampledReleases> SampledReleases::parse(std::string_view text) {
     const std::size_t star = group.find('*');
     const std::size_t at = group.find('@');
     if (star == std::string_view::npos || at == std::string_view::npos || at < star) return malformed;
-    const Result<privacy::UInt128> each = privacy::parse_decimal(group.substr(0, star));
+    const std::size_t hat = group.find('^');
+    const std::string_view steps_text =
+        hat == std::string_view::npos ? std::string_view("1") : group.substr(hat + 1, group.find('+', hat) - hat - 1);
+    const Result<privacy::UInt128> draw = privacy::parse_decimal(group.substr(0, star));
     const Result<privacy::UInt128> rounds = privacy::parse_decimal(group.substr(star + 1, at - star - 1));
-    if (!each || !rounds || *each == 0 || *rounds == 0 || *rounds >> 62U != 0) return malformed;
-    out.groups_.push_back({privacy::ShiftSquaredAmount::from_units(*each), static_cast<std::uint64_t>(*rounds)});
+    const Result<privacy::UInt128> steps = privacy::parse_decimal(steps_text);
+    if (!draw || !rounds || !steps || *draw == 0 || *rounds == 0 || *rounds >> 62U != 0 || *steps == 0 ||
+        *steps >> 62U != 0) {
+      return malformed;
+    }
+    const Result<privacy::ShiftSquaredAmount> each =
+        privacy::ShiftSquaredAmount::from_units(*draw).times(static_cast<std::uint64_t>(*steps));
+    if (!each) return malformed;
+    out.groups_.push_back({*each, static_cast<std::uint64_t>(*rounds)});
   }
   if (out.groups_.empty()) return malformed;
   return out;

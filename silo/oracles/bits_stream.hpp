@@ -13,6 +13,7 @@ class BitsStream final : public ReleaseStream {
   void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) override {
     privacy::fill_rounded_gaussian(*bits_, log2_stddev, out);
   }
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return privacy::uniform_below(*bits_, bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return privacy::sample_without_replacement(*bits_, population, size);
   }

@@ -19,6 +19,8 @@ class ReleaseStream {
   virtual ~ReleaseStream() = default;
   /// Independent rounded Gaussians of standard deviation 2^log2_stddev. @see privacy::sample_rounded_gaussian
   virtual void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) = 0;
+  /// Uniform on 0 .. bound - 1.
+  [[nodiscard]] virtual std::uint64_t below(std::uint64_t bound) = 0;
   /// @see privacy::sample_without_replacement
   [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
 };

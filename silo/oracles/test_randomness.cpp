@@ -13,8 +13,9 @@ namespace {
 /// A stream that holds its own bits.
 class SeededStream final : public ReleaseStream {
  public:
-  explicit SeededStream(privacy::TestBits bits) : bits_(bits), stream_(bits_) {}
+  explicit SeededStream(privacy::TestBits bits) : bits_(std::move(bits)), stream_(bits_) {}
   void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) override { stream_.fill_gaussian(log2_stddev, out); }
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return stream_.below(bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return stream_.subset(population, size);
   }
@@ -30,6 +31,7 @@ class NoiselessStream final : public ReleaseStream {
   void fill_gaussian(int /*log2_stddev*/, std::span<std::int64_t> out) override {
     std::fill(out.begin(), out.end(), 0);
   }
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return sampling_->below(bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return sampling_->subset(population, size);
   }

@@ -15,7 +15,7 @@ Status check_allowed(const std::vector<std::string>& allowed, std::string_view a
 Status check_policy(const Policy& policy, const DatasetFacts& facts, const config::Job& job,
                     const config::CohortMember& member, privacy::NoiseKind noise) {
   const auto refuse = [](std::string sentence) { return Error{ErrorCode::PolicyRefused, std::move(sentence)}; };
-  if (Status ok = check_allowed(policy.models, models::to_string(job.model.loss()), "model"); !ok) return ok;
+  if (Status ok = check_allowed(policy.models, job.model.name(), "model"); !ok) return ok;
   if (Status ok = check_allowed(policy.algorithms, job.algorithm_kind, "algorithm"); !ok) return ok;
   if (Status ok = check_allowed(policy.units, job.unit, "protected unit"); !ok) return ok;
   if (job.noise != noise) {

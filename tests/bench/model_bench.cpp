@@ -19,7 +19,7 @@ struct ModelCase {
   Eigen::VectorXd sum;
 
   ModelCase(const models::NetworkShape& shape, Eigen::Index batch)
-      : model(LayeredModel::create(shape).value()),
+      : model(models::Network::create(shape).value()),
         records{Eigen::MatrixXd(model.features(), batch), Eigen::VectorXd(batch)},
         drawn(static_cast<std::size_t>(batch)),
         weights(model.dimension()),
@@ -29,8 +29,8 @@ struct ModelCase {
     for (double& value : records.features.reshaped()) value = 2.0 * random.unit() - 1.0;
     for (Eigen::Index j = 0; j < batch; ++j) records.targets[j] = static_cast<double>(j % model.classes());
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
-    model.initialise(random, weights);
-    model.initialise(random, reference);
+    model.network().initialise(random, weights);
+    model.network().initialise(random, reference);
   }
 };
 

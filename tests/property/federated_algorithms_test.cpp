@@ -26,35 +26,87 @@ Eigen::VectorXd clipped(Eigen::VectorXd v, double norm) {
   return v;
 }
 
-/// What the silos' answers fold into, from the textbook: no lattice, no noise; the records that each release reads are
-/// those of the plan in the run's permutation. Only for plans that draw nothing.
-Eigen::VectorXd textbook_mean(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
-                              const queries::Query& query, const RunId& run, std::uint64_t seed) {
+/// The cross-entropy of the softmax of a small network, all layers dense, hidden ones tanh; from nothing but the layout
+/// of the weights: layer by layer, [outputs, inputs + 1] column by column, the bias last.
+double network_loss(const models::Network& network, const models::Records& records, Eigen::Index j,
+                    const Eigen::VectorXd& w) {
+  Eigen::VectorXd values = records.features.col(j);
+  Eigen::Index at = 0;
+  for (std::size_t l = 0; l < network.layers().size(); ++l) {
+    const Eigen::Index outputs = network.layers()[l].outputs;
+    Eigen::VectorXd sums(outputs);
+    for (Eigen::Index o = 0; o < outputs; ++o) {
+      sums[o] = w[at + outputs * values.size() + o];
+      for (Eigen::Index i = 0; i < values.size(); ++i) sums[o] += w[at + outputs * i + o] * values[i];
+    }
+    at += outputs * (values.size() + 1);
+    const bool last = l + 1 == network.layers().size();
+    values = last ? sums : Eigen::VectorXd(sums.array().tanh());
+  }
+  return std::log(values.array().exp().sum()) - values[static_cast<Eigen::Index>(records.targets[j])];
+}
+
+/// A record's gradient: of networks by central differences, which are off by some 1e-9.
+Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& records, Eigen::Index j,
+                            const Eigen::VectorXd& w) {
+  if (model.network() == nullptr) return gradient_of(records, j, w);
+  constexpr double kStep = 1e-5;
+  Eigen::VectorXd out(w.size());
+  for (Eigen::Index i = 0; i < w.size(); ++i) {
+    Eigen::VectorXd up = w;
+    Eigen::VectorXd down = w;
+    up[i] += kStep;
+    down[i] -= kStep;
+    out[i] = (network_loss(*model.network(), records, j, up) - network_loss(*model.network(), records, j, down)) /
+             (2.0 * kStep);
+  }
+  return out;
+}
+
+/// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
+/// plan in the run's permutation. Only for plans that draw nothing, and for local runs, whose draws are the run's.
+Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Job& job, const queries::Query& query,
+                                const RunId& run, std::uint64_t seed) {
   const Eigen::Index d = job.model.dimension();
   const Eigen::VectorXd& points = queries::point_of(query.question);
-  Eigen::VectorXd total = Eigen::VectorXd::Zero(d);
+  const models::Records& records = silo.dataset.training;
+  const privacy::Plan plan = config::plan_of(job, *job.member(silo.id)).value();
+  const privacy::Release& release = *plan.release(query.round);
+  if (release.shape.local) {
+    const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
+    Eigen::VectorXd w = points;
+    for (std::uint64_t step = 0; step < release.shape.local->steps; ++step) {
+      const auto j = static_cast<Eigen::Index>(stream->below(static_cast<std::uint64_t>(records.count())));
+      w -= release.shape.local->step_size * clipped(gradient_of(job.model, records, j, w), job.clip.value());
+    }
+    return w;
+  }
+  const std::vector<std::int64_t> order =
+      silo::TestRandomness(seed, silo.id).permutation({run, privacy::Block::Training, {}}, records.count());
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
+  for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) {
+    const Eigen::Index j = release.shape.slice ? order[static_cast<std::size_t>(i)] : i;
+    if (points.size() == d) {
+      sum += clipped(gradient_of(job.model, records, j, points), job.clip.value());
+      continue;
+    }
+    const Eigen::VectorXd apart = points.head(d) - points.tail(d);
+    const double norm = release.shape.smoothness
+                            ? std::min(2.0 * job.clip.value(), *release.shape.smoothness * apart.norm())
+                            : 2.0 * job.clip.value();
+    sum += clipped(
+        gradient_of(job.model, records, j, points.head(d)) - gradient_of(job.model, records, j, points.tail(d)), norm);
+  }
+  return sum / static_cast<double>(release.records_drawn);
+}
+
+Eigen::VectorXd textbook_mean(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
+                              const queries::Query& query, const RunId& run, std::uint64_t seed) {
+  Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model.dimension());
   double weights = 0.0;
   for (const lab::SimulatedSilo& silo : silos) {
-    const models::Records& records = silo.dataset.training;
-    const privacy::Plan plan = config::plan_of(job, *job.member(silo.id)).value();
-    const privacy::Release& release = *plan.release(query.round);
-    const std::vector<std::int64_t> order =
-        silo::TestRandomness(seed, silo.id).permutation({run, privacy::Block::Training, {}}, records.count());
-    Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
-    for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) {
-      const Eigen::Index j = release.shape.slice ? order[static_cast<std::size_t>(i)] : i;
-      if (points.size() == d) {
-        sum += clipped(gradient_of(records, j, points), job.clip.value());
-        continue;
-      }
-      const Eigen::VectorXd apart = points.head(d) - points.tail(d);
-      const double norm = release.shape.smoothness
-                              ? std::min(2.0 * job.clip.value(), *release.shape.smoothness * apart.norm())
-                              : 2.0 * job.clip.value();
-      sum += clipped(gradient_of(records, j, points.head(d)) - gradient_of(records, j, points.tail(d)), norm);
-    }
     const auto weight = static_cast<double>(job.member(silo.id)->weight);
-    total += weight * sum / static_cast<double>(release.records_drawn);
+    total += weight * textbook_answer(silo, job, query, run, seed);
     weights += weight;
   }
   return total / weights;
@@ -104,6 +156,13 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
   }
 }
 
+Result<lab::DirectCohort> direct(const config::Job& job, const std::vector<lab::SimulatedSilo>& silos, const RunId& run,
+                                 std::uint64_t seed, std::size_t answering, std::size_t threads) {
+  return lab::DirectCohort::create(
+      {job.model, job.reply_lattice, run, seed, lab::SimulatedNoise::Seeded, answering, threads},
+      lab::plan_cohort(job, silos).value().members);
+}
+
 TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
@@ -111,8 +170,7 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
     const std::vector<lab::SimulatedSilo> silos = federation.cohort();
     const Trace trace = trace_of(federation, lab::SimulatedNoise::Seeded, 11);
     for (const std::size_t threads : {1U, 2U, 7U}) {
-      auto cohort =
-          lab::DirectCohort::create({job, silos, trace.run, 11, lab::SimulatedNoise::Seeded, 0, threads}).value();
+      auto cohort = direct(job, silos, trace.run, 11, 0, threads).value();
       const algorithms::Outcome outcome = cohort.train(*config::make_algorithm(job)).value();
       EXPECT_EQ(outcome.vectors.at("weights"), trace.outcome.vectors.at("weights")) << threads;
       ASSERT_EQ(outcome.metrics.size(), trace.outcome.metrics.size());
@@ -146,14 +204,14 @@ TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {
    private:
     std::unique_ptr<algorithms::FederatedAlgorithm> inner_;
   };
-  auto cohort = lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 2, 2}).value();
+  auto cohort = direct(job, silos, run, 3, 2, 2).value();
   Counting counting(config::make_algorithm(job));
   ASSERT_TRUE(cohort.train(counting));
   ASSERT_EQ(counting.replies.size(), 401U);
   for (std::size_t r = 0; r < 400; ++r) EXPECT_EQ(counting.replies[r], 2);
   EXPECT_EQ(counting.replies.back(), 5);  // everybody evaluates
-  EXPECT_FALSE(lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 6, 1}));
-  EXPECT_FALSE(lab::DirectCohort::create({job, silos, run, 3, lab::SimulatedNoise::Seeded, 0, 0}));
+  EXPECT_FALSE(direct(job, silos, run, 3, 6, 1));
+  EXPECT_FALSE(direct(job, silos, run, 3, 0, 0));
 }
 
 /// A silo's machine with a ledger in memory that has accepted the job.
@@ -173,9 +231,7 @@ class Accepted {
   bool ask(std::uint64_t round, privacy::QuestionKind kind) {
     const Eigen::Index size = queries::point_size(kind, parsed_.model.dimension());
     const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
-    queries::Question question = queries::GradientQuestion{point};
-    if (kind == privacy::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
-    if (kind == privacy::QuestionKind::GradientDifference) question = queries::GradientDifferenceQuestion{point};
+    queries::Question question = queries::question_of(kind, point);
     const std::uint64_t before = ledger_.account(run_)->releases;
     (void)machine_.on_message(wire::QueryMessage{run_, parsed_.point_type, {RoundIndex{round}, std::move(question)}});
     return ledger_.account(run_)->releases > before;
@@ -214,7 +270,7 @@ TEST(FederatedAlgorithmsTest, ASiloAnswersWhatIsNextInItsPlanAndNothingElse) {
       std::optional<std::uint64_t> last;
       for (int i = 0; i < 60; ++i) {
         const std::uint64_t round = random.below(silo.plan().rounds() + 3);
-        const auto kind = static_cast<QuestionKind>(1 + random.below(3));
+        const auto kind = static_cast<QuestionKind>(1 + random.below(4));
         const privacy::Release* release = silo.plan().release({round});
         const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
         EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;

@@ -101,14 +101,16 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
     const std::int64_t drawn_count = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
     std::vector<std::int64_t> drawn;
     for (std::int64_t j = 0; j < drawn_count; ++j) drawn.push_back(j);
-    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, model);
+    const std::vector<std::int64_t> before =
+        silo::exact_sum(question, release, records, drawn, *silo::make_record_sums(model));
     for (int replacement = 0; replacement < 20; ++replacement) {
       models::Records neighbour = records;
       const auto j = static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count)));
       const models::Records other = random_records(random, loss, 1, true);
       neighbour.features.col(j) = other.features.col(0);
       neighbour.targets[j] = other.targets[0];
-      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, model);
+      const std::vector<std::int64_t> after =
+          silo::exact_sum(question, release, neighbour, drawn, *silo::make_record_sums(model));
       const Int128 moved = squared_distance(before, after);
       ASSERT_TRUE(moved <= declared(release));
       largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
@@ -218,7 +220,8 @@ TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
     const double a = scales[random.below(7)] * random.unit();
     privacy::ClippedSum sum(lattice, dimension);
     sum.add(a, x);
-    const std::vector<std::int64_t> added = sum.take();
+    std::vector<std::int64_t> added(static_cast<std::size_t>(dimension));
+    sum.take(added);
     const Int128 clip = static_cast<Int128>(lattice.clip) * lattice.clip;
     ASSERT_TRUE(squared(added) <= clip);
     if (!std::isfinite(a)) {
@@ -247,7 +250,8 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
       Eigen::VectorXd vector = a * x;
       privacy::add_clipped(vector, lattice, reference);
     }
-    const std::vector<std::int64_t> got = sum.take();
+    std::vector<std::int64_t> got(static_cast<std::size_t>(dimension));
+    sum.take(got);
     for (std::size_t j = 0; j < reference.size(); ++j) {
       // A unit a record, and the last bits of numbers as large as the clip.
       const double slack = kRecords * (1.0 + 1e-14 * static_cast<double>(lattice.clip));

@@ -80,7 +80,7 @@ class LightSilo final : public AuditedSilo {
     std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
     Eigen::VectorXd metrics(release.shape.dimension);
     for (Eigen::Index j = 0; j < holdout.count(); ++j) {
-      job_->model.centred_metrics(point, holdout, j, metrics);
+      job_->model.linear()->centred_metrics(point, holdout, j, metrics);
       privacy::add_clipped(metrics, release.lattice(), sum);
     }
     if (std::holds_alternative<privacy::GaussianLattice>(release.mechanism)) return noised(release, sum, bits);
@@ -102,7 +102,7 @@ class LightSilo final : public AuditedSilo {
       Eigen::VectorXd sum = Eigen::VectorXd::Zero(job_->model.dimension());
       Eigen::VectorXd one(sum.size());
       for (const std::int64_t j : drawn) {
-        job_->model.gradient(point, records, j, one);
+        job_->model.linear()->gradient(point, records, j, one);
         sum += one;
       }
       const double bound = job_->clip.value() * static_cast<double>(drawn.size());
@@ -113,8 +113,11 @@ class LightSilo final : public AuditedSilo {
       return out;
     }
     privacy::ClippedSum sum(lattice, release.shape.dimension);
-    for (const std::int64_t j : drawn) sum.add(job_->model.derivative(point, records, j), records.features.col(j));
-    return sum.take();
+    for (const std::int64_t j : drawn)
+      sum.add(job_->model.linear()->derivative(point, records, j), records.features.col(j));
+    std::vector<std::int64_t> out(static_cast<std::size_t>(release.shape.dimension));
+    sum.take(out);
+    return out;
   }
   Eigen::VectorXd noised(const privacy::Release& release, const std::vector<std::int64_t>& sum,
                          privacy::TestBits& bits) const {

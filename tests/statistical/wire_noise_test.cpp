@@ -61,7 +61,8 @@ struct Listener {
     std::vector<std::int64_t> everybody(static_cast<std::size_t>(spec.dataset.training.count()));
     std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
     const std::vector<std::int64_t> sum =
-        silo::exact_sum(queries::GradientQuestion{point}, release, spec.dataset.training, everybody, parsed.model);
+        silo::exact_sum(queries::GradientQuestion{point}, release, spec.dataset.training, everybody,
+                        *silo::make_record_sums(parsed.model));
     const double records = static_cast<double>(release.records_drawn);
     const double claimed = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev() / records;
     for (std::uint64_t round = 0; round < kRounds; ++round) {

@@ -28,7 +28,7 @@ double normal(RandomSource& random) {
   return std::sqrt(-2.0 * std::log(1.0 - random.unit())) * std::cos(6.283185307179586 * random.unit());
 }
 
-models::Records synthetic(RandomSource& random, models::Loss loss, int count) {
+models::Records synthetic(RandomSource& random, models::Loss loss, bool classes, int count) {
   models::Records records{Eigen::MatrixXd(kFeatures, count), Eigen::VectorXd(count)};
   for (int i = 0; i < count; ++i) {
     double score = 0.3;
@@ -37,6 +37,10 @@ models::Records synthetic(RandomSource& random, models::Loss loss, int count) {
       score += (f % 2 == 0 ? 1.0 : -0.7) * records.features(f, i);
     }
     score += 0.3 * normal(random);
+    if (classes) {
+      records.targets[i] = score > 0.6 ? 2.0 : score > 0.0 ? 1.0 : 0.0;
+      continue;
+    }
     records.targets[i] = loss == models::Loss::Logistic ? (score > 0.0 ? 1.0 : -1.0) : score / 3.0;
   }
   return records;
@@ -56,8 +60,11 @@ std::string SmallFederation::job() const {
         "{},\"weight\":{}}}",
         i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta, m.weight);
   }
-  const std::string label = loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
-                                                           : R"({"column":"y","min":-1,"max":1})";
+  const std::string label = !model.empty()                   ? R"({"column":"y","classes":["low","middle","high"]})"
+                            : loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
+                                                             : R"({"column":"y","min":-1,"max":1})";
+  const std::string trained =
+      model.empty() ? fmt::format(R"({{"kind":"{}","intercept":true}})", models::to_string(loss)) : model;
   const std::string asked =
       algorithm.empty()
           ? fmt::format(
@@ -66,13 +73,13 @@ std::string SmallFederation::job() const {
           : algorithm;
   return fmt::format(
       R"({{"format":"undertone.job/1","name":"small","data":{{"label":{},"features":[{}]}},
-"model":{{"kind":"{}","intercept":true}},"domain":{},"regulariser":{},
+"model":{},"domain":{},"regulariser":{},
 "algorithm":{},
 "privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 "evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      label, features, models::to_string(loss), domain, regulariser, asked, noise, clip_norm, members, quorum,
-      join_deadline_ms, round_deadline_ms, evaluation_every, points);
+      label, features, trained, domain, regulariser, asked, noise, clip_norm, members, quorum, join_deadline_ms,
+      round_deadline_ms, evaluation_every, points);
 }
 
 std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {
@@ -84,6 +91,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     const char* algorithm;
     std::string domain;
     std::string regulariser;
+    std::string model = {};
   };
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
@@ -110,13 +118,21 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
        {R"({"kind":"spider","rounds":7,"period":3,"step_size":0.4,"smoothness":1.5,"seed":4})",
         R"({"kind":"l1_ball","radius":3})", l1}},
       {"spider_alternate",
-       {R"({"kind":"spider_alternate","pairs":3,"step_size":0.4,"draw_fraction":0.5,"seed":5})", whole, none}}};
+       {R"({"kind":"spider_alternate","pairs":3,"step_size":0.4,"draw_fraction":0.5,"seed":5})", whole, none}},
+      {"local_sgd", {R"({"kind":"local_sgd","rounds":4,"local_steps":5,"step_size":0.1})", ball, none}},
+      {"noisy_minibatch_sgd, softmax",
+       {R"({"kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":0.5})", ball,
+        R"({"kind":"l2","strength":0.01})", R"({"kind":"softmax"})"}},
+      {"spider, network",
+       {R"({"kind":"spider","rounds":5,"period":2,"step_size":0.2,"seed":4})", whole, none,
+        R"({"kind":"network","seed":7,"hidden":[{"kind":"dense","width":3,"activation":"tanh"}]})"}}};
   std::vector<std::pair<std::string, SmallFederation>> out;
   for (const auto& [name, row] : rows) {
     SmallFederation federation;
     federation.algorithm = row.algorithm;
     federation.domain = row.domain;
     federation.regulariser = row.regulariser;
+    federation.model = row.model;
     out.emplace_back(name, federation);
   }
   return out;
@@ -127,8 +143,8 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
   std::vector<lab::SimulatedSilo> out;
   for (const config::CohortMember& member : parsed.cohort) {
     RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records));
-    data::Dataset dataset{synthetic(random, loss, static_cast<int>(member.facts.records)),
-                          synthetic(random, loss, static_cast<int>(member.facts.holdout_records))};
+    data::Dataset dataset{synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.records)),
+                          synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.holdout_records))};
     silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,
                              member.facts.holdout_public};
     out.push_back({member.facts.silo, generous_policy(), std::move(facts), std::move(dataset)});
@@ -137,9 +153,9 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
 }
 
 silo::Policy generous_policy() {
-  return {{"logistic", "least_squares"},
+  return {{"logistic", "least_squares", "softmax", "network"},
           {"noisy_minibatch_sgd", "accelerated_sgd", "localized_accelerated_sgd", "proximal_sgd", "prox_svrg", "spider",
-           "spider_alternate"},
+           "spider_alternate", "local_sgd"},
           {"record"},
           1,
           1,

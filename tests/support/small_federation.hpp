@@ -13,6 +13,7 @@ namespace undertone::tests {
 /// some with private holdouts, four features.
 struct SmallFederation {
   models::Loss loss = models::Loss::Logistic;
+  std::string model;  // JSON of one that needs classes, of which there are three; without it `loss` with an intercept
   int silos = 5;
   int rounds = 6;
   int evaluation_every = 3;
@@ -34,7 +35,7 @@ struct SmallFederation {
   [[nodiscard]] std::vector<lab::SimulatedSilo> cohort(std::uint64_t data_seed = 1) const;
 };
 
-/// One small federation for each algorithm that a job may name, by the name.
+/// One small federation for each algorithm that a job may name, and for models that are not linear, by the name.
 [[nodiscard]] std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm();
 
 /// What a test's federation may spend: more than it will.

@@ -35,7 +35,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-LayeredModel model_of(const NetworkShape& shape) { return LayeredModel::create(shape).value(); }
+LayeredModel model_of(const NetworkShape& shape) { return LayeredModel(Network::create(shape).value()); }
 
 Eigen::VectorXd random_vector(RandomSource& random, Eigen::Index size, double radius) {
   Eigen::VectorXd out(size);
@@ -45,7 +45,7 @@ Eigen::VectorXd random_vector(RandomSource& random, Eigen::Index size, double ra
 
 Eigen::VectorXd random_weights(RandomSource& random, const LayeredModel& model) {
   Eigen::VectorXd out(model.dimension());
-  model.initialise(random, out);
+  model.network().initialise(random, out);
   return out + random_vector(random, out.size(), 0.1);  // biases too
 }
 
@@ -211,7 +211,7 @@ TEST(LayeredModelTest, MetricsAreTheLossByLoopsAndHits) {
       records.targets[0] = static_cast<double>(target);
       model.centred_metrics(weights, records, 0, out);
       const double loss = loss_by_loops(c.shape, weights, records.features.col(0), records.targets[0]);
-      EXPECT_NEAR((out[0] + 0.5) * model.metric_scales()[0], loss, 1e-12);
+      EXPECT_NEAR((out[0] + 0.5) * model.network().metric_scales()[0], loss, 1e-12);
       hits += out[1] + 0.5;
     }
     EXPECT_EQ(hits, 1.0);  // one class is the predicted one
@@ -520,8 +520,8 @@ TEST(LayeredModelTest, InitialWeightsAreAFunctionOfTheSeedWithinTheirRadius) {
   Eigen::VectorXd second(model.dimension());
   RandomSource one(3);
   RandomSource same(3);
-  model.initialise(one, first);
-  model.initialise(same, second);
+  model.network().initialise(one, first);
+  model.network().initialise(same, second);
   EXPECT_EQ(first, second);
   EXPECT_LE(first.head(48).cwiseAbs().maxCoeff(), 1.0);  // sqrt(6 / 6)
   EXPECT_GE(first.head(48).cwiseAbs().maxCoeff(), 0.8);
@@ -531,7 +531,7 @@ TEST(LayeredModelTest, InitialWeightsAreAFunctionOfTheSeedWithinTheirRadius) {
 
 TEST(LayeredModelTest, RefusesShapesThatDoNotFitAndNamesTheLayer) {
   const auto refusal = [](const NetworkShape& shape) -> std::string {
-    const Result<LayeredModel> model = LayeredModel::create(shape);
+    const Result<Network> model = Network::create(shape);
     return model ? "" : model.error().message;
   };
   const auto relu = Activation::Relu;

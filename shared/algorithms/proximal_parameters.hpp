@@ -1,0 +1,22 @@
+#pragma once
+
+#include "shared/algorithms/theorem_choice.hpp"
+
+namespace undertone::algorithms {
+
+/// Every round a part of the records of its own, K = floor(n/R): Theorems 40, 144, for a composite F with the
+/// proximal-PL constant mu. R = ceil(2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})).
+[[nodiscard]] Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions);
+
+/// FedProx-PL-SVRG: Theorems 42, 148, with R = 48 kappa steps a restart, which provably halve the gap (misprint M7),
+/// and E = ceil(R/Q) epochs: at least the source's ceil(RK/n), since Q = floor(n/K). The noise of differences is that
+/// of a clip to 2L, so the settings name no smoothness.
+[[nodiscard]] Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions);
+
+/// FedProx-SPIDER: Theorems 44, 149. The period is lowered until q <= 1/(eta^2 tau_2^2) with doubled noise (misprint
+/// M8): for M = N, q R <= eps^2 n^2 M / (64 d ln(1/delta)).
+[[nodiscard]] Result<TheoremChoice> choose_spider(const TheoremConditions& conditions);
+/// Algorithm 25: no theorem of its own, so no bound.
+[[nodiscard]] Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& conditions);
+
+}  // namespace undertone::algorithms

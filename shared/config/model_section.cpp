@@ -1,0 +1,177 @@
+#include "shared/config/model_section.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "shared/base/overloaded.hpp"
+
+namespace undertone::config {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLayersMax = 64;
+constexpr Eigen::Index kWeightsMax = Eigen::Index{1} << 22;  // of a network: what a silo holds a few times over
+
+enum class Kind : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Softmax, Network };
+
+constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {
+    {"logistic", Kind::Logistic}, {"least_squares", Kind::LeastSquares},
+    {"hinge", Kind::Hinge},       {"absolute", Kind::Absolute},
+    {"quantile", Kind::Quantile}, {"huber", Kind::Huber},
+    {"softmax", Kind::Softmax},   {"network", Kind::Network}};
+
+constexpr std::initializer_list<std::pair<const char*, models::Activation>> kActivations = {
+    {"relu", models::Activation::Relu}, {"tanh", models::Activation::Tanh}, {"identity", models::Activation::Identity}};
+
+/// Nothing where the kind is no linear model's.
+std::optional<models::Loss> loss_of(Kind kind) {
+  switch (kind) {
+    case Kind::Logistic:
+      return models::Loss::Logistic;
+    case Kind::LeastSquares:
+      return models::Loss::LeastSquares;
+    case Kind::Hinge:
+      return models::Loss::Hinge;
+    case Kind::Absolute:
+      return models::Loss::Absolute;
+    case Kind::Quantile:
+      return models::Loss::Quantile;
+    case Kind::Huber:
+      return models::Loss::Huber;
+    case Kind::Softmax:
+    case Kind::Network:
+      return std::nullopt;
+  }
+  UNDERTONE_CHECK(false);
+}
+
+models::LinearLoss parse_loss(Section& section, models::Loss loss) {
+  const auto wanted = [&](models::Loss by) { return section.recording() || loss == by; };
+  models::LinearLoss::Options options;
+  if (wanted(models::Loss::Quantile))
+    options.level = section.number("level", 0.0, 1.0, "of quantile, between 0 and 1", true);
+  if (wanted(models::Loss::Huber)) options.threshold = section.number("threshold", 0.0, 1e9, "of huber", true);
+  if (section.has("smoothing"))
+    options.smoothing = section.number("smoothing", 0.0, 1e9,
+                                       "beta of the Moreau envelope that stands for hinge, absolute or quantile", true);
+  if (section.has("logit_max"))
+    options.logit_max = section.number("logit_max", 0.0, 1e9, "of logistic: scores are clipped to this", true);
+  const Result<models::LinearLoss> made = models::LinearLoss::create(loss, options);
+  if (made) return *made;
+  if (!section.recording()) section.problem("kind", made.error().message);
+  return models::LinearLoss(models::Loss::Logistic);
+}
+
+models::LayerShape parse_layer(Section& section) {
+  enum class Form : std::uint8_t { Dense, Convolution };
+  const auto form = section.choice<Form>("kind", {{"dense", Form::Dense}, {"convolution", Form::Convolution}},
+                                         "a convolution reads an image, at stride 1, inside it");
+  const auto activation = section.choice<models::Activation>("activation", kActivations, "of its outputs");
+  const auto wanted = [&](Form by) { return section.recording() || form == by; };
+  models::DenseShape dense{1, activation};
+  if (wanted(Form::Dense)) dense.width = section.integer("width", 1, kWeightsMax, "outputs of a dense layer");
+  models::ConvolutionShape convolution{1, 1, activation, false};
+  if (wanted(Form::Convolution)) {
+    convolution.channels = section.integer("channels", 1, 1 << 16, "of a convolution's output");
+    convolution.kernel = section.integer("kernel", 1, 1 << 10, "pixels, both ways");
+    if (section.has("pooled"))
+      convolution.pooled = section.boolean("pooled", "keeps the largest of each 2 x 2 pixels (default false)");
+  }
+  section.finish();
+  if (form == Form::Convolution) return convolution;
+  return dense;
+}
+
+}  // namespace
+
+models::NetworkShape parse_network(Section& section, Eigen::Index features, Eigen::Index classes) {
+  models::NetworkShape shape{{1, 1, features}, {}, classes};
+  if (section.has("image")) {
+    Section image = section.object("image", "of network: the features as an image, pixel by pixel, row by row");
+    shape.input.channels = image.integer("channels", 1, 1 << 10, "of a pixel");
+    shape.input.height = image.integer("height", 1, 1 << 14, "pixels");
+    shape.input.width = image.integer("width", 1, 1 << 14, "pixels");
+    image.finish();
+    if (!section.recording() && shape.input.values() != features)
+      section.problem("image",
+                      fmt::format("expected {} values, the schema's features, got {}", features, shape.input.values()));
+  }
+  for (Section& layer : section.objects("hidden", 1, kLayersMax, "of network: its layers, but for the scores'"))
+    shape.hidden.push_back(parse_layer(layer));
+  return shape;
+}
+
+Json to_json(const models::NetworkShape& shape) {
+  const auto name_of = [](models::Activation wanted) {
+    const auto* found = std::find_if(kActivations.begin(), kActivations.end(),
+                                     [&](const auto& candidate) { return candidate.second == wanted; });
+    return found->first;
+  };
+  Json hidden = Json::array();
+  for (const models::LayerShape& layer : shape.hidden) {
+    hidden.push_back(std::visit(
+        Overloaded{[&](const models::DenseShape& dense) -> Json {
+                     return {{"kind", "dense"}, {"activation", name_of(dense.activation)}, {"width", dense.width}};
+                   },
+                   [&](const models::ConvolutionShape& convolution) -> Json {
+                     return {{"kind", "convolution"},
+                             {"activation", name_of(convolution.activation)},
+                             {"channels", convolution.channels},
+                             {"kernel", convolution.kernel},
+                             {"pooled", convolution.pooled}};
+                   }},
+        layer));
+  }
+  Json out = {{"hidden", std::move(hidden)}};
+  if (shape.input.height > 1)
+    out["image"] = {{"channels", shape.input.channels}, {"height", shape.input.height}, {"width", shape.input.width}};
+  return out;
+}
+
+ModelChoice parse_model(Section section, const data::Schema& schema) {
+  const auto kind = section.choice<Kind>(
+      "kind", kKinds,
+      "logistic and hinge for a label of two values, softmax and network for one of classes, the others for a number");
+  const auto features = static_cast<Eigen::Index>(data::encoded_width(schema));
+  const std::optional<models::Loss> loss = loss_of(kind);
+  const auto* several = std::get_if<data::ClassLabel>(&schema.label);
+  ModelChoice out{models::LinearModel(models::Loss::Logistic, std::max<Eigen::Index>(features, 1), false)};
+  if (section.recording() || loss) {
+    const models::LinearLoss made = parse_loss(section, loss.value_or(models::Loss::Logistic));
+    const bool intercept = section.boolean("intercept", "of a linear model: adds a constant feature");
+    out.model = models::LinearModel(made, features, intercept);
+    if (!section.recording() &&
+        (several != nullptr || made.classifies() != std::holds_alternative<data::BinaryLabel>(schema.label))) {
+      section.problem("kind",
+                      "logistic and hinge need a label with two values, softmax and network one with classes, the "
+                      "other losses one with min and max");
+    }
+  }
+  if (section.recording() || !loss) {
+    const Eigen::Index classes = several != nullptr ? static_cast<Eigen::Index>(several->classes.size()) : 2;
+    models::NetworkShape shape{{1, 1, features}, {}, classes};
+    if (section.recording() || kind == Kind::Network) {
+      shape = parse_network(section, features, classes);
+      out.seed = static_cast<std::uint64_t>(
+          section.integer("seed", 0, INT64_MAX, "of network: public, of the weights that training starts from"));
+    }
+    if (!section.recording() && several == nullptr)
+      section.problem("kind", "softmax and network need a label with classes");
+    if (!section.recording() && several != nullptr) {
+      Result<models::Network> made = models::Network::create(shape);
+      if (!made) {
+        section.problem("hidden", made.error().message);
+      } else if (made->dimension() > kWeightsMax) {
+        section.problem("hidden",
+                        fmt::format("{} weights, a job's network has at most {}", made->dimension(), kWeightsMax));
+      } else {
+        out.model = *std::move(made);
+      }
+    }
+  }
+  section.finish();
+  return out;
+}
+
+}  // namespace undertone::config

@@ -1,0 +1,69 @@
+#include "shared/config/theorem_section.hpp"
+
+#include "shared/base/overloaded.hpp"
+
+namespace undertone::config {
+namespace {
+
+using algorithms::TheoremName;
+
+constexpr double kNumberMax = 1e9;
+
+constexpr std::initializer_list<std::pair<const char*, TheoremName>> kTheorems = {
+    {"minibatch_convex", TheoremName::MinibatchConvex},
+    {"minibatch_strongly_convex", TheoremName::MinibatchStronglyConvex},
+    {"one_pass_convex", TheoremName::OnePassConvex},
+    {"one_pass_convex_direct", TheoremName::OnePassConvexDirect},
+    {"one_pass_strongly_convex", TheoremName::OnePassStronglyConvex},
+    {"accelerated_convex", TheoremName::AcceleratedConvex},
+    {"accelerated_convex_direct", TheoremName::AcceleratedConvexDirect},
+    {"accelerated_strongly_convex", TheoremName::AcceleratedStronglyConvex},
+    {"proximal_sgd", TheoremName::ProximalSgd},
+    {"prox_svrg", TheoremName::ProxSvrg},
+    {"spider", TheoremName::Spider},
+    {"spider_alternate", TheoremName::SpiderAlternate},
+    {"localized_convex", TheoremName::LocalizedConvex},
+    {"localized_strongly_convex", TheoremName::LocalizedStronglyConvex}};
+
+void set_seed(algorithms::AlgorithmSettings& settings, std::uint64_t seed) {
+  std::visit(Overloaded{[&](algorithms::ProxSvrgSettings& s) { s.seed = seed; },
+                        [&](algorithms::SpiderSettings& s) { s.seed = seed; },
+                        [&](algorithms::SpiderAlternateSettings& s) { s.seed = seed; }, [](auto&) {}},
+             settings);
+}
+
+}  // namespace
+
+std::optional<algorithms::TheoremChoice> parse_theorem(Section& section, const algorithms::Problem& problem,
+                                                       algorithms::TheoremFacts facts, algorithms::PlannedNoise noise) {
+  const auto name = section.choice<TheoremName>(
+      "theorem", kTheorems, "instead of kind: chooses the algorithm and its numbers from public constants");
+  facts.smoothness =
+      section.number("smoothness", 0.0, kNumberMax, "with theorem: beta of a record's loss, from public bounds", true);
+  const auto optional = [&](const char* key, double otherwise, const char* about) {
+    return section.has(key) ? section.number(key, 0.0, kNumberMax, about) : otherwise;
+  };
+  facts.strong_convexity =
+      optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
+               "with theorem: mu of the whole objective, or its proximal-PL constant (default: the regulariser's)");
+  facts.gap = optional("gap", facts.lipschitz * facts.diameter,
+                       "with theorem: at least F(w_0) - min F (default: clip norm x diameter)");
+  facts.heterogeneity =
+      optional("heterogeneity", 0.0, "with theorem: bound on the mean over silos of |grad F_i - grad F|^2 (default 0)");
+  facts.gradient_variance =
+      optional("gradient_variance", facts.lipschitz * facts.lipschitz,
+               "with theorem: bound on the variance of a record's gradient (default: clip norm squared)");
+  facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
+  const std::uint64_t seed =
+      section.has("seed") ? static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public")) : 0;
+  if (section.recording()) return std::nullopt;
+  Result<algorithms::TheoremChoice> choice = algorithms::choose_by_theorem(name, facts, problem, noise);
+  if (!choice) {
+    section.problem("theorem", choice.error().message);
+    return std::nullopt;
+  }
+  set_seed(choice->settings, seed);
+  return *std::move(choice);
+}
+
+}  // namespace undertone::config

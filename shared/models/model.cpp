@@ -1,0 +1,42 @@
+#include "shared/models/model.hpp"
+
+namespace undertone::models {
+
+std::string_view Model::name() const noexcept {
+  if (const LinearModel* one = linear()) return to_string(one->loss());
+  return network()->is_linear() ? "softmax" : "network";
+}
+
+Eigen::Index Model::features() const noexcept {
+  return std::visit([](const auto& kind) { return kind.features(); }, kind_);
+}
+
+Eigen::Index Model::dimension() const noexcept {
+  return std::visit([](const auto& kind) { return kind.dimension(); }, kind_);
+}
+
+Eigen::Index Model::regularised() const noexcept { return linear() != nullptr ? features() : dimension(); }
+
+bool Model::classifies() const noexcept { return linear() == nullptr || linear()->linear_loss().classifies(); }
+
+bool Model::is_smooth() const noexcept {
+  return linear() != nullptr ? linear()->linear_loss().is_smooth() : network()->is_smooth();
+}
+
+Eigen::VectorXd Model::start(std::uint64_t seed) const {
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(dimension());
+  if (is_convex()) return weights;
+  RandomSource random(seed);
+  network()->initialise(random, weights);
+  return weights;
+}
+
+std::vector<std::string_view> Model::metric_names() const {
+  return std::visit([](const auto& kind) { return kind.metric_names(); }, kind_);
+}
+
+std::vector<double> Model::metric_scales() const {
+  return std::visit([](const auto& kind) { return kind.metric_scales(); }, kind_);
+}
+
+}  // namespace undertone::models

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "shared/models/linear_model.hpp"
+#include "shared/models/network.hpp"
+
+namespace undertone::models {
+
+/// What a job trains: a value that everybody can hold. How gradients are computed is the silo's business.
+class Model {
+ public:
+  Model(const LinearModel& linear) : kind_(linear) {}    // NOLINT(google-explicit-constructor): it is one
+  Model(Network network) : kind_(std::move(network)) {}  // NOLINT(google-explicit-constructor): it is one
+
+  [[nodiscard]] const LinearModel* linear() const noexcept { return std::get_if<LinearModel>(&kind_); }
+  [[nodiscard]] const Network* network() const noexcept { return std::get_if<Network>(&kind_); }
+
+  /// What jobs, policies and results call it: a loss's name, "softmax" or "network".
+  [[nodiscard]] std::string_view name() const noexcept;
+  [[nodiscard]] Eigen::Index features() const noexcept;
+  [[nodiscard]] Eigen::Index dimension() const noexcept;
+  /// How many coordinates a regulariser reads, from the first: all but a linear model's intercept.
+  [[nodiscard]] Eigen::Index regularised() const noexcept;
+  /// Whether the target is a class.
+  [[nodiscard]] bool classifies() const noexcept;
+  /// Whether the loss's gradient is continuous in the weights.
+  [[nodiscard]] bool is_smooth() const noexcept;
+  [[nodiscard]] bool is_convex() const noexcept { return network() == nullptr || network()->is_linear(); }
+
+  /// Where training starts: zero for a convex model, random for a network. @param seed public
+  [[nodiscard]] Eigen::VectorXd start(std::uint64_t seed) const;
+
+  /// What an evaluation adds up, in order, and the public factor that each was divided by to lie in [0, 1].
+  [[nodiscard]] std::vector<std::string_view> metric_names() const;
+  [[nodiscard]] std::vector<double> metric_scales() const;
+
+ private:
+  std::variant<LinearModel, Network> kind_;
+};
+
+}  // namespace undertone::models

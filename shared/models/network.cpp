@@ -1,0 +1,37 @@
+#include "shared/models/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::models {
+
+Result<Network> Network::create(const NetworkShape& shape) {
+  Result<std::vector<Layer>> layers = lay_out(shape);
+  if (!layers) return layers.error();
+  return Network(shape, *std::move(layers));
+}
+
+bool Network::is_smooth() const noexcept {
+  return std::none_of(layers_.begin(), layers_.end(),
+                      [](const Layer& layer) { return layer.pooled || layer.activation == Activation::Relu; });
+}
+
+void Network::initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const {
+  UNDERTONE_CHECK(weights.size() == dimension());
+  for (const Layer& layer : layers_) {
+    const double power = layer.activation == Activation::Relu ? 6.0 : 3.0;
+    const double radius = std::sqrt(power / static_cast<double>(layer.patch));
+    const Eigen::Index biases = layer.outputs;
+    for (double& weight : weights.segment(layer.offset, layer.weights() - biases)) {
+      weight = radius * (2.0 * random.unit() - 1.0);
+    }
+    weights.segment(layer.offset + layer.weights() - biases, biases).setZero();
+  }
+}
+
+double Network::loss_max() const noexcept {
+  constexpr double kLeast = 4.0;
+  return std::max(kLeast, 2.0 * std::log(static_cast<double>(classes())));
+}
+
+}  // namespace undertone::models

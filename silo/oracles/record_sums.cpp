@@ -1,0 +1,128 @@
+#include "silo/oracles/record_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "shared/models/layered_model.hpp"
+#include "shared/privacy/clipped_sum.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// Every record's vector is quantised for itself: the sum is exact, and nothing has to be proved about rounding.
+class LinearSums final : public RecordSums {
+ public:
+  explicit LinearSums(const models::LinearModel& model) : model_(model) {}
+
+  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    add_up(lattice, drawn, sum, [&](std::int64_t j) { return model_.derivative(point, drawn.block, j); });
+  }
+
+  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    // A linear model's gradient is a (x, 1) at either point, so the difference is too.
+    const Eigen::Index d = model_.dimension();
+    add_up(lattice, drawn, sum, [&](std::int64_t j) {
+      return model_.derivative(points.head(d), drawn.block, j) - model_.derivative(points.tail(d), drawn.block, j);
+    });
+  }
+
+  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const std::int64_t j : drawn.positions) {
+      model_.centred_metrics(point, drawn.block, j, contribution);
+      privacy::add_clipped(contribution, lattice, sum);
+    }
+  }
+
+ private:
+  template <class Factor>
+  void add_up(const privacy::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum, const Factor& factor) {
+    if (sum_) {
+      sum_->restart(lattice);
+    } else {
+      sum_.emplace(lattice, model_.dimension());
+    }
+    for (std::size_t i = 0; i < drawn.positions.size(); ++i) {
+      const std::int64_t j = drawn.positions[i];
+      const double* next =
+          i + 1 < drawn.positions.size() ? drawn.block.features.col(drawn.positions[i + 1]).data() : nullptr;
+      sum_->add(factor(j), drawn.block.features.col(j), next);
+    }
+    sum_->take(sum);
+  }
+  models::LinearModel model_;
+  std::optional<privacy::ClippedSum> sum_;
+};
+
+/// The clipped sum is computed in doubles, then rounded to the lattice; a proven bound on all rounding is taken off the
+/// clip norm.
+class LayeredSums final : public RecordSums {
+ public:
+  explicit LayeredSums(const models::Network& network) : model_(network), sum_(network.dimension()) {}
+
+  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    model_.clipped_gradient_sum(point, drawn.block, drawn.positions, clip(lattice, drawn), sum_);
+    round(lattice, sum);
+  }
+
+  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    const Eigen::Index d = model_.dimension();
+    model_.clipped_difference_sum(points.head(d), points.tail(d), drawn.block, drawn.positions, clip(lattice, drawn),
+                                  sum_);
+    round(lattice, sum);
+  }
+
+  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const std::int64_t j : drawn.positions) {
+      model_.centred_metrics(point, drawn.block, j, contribution);
+      privacy::add_clipped(contribution, lattice, sum);
+    }
+  }
+
+ private:
+  [[nodiscard]] double clip(const privacy::Lattice& lattice, const Drawn& drawn) const {
+    const auto records = static_cast<std::int64_t>(drawn.positions.size());
+    return clip_before_rounding(lattice, model_.dimension(), drawn.positions.size(),
+                                model_.rounding_bound(1.0, records));
+  }
+
+  void round(const privacy::Lattice& lattice, std::span<std::int64_t> out) const {
+    UNDERTONE_CHECK(out.size() == static_cast<std::size_t>(sum_.size()));
+    for (std::size_t j = 0; j < out.size(); ++j)
+      out[j] = std::llrint(sum_[static_cast<Eigen::Index>(j)] / lattice.step);
+  }
+
+  models::LayeredModel model_;
+  Eigen::VectorXd sum_;
+};
+
+}  // namespace
+
+double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimension, std::size_t records,
+                            double rounding_share) {
+  // Replacing a record moves the computed sum by at most 2 clip (1 + share) in l2 (LayeredModel). A sum is no longer
+  // than n clip (1 + share), so that dividing it by the step is off by at most 2^-53 n clip (1 + share) / step, and
+  // rounding to integers by 1/2 a coordinate, sqrt(d)/2 in all. Twice these, for two sums, stay within 2 Lambda if
+  //   clip (1 + share) (1 + 2^-53 n) / step + sqrt(d)/2 <= Lambda.
+  const double units = static_cast<double>(lattice.clip) - 0.5 * std::sqrt(static_cast<double>(dimension)) - 1e-6;
+  UNDERTONE_CHECK(units > 0.0);  // the plan's lattices have Lambda >= sqrt(d)
+  const double loss = (1.0 + rounding_share) * (1.0 + 0x1p-52 * static_cast<double>(records));
+  return units * lattice.step / loss * (1.0 - 0x1p-40);
+}
+
+std::unique_ptr<RecordSums> make_record_sums(const models::Model& model) {
+  if (const models::LinearModel* linear = model.linear()) return std::make_unique<LinearSums>(*linear);
+  return std::make_unique<LayeredSums>(*model.network());
+}
+
+}  // namespace undertone::silo

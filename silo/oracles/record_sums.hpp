@@ -1,0 +1,47 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "shared/models/model.hpp"
+#include "shared/privacy/lattice.hpp"
+
+namespace undertone::silo {
+
+/// Exact integer sums over drawn records, with the scratch that the model takes. For two blocks that differ in one
+/// record, sums over the same draw differ by at most 2 * lattice.clip in l2, whatever the records hold.
+/// One object for one thread.
+class RecordSums {
+ public:
+  RecordSums() = default;
+  RecordSums(const RecordSums&) = delete;
+  RecordSums& operator=(const RecordSums&) = delete;
+  virtual ~RecordSums() = default;
+
+  /// Where records lie, and which of them are added up.
+  struct Drawn {
+    const models::Records& block;
+    std::span<const std::int64_t> positions;
+  };
+  /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
+  virtual void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum) = 0;
+  /// Of differences of a record's gradients at two points. @param points [2d] @param sum [d] out, lattice units
+  virtual void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+                           std::span<std::int64_t> sum) = 0;
+  /// Of centred metrics. @param point [d] @param sum [metrics] out, lattice units
+  virtual void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+                       std::span<std::int64_t> sum) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<RecordSums> make_record_sums(const models::Model& model);
+
+/// The norm that records of a layered model are clipped to, so that their sum, as computed and rounded to the lattice,
+/// moves by at most 2 * lattice.clip when a record is replaced: decision 7.
+/// @param rounding_share b / clip of LayeredModel::rounding_bound for so many records
+[[nodiscard]] double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimension, std::size_t records,
+                                          double rounding_share);
+
+}  // namespace undertone::silo
