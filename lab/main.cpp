@@ -16,6 +16,7 @@
 #include "lab/operator/predict_command.hpp"
 #include "lab/provision.hpp"
 #include "lab/report/report_command.hpp"
+#include "lab/reproduce/reproduce_command.hpp"
 #include "lab/simulate.hpp"
 #include "lab/sweep/sweep_command.hpp"
 #include "shared/base/files.hpp"
@@ -309,6 +310,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
 
 struct LabArguments {
   SweepRequest swept;
+  ReproduceRequest reproduced;
   SimulateArguments simulated;
   std::string partition_job;
   std::string partition_out;
@@ -361,6 +363,19 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   sweep_command->add_option("--threads", arguments.swept.threads,
                             "runs at a time: as many as there are processors without it; changes no result");
+
+  CLI::App* reproduce_command =
+      add(app, actions, "reproduce", "A figure of the source's experiments: table, picture and a verdict on each claim",
+          [&] { return run_reproduce(arguments.reproduced); });
+  reproduce_command->add_option("figure", arguments.reproduced.figure, "fig3.5 to fig3.12, figB.1 to figB.5, or all")
+      ->required();
+  reproduce_command->add_option("--data", arguments.reproduced.data, "folder of the data sets: docs/experiments.md")
+      ->required();
+  reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
+      ->required();
+  reproduce_command->add_flag("--quick", arguments.reproduced.quick, "a small part of the grid, in minutes");
+  reproduce_command->add_option("--threads", arguments.reproduced.threads,
+                                "points at a time: as many as there are processors without it; changes no result");
 
   CLI::App* report_command = add(app, actions, "report", "One HTML page for a run's results, or for several runs",
                                  [&] { return run_report(arguments.reported); });

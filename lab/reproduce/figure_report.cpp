@@ -1,0 +1,217 @@
+#include "lab/reproduce/figure_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/plots/gnuplot.hpp"
+#include "lab/reproduce/paired_finding.hpp"
+#include "shared/base/files.hpp"
+#include "shared/data/csv_table.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr double kLevel = 0.9;       // of error bars, as in the source
+constexpr double kErrorShown = 3.0;  // of a picture: a diverged model stands at the top
+
+std::vector<double> errors_of(const PointResults& results) {
+  std::vector<double> out;
+  for (const Trained& one : results.splits) out.push_back(std::min(one.test_error, 1e6));
+  return out;
+}
+
+std::string series_name(Method method, NoiseRule noise) {
+  switch (noise) {
+    case NoiseRule::None:
+      return fmt::format("{}, not private", to_string(method));
+    case NoiseRule::Paper:
+      return fmt::format("ISRL-DP {}, the source's noise", to_string(method));
+    case NoiseRule::Accountant:
+      return fmt::format("ISRL-DP {}, certified noise", to_string(method));
+  }
+  return "";
+}
+
+const PointResults* find(const FigureResults& results, const PointKey& key) {
+  const auto found = results.find(key);
+  return found == results.end() ? nullptr : &found->second;
+}
+
+Result<std::string> table_of(const Experiment& experiment, const FigureResults& results) {
+  std::string out =
+      "cohort,method,noise,epsilon,test_error,low_90,high_90,epsilon_certified,epsilon_attained,step_size,clip,period,"
+      "diverged,splits\n";
+  for (const auto& [key, point] : results) {
+    const auto& [cohort, method, noise, epsilon] = key;
+    const Result<MeanInterval> mean = mean_interval(errors_of(point), kLevel);
+    if (!mean) return mean.error();
+    const Setting& setting = point.splits.front().setting;
+    double diverged = 0.0;
+    for (const Trained& one : point.splits) diverged += one.diverged / static_cast<double>(point.splits.size());
+    const bool is_private = noise != NoiseRule::None;
+    const auto number = [](bool given, double value) { return given ? fmt::format("{:.6g}", value) : std::string(); };
+    out += fmt::format("{},{},{},{},{:.6g},{},{},{},{},{:.6g},{:.6g},{},{:.3g},{}\n",
+                       data::csv_cell(experiment.cohorts[cohort].title), to_string(method), to_string(noise),
+                       number(is_private, epsilon), mean->mean, number(std::isfinite(mean->low), mean->low),
+                       number(std::isfinite(mean->high), mean->high), number(is_private, point.cost.epsilon),
+                       number(is_private, point.cost.attained), setting.step_size, setting.clip, setting.period,
+                       diverged, point.splits.size());
+  }
+  return out;
+}
+
+Result<Figure> picture_of(const Experiment& experiment, const FigureResults& results) {
+  Figure figure;
+  figure.title = experiment.name + ": " + experiment.title + " (not private tuning; 90 % intervals)";
+  figure.columns = std::min<std::size_t>(experiment.cohorts.size(), 2);
+  figure.rows = (experiment.cohorts.size() + figure.columns - 1) / figure.columns;
+  for (std::size_t cohort = 0; cohort < experiment.cohorts.size(); ++cohort) {
+    Panel panel{experiment.cohorts[cohort].title,
+                {"epsilon (as the source claims it)", AxisScale::Linear},
+                {experiment.error, AxisScale::Linear},
+                {}};
+    for (const NoiseRule noise : {NoiseRule::Paper, NoiseRule::Accountant, NoiseRule::None}) {
+      for (const Method method : experiment.methods) {
+        Series series{series_name(method, noise),
+                      {},
+                      noise == NoiseRule::None ? SeriesStyle::DashedLine : SeriesStyle::LineWithPoints};
+        for (const double epsilon : experiment.epsilons) {
+          const PointResults* point = find(results, {cohort, method, noise, noise == NoiseRule::None ? 0.0 : epsilon});
+          if (point == nullptr) continue;
+          const Result<MeanInterval> mean = mean_interval(errors_of(*point), kLevel);
+          if (!mean) return mean.error();
+          Point shown{epsilon, std::min(mean->mean, kErrorShown), {}};
+          if (noise != NoiseRule::None && std::isfinite(mean->low) && mean->mean < kErrorShown)
+            shown.interval = Interval{mean->low, std::min(mean->high, kErrorShown)};
+          series.points.push_back(shown);
+        }
+        if (!series.points.empty()) panel.series.push_back(std::move(series));
+      }
+    }
+    if (!panel.series.empty()) figure.panels.push_back(std::move(panel));
+  }
+  return figure;
+}
+
+/// One claim at every target and cohort that it speaks of.
+Result<std::string> verdict_on(const Experiment& experiment, const Claim& claim, NoiseRule noise,
+                               const FigureResults& results) {
+  struct Judged {
+    std::size_t cohort;
+    double epsilon;
+    PairedFinding finding;
+  };
+  std::vector<Judged> judged;
+  RandomSource flips(7);
+  for (std::size_t cohort = 0; cohort < experiment.cohorts.size(); ++cohort) {
+    for (const double epsilon : experiment.epsilons) {
+      if (epsilon < claim.epsilon_min || epsilon > claim.epsilon_max) continue;
+      const PointResults* better = find(results, {cohort, claim.better, noise, epsilon});
+      const PointResults* worse = claim.worse_private ? find(results, {cohort, claim.worse, noise, epsilon})
+                                                      : find(results, {cohort, claim.worse, NoiseRule::None, 0.0});
+      if (better == nullptr || worse == nullptr) continue;
+      const std::vector<double> a = errors_of(*better);
+      const std::vector<double> b = claim.below ? std::vector<double>(a.size(), *claim.below) : errors_of(*worse);
+      const Result<PairedFinding> finding = judge_paired(a, b, claim.margin, flips);
+      if (!finding) return finding.error();
+      judged.push_back({cohort, epsilon, *finding});
+    }
+  }
+  if (judged.empty()) return fmt::format("- {} ({} noise): not tried in this grid\n", claim.text, to_string(noise));
+  std::vector<double> p_values;
+  for (const Judged& one : judged) p_values.push_back(one.finding.p_value.value_or(1.0));
+  const Result<std::vector<double>> corrected = holm(p_values);
+  if (!corrected) return corrected.error();
+  std::size_t holds = 0;
+  std::size_t fails = 0;
+  std::string rows;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    const Judged& one = judged[i];
+    const bool sure = (*corrected)[i] < kFindingSignificance;
+    const bool failed = one.finding.verdict == FindingVerdict::Fails;
+    holds += sure ? 1 : 0;
+    fails += failed ? 1 : 0;
+    rows += fmt::format("| {} | {} | {:+.4f} | {:+.4f} .. {:+.4f} | {:.2g} | {:.2g} | {} |\n",
+                        experiment.cohorts[one.cohort].title, one.epsilon, one.finding.difference.mean,
+                        one.finding.difference.low, one.finding.difference.high, (*corrected)[i],
+                        one.finding.permutation_p_value,
+                        sure     ? "holds"
+                        : failed ? "fails"
+                                 : "undecided");
+  }
+  const char* verdict = holds == judged.size()   ? "HOLDS"
+                        : fails == judged.size() ? "FAILS"
+                        : fails > 0              ? "MIXED"
+                        : holds > 0              ? "PARTLY"
+                                                 : "UNDECIDED";
+  return fmt::format(
+      "- **{}** ({} noise): {}: holds at {} of {}, fails at {}\n\n"
+      "| cohort | epsilon | how much better | 90 % interval | p (t, Holm) | p (sign flips) | |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n{}\n",
+      claim.text, noise == NoiseRule::Paper ? "the source's" : "certified", verdict, holds, judged.size(), fails, rows);
+}
+
+Result<std::string> text_of(const Experiment& experiment, const FigureResults& results) {
+  std::string out = fmt::format(
+      "# {}: {}\n\n{} splits, {} repetitions; test error is of the setting with the least "
+      "training loss on each split.\n\n",
+      experiment.name, experiment.title, experiment.splits, experiment.repetitions);
+  for (const std::string& note : experiment.notes) out += "- " + note + "\n";
+  out +=
+      "\n## Claims of the source\n\nA verdict is of a paired test over splits: \"holds\" at 5 % after Holm's "
+      "correction "
+      "over\nthe row's targets and cohorts, \"fails\" where the opposite is significant. Splits share records, so p is "
+      "of\nthis data set.\n\n";
+  for (const Claim& claim : experiment.claims) {
+    for (const NoiseRule noise : {NoiseRule::Paper, NoiseRule::Accountant}) {
+      const Result<std::string> verdict = verdict_on(experiment, claim, noise, results);
+      if (!verdict) return verdict;
+      out += *verdict;
+    }
+  }
+  out +=
+      "## What the source's noise costs\n\nEpsilon by numeric composition, and what some pair of data sets reaches, at "
+      "the same delta.\n\n| cohort | method | claimed | at most | at least |\n| --- | --- | --- | --- | --- |\n";
+  for (const auto& [key, point] : results) {
+    const auto& [cohort, method, noise, epsilon] = key;
+    if (noise != NoiseRule::Paper) continue;
+    out += fmt::format("| {} | {} | {} | {:.3g} | {:.3g} |\n", experiment.cohorts[cohort].title, to_string(method),
+                       epsilon, point.cost.epsilon, point.cost.attained);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<PointKey> points_of(const Experiment& experiment) {
+  std::vector<PointKey> out;
+  for (std::size_t cohort = 0; cohort < experiment.cohorts.size(); ++cohort) {
+    for (const Method method : experiment.methods) out.emplace_back(cohort, method, NoiseRule::None, 0.0);
+    for (const NoiseRule noise : {NoiseRule::Paper, NoiseRule::Accountant}) {
+      for (const Method method : experiment.methods) {
+        for (const double epsilon : experiment.epsilons) out.emplace_back(cohort, method, noise, epsilon);
+      }
+    }
+  }
+  return out;
+}
+
+Result<std::string> write_figure_report(const Experiment& experiment, const FigureResults& results,
+                                        const std::filesystem::path& folder) {
+  const Result<std::string> table = table_of(experiment, results);
+  if (!table) return table.error();
+  Result<std::string> text = text_of(experiment, results);
+  if (!text) return text.error();
+  if (Status written = write_file_atomically(folder / (experiment.name + ".table.csv"), *table); !written)
+    return written.error();
+  if (Status written = write_file_atomically(folder / (experiment.name + ".md"), *text); !written)
+    return written.error();
+  const Result<Figure> picture = picture_of(experiment, results);
+  if (!picture) return picture.error();
+  std::string name = experiment.name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  if (Status drawn = write_figure(*picture, folder, name); !drawn) return drawn.error();
+  return text;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,176 @@
+#include "lab/reproduce/reproduce_command.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "lab/exit_code.hpp"
+#include "lab/reproduce/figure_report.hpp"
+#include "lab/simulation/resumable_lines.hpp"
+#include "shared/base/files.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTasksHeld = 8;
+
+/// The tasks that are being worked on: every point of a cohort and split reads the same one.
+class Tasks {
+ public:
+  Tasks(const Experiment& experiment, std::filesystem::path data) : experiment_(experiment), data_(std::move(data)) {}
+
+  Result<std::shared_ptr<const Task>> get(std::size_t cohort, std::size_t split) {
+    const std::lock_guard lock(mutex_);  // loading is what would be done twice
+    const auto known = held_.find({split, cohort});
+    if (known != held_.end()) return known->second;
+    Result<Task> task = experiment_.load(data_, experiment_.cohorts[cohort], split + 1);
+    if (!task) return task.error();
+    if (held_.size() == kTasksHeld) held_.erase(held_.begin());
+    auto shared = std::make_shared<const Task>(*std::move(task));
+    held_.emplace(std::pair(split, cohort), shared);
+    return std::shared_ptr<const Task>(shared);
+  }
+
+ private:
+  const Experiment& experiment_;
+  std::filesystem::path data_;
+  std::mutex mutex_;
+  std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const Task>> held_;
+};
+
+/// Infinity has no JSON.
+double finite(double value) { return std::isfinite(value) ? value : 1e300; }
+
+Json line_of(const Experiment& experiment, const PointKey& key, std::size_t split, Tasks& tasks) {
+  const auto& [cohort, method, noise, epsilon] = key;
+  Json line = {{"cohort", cohort},
+               {"method", std::string(to_string(method))},
+               {"noise", std::string(to_string(noise))},
+               {"epsilon", epsilon},
+               {"split", split}};
+  const Result<std::shared_ptr<const Task>> task = tasks.get(cohort, split);
+  const Result<Trained> trained =
+      task ? train_point(experiment, experiment.cohorts[cohort], **task, {method, noise, epsilon}, split + 1)
+           : Result<Trained>(task.error());
+  if (!trained) {
+    line["error"] = trained.error().message;
+    return line;
+  }
+  line["step_size"] = trained->setting.step_size;
+  line["clip"] = trained->setting.clip;
+  line["period"] = trained->setting.period;
+  line["training_loss"] = finite(trained->training_loss);
+  line["test_error"] = finite(trained->test_error);
+  line["diverged"] = trained->diverged;
+  return line;
+}
+
+std::string header_of(const Experiment& experiment) {
+  // What the lines depend on: another grid is another file.
+  Json grid = {{"epsilons", experiment.epsilons},       {"minibatch_steps", experiment.minibatch_steps},
+               {"local_steps", experiment.local_steps}, {"clips", experiment.clips},
+               {"periods", experiment.periods},         {"splits", experiment.splits},
+               {"repetitions", experiment.repetitions}};
+  Json cohorts = Json::array();
+  for (const Cohort& cohort : experiment.cohorts) cohorts.push_back(cohort.title);
+  return Json{{"format", "undertone.reproduction/1"},
+              {"figure", experiment.name},
+              {"cohorts", std::move(cohorts)},
+              {"grid", std::move(grid)}}
+             .dump() +
+         "\n";
+}
+
+Result<FigureResults> results_of(const Experiment& experiment, const std::filesystem::path& lines, Tasks& tasks) {
+  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
+  if (!text) return text.error();
+  const std::vector<PointKey> points = points_of(experiment);
+  FigureResults out;
+  std::size_t from = text->find('\n') + 1;
+  for (std::size_t split = 0; split < experiment.splits; ++split) {
+    for (const PointKey& key : points) {
+      const std::size_t to = text->find('\n', from);
+      const Json line = Json::parse(text->substr(from, to - from), nullptr, false);
+      from = to + 1;
+      if (to == std::string::npos || !line.is_object())
+        return Error{ErrorCode::InvalidData, fmt::format("{}: fewer lines than points", lines.string())};
+      if (line.contains("error")) {
+        return Error{ErrorCode::InvalidData, fmt::format("{}, epsilon {}: {}", to_string(std::get<1>(key)),
+                                                         std::get<3>(key), line["error"].get<std::string>())};
+      }
+      out[key].splits.push_back(
+          {{line.at("step_size").get<double>(), line.at("clip").get<double>(), line.at("period").get<std::uint64_t>()},
+           line.at("training_loss").get<double>(),
+           line.at("test_error").get<double>(),
+           line.at("diverged").get<double>()});
+    }
+  }
+  for (auto& [key, point] : out) {
+    const auto& [cohort, method, noise, epsilon] = key;
+    if (noise == NoiseRule::None) continue;
+    std::map<std::uint64_t, std::size_t> won;
+    for (const Trained& one : point.splits) ++won[one.setting.period];
+    Setting setting = point.splits.front().setting;
+    for (const auto& [period, times] : won)
+      if (times > won[setting.period]) setting.period = period;
+    const Result<std::shared_ptr<const Task>> task = tasks.get(cohort, 0);
+    if (!task) return task.error();
+    const Result<RealCost> cost = real_cost(experiment.cohorts[cohort], **task, {method, noise, epsilon}, setting);
+    if (!cost) return cost.error();
+    point.cost = *cost;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status reproduce(const Experiment& experiment, const ReproduceRequest& request) {
+  Tasks tasks(experiment, request.data);
+  // Missing data are found before anything is trained.
+  for (std::size_t cohort = 0; cohort < experiment.cohorts.size(); ++cohort) {
+    const Result<std::shared_ptr<const Task>> task = tasks.get(cohort, 0);
+    if (!task) return task.error();
+  }
+  const std::filesystem::path lines = request.out / (experiment.name + ".jsonl");
+  if (Status made = make_folder_for(lines); !made) return made;
+  const std::vector<PointKey> points = points_of(experiment);
+  const std::size_t total = points.size() * experiment.splits;
+  const Result<std::unique_ptr<ResumableLines>> runs = ResumableLines::open(lines, header_of(experiment), total);
+  if (!runs) return runs.error();
+  const auto begin = std::chrono::steady_clock::now();
+  const Status trained = (*runs)->make(request.threads, [&](std::size_t run) {
+    return line_of(experiment, points[run % points.size()], run / points.size(), tasks).dump();
+  });
+  if (!trained) return trained;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const Result<FigureResults> results = results_of(experiment, lines, tasks);
+  if (!results) return Error{results.error().code, fmt::format("{}: {}", lines.string(), results.error().message)};
+  const Result<std::string> text = write_figure_report(experiment, *results, request.out);
+  if (!text) return text.error();
+  fmt::print("{}\n{} points in {:.1f} s\n", *text, total - std::min(total, (*runs)->kept()), seconds);
+  return {};
+}
+
+int run_reproduce(const ReproduceRequest& request) {
+  std::vector<Experiment> wanted;
+  for (const Experiment& one : experiments())
+    if (request.figure == "all" || request.figure == one.name) wanted.push_back(request.quick ? quick(one) : one);
+  if (wanted.empty()) {
+    std::string known;
+    for (const Experiment& one : experiments()) known += " " + one.name;
+    return fail({ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
+  }
+  int code = kDone;
+  for (const Experiment& one : wanted) {
+    const Status done = reproduce(one, request);
+    if (done) continue;
+    code = fail(Error{done.error().code, fmt::format("{}: {}", one.name, done.error().message)});
+  }
+  return code;
+}
+
+}  // namespace undertone::lab

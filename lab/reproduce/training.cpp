@@ -1,0 +1,339 @@
+#include "lab/reproduce/training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lab/simulation/direct_cohort.hpp"
+#include "shared/algorithms/theorem_noise.hpp"
+#include "shared/base/byte_stream.hpp"
+#include "shared/models/layered_model.hpp"
+#include "shared/privacy/accountant.hpp"
+#include "shared/privacy/gaussian_accountant.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Segments = std::vector<privacy::Plan::Segment>;
+
+/// K/n of a method's sampled releases.
+double draw_fraction_of(const Cohort& cohort, const FigurePoint& point) {
+  if (cohort.draw_fraction) return *cohort.draw_fraction;
+  const double root = point.noise == NoiseRule::None ? 18.0 : point.epsilon;  // as the source's largest batch
+  return std::min(1.0, std::sqrt(root) / (2.0 * std::sqrt(static_cast<double>(cohort.rounds))));
+}
+
+std::int64_t drawn_of(double fraction, std::int64_t records) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(records))));
+}
+
+algorithms::AlgorithmSettings algorithm_of(const Cohort& cohort, const Task& task, const FigurePoint& point,
+                                           const Setting& setting, std::uint64_t seed) {
+  algorithms::Problem problem{task.model.dimension(), geometry::Domain::whole_space(), geometry::Regulariser::none(),
+                              queries::PointType::F64, task.start};
+  switch (point.method) {
+    case Method::MinibatchSgd:
+      return algorithms::MinibatchSgdSettings{
+          std::move(problem), cohort.rounds, setting.step_size, {algorithms::Averaging::Kind::Last, 1.0}};
+    case Method::LocalSgd: {
+      const std::int64_t records = task.silos.front().training.count();
+      const auto steps = static_cast<std::uint64_t>(drawn_of(draw_fraction_of(cohort, point), records));
+      return algorithms::LocalSgdSettings{std::move(problem), cohort.rounds, steps, setting.step_size};
+    }
+    case Method::Spider:
+      if (setting.period == 0) {
+        // R = 2E - 1 rounds in all.
+        return algorithms::SpiderAlternateSettings{std::move(problem),
+                                                   std::max<std::uint64_t>(1, (cohort.rounds - 1) / 2),
+                                                   setting.step_size, std::nullopt, seed};
+      }
+      return algorithms::SpiderSettings{std::move(problem), cohort.rounds, setting.period,
+                                        setting.step_size,  std::nullopt,  seed};
+  }
+  UNDERTONE_CHECK(false);
+}
+
+/// Algorithm 4 reads every record; the others draw.
+double release_fraction(const Cohort& cohort, const FigurePoint& point, const Setting& setting) {
+  if (point.method == Method::Spider && setting.period != 0) return 1.0;
+  return draw_fraction_of(cohort, point);
+}
+
+struct SiloPromise {
+  privacy::Epsilon epsilon;
+  privacy::Delta delta;
+};
+
+/// delta = 1/n^2, n the silo's training records.
+Result<SiloPromise> promise_to(const data::Dataset& silo, double epsilon) {
+  const auto n = static_cast<double>(silo.training.count());
+  const Result<privacy::Epsilon> target = privacy::Epsilon::create(epsilon);
+  if (!target) return target.error();
+  const Result<privacy::Delta> delta = privacy::Delta::create(1.0 / (n * n));
+  if (!delta) return delta.error();
+  return SiloPromise{*target, *delta};
+}
+
+/// Releases that nobody's accountant was asked about: the source's noise, or none on a lattice so fine that it does not
+/// matter.
+Result<Segments> uncharged(const privacy::Schedule& schedule, std::int64_t records, bool noiseless) {
+  Segments out;
+  for (const privacy::ScheduledRounds& part : schedule) {
+    const std::int64_t drawn = part.shape.local ? 1 : drawn_of(part.shape.draw_fraction, records);
+    privacy::GaussianLattice lattice;
+    if (noiseless) {
+      lattice.lattice.clip = std::int64_t{1} << 40U;
+      lattice.lattice.step = std::ldexp(part.shape.clip.value(), -40);
+      lattice.log2_stddev = 16;
+    } else {
+      const Result<privacy::GaussianLattice> made =
+          privacy::gaussian_lattice(part.shape.clip, *part.shape.shift, part.shape.dimension, drawn);
+      if (!made) return made.error();
+      lattice = *made;
+    }
+    out.push_back({{part.shape, drawn, records, lattice, records, {0, records}}, part.rounds});
+  }
+  return out;
+}
+
+/// The releases of a silo for clip norm 1 and any step size.
+Result<Segments> releases_of(const Cohort& cohort, const Task& task, const FigurePoint& point, const Setting& setting,
+                             std::size_t silo) {
+  const std::int64_t records = task.silos[silo].training.count();
+  const algorithms::AlgorithmSettings settings = algorithm_of(cohort, task, point, setting, 0);
+  // Half a record more, so that a product that is rounded down gives the K that is meant.
+  const double fraction = release_fraction(cohort, point, setting);
+  const auto drawn = static_cast<double>(drawn_of(fraction, records));
+  algorithms::GradientShape shape{*privacy::ClipNorm::create(1.0),
+                                  std::min(1.0, (drawn + 0.5) / static_cast<double>(records))};
+  if (point.noise == NoiseRule::None) return uncharged(algorithms::schedule_of(settings, shape), records, true);
+  const Result<SiloPromise> promise = promise_to(task.silos[silo], point.epsilon);
+  if (!promise) return promise.error();
+  if (point.noise == NoiseRule::Accountant) {
+    const Result<privacy::Plan> plan = privacy::make_plan(
+        algorithms::schedule_of(settings, shape),
+        {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false, promise->epsilon, promise->delta});
+    if (!plan) return plan.error();
+    return plan->segments();
+  }
+  const algorithms::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
+  if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&settings)) {
+    const Result<double> shift =
+        algorithms::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
+                                           {facts.records, 1.0, facts.epsilon, facts.delta});
+    if (!shift) return shift.error();
+    shape.gradient_shifts = {*privacy::GaussianShift::create(*shift)};
+  } else {
+    const Result<algorithms::TheoremShifts> shifts = algorithms::experiment_shifts(settings, facts);
+    if (!shifts) return shifts.error();
+    shape.gradient_shifts = {*privacy::GaussianShift::create(shifts->gradients.front())};
+    if (shifts->difference) shape.difference_shift = *privacy::GaussianShift::create(*shifts->difference);
+  }
+  return uncharged(algorithms::schedule_of(settings, shape), records, false);
+}
+
+/// The same releases for records clipped to `clip` and steps of `step_size`: noise follows the clip norm.
+Segments scaled(Segments releases, const Setting& setting) {
+  for (privacy::Plan::Segment& segment : releases) {
+    privacy::Release& release = segment.release;
+    release.shape.clip = *privacy::ClipNorm::create(release.shape.clip.value() * setting.clip);
+    std::get<privacy::GaussianLattice>(release.mechanism).lattice.step *= setting.clip;
+    if (release.shape.local) release.shape.local->step_size = setting.step_size;
+  }
+  return releases;
+}
+
+/// Replies are rounded far below the noise; a local run's are points, whose size no clip norm bounds.
+queries::WireLattice wire_for(const FigurePoint& point, const Setting& setting) {
+  const int exponent = point.method == Method::LocalSgd ? 0 : static_cast<int>(std::ceil(std::log2(setting.clip)));
+  const int below = point.noise == NoiseRule::None ? 50 : 44;
+  return {queries::ReplyType::I64, std::clamp(exponent - (point.method == Method::LocalSgd ? 36 : below), -60, 60)};
+}
+
+struct Weights {
+  Eigen::VectorXd values;
+};
+
+Result<Weights> train_once(const Cohort& cohort, const Task& task, const FigurePoint& point, const Setting& setting,
+                           const std::vector<Segments>& releases, const Digest& what, std::uint64_t seed) {
+  std::vector<DirectCohort::Member> members;
+  members.reserve(task.silos.size());
+  for (std::size_t i = 0; i < task.silos.size(); ++i) {
+    members.push_back({*SiloId::create(fmt::format("silo-{}", i)), &task.silos[i], scaled(releases[i], setting), 1, 1});
+  }
+  const std::size_t answering = cohort.answering == task.silos.size() ? 0 : cohort.answering;
+  Result<DirectCohort> direct =
+      DirectCohort::create({task.model,
+                            wire_for(point, setting),
+                            {what, {}},
+                            seed,
+                            point.noise == NoiseRule::None ? SimulatedNoise::None : SimulatedNoise::Seeded,
+                            answering,
+                            1},
+                           std::move(members));
+  if (!direct) return direct.error();
+  Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm =
+      algorithms::make_algorithm(algorithm_of(cohort, task, point, setting, seed));
+  if (!algorithm) return algorithm.error();
+  Result<algorithms::Outcome> outcome = direct->train(**algorithm);
+  // A diverged run is a bad setting, no failure of the experiment.
+  if (!outcome) return Weights{Eigen::VectorXd::Constant(task.start.size(), std::numeric_limits<double>::infinity())};
+  return Weights{outcome->vectors.at("weights")};
+}
+
+/// One silo stands for all that are as large.
+Result<std::vector<Segments>> releases_of_all(const Cohort& cohort, const Task& task, const FigurePoint& point,
+                                              const Setting& setting) {
+  std::vector<Segments> out;
+  std::vector<std::pair<Eigen::Index, std::size_t>> known;
+  for (std::size_t i = 0; i < task.silos.size(); ++i) {
+    const Eigen::Index records = task.silos[i].training.count();
+    const auto same = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == records; });
+    if (same != known.end()) {
+      out.push_back(out[same->second]);
+      continue;
+    }
+    Result<Segments> releases = releases_of(cohort, task, point, setting, i);
+    if (!releases) return releases.error();
+    known.emplace_back(records, i);
+    out.push_back(*std::move(releases));
+  }
+  return out;
+}
+
+Digest name_of(const Experiment& experiment, const Cohort& cohort, const FigurePoint& point, const Setting& setting) {
+  ByteWriter writer;
+  writer.text(experiment.name);
+  writer.text(cohort.title);
+  writer.text(to_string(point.method));
+  writer.text(to_string(point.noise));
+  for (const double number : {point.epsilon, setting.step_size, setting.clip}) writer.f64(number);
+  writer.u64(setting.period);
+  return sha256(writer.bytes());
+}
+
+double mean_of_scores(const models::Network& network, const Eigen::VectorXd& weights, const models::Records& records,
+                      bool loss) {
+  models::LayeredModel layered(network);
+  const models::LayeredModel::Evaluation evaluation = layered.evaluate(weights, records);
+  return loss ? evaluation.loss : 1.0 - evaluation.accuracy;
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(const Experiment& experiment, const Task& task, Method method) {
+  std::vector<Setting> out;
+  const std::vector<double> clips = task.clip ? std::vector<double>{*task.clip} : experiment.clips;
+  const std::vector<double>& steps = method == Method::LocalSgd ? experiment.local_steps : experiment.minibatch_steps;
+  std::vector<std::uint64_t> periods = {1};
+  if (method == Method::Spider) {
+    periods = experiment.periods;
+    periods.push_back(0);
+  }
+  for (const std::uint64_t period : periods) {
+    for (const double clip : clips) {
+      for (const double step : steps) out.push_back({step, clip, period});
+    }
+  }
+  return out;
+}
+
+double mean_loss(const models::Model& model, const Eigen::VectorXd& weights, const models::Records& records) {
+  if (!weights.allFinite()) return std::numeric_limits<double>::infinity();
+  if (const models::Network* network = model.network()) {
+    const double loss = mean_of_scores(*network, weights, records, true);
+    return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
+  }
+  const models::LinearModel& linear = *model.linear();
+  Eigen::VectorXd scores = records.features.transpose() * weights.head(linear.features());
+  if (linear.intercept()) scores.array() += weights[linear.features()];
+  double sum = 0.0;
+  for (Eigen::Index j = 0; j < records.count(); ++j) sum += linear.linear_loss().value(scores[j], records.targets[j]);
+  const double mean = sum / static_cast<double>(records.count());
+  return std::isfinite(mean) ? mean : std::numeric_limits<double>::infinity();
+}
+
+double test_error(const Task& task, const Eigen::VectorXd& weights) {
+  const bool classifies = task.model.classifies();
+  if (!weights.allFinite()) return classifies ? 1.0 : std::numeric_limits<double>::infinity();
+  if (const models::Network* network = task.model.network()) return mean_of_scores(*network, weights, task.test, false);
+  const models::LinearModel& linear = *task.model.linear();
+  Eigen::VectorXd scores = task.test.features.transpose() * weights.head(linear.features());
+  if (linear.intercept()) scores.array() += weights[linear.features()];
+  if (classifies) {
+    Eigen::Index wrong = 0;
+    for (Eigen::Index j = 0; j < scores.size(); ++j)
+      wrong += (scores[j] >= 0.0) == (task.test.targets[j] > 0.0) ? 0 : 1;
+    return static_cast<double>(wrong) / static_cast<double>(scores.size());
+  }
+  const double naive = (task.test.targets.array() - task.train.targets.mean()).square().sum();
+  return std::sqrt((task.test.targets - scores).squaredNorm() / naive);
+}
+
+Result<Trained> train_point(const Experiment& experiment, const Cohort& cohort, const Task& task,
+                            const FigurePoint& point, std::uint64_t seed) {
+  Trained best;
+  best.training_loss = std::numeric_limits<double>::infinity();
+  bool first = true;
+  std::size_t diverged = 0;
+  const std::vector<Setting> settings = settings_of(experiment, task, point.method);
+  std::optional<std::uint64_t> planned;  // the period that `releases` are of
+  std::vector<Segments> releases;
+  for (const Setting& setting : settings) {
+    if (planned != setting.period) {
+      Result<std::vector<Segments>> made = releases_of_all(cohort, task, point, setting);
+      if (!made) return made.error();
+      releases = *std::move(made);
+      planned = setting.period;
+    }
+    double loss = 0.0;
+    double error = 0.0;
+    const Digest what = name_of(experiment, cohort, point, setting);
+    for (std::size_t repetition = 0; repetition < experiment.repetitions; ++repetition) {
+      const Result<Weights> weights =
+          train_once(cohort, task, point, setting, releases, what, seed * 1000 + repetition);
+      if (!weights) return weights.error();
+      loss += mean_loss(task.model, weights->values, task.train);
+      error += test_error(task, weights->values);
+    }
+    const auto times = static_cast<double>(experiment.repetitions);
+    if (!std::isfinite(loss)) ++diverged;
+    if (first || loss / times < best.training_loss) best = {setting, loss / times, error / times, 0.0};
+    first = false;
+  }
+  best.diverged = static_cast<double>(diverged) / static_cast<double>(settings.size());
+  return best;
+}
+
+Result<RealCost> real_cost(const Cohort& cohort, const Task& task, const FigurePoint& point, const Setting& setting) {
+  RealCost out;
+  std::vector<Eigen::Index> seen;
+  for (std::size_t i = 0; i < task.silos.size(); ++i) {
+    const Eigen::Index records = task.silos[i].training.count();
+    if (std::find(seen.begin(), seen.end(), records) != seen.end()) continue;
+    seen.push_back(records);
+    const Result<Segments> releases = releases_of(cohort, task, point, setting, i);
+    if (!releases) return releases.error();
+    std::vector<privacy::RepeatedEvent> events;
+    for (const privacy::Plan::Segment& segment : *releases) {
+      const privacy::Release& release = segment.release;
+      const privacy::GaussianShift shift = privacy::total_shift(release.cost_of_draw());
+      const std::uint64_t times = segment.rounds * release.draws();
+      if (release.sampled()) {
+        const double rate = static_cast<double>(release.records_drawn) / static_cast<double>(release.population);
+        events.push_back({privacy::SubsetGaussianEvent{rate, shift}, times, {}});
+      } else {
+        events.push_back({privacy::GaussianEvent{shift}, times, {}});
+      }
+    }
+    const Result<SiloPromise> promise = promise_to(task.silos[i], point.epsilon);
+    if (!promise) return promise.error();
+    const Result<privacy::Account> account = privacy::account(events, promise->delta);
+    if (!account) return account.error();
+    out.epsilon = std::max(out.epsilon, account->epsilon);
+    out.attained = std::max(out.attained, account->epsilon_attained.value_or(account->epsilon_lower));
+  }
+  return out;
+}
+
+}  // namespace undertone::lab
