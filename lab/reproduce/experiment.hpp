@@ -80,7 +80,7 @@ struct Experiment {
 [[nodiscard]] const std::vector<Experiment>& experiments();
 [[nodiscard]] const Experiment* find_experiment(std::string_view name);
 
-/// A small part of an experiment that still says something: four splits, one repetition, three epsilons, a third of the
+/// A small part of an experiment that still says something: four splits, one repetition, three epsilons, three or four
 /// steps, at most three clips, one cohort.
 [[nodiscard]] Experiment quick(Experiment experiment);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -186,15 +187,25 @@ template <NoiseBits Bits>
 [[nodiscard]] std::vector<std::int64_t> sample_without_replacement(Bits& bits, std::int64_t population,
                                                                    std::int64_t size) {
   UNDERTONE_CHECK(size >= 0 && size <= population);
-  // Selection sampling (Knuth, TAOCP 2, Algorithm S): record i is taken with probability still wanted / still left.
+  // Floyd's algorithm (Bentley and Floyd 1987): element j joins if the candidate below it is in already. Every set of the
+  // smaller of the two parts is equally likely, and its complement with it.
+  const bool inverted = size > population / 2;
+  const std::int64_t marked = inverted ? population - size : size;
+  std::vector<std::uint64_t> marks(static_cast<std::size_t>(population) / 64 + 1, 0);
+  const auto bit = [](std::int64_t i) { return std::uint64_t{1} << (static_cast<std::uint64_t>(i) % 64); };
+  for (std::int64_t j = population - marked; j < population; ++j) {
+    const auto candidate = static_cast<std::int64_t>(uniform_below(bits, static_cast<std::uint64_t>(j) + 1));
+    const bool taken = (marks[static_cast<std::size_t>(candidate) / 64] & bit(candidate)) != 0;
+    const std::int64_t joins = taken ? j : candidate;
+    marks[static_cast<std::size_t>(joins) / 64] |= bit(joins);
+  }
   std::vector<std::int64_t> chosen;
   chosen.reserve(static_cast<std::size_t>(size));
-  std::int64_t wanted = size;
-  for (std::int64_t i = 0; wanted > 0; ++i) {
-    if (uniform_below(bits, static_cast<std::uint64_t>(population - i)) < static_cast<std::uint64_t>(wanted)) {
-      chosen.push_back(i);
-      --wanted;
-    }
+  for (std::int64_t first = 0; first < population; first += 64) {
+    std::uint64_t word = marks[static_cast<std::size_t>(first) / 64];
+    if (inverted) word = ~word;
+    if (population - first < 64) word &= bit(population) - 1;
+    for (; word != 0; word &= word - 1) chosen.push_back(first + std::countr_zero(word));
   }
   return chosen;
 }
