@@ -117,6 +117,7 @@ Json releases_of(const privacy::Plan& plan) {
                   {"times", segment.rounds},
                   {"numbers", release.shape.dimension},
                   {"records", release.records_drawn},
+                  {"draws", release.draws()},
                   {"reads", release.shape.slice ? "own part"
                             : release.sampled() ? "fresh draw"
                                                 : "all"},
@@ -235,6 +236,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
                  reads == "own part"     ? ", each a part of its own"
                  : reads == "fresh draw" ? ", drawn afresh"
                                          : "");
+      if (release["draws"].get<std::uint64_t>() > 1)
+        fmt::print(" in each of {} steps", release["draws"].get<std::uint64_t>());
       if (release["public_records"].get<bool>()) {
         fmt::print(", exact: declared public\n");
       } else {
@@ -244,10 +247,11 @@ int plan_job(const std::filesystem::path& file, bool json) {
       }
     }
   }
-  fmt::print(
-      "noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
-      "the noise's norm\n",
-      std::sqrt(variance), signal_to_noise);
+  if (variance > 0.0)
+    fmt::print(
+        "noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
+        "the noise's norm\n",
+        std::sqrt(variance), signal_to_noise);
   if (prediction) {
     fmt::print(
         "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",

@@ -278,8 +278,8 @@ Experiment quick(Experiment experiment) {
   experiment.repetitions = 1;
   experiment.epsilons = thinned(experiment.epsilons, 3);
   // Networks take a hundred times longer than linear models: their clip norm is the middle one.
-  const bool network = std::find(experiment.methods.begin(), experiment.methods.end(), Method::Spider) !=
-                       experiment.methods.end();
+  const bool network =
+      std::find(experiment.methods.begin(), experiment.methods.end(), Method::Spider) != experiment.methods.end();
   experiment.minibatch_steps = thinned(experiment.minibatch_steps, network ? 3 : 4);
   experiment.local_steps = thinned(experiment.local_steps, network ? 3 : 4);
   if (network) experiment.clips = {experiment.clips[experiment.clips.size() / 2]};

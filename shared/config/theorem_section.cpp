@@ -46,8 +46,13 @@ std::optional<algorithms::TheoremChoice> parse_theorem(Section& section, const a
   facts.strong_convexity =
       optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
                "with theorem: mu of the whole objective, or its proximal-PL constant (default: the regulariser's)");
-  facts.gap = optional("gap", facts.lipschitz * facts.diameter,
-                       "with theorem: at least F(w_0) - min F (default: clip norm x diameter)");
+  const char* about_gap = "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one)";
+  if (facts.diameter > 0.0) {
+    facts.gap = optional("gap", facts.lipschitz * facts.diameter, about_gap);
+  } else {
+    facts.gap = section.number("gap", 0.0, kNumberMax, about_gap);
+    facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
+  }
   facts.heterogeneity =
       optional("heterogeneity", 0.0, "with theorem: bound on the mean over silos of |grad F_i - grad F|^2 (default 0)");
   facts.gradient_variance =

@@ -187,8 +187,8 @@ template <NoiseBits Bits>
 [[nodiscard]] std::vector<std::int64_t> sample_without_replacement(Bits& bits, std::int64_t population,
                                                                    std::int64_t size) {
   UNDERTONE_CHECK(size >= 0 && size <= population);
-  // Floyd's algorithm (Bentley and Floyd 1987): element j joins if the candidate below it is in already. Every set of the
-  // smaller of the two parts is equally likely, and its complement with it.
+  // Floyd's algorithm (Bentley and Floyd 1987): element j joins if the candidate below it is in already. Every set of
+  // the smaller of the two parts is equally likely, and its complement with it.
   const bool inverted = size > population / 2;
   const std::int64_t marked = inverted ? population - size : size;
   std::vector<std::uint64_t> marks(static_cast<std::size_t>(population) / 64 + 1, 0);

@@ -5,8 +5,8 @@
 #include "shared/privacy/rounded_gaussian.hpp"
 #include "shared/privacy/test_bits.hpp"
 
-/// One training of the MNIST experiment (25 silos of 1238 records, d = 50, R = 35, K = 443), against the arithmetic that
-/// nobody could do without; and many small silos.
+/// One training of the MNIST experiment (25 silos of 1238 records, d = 50, R = 35, K = 443), against the arithmetic
+/// that nobody could do without; and many small silos.
 namespace undertone {
 namespace {
 
@@ -104,8 +104,8 @@ void BM_MnistLocalCell(benchmark::State& state) {
   const Silos silos(25, 1238, kDimension, 1.0,
                     algorithms::LocalSgdSettings{problem_of(kDimension), kRounds, kBatch, 0.01});
   for (auto _ : state) benchmark::DoNotOptimize(silos.train(kDimension, 1).data());
-  state.counters["steps"] = benchmark::Counter(static_cast<double>(25 * kRounds * kBatch),
-                                               benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["steps"] =
+      benchmark::Counter(static_cast<double>(25 * kRounds * kBatch), benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(BM_MnistLocalCell)->Unit(benchmark::kMillisecond);
 
@@ -124,7 +124,8 @@ BENCHMARK(BM_MnistLocalNoise)->Unit(benchmark::kMillisecond);
 
 void BM_ManySilos(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
-  const Silos silos(count, 100, kDimension, 1.0, algorithms::MinibatchSgdSettings{problem_of(kDimension), 100, 0.1, {}});
+  const Silos silos(count, 100, kDimension, 1.0,
+                    algorithms::MinibatchSgdSettings{problem_of(kDimension), 100, 0.1, {}});
   for (auto _ : state) benchmark::DoNotOptimize(silos.train(kDimension, 2).data());
   state.counters["silo_rounds"] =
       benchmark::Counter(static_cast<double>(count) * 100.0, benchmark::Counter::kIsIterationInvariantRate);

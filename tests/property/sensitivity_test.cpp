@@ -1,6 +1,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 
 #include "shared/base/random_source.hpp"
 #include "shared/privacy/clipped_sum.hpp"
@@ -117,6 +118,79 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
     }
   }
   EXPECT_GT(largest, 0.9);  // the neighbours tried are not all harmless
+}
+
+models::Network random_network(RandomSource& random) {
+  using models::Activation;
+  using models::ConvolutionShape;
+  using models::DenseShape;
+  const Activation activation = random.chance(0.5) ? Activation::Relu : Activation::Tanh;
+  switch (random.below(3)) {
+    case 0:
+      return models::Network::create({{1, 1, 5}, {}, 3}).value();
+    case 1:
+      return models::Network::create({{1, 1, 5}, {DenseShape{4, activation}}, 3}).value();
+    default:
+      return models::Network::create(
+                 {{2, 6, 6}, {ConvolutionShape{3, 3, activation, true}, DenseShape{4, activation}}, 3})
+          .value();
+  }
+}
+
+TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesToo) {
+  double largest = 0.0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed + 5000);
+    const models::Network network = random_network(random);
+    const Eigen::Index d = network.dimension();
+    const bool difference = seed % 3 == 0;
+    const auto count = static_cast<Eigen::Index>(2 + random.below(90));  // several chunks
+    privacy::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient, Block::Training,
+                              1.0, d, privacy::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value()},
+                             count,
+                             count,
+                             privacy::GaussianLattice{}};
+    auto& lattice = std::get<privacy::GaussianLattice>(release.mechanism).lattice;
+    // From the coarsest that a plan may choose, where rounding is half of everything, to fine ones.
+    lattice.clip = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(d)))) << random.below(24);
+    lattice.step = release.shape.clip.value() / static_cast<double>(lattice.clip);
+    Eigen::VectorXd point(difference ? 2 * d : d);
+    const bool huge = seed % 7 == 0;
+    for (double& w : point) w = huge ? wide(random) : 2.0 * random.unit() - 1.0;
+    if (difference) point.tail(d) = point.head(d) * (1.0 + 1e-6);
+    const auto random_record = [&](models::Records& records, Eigen::Index j) {
+      for (Eigen::Index f = 0; f < network.features(); ++f)
+        records.features(f, j) = random.chance(0.02) ? hostile(random) : 4.0 * random.unit() - 2.0;
+      records.targets[j] = random.chance(0.05) ? 7.5 : static_cast<double>(random.below(3));
+    };
+    models::Records records{Eigen::MatrixXd(network.features(), count), Eigen::VectorXd(count)};
+    for (Eigen::Index j = 0; j < count; ++j) random_record(records, j);
+    std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+    const queries::Question question = queries::question_of(release.shape.kind, point);
+    const auto sums = silo::make_record_sums(network);
+    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, *sums);
+    for (int replacement = 0; replacement < 8; ++replacement) {
+      models::Records neighbour = records;
+      random_record(neighbour, static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count))));
+      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, *sums);
+      const Int128 moved = squared_distance(before, after);
+      ASSERT_TRUE(moved <= declared(release));
+      largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
+    }
+    // Asked again with scratch that has seen other records: the same integers.
+    ASSERT_EQ(silo::exact_sum(question, release, records, drawn, *sums), before);
+  }
+  EXPECT_GT(largest, 0.7);
+}
+
+TEST(SensitivityTest, RoundingTakesFromTheClipNormWhatItMayAdd) {
+  // Lambda = 100, d = 400: rounding moves a sum by up to sqrt(400) / 2 = 10 units, so a record has 90 left.
+  const privacy::Lattice lattice{100, 0.5};
+  EXPECT_NEAR(silo::clip_before_rounding(lattice, 400, 1, 0.0), 45.0, 1e-5);
+  EXPECT_LT(silo::clip_before_rounding(lattice, 400, 1, 0.0), 45.0);
+  EXPECT_NEAR(silo::clip_before_rounding(lattice, 400, 1, 0.25), 36.0, 1e-5);
 }
 
 /// The worst pair of records: gradients of full clip norm in opposite directions.

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "shared/privacy/secure_bits.hpp"
 #include "silo/agent/silo_machine.hpp"
+#include "silo/oracles/bits_stream.hpp"
+#include "silo/oracles/local_run.hpp"
 #include "silo/oracles/secure_randomness.hpp"
 #include "silo/oracles/sum_oracle.hpp"
+#include "silo/oracles/test_randomness.hpp"
 #include "tests/support/memory_head.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -143,6 +147,54 @@ TEST(WireNoiseTest, ABatteryThatCouldNotFailWouldBeWorthless) {
   std::copy(reused.begin(), reused.begin() + static_cast<std::ptrdiff_t>(reused.size() / 2),
             reused.begin() + static_cast<std::ptrdiff_t>(reused.size() / 2));
   EXPECT_GT(std::abs(correlation(reused, reused, kRounds / 2 * listener.dimension)), 0.5);
+}
+
+/// The last message of a descent of K steps over records without features: all of it is noise.
+TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) {
+  constexpr std::uint64_t kSteps = 16;
+  constexpr Eigen::Index kFeatures = 8;
+  constexpr std::int64_t kRecords = 20;
+  const privacy::ClipNorm clip = privacy::ClipNorm::create(1.0).value();
+  privacy::ReleaseShape shape{privacy::QuestionKind::LocalRun, privacy::Block::Training, 1.0, kFeatures, clip};
+  shape.local = privacy::LocalSteps{kSteps, 0.25};
+  const auto lattice =
+      privacy::gaussian_lattice(clip, privacy::GaussianShift::create(0.5).value(), kFeatures, 1).value();
+  const privacy::Release release{shape, 1, kRecords, lattice, kRecords, {0, kRecords}};
+  models::Records records{Eigen::MatrixXd::Zero(kFeatures, kRecords), Eigen::VectorXd::Ones(kRecords)};
+  const auto sums = silo::make_record_sums(models::LinearModel(models::Loss::LeastSquares, kFeatures, false));
+  privacy::SecureBits bits = privacy::SecureBits::from_os();
+  silo::BitsStream<privacy::SecureBits> stream(bits);
+  const queries::WireLattice wire{queries::ReplyType::I64, -40};
+  // 2000 messages of 8 coordinates: z^2 adds up to a chi square of 16,000 degrees, standard deviation 179. Six of them
+  // (1e-9, SecureBits) see a step without noise (variance off by 1/16, 1,000) and a step size that is off by 4 %.
+  const double stddev = 0.25 * lattice.noise_stddev() * std::sqrt(static_cast<double>(kSteps));
+  double squares = 0.0;
+  for (int message = 0; message < 2000; ++message) {
+    for (const std::int64_t value :
+         silo::local_run(Eigen::VectorXd::Zero(kFeatures), release, records, wire, *sums, stream)) {
+      const double z = std::ldexp(static_cast<double>(value), -40) / stddev;
+      squares += z * z;
+    }
+  }
+  EXPECT_NEAR(squares, 16000.0, 6.1 * std::sqrt(2.0 * 16000.0));
+  // Which record a step reads: record j alone has a feature, and a message of one step moves along it by the clip norm,
+  // 0.25 of it after the step size, sixteen times the rounding and a fiftieth of the noise; so without noise.
+  silo::NoiselessRandomness quiet(3, SiloId::create("silo-1").value());
+  privacy::Release single = release;
+  single.shape.local = privacy::LocalSteps{1, 1.0};
+  std::vector<int> read(kFeatures, 0);
+  records.features.setZero();
+  for (std::int64_t j = 0; j < kRecords; ++j) records.features(j % kFeatures, j) = 1.0;
+  constexpr int kMessages = 8000;
+  for (int message = 0; message < kMessages; ++message) {
+    const auto draws = quiet.stream(RunId{}, {static_cast<std::uint64_t>(message)});
+    const std::vector<std::int64_t> moved =
+        silo::local_run(Eigen::VectorXd::Zero(kFeatures), single, records, wire, *sums, *draws);
+    for (std::size_t f = 0; f < read.size(); ++f) read[f] += moved[f] != 0 ? 1 : 0;
+  }
+  // Features 0 to 3 belong to three records each, 4 to 7 to two: 1200 and 800 messages, standard deviations 32 and 27.
+  for (std::size_t f = 0; f < read.size(); ++f)
+    EXPECT_NEAR(read[f], f < 4 ? 1200.0 : 800.0, 6.2 * (f < 4 ? 32.0 : 27.0)) << f;
 }
 
 }  // namespace

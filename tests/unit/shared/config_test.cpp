@@ -228,5 +228,111 @@ TEST(AlgorithmConfigTest, KinkedLossesNeedSmoothingWhereAnAlgorithmDoes) {
   EXPECT_TRUE(parse_job(with_loss(plain, R"({"kind":"logistic","intercept":true,"logit_max":15})"), "job.json"));
 }
 
+/// A job with another model and, where it needs them, classes.
+std::string with_model(const std::string& model, const std::string& label = R"({"column":"y","classes":["a","b"]})") {
+  std::string out = tests::SmallFederation{}.job();
+  const std::string plain = R"({"kind":"logistic","intercept":true})";
+  const std::string binary = R"({"column":"y","negative":"no","positive":"yes"})";
+  out.replace(out.find(plain), plain.size(), model);
+  return out.replace(out.find(binary), binary.size(), label);
+}
+
+TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
+  const auto says = [](const std::string& job, const std::string& what) {
+    const Result<Job> parsed = parse_job(job, "job.json");
+    const std::string found = parsed ? "accepted" : parsed.error().message;
+    EXPECT_NE(found.find(what), std::string::npos) << found;
+  };
+  const Result<Job> softmax = parse_job(with_model(R"({"kind":"softmax"})"), "job.json");
+  ASSERT_TRUE(softmax) << softmax.error().message;
+  EXPECT_EQ(softmax->model.dimension(), 10);  // 2 classes of 4 features and a bias
+  EXPECT_EQ(softmax->model.name(), "softmax");
+  const std::string hidden = R"({"kind":"network","seed":1,"hidden":[)";
+  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","negative":"no","positive":"yes"})"), "label with classes");
+  says(with_model(R"({"kind":"logistic","intercept":true})"), "/model/kind");
+  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a","a"]})"), "one stands twice");
+  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a"]})"), "expected 2 to");
+  says(with_model(R"({"kind":"network","seed":1,"hidden":[]})"), "/model/hidden");
+  says(with_model(hidden + R"({"kind":"dense","width":0,"activation":"relu"}]})"), "/model/hidden/0/width");
+  says(with_model(hidden + R"({"kind":"dense","width":9,"activation":"step"}]})"), "/model/hidden/0/activation");
+  says(with_model(hidden + R"({"kind":"convolution","channels":1,"kernel":3,"activation":"relu"}]})"),
+       "kernel of 3 pixels");
+  says(with_model(hidden + R"({"kind":"dense","width":4194304,"activation":"relu"}]})"), "a job's network has at most");
+  says(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,"width":3},"hidden":[
+      {"kind":"dense","width":2,"activation":"relu"}]})"),
+       "/model/image: expected 4 values");
+  const Result<Job> image =
+      parse_job(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,"width":2},
+      "hidden":[{"kind":"convolution","channels":2,"kernel":2,"activation":"tanh"}]})"),
+                "job.json");
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_EQ(image->model.dimension(), 2 * 5 + 2 * 3);
+  // The start is public and the seed's.
+  const auto start = [](const Job& job) { return algorithms::problem_of(job.algorithm).initial; };
+  EXPECT_EQ(start(*image), start(*parse_job(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,
+      "width":2},"hidden":[{"kind":"convolution","channels":2,"kernel":2,"activation":"tanh"}]})"),
+                                            "job.json")));
+  EXPECT_GT(start(*image).norm(), 0.1);
+}
+
+TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
+  tests::SmallFederation federation;
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25})";
+  const Result<Job> job = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->algorithm_kind, "accelerated_sgd");
+  ASSERT_TRUE(job->theorem);
+  EXPECT_EQ(job->theorem->source, "Theorem 129");
+  EXPECT_TRUE(check_plans(*job, "job.json"));
+  const auto says = [&](const char* algorithm, const std::string& what) {
+    federation.algorithm = algorithm;
+    const std::string problems = problems_of(federation);
+    EXPECT_NE(problems.find(what), std::string::npos) << problems;
+  };
+  says(R"({"theorem":"accelerated_convex"})", "/algorithm/smoothness: missing");
+  says(R"({"theorem":"nesterov","smoothness":1})", "/algorithm/theorem: expected one of");
+  says(R"({"theorem":"accelerated_convex","smoothness":1,"rounds":3})", "/algorithm/rounds");
+  says(R"({"theorem":"accelerated_convex","smoothness":1,"answering":6})", "6");
+  federation.regulariser = R"({"kind":"none"})";
+  says(R"({"theorem":"minibatch_strongly_convex","smoothness":1})", "strong");
+  federation.domain = R"({"kind":"whole_space"})";
+  says(R"({"theorem":"accelerated_convex","smoothness":1})", "/algorithm/gap: missing");
+  says(R"({"theorem":"accelerated_convex","smoothness":1,"gap":1})", "bounded");
+}
+
+TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) {
+  const auto with = [](const std::string& calibration) {
+    std::string out = tests::SmallFederation{}.job();
+    const std::string from = R"("clip_norm":1)";
+    return out.replace(out.find(from), from.size(), from + ",\"calibration\":" + calibration);
+  };
+  const Result<Job> loud = parse_job(with(R"({"by":"hand","noise_multiplier":0.5})"), "job.json");
+  ASSERT_TRUE(loud);
+  const Status refused = check_plans(*loud, "job.json");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the noise that was chosen costs epsilon"), std::string::npos);
+  const Result<Job> quiet = parse_job(with(R"({"by":"hand","noise_multiplier":40})"), "job.json");
+  ASSERT_TRUE(quiet);
+  for (const CohortMember& member : quiet->cohort) {
+    const Result<privacy::Plan> plan = plan_of(*quiet, member);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto& gaussian = std::get<privacy::GaussianLattice>(plan->release({0})->mechanism);
+    EXPECT_NEAR(std::ldexp(1.0, gaussian.log2_stddev) / (2.0 * static_cast<double>(gaussian.lattice.clip)), 40.0, 0.01);
+    if (member.facts.holdout_public) {
+      // What a plan costs is what its releases cost, not what was promised.
+      EXPECT_LT(plan->epsilon().value_rounded_up(), 0.9 * member.facts.epsilon.value());
+    }
+  }
+  EXPECT_FALSE(parse_job(with(R"({"by":"hand"})"), "job.json"));
+  EXPECT_FALSE(parse_job(with(R"({"by":"hand","noise_multiplier":0})"), "job.json"));
+  EXPECT_FALSE(parse_job(with(R"({"by":"accountant","noise_multiplier":1})"), "job.json"));
+  // The printed noise of Theorem 34 is sound: the accountant charges much less than it promises.
+  const Result<Job> theorem = parse_job(with(R"({"by":"theorem"})"), "job.json");
+  ASSERT_TRUE(theorem);
+  const Result<privacy::Plan> plan = plan_of(*theorem, theorem->cohort[4]);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_LT(plan->epsilon().value_rounded_up(), 0.25 * theorem->cohort[4].facts.epsilon.value());
+}
+
 }  // namespace
 }  // namespace undertone::config

@@ -85,5 +85,59 @@ TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
   expect_refused_by_verifier("charged too little");
 }
 
+/// A plan whose messages are made of twenty draws of one record each.
+class LocalRunLedgerTest : public tests::LedgerOnDisk {
+ protected:
+  LocalRunLedgerTest() {
+    tests::SmallFederation federation;
+    federation.algorithm = R"({"kind":"local_sgd","rounds":6,"local_steps":20,"step_size":0.1})";
+    federation.regulariser = R"({"kind":"none"})";
+    federation.evaluation_every = 0;
+    job_ = federation.job();
+    parsed_ = config::parse_job(job_, "job").value();
+    plan_ = config::plan_of(parsed_, parsed_.cohort.front()).value();
+    run_ = {sha256(job_), {1}};
+  }
+};
+
+TEST_F(LocalRunLedgerTest, EveryDrawOfAMessageIsChargedAndComposedAgain) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 4);
+    ledger = open().value();
+    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+    const privacy::Release& one = *plan_.release({0});
+    EXPECT_EQ(one.cost().units(), 20 * one.cost_of_draw().units());
+    EXPECT_EQ(ledger.account(run_)->training_spent.units(), 80 * one.cost_of_draw().units());
+  }
+  close();
+  EXPECT_NE(plan_.releases_text(privacy::Block::Training).find("@1/40^20"), std::string::npos);
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(LocalRunLedgerTest, AMessageThatClaimsToBeOneDrawIsFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite("^20", "");
+  expect_refused_by_verifier("add up to");
+}
+
+TEST_F(LocalRunLedgerTest, FewerDrawsOfTheSameSumAreLouder) {
+  // The same sum in a twentieth of the draws: what one draw costs is twenty times as much.
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  const privacy::Release& one = *plan_.release({0});
+  rewrite("\"training_releases\":\"" + one.cost_of_draw().to_string() + "*6@1/40^20",
+          "\"training_releases\":\"" + one.cost().to_string() + "*6@1/40^1");
+  expect_refused_by_verifier("charged too little");
+}
+
 }  // namespace
 }  // namespace undertone::silo
