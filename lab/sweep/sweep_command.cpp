@@ -6,6 +6,7 @@
 #include "lab/simulate.hpp"
 #include "lab/simulation/direct_cohort.hpp"
 #include "lab/simulation/resumable_lines.hpp"
+#include "lab/sweep/selection.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
@@ -17,6 +18,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20U;
+constexpr std::size_t kPricedMax = 10'000;  // combinations whose promises are looked at
+constexpr const char* kSelectionWarning =
+    "a simulation with seeded noise; with a silo's own, this is what the best run costs if it alone is published, while "
+    "the other runs, how many they were and whoever saw the silos' replies stay secret";
 constexpr const char* kWarning =
     "not private: noise is seeded, and whoever picks settings by these numbers has looked at the silos' records; that "
     "choice is charged to nobody";
@@ -101,7 +106,7 @@ std::string header_of(const Sweep& sweep, const std::string& file_bytes) {
   return Json{{"format", "undertone.sweep-results/1"},
               {"sweep", to_hex(sha256(file_bytes))},
               {"job", to_hex(sha256(sweep.job_bytes))},
-              {"note", kWarning}}
+              {"note", sweep.plan.selection ? kSelectionWarning : kWarning}}
              .dump() +
          "\n";
 }
@@ -149,6 +154,55 @@ Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const
   return write_file_atomically(csv, out);
 }
 
+Result<SelectionPrice> price_of(const Sweep& sweep) {
+  const std::size_t combinations = sweep.plan.cells();
+  if (combinations > kPricedMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("a selection from {} combinations: at most {}", combinations, kPricedMax)};
+  }
+  std::vector<config::Job> jobs;
+  for (std::size_t i = 0; i < combinations; ++i) {
+    const Result<std::vector<std::string>> set =
+        assignments_of(sweep.plan, cell_of(sweep.plan, i), sweep.job);
+    if (!set) return set.error();
+    const Result<std::string> bytes = job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
+    if (!bytes) return bytes.error();
+    Result<config::Job> job = config::parse_job(*bytes, sweep.plan.job.string());
+    if (!job) return job.error();
+    jobs.push_back(*std::move(job));
+  }
+  return lab::price_of(sweep.plan.selection->rule, jobs);
+}
+
+/// The best line of a selection, with its price. A run that failed is worse than any that did not.
+Status write_selection(const Sweep& sweep, const SelectionPrice& price, const std::filesystem::path& lines,
+                       const std::filesystem::path& file) {
+  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
+  if (!text) return text.error();
+  const SweepSelection& selection = *sweep.plan.selection;
+  Json best;
+  for (std::size_t from = text->find('\n') + 1; from < text->size();) {
+    const std::size_t to = text->find('\n', from);
+    const Json line = Json::parse(text->substr(from, to - from), nullptr, false);
+    from = to + 1;
+    if (!is_line(line, sweep.plan)) continue;
+    if (!line.contains("result") || !line["result"].contains(selection.score)) continue;
+    const double score = line["result"][selection.score].get<double>();
+    const bool better = best.is_null() || (selection.largest ? score > best["score"].get<double>()
+                                                             : score < best["score"].get<double>());
+    if (better) best = {{"run", line["run"]}, {"set", line["set"]}, {"seed", line["seed"]}, {"score", score}};
+  }
+  const Json out = {{"format", "undertone.selection/1"},
+                    {"best", std::move(best)},
+                    {"epsilon", price.epsilon},
+                    {"delta", price.delta},
+                    {"bound", price.bound},
+                    {"one_run", {{"epsilon", price.base_epsilon}, {"delta", price.base_delta}}},
+                    {"runs_mean", price.runs_mean},
+                    {"note", kSelectionWarning}};
+  return write_file_atomically(file, out.dump(2) + "\n");
+}
+
 }  // namespace
 
 int run_sweep(const SweepRequest& request) {
@@ -158,17 +212,37 @@ int run_sweep(const SweepRequest& request) {
   if (!sweep) return fail(sweep.error());
   const std::filesystem::path lines = request.out / "sweep.jsonl";
   if (Status made = make_folder_for(lines); !made) return fail(made.error());
-  const std::size_t total = sweep->plan.cells();
+  std::vector<SweepCell> drawn;
+  std::optional<SelectionPrice> price;
+  if (sweep->plan.selection) {
+    if (std::find(sweep->metrics.begin(), sweep->metrics.end(), sweep->plan.selection->score) == sweep->metrics.end()) {
+      return fail({ErrorCode::InvalidArgument, fmt::format("/selection/score: the model has no metric \"{}\"",
+                                                           sweep->plan.selection->score)});
+    }
+    const Result<SelectionPrice> priced = price_of(*sweep);
+    if (!priced) return fail(priced.error());
+    price = *priced;
+    drawn = drawn_cells(sweep->plan);
+  }
+  const std::size_t total = sweep->plan.selection ? drawn.size() : sweep->plan.cells();
   const Result<std::unique_ptr<ResumableLines>> runs =
       ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
   if (!runs) return fail(runs.error());
   const Status made_all = (*runs)->make(
-      request.threads, [&](std::size_t run) { return line_of(*sweep, cell_of(sweep->plan, run)).dump(); });
+      request.threads, [&](std::size_t run) {
+        return line_of(*sweep, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
+      });
   if (!made_all) return fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";
   if (Status written = write_table(*sweep, lines, csv); !written) return fail(written.error());
+  if (price) {
+    const std::filesystem::path selection = request.out / "selection.json";
+    if (Status written = write_selection(*sweep, *price, lines, selection); !written) return fail(written.error());
+    fmt::print("the best of {} runs is in {}: epsilon {:.4g}, delta {:.3g} where one run has {:.4g}, {:.3g}\n", total,
+               selection.string(), price->epsilon, price->delta, price->base_epsilon, price->base_delta);
+  }
   fmt::print("{} runs, {} of them new: {}, {}\n{}\n", total, total - std::min(total, (*runs)->kept()), lines.string(),
-             csv.string(), kWarning);
+             csv.string(), price ? kSelectionWarning : kWarning);
   return kDone;
 }
 

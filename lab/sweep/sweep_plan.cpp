@@ -55,6 +55,38 @@ Status expand(const nlohmann::json& at, const std::string& done, std::string_vie
   return none;
 }
 
+std::optional<SweepSelection> parse_selection(config::Section section) {
+  enum class Rule : std::uint8_t { NegativeBinomial, Poisson };
+  const auto rule = section.choice<Rule>(
+      "rule", {{"negative_binomial", Rule::NegativeBinomial}, {"poisson", Rule::Poisson}},
+      "of the number of runs; geometric is negative_binomial of shape 1");
+  std::optional<privacy::RunsRule> made;
+  if (rule == Rule::NegativeBinomial) {
+    const double shape = section.number("shape", -1.0, 100.0, "above -1: 1 is geometric, 0 logarithmic", true);
+    const double stopping = section.number("stopping", 0.0, 1.0, "between 0 and 1: less of it, more runs", true);
+    const auto runs = privacy::NegativeBinomialRuns::create(shape, stopping);
+    if (runs) {
+      made = *runs;
+    } else {
+      section.problem("stopping", runs.error().message);
+    }
+  } else {
+    const auto runs = privacy::PoissonRuns::create(section.number("mean", 0.0, 1e5, "of the number of runs", true));
+    if (runs) {
+      made = *runs;
+    } else {
+      section.problem("mean", runs.error().message);
+    }
+  }
+  const std::string score = section.text("score", "the metric that decides");
+  const bool largest = section.choice<bool>("better", {{"larger", true}, {"smaller", false}}, "which score is better");
+  const auto seed = static_cast<std::uint64_t>(
+      section.integer("seed", 0, INT64_MAX, "of the number of runs and what they are of"));
+  section.finish();
+  if (!made) return std::nullopt;
+  return SweepSelection{*made, score, largest, seed};
+}
+
 }  // namespace
 
 std::size_t SweepPlan::cells() const {
@@ -108,6 +140,10 @@ Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::pat
     plan.noiseless = root.choice<bool>("noise", {{"seeded", false}, {"none", true}}, "none is for baselines");
   if (root.has("answering"))
     plan.answering = static_cast<std::size_t>(root.integer("answering", 1, 10'000, "silos that answer a round"));
+  if (root.has("selection"))
+    plan.selection = parse_selection(root.object("selection", "runs some combinations and pays for choosing the best"));
+  if (plan.selection && plan.noiseless) root.problem("selection", "there is nothing to pay with: noise is none");
+  if (plan.selection && plan.seeds.size() != 1) root.problem("seeds", "expected 1: a selection draws its runs");
   root.finish();
   if (!problems.none()) return problems.error();
   if (plan.cells() > SweepPlan::kCellsMax)

@@ -3,14 +3,25 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "shared/base/result.hpp"
+#include "shared/privacy/private_selection.hpp"
 
 namespace undertone::lab {
 
-/// A job with some of its values varied: every combination, for every seed.
+/// Tuning that is paid for: a random number of runs, each of a combination drawn uniformly, of which the best by a
+/// metric that the silos noised alone is published. @see privacy::RunsRule
+struct SweepSelection {
+  privacy::RunsRule rule;
+  std::string score;      // a metric of the model
+  bool largest = false;   // whether more of it is better
+  std::uint64_t seed = 0;  // of the number of runs and the combinations
+};
+
+/// A job with some of its values varied: every combination, for every seed, or those that a selection draws.
 struct SweepPlan {
   struct Axis {
     std::string pointer;  // of the job; "*" stands for every element of an array
@@ -21,6 +32,7 @@ struct SweepPlan {
   std::vector<std::uint64_t> seeds;
   bool noiseless = false;
   std::size_t answering = 0;  // silos that answer a round; 0: all
+  std::optional<SweepSelection> selection;
 
   static constexpr std::size_t kCellsMax = 1'000'000;
   [[nodiscard]] std::size_t cells() const;

@@ -297,7 +297,7 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"minibatch_strongly_convex","smoothness":1})", "strong");
   federation.domain = R"({"kind":"whole_space"})";
   says(R"({"theorem":"accelerated_convex","smoothness":1})", "/algorithm/gap: missing");
-  says(R"({"theorem":"accelerated_convex","smoothness":1,"gap":1})", "bounded");
+  says(R"({"theorem":"accelerated_convex","smoothness":1,"gap":1})", "no diameter");
 }
 
 TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) {
