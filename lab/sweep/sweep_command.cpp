@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kFileBytesMax = std::size_t{4} << 20U;
 constexpr std::size_t kPricedMax = 10'000;  // combinations whose promises are looked at
 constexpr const char* kSelectionWarning =
-    "a simulation with seeded noise; with a silo's own, this is what the best run costs if it alone is published, while "
+    "a simulation with seeded noise; with a silo's own, this is what the best run costs if it alone is published, "
+    "while "
     "the other runs, how many they were and whoever saw the silos' replies stay secret";
 constexpr const char* kWarning =
     "not private: noise is seeded, and whoever picks settings by these numbers has looked at the silos' records; that "
@@ -162,8 +163,7 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
   }
   std::vector<config::Job> jobs;
   for (std::size_t i = 0; i < combinations; ++i) {
-    const Result<std::vector<std::string>> set =
-        assignments_of(sweep.plan, cell_of(sweep.plan, i), sweep.job);
+    const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell_of(sweep.plan, i), sweep.job);
     if (!set) return set.error();
     const Result<std::string> bytes = job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
     if (!bytes) return bytes.error();
@@ -188,8 +188,8 @@ Status write_selection(const Sweep& sweep, const SelectionPrice& price, const st
     if (!is_line(line, sweep.plan)) continue;
     if (!line.contains("result") || !line["result"].contains(selection.score)) continue;
     const double score = line["result"][selection.score].get<double>();
-    const bool better = best.is_null() || (selection.largest ? score > best["score"].get<double>()
-                                                             : score < best["score"].get<double>());
+    const bool better = best.is_null() ||
+                        (selection.largest ? score > best["score"].get<double>() : score < best["score"].get<double>());
     if (better) best = {{"run", line["run"]}, {"set", line["set"]}, {"seed", line["seed"]}, {"score", score}};
   }
   const Json out = {{"format", "undertone.selection/1"},
@@ -216,8 +216,8 @@ int run_sweep(const SweepRequest& request) {
   std::optional<SelectionPrice> price;
   if (sweep->plan.selection) {
     if (std::find(sweep->metrics.begin(), sweep->metrics.end(), sweep->plan.selection->score) == sweep->metrics.end()) {
-      return fail({ErrorCode::InvalidArgument, fmt::format("/selection/score: the model has no metric \"{}\"",
-                                                           sweep->plan.selection->score)});
+      return fail({ErrorCode::InvalidArgument,
+                   fmt::format("/selection/score: the model has no metric \"{}\"", sweep->plan.selection->score)});
     }
     const Result<SelectionPrice> priced = price_of(*sweep);
     if (!priced) return fail(priced.error());
@@ -228,10 +228,9 @@ int run_sweep(const SweepRequest& request) {
   const Result<std::unique_ptr<ResumableLines>> runs =
       ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
   if (!runs) return fail(runs.error());
-  const Status made_all = (*runs)->make(
-      request.threads, [&](std::size_t run) {
-        return line_of(*sweep, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
-      });
+  const Status made_all = (*runs)->make(request.threads, [&](std::size_t run) {
+    return line_of(*sweep, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
+  });
   if (!made_all) return fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";
   if (Status written = write_table(*sweep, lines, csv); !written) return fail(written.error());

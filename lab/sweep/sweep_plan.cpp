@@ -57,9 +57,9 @@ Status expand(const nlohmann::json& at, const std::string& done, std::string_vie
 
 std::optional<SweepSelection> parse_selection(config::Section section) {
   enum class Rule : std::uint8_t { NegativeBinomial, Poisson };
-  const auto rule = section.choice<Rule>(
-      "rule", {{"negative_binomial", Rule::NegativeBinomial}, {"poisson", Rule::Poisson}},
-      "of the number of runs; geometric is negative_binomial of shape 1");
+  const auto rule =
+      section.choice<Rule>("rule", {{"negative_binomial", Rule::NegativeBinomial}, {"poisson", Rule::Poisson}},
+                           "of the number of runs; geometric is negative_binomial of shape 1");
   std::optional<privacy::RunsRule> made;
   if (rule == Rule::NegativeBinomial) {
     const double shape = section.number("shape", -1.0, 100.0, "above -1: 1 is geometric, 0 logarithmic", true);
@@ -80,8 +80,8 @@ std::optional<SweepSelection> parse_selection(config::Section section) {
   }
   const std::string score = section.text("score", "the metric that decides");
   const bool largest = section.choice<bool>("better", {{"larger", true}, {"smaller", false}}, "which score is better");
-  const auto seed = static_cast<std::uint64_t>(
-      section.integer("seed", 0, INT64_MAX, "of the number of runs and what they are of"));
+  const auto seed =
+      static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "of the number of runs and what they are of"));
   section.finish();
   if (!made) return std::nullopt;
   return SweepSelection{*made, score, largest, seed};

@@ -16,8 +16,8 @@ namespace undertone::lab {
 /// metric that the silos noised alone is published. @see privacy::RunsRule
 struct SweepSelection {
   privacy::RunsRule rule;
-  std::string score;      // a metric of the model
-  bool largest = false;   // whether more of it is better
+  std::string score;       // a metric of the model
+  bool largest = false;    // whether more of it is better
   std::uint64_t seed = 0;  // of the number of runs and the combinations
 };
 
