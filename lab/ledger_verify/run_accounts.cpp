@@ -31,11 +31,16 @@ struct SampledBlock {
     std::int64_t from = 0;
     std::int64_t to = 0;
   };
-  std::vector<SampledGroup> groups;                 // every draw for itself
-  std::vector<UInt128> draw;                        // shift squared of one draw of each group
-  std::vector<std::pair<UInt128, UInt128>> listed;  // what one release of each group costs, and how many there are
-  std::vector<Positions> positions;                 // of the permutation that each group reads
-  std::vector<bool> is_whole;                       // whether it names no positions: it reads the block
+  std::vector<SampledGroup> groups;  // every draw for itself
+  std::vector<UInt128> draw;         // shift squared of one draw of each group
+  struct Release {
+    UInt128 each = 0;  // what one costs
+    UInt128 rounds = 0;
+    UInt128 steps = 1;
+  };
+  std::vector<Release> listed;       // of each group
+  std::vector<Positions> positions;  // of the permutation that each group reads
+  std::vector<bool> is_whole;        // whether it names no positions: it reads the block
   UInt128 shift_squared = 0;
 
   /// The groups that read a position, equal ones counted together, for every position that differs: what one record
@@ -100,7 +105,7 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     out.groups.push_back({mu_of(group.shift_squared), static_cast<std::uint64_t>(group.rounds * group.steps),
                           static_cast<std::int64_t>(group.drawn), static_cast<std::int64_t>(group.population)});
     out.draw.push_back(group.shift_squared);
-    out.listed.push_back({each, group.rounds});
+    out.listed.push_back({each, group.rounds, group.steps});
     out.is_whole.push_back(!group.positions);
     out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
@@ -167,7 +172,7 @@ void RunAccounts::amend(std::int64_t sequence) {
 }
 
 void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
-  constexpr std::uint64_t kReleasesMax = 1U << 20U;
+  constexpr std::uint64_t kDrawsMax = 1U << 20U;
   if (!open_.empty()) {
     problems_.add("entry {}: expected no run to be open where a filter starts, found {}, first of them {} (rule 9)",
                   sequence, open_.size(), *open_.begin());
@@ -177,8 +182,8 @@ void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
   whole.delta = *parse_amount(fields.at("delta"));
   whole.mechanism_delta = *parse_amount(fields.at("mechanism_delta"));
   const UInt128 limit = *parse_amount(fields.at("shift_squared"));
-  // Each of kReleasesMax messages is allowed a total variation of 2^-80.
-  const long double messages = (1 + std::exp(epsilon_of(whole.epsilon))) * kReleasesMax;
+  // Each of kDrawsMax draws of noise is allowed a total variation of 2^-80.
+  const long double messages = (1 + std::exp(epsilon_of(whole.epsilon))) * kDrawsMax;
   if (whole.mechanism_delta > whole.delta ||
       static_cast<long double>(whole.delta - whole.mechanism_delta) < messages * (1 - 1e-9L)) {
     problems_.add("entry {}: the filter: expected mechanism_delta to leave {:.6g} units of delta {}, found {} (rule 9)",
@@ -191,14 +196,18 @@ void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
   (void)add_saturating(filters_delta_, whole.delta);
 }
 
-void RunAccounts::charge_filter(std::int64_t sequence, const Fields& fields, const Run& run) {
-  constexpr std::uint64_t kReleasesMax = 1U << 20U;
+void RunAccounts::charge_filter(std::int64_t sequence, const Fields& fields, const Run& run, UInt128 draws) {
+  constexpr std::uint64_t kDrawsMax = 1U << 20U;
   if (!run.filtered || !filter_ || *parse_amount(fields.at("cost")) == 0) return;
   UInt128& spent = fields.at("block") == "training" ? filter_->training : filter_->holdout;
   const bool fits = add_saturating(spent, *parse_amount(fields.at("cost")));
-  if (fits && spent <= filter_->limit && ++filter_->releases <= kReleasesMax) return;
-  problems_.add("entry {}: run {}: expected releases of at most {} in all under the filter, found {} so far (rule 9)",
-                sequence, run.name, fmt::to_string(filter_->limit), fmt::to_string(spent));
+  filter_->draws += draws;  // each below 2^40, of fewer than 2^63 releases
+  if (fits && spent <= filter_->limit && filter_->draws <= kDrawsMax) return;
+  problems_.add(
+      "entry {}: run {}: expected releases of at most {} and {} draws in all under the filter, found {} and {} so far "
+      "(rule 9)",
+      sequence, run.name, fmt::to_string(filter_->limit), kDrawsMax, fmt::to_string(spent),
+      fmt::to_string(filter_->draws));
 }
 
 void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
@@ -265,7 +274,7 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
         sequence, run.name, fmt::to_string(block.reserved), printable(releases));
     return;
   }
-  for (const auto& [each, rounds] : sampled->listed) block.listed.push_back({each, rounds});
+  for (const SampledBlock::Release& one : sampled->listed) block.listed.push_back({one.each, one.rounds, one.steps});
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
@@ -297,11 +306,12 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
   }
   run.round_last = std::max(run.round_last, round);
   ++run.releases;
-  charge_filter(sequence, fields, run);
   const std::string& name = fields.at("block");
   Block& block = name == "training" ? run.training : run.holdout;
   const bool fits = add_saturating(block.spent, *parse_amount(fields.at("cost")));
-  if (!block.listed.empty() && !cross_off(block, *parse_amount(fields.at("cost")))) {
+  const std::optional<UInt128> draws = cross_off(block, *parse_amount(fields.at("cost")));
+  charge_filter(sequence, fields, run, draws.value_or(1));
+  if (!draws) {
     problems_.add("entry {}: run {}: expected a cost that the list of {} releases has left, found {} (rule 3)",
                   sequence, run.name, name, fields.at("cost"));
   }
@@ -310,14 +320,15 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
                 run.name, fmt::to_string(block.reserved), name, fmt::to_string(block.spent));
 }
 
-bool RunAccounts::cross_off(Block& block, UInt128 cost) {
+std::optional<UInt128> RunAccounts::cross_off(Block& block, UInt128 cost) {
+  if (block.listed.empty()) return 1;
   for (; block.next < block.listed.size(); ++block.next) {
     Listed& group = block.listed[block.next];
     if (group.each != cost || group.left == 0) continue;
     --group.left;
-    return true;
+    return group.steps;
   }
-  return false;
+  return std::nullopt;
 }
 
 void RunAccounts::close(std::int64_t sequence, const std::string& kind, Run& run) {

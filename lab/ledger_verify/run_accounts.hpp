@@ -47,6 +47,7 @@ class RunAccounts {
   struct Listed {
     UInt128 each = 0;
     UInt128 left = 0;
+    UInt128 steps = 1;  // draws of noise that each is made of
   };
   struct Block {
     UInt128 reserved = 0;
@@ -54,8 +55,9 @@ class RunAccounts {
     std::vector<Listed> listed;  // empty where nothing is sampled
     std::size_t next = 0;
   };
-  /// Whether the next release of the list may have this cost; if so it is crossed off.
-  static bool cross_off(Block& block, UInt128 cost);
+  /// Crosses off the next release of the list that has this cost. @return how many draws of noise it is made of, 1
+  /// without a list; nothing if no release may have it
+  static std::optional<UInt128> cross_off(Block& block, UInt128 cost);
 
   struct Run {
     std::string name;
@@ -74,12 +76,12 @@ class RunAccounts {
     UInt128 limit = 0;
     UInt128 training = 0;  // with what was spent before the last change of content
     UInt128 holdout = 0;
-    std::uint64_t releases = 0;
+    UInt128 draws = 0;
   };
 
   void amend(std::int64_t sequence);
   void start_filter(std::int64_t sequence, const Fields& fields);
-  void charge_filter(std::int64_t sequence, const Fields& fields, const Run& run);
+  void charge_filter(std::int64_t sequence, const Fields& fields, const Run& run, UInt128 draws);
   void reserve(std::int64_t sequence, const Fields& fields);
   void check_guarantee(std::int64_t sequence, Run& run, const Fields& fields);
   /// @param whose begins the sentence of a problem

@@ -63,7 +63,7 @@ void read_network(config::Section& root, bool hidden, SavedModel& model) {
   const auto classes = static_cast<Eigen::Index>(label->classes.size());
   const models::NetworkShape shape =
       hidden ? config::parse_network(root, features, classes) : models::NetworkShape{{1, 1, features}, {}, classes};
-  Result<models::Network> network = models::Network::create(shape);
+  Result<models::Network> network = config::bounded_network(shape);
   if (!network) {
     root.problem("hidden", network.error().message);
     return;

@@ -29,7 +29,7 @@ const char* const kWithoutReplacement = "batches are drawn without replacement, 
 const char* const kFiveSilos =
     "each image sits in five silos, so that no silo's epsilon bounds what all of them together say of an image";
 
-Experiment mnist_logistic(std::string name, std::vector<std::size_t> answering) {
+Experiment mnist_logistic(std::string name, const std::vector<std::size_t>& answering) {
   Experiment out;
   out.name = std::move(name);
   out.title = "Logistic regression, MNIST digits odd or even";
@@ -64,7 +64,7 @@ Experiment mnist_logistic(std::string name, std::vector<std::size_t> answering) 
   return out;
 }
 
-Experiment insurance(std::string name, std::vector<std::pair<std::size_t, std::size_t>> silos_answering) {
+Experiment insurance(std::string name, const std::vector<std::pair<std::size_t, std::size_t>>& silos_answering) {
   Experiment out;
   out.name = std::move(name);
   out.title = "Linear regression, medical costs";

@@ -119,6 +119,7 @@ Result<std::string> verdict_on(const Experiment& experiment, const Claim& claim,
   }
   if (judged.empty()) return fmt::format("- {} ({} noise): not tried in this grid\n", claim.text, to_string(noise));
   std::vector<double> p_values;
+  p_values.reserve(judged.size());
   for (const Judged& one : judged) p_values.push_back(one.finding.p_value.value_or(1.0));
   const Result<std::vector<double>> corrected = holm(p_values);
   if (!corrected) return corrected.error();
@@ -164,7 +165,7 @@ Result<std::string> text_of(const Experiment& experiment, const FigureResults& r
       "of\nthis data set.\n\n";
   for (const Claim& claim : experiment.claims) {
     for (const NoiseRule noise : {NoiseRule::Paper, NoiseRule::Accountant}) {
-      const Result<std::string> verdict = verdict_on(experiment, claim, noise, results);
+      Result<std::string> verdict = verdict_on(experiment, claim, noise, results);
       if (!verdict) return verdict;
       out += *verdict;
     }

@@ -142,7 +142,7 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
   const Result<std::unique_ptr<ResumableLines>> runs = ResumableLines::open(lines, header_of(experiment), total);
   if (!runs) return runs.error();
   const auto begin = std::chrono::steady_clock::now();
-  const Status trained = (*runs)->make(request.threads, [&](std::size_t run) {
+  Status trained = (*runs)->make(request.threads, [&](std::size_t run) {
     return line_of(experiment, points[run % points.size()], run / points.size(), tasks).dump();
   });
   if (!trained) return trained;

@@ -144,7 +144,9 @@ Result<TheoremChoice> choose_localized(const TheoremConditions& conditions, doub
     if (!rounds) return rounds.error();
     const Result<double> variance = shared_variance(conditions, *rounds, records, records);
     if (!variance) return variance.error();
-    StagePlan plan = plan_stages(smoothness, mu, local.gap, local.distance, *variance, *rounds);
+    Result<StagePlan> staged = plan_stages(smoothness, mu, local.gap, local.distance, *variance, *rounds);
+    if (!staged) return conditions.refuse(staged.error().message);
+    StagePlan plan = *std::move(staged);
     total += number(rounds_of(plan));
     choice.reasons.push_back({fmt::format("rounds of phase {}", i), number(rounds_of(plan)),
                               fmt::format("{} stages on {} records, proximity {}, at most sqrt((beta + lambda_i)/mu_i) "
@@ -175,9 +177,19 @@ double whole_lipschitz(const TheoremConditions& conditions) {
 
 }  // namespace
 
-StagePlan plan_stages(double smoothness, double strong_convexity, double gap, double distance, double variance,
-                      std::uint64_t rounds) {
-  UNDERTONE_CHECK(smoothness > 0.0 && strong_convexity > 0.0 && gap > 0.0 && variance >= 0.0 && rounds >= 1);
+Result<StagePlan> plan_stages(double smoothness, double strong_convexity, double gap, double distance, double variance,
+                              std::uint64_t rounds) {
+  UNDERTONE_CHECK(rounds >= 1);
+  for (const double one : {smoothness, strong_convexity, gap}) {
+    // What is made of a job's constants may leave a double at either end.
+    if (!(one > 0.0 && std::isfinite(one))) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("stages of smoothness {}, strong convexity {} and gap {}: all must be > 0 and finite",
+                               smoothness, strong_convexity, gap)};
+    }
+  }
+  if (!(variance >= 0.0 && std::isfinite(variance)))
+    return Error{ErrorCode::InvalidArgument, fmt::format("stages of a variance of {}", variance)};
   StagePlan out;
   const double least = 4.0 * std::sqrt(2.0 * smoothness / strong_convexity);
   double left = number(rounds);
@@ -245,7 +257,9 @@ Result<TheoremChoice> choose_one_pass_strongly_convex(const TheoremConditions& c
   if (!rounds) return rounds.error();
   const Result<double> variance = one_pass_variance(conditions, std::floor(facts.records / number(*rounds)));
   if (!variance) return variance.error();
-  StagePlan plan = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  if (!staged) return conditions.refuse(staged.error().message);
+  StagePlan plan = *std::move(staged);
 
   TheoremChoice choice = conditions.begin(kExcessRisk);
   explain_parts(choice, batch, facts.records, rounds_of(plan),
@@ -296,7 +310,9 @@ Result<TheoremChoice> choose_accelerated_strongly_convex(const TheoremConditions
   const Result<double> variance =
       shared_variance(conditions, *rounds, facts.records, shared_batch(conditions, *rounds));
   if (!variance) return variance.error();
-  StagePlan plan = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  if (!staged) return conditions.refuse(staged.error().message);
+  StagePlan plan = *std::move(staged);
 
   TheoremChoice choice = conditions.begin(kExcessRisk);
   choice.reasons.push_back({"rounds", number(rounds_of(plan)),

@@ -24,8 +24,8 @@ struct StagePlan {
 /// stage of R rounds does what Proposition 172 says.
 /// @param distance bound on ||w_0 - w*||; the gap gives another, sqrt(2 Delta / mu) @param variance V^2
 /// Source: B.1.6.1, its layout as in federated-core 8 and misprint M2.
-[[nodiscard]] StagePlan plan_stages(double smoothness, double strong_convexity, double gap, double distance,
-                                    double variance, std::uint64_t rounds);
+[[nodiscard]] Result<StagePlan> plan_stages(double smoothness, double strong_convexity, double gap, double distance,
+                                            double variance, std::uint64_t rounds);
 
 /// Disjoint batches of K records, R = floor(n/K) rounds, for the population risk: Theorems 36, 124.
 [[nodiscard]] Result<TheoremChoice> choose_one_pass_convex(const TheoremConditions& conditions, ConvexForm form);

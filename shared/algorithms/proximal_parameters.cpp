@@ -156,7 +156,8 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
         fmt::format("the period (eps n L sqrt(M)/sqrt(beta Delta d ln(1/delta)))^(2/3) is {}, "
                     "which must be at least 1: the theorem's output is the starting point",
                     longest));
-  longest = std::floor(longest);
+  constexpr double kPeriodMax = 1e6;  // no more rounds than that are allowed
+  longest = std::floor(std::min(longest, kPeriodMax));
   const auto rounds_at = [&](double period) { return std::ceil(once * std::sqrt(period)); };
   const auto holds = [&](double period) { return period <= spider_period_max(conditions, rounds_at(period)); };
   if (!holds(1.0))

@@ -7,7 +7,7 @@
 namespace undertone::algorithms {
 
 WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::Model model, std::uint64_t every)
-    : inner_(std::move(inner)), model_(model), every_(every) {}
+    : inner_(std::move(inner)), model_(std::move(model)), every_(every) {}
 
 privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const models::Model& model,
                                            std::uint64_t every) {

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr double kNumberMax = 1e9;
+constexpr double kRadiusMin = 1e-9;
+constexpr std::int64_t kLocalStepsMax = 100'000;
 constexpr std::uint64_t kEntriesMax = 2'000;  // of a schedule: each is planned, charged and listed for itself
 constexpr std::size_t kStagesMax = 64;
 
@@ -84,8 +86,9 @@ struct Keys {
   [[nodiscard]] bool wanted(std::initializer_list<Kind> by) const {
     return section.recording() || std::find(by.begin(), by.end(), kind) != by.end();
   }
-  std::uint64_t count(const char* key, std::initializer_list<Kind> by, const char* about) {
-    return wanted(by) ? static_cast<std::uint64_t>(section.integer(key, 1, kRoundsMax, about)) : 1;
+  std::uint64_t count(const char* key, std::initializer_list<Kind> by, const char* about,
+                      std::int64_t most = kRoundsMax) {
+    return wanted(by) ? static_cast<std::uint64_t>(section.integer(key, 1, most, about)) : 1;
   }
   std::optional<double> smoothness() {
     if (!wanted({Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate}) || !section.has("smoothness"))
@@ -135,7 +138,7 @@ geometry::Domain parse_domain(Section section) {
   double lower = -1.0;
   double upper = 1.0;
   double scale = 1.0;
-  if (wanted(Set::Ball, Set::L1)) radius = section.number("radius", 0.0, kNumberMax, "of a ball around zero", true);
+  if (wanted(Set::Ball, Set::L1)) radius = section.number("radius", kRadiusMin, kNumberMax, "of a ball around zero");
   if (wanted(Set::Box, Set::Box)) {
     lower = section.number("lower", -kNumberMax, kNumberMax, "of a box: the least value of every coordinate");
     upper = section.number("upper", -kNumberMax, kNumberMax, "of a box: the largest");
@@ -260,7 +263,8 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
   const std::uint64_t period = keys.count("period", {Kind::Spider}, "q of spider: an anchor every q rounds");
   const std::uint64_t pairs = keys.count("pairs", {Kind::SpiderAlternate}, "E - 1 of spider_alternate");
   const std::uint64_t local_steps =
-      keys.count("local_steps", {Kind::LocalSgd}, "K of local_sgd: a silo's own steps in a round, of one record each");
+      keys.count("local_steps", {Kind::LocalSgd}, "K of local_sgd: a silo's own steps in a round, of one record each",
+                 kLocalStepsMax);
   const std::optional<double> smoothness = keys.smoothness();
   const std::uint64_t seed = keys.seed();
   section.finish();

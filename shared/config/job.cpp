@@ -19,14 +19,15 @@ constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
 constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
 constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
 constexpr std::size_t kSilosMax = 10'000;
+constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of work
+
 std::vector<CohortMember> parse_cohort(Section& root) {
   std::vector<CohortMember> cohort;
   for (Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each")) {
     const std::string name = section.text("silo", "its name: the CN of its certificate");
     Result<SiloId> silo = SiloId::create(name);
     if (!silo) section.problem("silo", silo.error().message);
-    const double epsilon =
-        section.number("epsilon", 0.0, 30.0, "promised to every single record, for the whole run", true);
+    const double epsilon = section.number("epsilon", 1e-9, 30.0, "promised to every single record, for the whole run");
     const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
     const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
     const std::int64_t holdout =
@@ -150,7 +151,7 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   if (unit != "record" && !unit.empty())
     privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
   const double clip =
-      privacy_section.number("clip_norm", 0.0, 1e9, "l2 norm that each record's gradient is clipped to", true);
+      privacy_section.number("clip_norm", 1e-9, 1e9, "l2 norm that each record's gradient is clipped to");
   const auto noise = privacy_section.choice<privacy::NoiseKind>(
       "noise", {{"secure", privacy::NoiseKind::Secure}, {"test", privacy::NoiseKind::Test}},
       "test is seeded, for test builds of the agent alone, and protects nobody");
@@ -167,6 +168,11 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
                                                                   : algorithms::PlannedNoise::Accountant);
   const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings) ||
                             std::holds_alternative<algorithms::LocalSgdSettings>(algorithm.settings);
+  if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&algorithm.settings);
+      local != nullptr && static_cast<double>(local->steps) * model.products() > kLocalProductsMax) {
+    problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
+                                                       local->steps, model.products(), kLocalProductsMax));
+  }
   // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
   if (model.linear() != nullptr && !model.is_smooth() && !subgradients) {
     problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",

@@ -11,7 +11,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLayersMax = 64;
-constexpr Eigen::Index kWeightsMax = Eigen::Index{1} << 22;  // of a network: what a silo holds a few times over
+// Of a network: what a silo holds a few times over, and works on for every record.
+constexpr Eigen::Index kWeightsMax = Eigen::Index{1} << 22;
+constexpr Eigen::Index kValuesMax = Eigen::Index{1} << 20;
+constexpr double kProductsMax = 0x1p28;
 
 enum class Kind : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Softmax, Network };
 
@@ -102,6 +105,18 @@ models::NetworkShape parse_network(Section& section, Eigen::Index features, Eige
   return shape;
 }
 
+Result<models::Network> bounded_network(const models::NetworkShape& shape) {
+  Result<models::Network> made = models::Network::create(shape);
+  if (!made) return made;
+  const auto refuse = [](auto found, const char* what, auto most) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{} {}, a network has at most {}", found, what, most)};
+  };
+  if (made->dimension() > kWeightsMax) return refuse(made->dimension(), "weights", kWeightsMax);
+  if (made->values() > kValuesMax) return refuse(made->values(), "values for one record", kValuesMax);
+  if (made->products() > kProductsMax) return refuse(made->products(), "products for one record", kProductsMax);
+  return made;
+}
+
 Json to_json(const models::NetworkShape& shape) {
   const auto name_of = [](models::Activation wanted) {
     const auto* found = std::find_if(kActivations.begin(), kActivations.end(),
@@ -124,7 +139,7 @@ Json to_json(const models::NetworkShape& shape) {
         layer));
   }
   Json out = {{"hidden", std::move(hidden)}};
-  if (shape.input.height > 1)
+  if (shape.input.channels > 1 || shape.input.height > 1)
     out["image"] = {{"channels", shape.input.channels}, {"height", shape.input.height}, {"width", shape.input.width}};
   return out;
 }
@@ -159,14 +174,11 @@ ModelChoice parse_model(Section section, const data::Schema& schema) {
     if (!section.recording() && several == nullptr)
       section.problem("kind", "softmax and network need a label with classes");
     if (!section.recording() && several != nullptr) {
-      Result<models::Network> made = models::Network::create(shape);
-      if (!made) {
-        section.problem("hidden", made.error().message);
-      } else if (made->dimension() > kWeightsMax) {
-        section.problem("hidden",
-                        fmt::format("{} weights, a job's network has at most {}", made->dimension(), kWeightsMax));
-      } else {
+      Result<models::Network> made = bounded_network(shape);
+      if (made) {
         out.model = *std::move(made);
+      } else {
+        section.problem("hidden", made.error().message);
       }
     }
   }

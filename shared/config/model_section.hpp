@@ -24,6 +24,9 @@ struct ModelChoice {
 
 /// A network's layers as jobs and models write them: "image" where there is one, "hidden".
 [[nodiscard]] models::NetworkShape parse_network(Section& section, Eigen::Index features, Eigen::Index classes);
+/// A network that a job may train and a model file may hold: its weights, and what a pass over a record holds and
+/// multiplies, are bounded. @return an error that says which bound it leaves
+[[nodiscard]] Result<models::Network> bounded_network(const models::NetworkShape& shape);
 [[nodiscard]] nlohmann::ordered_json to_json(const models::NetworkShape& shape);
 
 }  // namespace undertone::config

@@ -7,6 +7,7 @@ namespace {
 
 using algorithms::TheoremName;
 
+constexpr double kNumberMin = 1e-9;  // so that products and quotients of a few stay far inside a double
 constexpr double kNumberMax = 1e9;
 
 constexpr std::initializer_list<std::pair<const char*, TheoremName>> kTheorems = {
@@ -39,9 +40,13 @@ std::optional<algorithms::TheoremChoice> parse_theorem(Section& section, const a
   const auto name = section.choice<TheoremName>(
       "theorem", kTheorems, "instead of kind: chooses the algorithm and its numbers from public constants");
   facts.smoothness =
-      section.number("smoothness", 0.0, kNumberMax, "with theorem: beta of a record's loss, from public bounds", true);
+      section.number("smoothness", kNumberMin, kNumberMax, "with theorem: beta of a record's loss, from public bounds");
   const auto optional = [&](const char* key, double otherwise, const char* about) {
     return section.has(key) ? section.number(key, 0.0, kNumberMax, about) : otherwise;
+  };
+  const auto at_least = [&](const char* key, double value) {
+    if (value != 0.0 && value < kNumberMin)
+      section.problem(key, fmt::format("expected 0 or at least {}, got {}", kNumberMin, value));
   };
   facts.strong_convexity =
       optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
@@ -50,7 +55,7 @@ std::optional<algorithms::TheoremChoice> parse_theorem(Section& section, const a
   if (facts.diameter > 0.0) {
     facts.gap = optional("gap", facts.lipschitz * facts.diameter, about_gap);
   } else {
-    facts.gap = section.number("gap", 0.0, kNumberMax, about_gap);
+    facts.gap = section.number("gap", kNumberMin, kNumberMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
   facts.heterogeneity =
@@ -59,6 +64,8 @@ std::optional<algorithms::TheoremChoice> parse_theorem(Section& section, const a
       optional("gradient_variance", facts.lipschitz * facts.lipschitz,
                "with theorem: bound on the variance of a record's gradient (default: clip norm squared)");
   facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
+  at_least("strong_convexity", facts.strong_convexity);
+  at_least("gap", facts.gap);
   const std::uint64_t seed =
       section.has("seed") ? static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public")) : 0;
   if (section.recording()) return std::nullopt;

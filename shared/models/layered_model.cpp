@@ -39,7 +39,7 @@ Eigen::Index chunk_of(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
     values += layer.input.values() + layer.sums() + layer.output.values() + (layer.gram ? 0 : layer.weights());
   }
-  return std::clamp(kScratchValues / values, kChunkMin, kChunkMax);
+  return std::clamp(kScratchValues / std::max<Eigen::Index>(values, 1), kChunkMin, kChunkMax);
 }
 
 }  // namespace

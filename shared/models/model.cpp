@@ -23,6 +23,10 @@ bool Model::is_smooth() const noexcept {
   return linear() != nullptr ? linear()->linear_loss().is_smooth() : network()->is_smooth();
 }
 
+double Model::products() const noexcept {
+  return network() != nullptr ? network()->products() : static_cast<double>(dimension());
+}
+
 Eigen::VectorXd Model::start(std::uint64_t seed) const {
   Eigen::VectorXd weights = Eigen::VectorXd::Zero(dimension());
   if (is_convex()) return weights;

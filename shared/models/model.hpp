@@ -33,6 +33,9 @@ class Model {
   [[nodiscard]] bool is_smooth() const noexcept;
   [[nodiscard]] bool is_convex() const noexcept { return network() == nullptr || network()->is_linear(); }
 
+  /// Products of one pass over one record.
+  [[nodiscard]] double products() const noexcept;
+
   /// Where training starts: zero for a convex model, random for a network. @param seed public
   [[nodiscard]] Eigen::VectorXd start(std::uint64_t seed) const;
 

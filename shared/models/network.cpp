@@ -16,6 +16,19 @@ bool Network::is_smooth() const noexcept {
                       [](const Layer& layer) { return layer.pooled || layer.activation == Activation::Relu; });
 }
 
+Eigen::Index Network::values() const noexcept {
+  Eigen::Index sum = 0;
+  for (const Layer& layer : layers_) sum += layer.input.values() + layer.sums() + layer.output.values();
+  return sum;
+}
+
+double Network::products() const noexcept {
+  double sum = 0.0;
+  for (const Layer& layer : layers_)
+    sum += static_cast<double>(layer.positions()) * static_cast<double>(layer.weights());
+  return sum;
+}
+
 void Network::initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const {
   UNDERTONE_CHECK(weights.size() == dimension());
   for (const Layer& layer : layers_) {

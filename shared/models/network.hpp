@@ -22,6 +22,10 @@ class Network {
   [[nodiscard]] Eigen::Index features() const noexcept { return layers_.front().input.values(); }
   [[nodiscard]] Eigen::Index classes() const noexcept { return layers_.back().outputs; }
   [[nodiscard]] Eigen::Index dimension() const noexcept { return layers_.back().offset + layers_.back().weights(); }
+  /// Numbers that a pass over one record holds: every layer's inputs, sums and outputs.
+  [[nodiscard]] Eigen::Index values() const noexcept;
+  /// Products of one pass over one record, forward: a gradient takes some three times as many.
+  [[nodiscard]] double products() const noexcept;
   /// Softmax regression: no hidden layer, so the loss is convex and smooth.
   [[nodiscard]] bool is_linear() const noexcept { return layers_.size() == 1; }
   /// Whether its gradient is continuous: no rectifier and no pooling.

@@ -431,10 +431,9 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, Delta d
     if (exact.epsilon) {
       least = exact.epsilon->upper;
     } else {
-      // The divergences' bound is above the losses' wherever these can be composed.
-      Reading numeric = by_losses(position, delta, 1e-3);
-      if (!numeric.epsilon) numeric = by_renyi(position, delta);
-      if (numeric.epsilon) least = numeric.epsilon->upper;
+      // The other bounds are above the losses' wherever these can be composed; where not, the least of all holds.
+      const Reading numeric = by_losses(position, delta, 1e-3);
+      least = numeric.epsilon ? numeric.epsilon->upper : account_of_position(position, delta, 1e-3).epsilon;
     }
     if (!std::isfinite(least))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};

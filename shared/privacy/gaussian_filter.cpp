@@ -10,12 +10,12 @@ namespace undertone::privacy {
 Result<FilterTerms> FilterTerms::create(EpsilonAmount epsilon, DeltaAmount delta) {
   const Result<Epsilon> target = Epsilon::create(epsilon.value_rounded_down());
   if (!target) return target.error();
-  const Result<DeltaAmount> implementation = implementation_delta(*target, kReleasesMax);
+  const Result<DeltaAmount> implementation = implementation_delta(*target, kDrawsMax);
   if (!implementation) return implementation.error();
   if (*implementation >= delta) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("delta {} does not cover the implementation delta {} of {} messages",
-                             delta.value_rounded_up(), implementation->value_rounded_up(), kReleasesMax)};
+                 fmt::format("delta {} does not cover the implementation delta {} of {} draws of noise",
+                             delta.value_rounded_up(), implementation->value_rounded_up(), kDrawsMax)};
   }
   const auto mechanism = DeltaAmount::from_units(delta.units() - implementation->units());
   const Result<Delta> mechanism_delta = Delta::create(mechanism.value_rounded_down());
@@ -35,19 +35,19 @@ bool FilterTerms::sound() const {
   const Result<Epsilon> target = Epsilon::create(epsilon.value_rounded_down());
   const Result<Delta> profile_delta = Delta::create(mechanism_delta.value_rounded_down());
   if (!target || !profile_delta || mechanism_delta > delta || shift_squared.units() == 0) return false;
-  const Result<DeltaAmount> implementation = implementation_delta(*target, kReleasesMax);
+  const Result<DeltaAmount> implementation = implementation_delta(*target, kDrawsMax);
   const auto left = DeltaAmount::from_units(delta.units() - mechanism_delta.units());
   if (!implementation || left.value_rounded_up() < implementation->value_rounded_down() * (1.0 - kSlack)) return false;
   return log_delta_of_gaussian(target->value(), total_shift(shift_squared)) <=
          std::log(profile_delta->value()) + kSlack;
 }
 
-bool GaussianFilter::spend(Block block, ShiftSquaredAmount cost) {
+bool GaussianFilter::spend(Block block, ShiftSquaredAmount cost, std::uint64_t draws) {
   if (cost.units() == 0) return true;
-  if (releases_left() == 0 || cost > left(block)) return false;
+  if (draws > draws_left() || cost > left(block)) return false;
   ShiftSquaredAmount& spent = block == Block::Training ? training_ : holdout_;
   spent = ShiftSquaredAmount::from_units(spent.units() + cost.units());  // at most the terms': no overflow
-  ++releases_;
+  draws_ += draws;
   return true;
 }
 

@@ -8,16 +8,16 @@
 
 namespace undertone::privacy {
 
-/// What a filter grants: Gaussian releases whose shifts squared add up to no more than this, at most kReleasesMax of
-/// them, chosen one by one in the light of all before them, are together (epsilon, delta)-DP for replacement of a
-/// record. rho = shift_squared / 2.
+/// What a filter grants: Gaussian releases whose shifts squared add up to no more than this, of at most
+/// kDrawsMax draws of noise, chosen one by one in the light of all before them, are together (epsilon, delta)-DP for
+/// replacement of a record. rho = shift_squared / 2.
 struct FilterTerms {
   EpsilonAmount epsilon;
   DeltaAmount delta;
   DeltaAmount mechanism_delta;  // what the profile is evaluated at; the rest pays for the implementation
   ShiftSquaredAmount shift_squared;
 
-  static constexpr std::uint64_t kReleasesMax = std::uint64_t{1} << 20U;
+  static constexpr std::uint64_t kDrawsMax = std::uint64_t{1} << 20U;
 
   /// The largest shift squared for (epsilon, delta). Every release's loss is, given what came before, a Gaussian's with
   /// a shift chosen by the past; padded with a last one so that the shifts squared always add up to the limit, the
@@ -40,18 +40,19 @@ class GaussianFilter {
 
   [[nodiscard]] const FilterTerms& terms() const noexcept { return terms_; }
   /// Whether a release of this cost fits; if so it is counted. Without a cost it always fits: it carries no noise.
-  [[nodiscard]] bool spend(Block block, ShiftSquaredAmount cost);
+  /// @param draws of noise that it is made of
+  [[nodiscard]] bool spend(Block block, ShiftSquaredAmount cost, std::uint64_t draws);
   /// Records may be in another block from now on.
   void content_changed();
   [[nodiscard]] ShiftSquaredAmount left(Block block) const;
-  [[nodiscard]] bool unused() const noexcept { return releases_ == 0; }
-  [[nodiscard]] std::uint64_t releases_left() const noexcept { return FilterTerms::kReleasesMax - releases_; }
+  [[nodiscard]] bool unused() const noexcept { return draws_ == 0; }
+  [[nodiscard]] std::uint64_t draws_left() const noexcept { return FilterTerms::kDrawsMax - draws_; }
 
  private:
   FilterTerms terms_;
   ShiftSquaredAmount training_;  // with what was spent under earlier contents
   ShiftSquaredAmount holdout_;
-  std::uint64_t releases_ = 0;
+  std::uint64_t draws_ = 0;
 };
 
 }  // namespace undertone::privacy

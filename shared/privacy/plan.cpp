@@ -10,8 +10,8 @@ namespace undertone::privacy {
 namespace {
 
 constexpr std::uint64_t kRoundsMax = 1'000'000;
-constexpr std::uint64_t kDrawsMax = 100'000'000;  // of all messages together
-constexpr std::size_t kSegmentsMax = 12'000;      // 2,000 of an algorithm, and its evaluations between
+constexpr std::uint64_t kDrawsMax = 1'000'000;  // of all messages together: as many as verifiers compose
+constexpr std::size_t kSegmentsMax = 12'000;    // 2,000 of an algorithm, and its evaluations between
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const SiloFacts& facts, Block block) {
@@ -213,6 +213,12 @@ bool Plan::reads_parts(Block block) const {
   });
 }
 
+bool Plan::lists(Block block) const {
+  return reads_parts(block) || std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+           return segment.release.shape.block == block && segment.release.draws() > 1;
+         });
+}
+
 std::vector<RepeatedEvent> Plan::events(Block block) const {
   std::vector<RepeatedEvent> out;
   for (const Segment& segment : segments_) {
@@ -309,6 +315,7 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   if (!mechanism_delta) return mechanism_delta.error();
   Plan plan(mechanism_amount, *mechanism_delta);
   plan.rounds_ = rounds;
+  plan.draws_ = draws;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;
     const std::int64_t whole = block_records(facts, part.shape.block);

@@ -126,11 +126,15 @@ class Plan {
 
   [[nodiscard]] const Release* release(RoundIndex round) const;
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+  /// Draws of noise of all rounds: as many, or more where a message is made of several.
+  [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
   /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
   [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
   /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
   [[nodiscard]] bool reads_parts(Block block) const;
+  /// Whether a ledger lists the block's releases: where parts are read, or a message is made of several draws.
+  [[nodiscard]] bool lists(Block block) const;
   /// The private releases of a block as the accountant sees them.
   [[nodiscard]] std::vector<RepeatedEvent> events(Block block) const;
   /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
@@ -163,6 +167,7 @@ class Plan {
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
   std::vector<Segment> segments_;
   std::uint64_t rounds_ = 0;
+  std::uint64_t draws_ = 0;
   ShiftSquaredAmount training_cost_;
   ShiftSquaredAmount holdout_cost_;
   EpsilonAmount epsilon_;

@@ -52,7 +52,9 @@ std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
     const auto same = [&segment](const privacy::Plan::Segment& other) {
       return other.release.shape.kind == segment.release.shape.kind &&
              other.release.shape.block == segment.release.shape.block &&
-             other.release.records_drawn == segment.release.records_drawn;
+             other.release.records_drawn == segment.release.records_drawn &&
+             other.release.draws() == segment.release.draws() &&
+             other.release.shape.clip == segment.release.shape.clip && other.release.cost() == segment.release.cost();
     };
     const auto known = std::find_if(out.begin(), out.end(), same);
     if (known == out.end()) {
@@ -79,6 +81,14 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
                       job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm_kind, dataset);
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
+  if (job.noise_choice.by != config::NoiseChoice::By::Accountant)
+    text +=
+        "  The noise was chosen by the job, not as the least that keeps a promise; what follows is what it costs.\n";
+  for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout}) {
+    // (0, delta)-DP is a promise that a record may be shown with probability delta.
+    if (epsilon > 0.0 || plan.cost(block).units() == 0) continue;
+    text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
+  }
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);

@@ -10,6 +10,18 @@
 namespace undertone::silo {
 namespace {
 
+const char* chosen_by(const config::NoiseChoice& choice) {
+  switch (choice.by) {
+    case config::NoiseChoice::By::Accountant:
+      return "the accountant: the least that keeps the guarantee";
+    case config::NoiseChoice::By::Theorem:
+      return "the job, by a theorem's formula; the guarantee is what the accountant says it costs";
+    case config::NoiseChoice::By::Hand:
+      return "the job, by hand; the guarantee is what the accountant says it costs";
+  }
+  return "";
+}
+
 using Json = nlohmann::ordered_json;
 
 std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chrono::milliseconds interval) {
@@ -71,7 +83,11 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["adversary"] =
       "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run";
   json["adjacency"] = "replace_one";
-  json["mechanism"] = "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
+  json["mechanism"] = job.model.network() == nullptr
+                          ? "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records"
+                          : "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, "
+                            "the clip norm less by a proven bound on all rounding";
+  json["noise_chosen_by"] = chosen_by(job.noise_choice);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
   json["delta"] = delta;
@@ -101,6 +117,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
       });
   text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}{}\n", job.clip.value(),
                       differences ? ", at most twice that for differences of gradients" : "");
+  text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice));
   text += fmt::format("  accountant   {}\n", plan.accountant());
   text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
   text += fmt::format(

@@ -92,6 +92,7 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
 
 void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
+  if (sums_.first == run) sums_ = {};
   for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout})
     permutations_.erase({run, block});
 }

@@ -170,7 +170,7 @@ int show_budget(const OwnerOptions& options) {
         out.back()["filter"] = amounts(filter->terms().epsilon, filter->terms().delta);
         out.back()["filter"]["rho"] = filter->terms().shift_squared.value_rounded_down() / 2.0;
         out.back()["filter"]["rho_left_training"] = filter->left(privacy::Block::Training).value_rounded_down() / 2.0;
-        out.back()["filter"]["releases_left"] = filter->releases_left();
+        out.back()["filter"]["releases_left"] = filter->draws_left();
         out.back()["filter"]["rho_left_holdout"] = filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0;
       }
       continue;
@@ -186,7 +186,7 @@ int show_budget(const OwnerOptions& options) {
           filter->terms().epsilon.value_rounded_up(), filter->terms().delta.value_rounded_up(),
           filter->terms().shift_squared.value_rounded_down() / 2.0,
           filter->left(privacy::Block::Training).value_rounded_down() / 2.0,
-          filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0, filter->releases_left());
+          filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0, filter->draws_left());
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(2));

@@ -37,15 +37,15 @@ privacy::ShiftSquaredAmount RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
-bool RunAccount::spend(Block block, privacy::ShiftSquaredAmount cost) {
+std::optional<std::uint64_t> RunAccount::spend(Block block, privacy::ShiftSquaredAmount cost) {
   const bool training = block == Block::Training;
   privacy::ShiftSquaredAmount& so_far = training ? training_spent : holdout_spent;
   SampledReleases& list = training ? training_releases : holdout_releases;
   const auto sum = so_far.plus(cost);
-  if (!sum || *sum > reserved(block)) return false;
-  if (list.listed() && !list.take(cost)) return false;
-  so_far = *sum;
-  return true;
+  if (!sum || *sum > reserved(block)) return std::nullopt;
+  const std::optional<std::uint64_t> draws = list.listed() ? list.take(cost) : std::optional<std::uint64_t>(1);
+  if (draws) so_far = *sum;
+  return draws;
 }
 
 Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock)
@@ -225,9 +225,10 @@ Status Ledger::check_affordable(const privacy::Plan& plan) const {
                                plan.cost(block).value_rounded_up() / 2.0, block_name(block),
                                filter_->left(block).value_rounded_down() / 2.0)};
     }
-    if (plan.rounds() > filter_->releases_left()) {
-      return Error{ErrorCode::BudgetExhausted, fmt::format("the job has {} releases; the data set's filter has {} left",
-                                                           plan.rounds(), filter_->releases_left())};
+    if (plan.draws() > filter_->draws_left()) {
+      return Error{ErrorCode::BudgetExhausted,
+                   fmt::format("the job draws noise {} times; the data set's filter has {} draws left", plan.draws(),
+                               filter_->draws_left())};
     }
     return {};
   }
@@ -275,9 +276,9 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
             {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
             {"training", plan.cost(Block::Training).to_string()},
             {"holdout", plan.cost(Block::Holdout).to_string()}};
-  // Where sampling is what the charge rests on, what was sampled stands beside it.
-  if (plan.reads_parts(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
-  if (plan.reads_parts(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
+  // Where a sum of costs says too little, the releases stand beside it.
+  if (plan.lists(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
+  if (plan.lists(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
   return append(std::move(body), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();
@@ -312,7 +313,8 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, priv
                              known->last_round->value)};
   }
   RunAccount after = *known;  // what is spent is what is committed: here it is only asked whether it fits
-  if (!after.spend(block, cost)) {
+  const std::optional<std::uint64_t> draws = after.spend(block, cost);
+  if (!draws) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
   }
@@ -321,7 +323,7 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, priv
   if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta)
     return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
   privacy::GaussianFilter then = *filter_;
-  if (!then.spend(block, cost)) {
+  if (!then.spend(block, cost, *draws)) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than the data set's filter has left", round.value)};
   }

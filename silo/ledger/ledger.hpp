@@ -61,7 +61,7 @@ struct RunAccount {
   [[nodiscard]] privacy::ShiftSquaredAmount reserved(privacy::Block block) const;
   [[nodiscard]] privacy::ShiftSquaredAmount spent(privacy::Block block) const;
   /// Whether a release of this cost fits what was reserved for the block; if so it is counted.
-  [[nodiscard]] bool spend(privacy::Block block, privacy::ShiftSquaredAmount cost);
+  [[nodiscard]] std::optional<std::uint64_t> spend(privacy::Block block, privacy::ShiftSquaredAmount cost);
 };
 
 /// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it

@@ -92,9 +92,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
       if (block == Block::Holdout && fields.text("block") != "holdout")
         return corrupt(entry.sequence, "reads a block that is neither training nor holdout");
-      if (!account.spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
-        return corrupt(entry.sequence, "spends more than was reserved");
-      if (account.filtered && !filter_->spend(block, fields.amount<privacy::ShiftSquaredAmount>("cost")))
+      const auto cost = fields.amount<privacy::ShiftSquaredAmount>("cost");
+      const std::optional<std::uint64_t> draws = account.spend(block, cost);
+      if (!draws) return corrupt(entry.sequence, "spends more than was reserved");
+      if (account.filtered && !filter_->spend(block, cost, *draws))
         return corrupt(entry.sequence, "spends more than the data set's filter has left");
       if (account.last_round && round <= *account.last_round)
         return corrupt(entry.sequence, "repeats or reorders a round");

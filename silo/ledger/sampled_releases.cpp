@@ -24,20 +24,20 @@ Result<SampledReleases> SampledReleases::parse(std::string_view text) {
     const Result<privacy::ShiftSquaredAmount> each =
         privacy::ShiftSquaredAmount::from_units(*draw).times(static_cast<std::uint64_t>(*steps));
     if (!each) return malformed;
-    out.groups_.push_back({*each, static_cast<std::uint64_t>(*rounds)});
+    out.groups_.push_back({*each, static_cast<std::uint64_t>(*rounds), static_cast<std::uint64_t>(*steps)});
   }
   if (out.groups_.empty()) return malformed;
   return out;
 }
 
-bool SampledReleases::take(privacy::ShiftSquaredAmount cost) {
+std::optional<std::uint64_t> SampledReleases::take(privacy::ShiftSquaredAmount cost) {
   for (; next_ < groups_.size(); ++next_) {
     Group& group = groups_[next_];
     if (group.each != cost || group.rounds == 0) continue;
     --group.rounds;
-    return true;
+    return group.draws;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace undertone::silo

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,13 +20,14 @@ class SampledReleases {
   [[nodiscard]] static Result<SampledReleases> parse(std::string_view text);
   /// Whether there is a list at all.
   [[nodiscard]] bool listed() const noexcept { return !groups_.empty(); }
-  /// Takes the next release of this cost off the list. @return whether there was one
-  [[nodiscard]] bool take(privacy::ShiftSquaredAmount cost);
+  /// Takes the next release of this cost off the list. @return how many draws it is made of; nothing if there was none
+  [[nodiscard]] std::optional<std::uint64_t> take(privacy::ShiftSquaredAmount cost);
 
  private:
   struct Group {
     privacy::ShiftSquaredAmount each;
     std::uint64_t rounds = 0;  // left
+    std::uint64_t draws = 1;   // of each
   };
   std::vector<Group> groups_;
   std::size_t next_ = 0;

@@ -33,13 +33,13 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"rounds\":6", "\"rounds\":-1", "job.json: /algorithm/rounds: expected an integer from 1 to 1000000, got -1"},
       {"\"rounds\":6", "\"rounds\":2.7", "/algorithm/rounds: expected an integer from 1 to 1000000, got 2.7"},
       {"\"rounds\":6", "\"rounds\":99999999999999999999", "/algorithm/rounds: expected an integer"},
-      {"\"clip_norm\":1", "\"clip_norm\":0", "/privacy/clip_norm: expected a finite number > 0"},
-      {"\"clip_norm\":1", "\"clip_norm\":\"1\"", "/privacy/clip_norm: expected a finite number > 0"},
+      {"\"clip_norm\":1", "\"clip_norm\":0", "/privacy/clip_norm: expected a finite number from 1e-09"},
+      {"\"clip_norm\":1", "\"clip_norm\":\"1\"", "/privacy/clip_norm: expected a finite number from 1e-09"},
       {"\"clip_norm\":1", "\"clip_norm\":null", "got null"},
       {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip: unknown key"},
       {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip_norm: missing, expected a finite number"},
       {"\"clip_norm\":1", "\"clip_norm\":1,\"clip_norm\":2", "the key \"clip_norm\" stands twice"},
-      {"\"epsilon\":4", "\"epsilon\":0", "/cohort/0/epsilon: expected a finite number > 0"},
+      {"\"epsilon\":4", "\"epsilon\":0", "/cohort/0/epsilon: expected a finite number from 1e-09"},
       {"\"epsilon\":4", "\"epsilon\":1e400", "not JSON"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"silo-0\"", "/cohort: the silo \"silo-0\" stands twice"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"Silo 1\"", "/cohort/1/silo: a silo's name"},
@@ -257,7 +257,7 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
   says(with_model(hidden + R"({"kind":"dense","width":9,"activation":"step"}]})"), "/model/hidden/0/activation");
   says(with_model(hidden + R"({"kind":"convolution","channels":1,"kernel":3,"activation":"relu"}]})"),
        "kernel of 3 pixels");
-  says(with_model(hidden + R"({"kind":"dense","width":4194304,"activation":"relu"}]})"), "a job's network has at most");
+  says(with_model(hidden + R"({"kind":"dense","width":4194304,"activation":"relu"}]})"), "a network has at most");
   says(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,"width":3},"hidden":[
       {"kind":"dense","width":2,"activation":"relu"}]})"),
        "/model/image: expected 4 values");
@@ -332,6 +332,36 @@ TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) 
   const Result<privacy::Plan> plan = plan_of(*theorem, theorem->cohort[4]);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_LT(plan->epsilon().value_rounded_up(), 0.25 * theorem->cohort[4].facts.epsilon.value());
+}
+
+TEST(ModelConfigTest, ASmallJobCannotAskForMuchMemoryOrTime) {
+  std::string hidden;
+  for (int i = 0; i < 20; ++i)
+    hidden += R"({"kind":"convolution","channels":65536,"kernel":1,"activation":"relu"},)"
+              R"({"kind":"convolution","channels":1,"kernel":1,"activation":"relu"},)";
+  hidden.pop_back();
+  const Result<Job> values =
+      parse_job(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,"width":2},"hidden":[)" +
+                           hidden + "]}"),
+                "job.json");
+  ASSERT_FALSE(values);
+  EXPECT_NE(values.error().message.find("values for one record"), std::string::npos) << values.error().message;
+  tests::SmallFederation federation;
+  federation.regulariser = R"({"kind":"none"})";
+  federation.algorithm = R"({"kind":"local_sgd","rounds":2,"local_steps":100001,"step_size":1})";
+  EXPECT_NE(problems_of(federation).find("/algorithm/local_steps"), std::string::npos);
+  federation.algorithm = R"({"kind":"local_sgd","rounds":11,"local_steps":100000,"step_size":1})";
+  const Result<Job> many = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(many) << many.error().message;
+  const Status planned = check_plans(*many, "job.json");
+  ASSERT_FALSE(planned);
+  EXPECT_NE(planned.error().message.find("draws of records"), std::string::npos);
+  for (const char* clip : {"1e-200", "0", "5e-324"}) {
+    std::string job = tests::SmallFederation{}.job();
+    const std::string from = R"("clip_norm":1)";
+    job.replace(job.find(from), from.size(), R"("clip_norm":)" + std::string(clip));
+    EXPECT_FALSE(parse_job(job, "job.json")) << clip;
+  }
 }
 
 }  // namespace

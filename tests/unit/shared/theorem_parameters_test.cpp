@@ -194,7 +194,7 @@ TEST(TheoremParametersTest, SilosThatDifferAddTheirVariance) {
 TEST(TheoremParametersTest, StagesAreThoseOfTheSource) {
   // beta 2, mu 0.25: 4 sqrt 16 = 16 rounds at least; V^2 = 0.03: 128 0.03/(0.75 8/4) = 2.56, 5.12, 10.24, 20.48, ...:
   // stages of 16, 16, 16, 21, 41 and then 82, of which 110 hold the first five.
-  const StagePlan plan = plan_stages(2.0, 0.25, 8.0, 100.0, 0.03, 110);
+  const StagePlan plan = plan_stages(2.0, 0.25, 8.0, 100.0, 0.03, 110).value();
   ASSERT_EQ(plan.stages.size(), 5U);
   const std::uint64_t rounds[] = {16, 16, 16, 21, 41};
   double before = 8.0;
@@ -215,7 +215,7 @@ TEST(TheoremParametersTest, StagesAreThoseOfTheSource) {
 TEST(TheoremParametersTest, EveryStageHalvesTheGapWhateverTheConstants) {
   for (const double kappa : {1.0, 3.0, 100.0, 1e4}) {
     for (const double variance : {0.0, 1e-4, 1e-2, 1.0}) {
-      const StagePlan plan = plan_stages(kappa, 1.0, 4.0, 100.0, variance, 5000);
+      const StagePlan plan = plan_stages(kappa, 1.0, 4.0, 100.0, variance, 5000).value();
       double before = 4.0;
       for (std::size_t k = 0; k < plan.halvings && k < 40; ++k, before /= 2.0) {
         const double r = static_cast<double>(plan.stages[k].rounds);
@@ -233,7 +233,7 @@ TEST(TheoremParametersTest, EveryStageHalvesTheGapWhateverTheConstants) {
 TEST(TheoremParametersTest, WithoutRoomForAStageThereIsOne) {
   // 16 rounds would halve the gap, 10 are there: upsilon = max{4, sqrt(2 0.03 10 11 12/(3 min(3, 8)^2))} and
   // 4 4 9/110 + 4 0.03 12/12.
-  const StagePlan plan = plan_stages(2.0, 0.25, 8.0, 3.0, 0.03, 10);
+  const StagePlan plan = plan_stages(2.0, 0.25, 8.0, 3.0, 0.03, 10).value();
   ASSERT_EQ(plan.stages.size(), 1U);
   EXPECT_EQ(plan.halvings, 0U);
   EXPECT_EQ(plan.stages.front().rounds, 10U);
@@ -564,6 +564,29 @@ TEST(TheoremParametersTest, TheEnvelopesSmoothnessByHand) {
 TEST(TheoremParametersTest, NamesAreDistinct) {
   for (const TheoremName one : kTheoremNames)
     for (const TheoremName other : kTheoremNames) EXPECT_EQ(one == other, to_string(one) == to_string(other));
+}
+
+TEST(TheoremParametersTest, ConstantsThatLeaveADoubleAreRefusedAndNoLoopIsEndless) {
+  EXPECT_FALSE(plan_stages(1.0, 1.0, 0.0, 1.0, 1.0, 5));
+  EXPECT_FALSE(plan_stages(1.0, 1.0, INFINITY, 1.0, 1.0, 5));
+  EXPECT_FALSE(plan_stages(1.0, 1.0, 1.0, 1.0, NAN, 5));
+  for (const TheoremName name : kTheoremNames) {
+    for (const double tiny : {5e-324, 1e-300, 1e-30, 1e30}) {
+      SCOPED_TRACE(to_string(name));
+      TheoremFacts facts;
+      facts.silos = facts.answering = 3.0;
+      facts.records = 1.0;
+      facts.epsilon = 1.0;
+      facts.delta = 1e-5;
+      facts.lipschitz = facts.smoothness = facts.strong_convexity = facts.gap = tiny;
+      facts.gradient_variance = tiny * tiny;
+      facts.diameter = 2.0;
+      const Problem problem{3, geometry::Domain::l2_ball(1.0).value(), geometry::Regulariser::none(),
+                            queries::PointType::F64};
+      for (const PlannedNoise noise : {PlannedNoise::Printed, PlannedNoise::Accountant})
+        (void)choose_by_theorem(name, facts, problem, noise);  // comes back, whatever it says
+    }
+  }
 }
 
 }  // namespace

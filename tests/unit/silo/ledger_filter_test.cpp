@@ -132,12 +132,12 @@ TEST_F(LedgerFilterTest, ARecordThatChangesBlocksIsChargedForBoth) {
   const auto part = [&](unsigned percent) {
     return ShiftSquaredAmount::from_units(terms.shift_squared.units() / 100 * percent);
   };
-  ASSERT_TRUE(filter.spend(Block::Training, part(60)));
-  ASSERT_TRUE(filter.spend(Block::Holdout, part(90)));  // other records: in parallel
-  EXPECT_FALSE(filter.spend(Block::Training, part(41)));
+  ASSERT_TRUE(filter.spend(Block::Training, part(60), 1));
+  ASSERT_TRUE(filter.spend(Block::Holdout, part(90), 1));  // other records: in parallel
+  EXPECT_FALSE(filter.spend(Block::Training, part(41), 1));
   filter.content_changed();
-  EXPECT_FALSE(filter.spend(Block::Training, part(11)));  // 90 % was spent of a record that may be here now
-  EXPECT_TRUE(filter.spend(Block::Training, part(10)));
+  EXPECT_FALSE(filter.spend(Block::Training, part(11), 1));  // 90 % was spent of a record that may be here now
+  EXPECT_TRUE(filter.spend(Block::Training, part(10), 1));
 }
 
 TEST_F(LedgerFilterTest, TheVerifierFindsWhatAFilterDoesNotCover) {
@@ -306,6 +306,19 @@ TEST_F(LedgerFilterTest, RefusesTermsThatPromiseNothing) {
   EXPECT_FALSE(terms(31.0, 1e-6));
   EXPECT_FALSE(terms(1e-9, 1e-8));  // not one release would fit
   EXPECT_FALSE(terms(1.0, 1e-19));  // less than what 2^20 messages may deviate
+}
+
+TEST(GaussianFilterTest, CountsEveryDrawOfNoiseThatAMessageIsMadeOf) {
+  const auto terms = privacy::FilterTerms::create(privacy::EpsilonAmount::rounded_down(2.0).value(),
+                                                  privacy::DeltaAmount::rounded_down(1e-6).value())
+                         .value();
+  privacy::GaussianFilter filter(terms);
+  const auto one = privacy::ShiftSquaredAmount::from_units(1);
+  EXPECT_TRUE(filter.spend(privacy::Block::Training, one, privacy::FilterTerms::kDrawsMax - 5));
+  EXPECT_FALSE(filter.spend(privacy::Block::Training, one, 6));
+  EXPECT_TRUE(filter.spend(privacy::Block::Training, one, 5));
+  EXPECT_FALSE(filter.spend(privacy::Block::Training, one, 1));
+  EXPECT_EQ(filter.draws_left(), 0U);
 }
 
 }  // namespace
