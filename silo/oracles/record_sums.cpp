@@ -10,6 +10,18 @@
 namespace undertone::silo {
 namespace {
 
+/// Metrics are bounded numbers of single records: quantised one by one for every model.
+template <class AnyModel>
+void add_metrics(AnyModel& model, const Eigen::VectorXd& point, const privacy::Lattice& lattice,
+                 const RecordSums::Drawn& drawn, std::span<std::int64_t> sum) {
+  Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
+  std::fill(sum.begin(), sum.end(), 0);
+  for (const std::int64_t j : drawn.positions) {
+    model.centred_metrics(point, drawn.block, j, contribution);
+    privacy::add_clipped(contribution, lattice, sum);
+  }
+}
+
 /// Every record's vector is quantised for itself: the sum is exact, and nothing has to be proved about rounding.
 class LinearSums final : public RecordSums {
  public:
@@ -31,12 +43,7 @@ class LinearSums final : public RecordSums {
 
   void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
-    Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
-    std::fill(sum.begin(), sum.end(), 0);
-    for (const std::int64_t j : drawn.positions) {
-      model_.centred_metrics(point, drawn.block, j, contribution);
-      privacy::add_clipped(contribution, lattice, sum);
-    }
+    add_metrics(model_, point, lattice, drawn, sum);
   }
 
  private:
@@ -81,12 +88,7 @@ class LayeredSums final : public RecordSums {
 
   void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
-    Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
-    std::fill(sum.begin(), sum.end(), 0);
-    for (const std::int64_t j : drawn.positions) {
-      model_.centred_metrics(point, drawn.block, j, contribution);
-      privacy::add_clipped(contribution, lattice, sum);
-    }
+    add_metrics(model_, point, lattice, drawn, sum);
   }
 
  private:
