@@ -19,6 +19,7 @@
 #include "lab/reproduce/reproduce_command.hpp"
 #include "lab/simulate.hpp"
 #include "lab/sweep/sweep_command.hpp"
+#include "lab/table_partition.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
@@ -314,13 +315,17 @@ struct LabArguments {
   SimulateArguments simulated;
   std::string partition_job;
   std::string partition_out;
+  std::string partition_by;
+  TablePartition partition;
   VerifyArguments verified;
   ReportRequest reported;
   DeploymentOptions demo;
 };
 
 int run_partition(const LabArguments& arguments) {
-  const auto files = partition(arguments.partition_job, arguments.partition_out);
+  const auto files = arguments.partition_by.empty()
+                         ? partition(arguments.partition_job, arguments.partition_out)
+                         : partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
   if (!files) return fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
   return kDone;
@@ -351,8 +356,22 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   CLI::App* partition_command =
       add(app, actions, "partition", "Deal a job's simulation data to its silos: one CSV file each",
           [&] { return run_partition(arguments); });
-  partition_command->add_option("job", arguments.partition_job, "the job's file")->required();
+  partition_command->add_option("job", arguments.partition_job, "the job's file; with --by, a table as CSV")
+      ->required();
   partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
+  using By = TablePartition::By;
+  static const std::map<std::string, By> kinds = {
+      {"iid", By::Iid}, {"label", By::Label}, {"sorted", By::Sorted}, {"dirichlet", By::Dirichlet}};
+  partition_command
+      ->add_option("--by", arguments.partition_by,
+                   "of a public table: iid, label (a class each), sorted (slices by a number) or dirichlet")
+      ->check(CLI::IsMember(kinds))
+      ->each([&arguments](const std::string& by) { arguments.partition.by = kinds.at(by); });
+  partition_command->add_option("--column", arguments.partition.column, "with --by: the class, or the number");
+  partition_command->add_option("--silos", arguments.partition.silos, "with --by: how many");
+  partition_command->add_option("--concentration", arguments.partition.concentration,
+                                "with --by dirichlet: the less, the less alike the silos are");
+  partition_command->add_option("--seed", arguments.partition.seed, "with --by");
 
   CLI::App* sweep_command =
       add(app, actions, "sweep", "Run a job with its values varied, every combination, as often as asked",
@@ -374,6 +393,8 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
       ->required();
   reproduce_command->add_flag("--quick", arguments.reproduced.quick, "a small part of the grid, in minutes");
+  reproduce_command->add_option("--splits", arguments.reproduced.splits,
+                                "at most so many splits of the data; a later run with more goes on from there");
   reproduce_command->add_option("--threads", arguments.reproduced.threads,
                                 "points at a time: as many as there are processors without it; changes no result");
 

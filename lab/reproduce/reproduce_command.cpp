@@ -73,8 +73,7 @@ std::string header_of(const Experiment& experiment) {
   // What the lines depend on: another grid is another file.
   Json grid = {{"epsilons", experiment.epsilons},       {"minibatch_steps", experiment.minibatch_steps},
                {"local_steps", experiment.local_steps}, {"clips", experiment.clips},
-               {"periods", experiment.periods},         {"splits", experiment.splits},
-               {"repetitions", experiment.repetitions}};
+               {"periods", experiment.periods},         {"repetitions", experiment.repetitions}};
   Json cohorts = Json::array();
   for (const Cohort& cohort : experiment.cohorts) cohorts.push_back(cohort.title);
   return Json{{"format", "undertone.reproduction/1"},
@@ -157,8 +156,11 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
 
 int run_reproduce(const ReproduceRequest& request) {
   std::vector<Experiment> wanted;
-  for (const Experiment& one : experiments())
-    if (request.figure == "all" || request.figure == one.name) wanted.push_back(request.quick ? quick(one) : one);
+  for (const Experiment& one : experiments()) {
+    if (request.figure != "all" && request.figure != one.name) continue;
+    wanted.push_back(request.quick ? quick(one) : one);
+    if (request.splits != 0) wanted.back().splits = std::min(wanted.back().splits, request.splits);
+  }
   if (wanted.empty()) {
     std::string known;
     for (const Experiment& one : experiments()) known += " " + one.name;

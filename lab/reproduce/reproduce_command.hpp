@@ -14,6 +14,7 @@ struct ReproduceRequest {
   std::filesystem::path data;  // folder of the data sets
   std::filesystem::path out;   // folder for FIGURE.jsonl, .csv, .md, .png, .svg
   bool quick = false;
+  std::size_t splits = 0;   // at most so many; 0: as many as the figure has. More of them go on where fewer ended
   std::size_t threads = 0;  // points at a time; 0: as many as there are processors
 };
 
