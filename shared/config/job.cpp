@@ -173,6 +173,16 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
     problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
                                                        local->steps, model.products(), kLocalProductsMax));
   }
+  if (algorithm.theorem) {
+    // Of convex losses, or of proximal-PL and smooth ones, as their constants say.
+    const bool convex = subgradients || std::holds_alternative<algorithms::AcceleratedSgdSettings>(algorithm.settings);
+    if (convex && !model.is_convex())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
+    if (!model.is_smooth())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
+  }
   // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
   if (model.linear() != nullptr && !model.is_smooth() && !subgradients) {
     problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",

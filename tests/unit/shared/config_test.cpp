@@ -293,6 +293,13 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"nesterov","smoothness":1})", "/algorithm/theorem: expected one of");
   says(R"({"theorem":"accelerated_convex","smoothness":1,"rounds":3})", "/algorithm/rounds");
   says(R"({"theorem":"accelerated_convex","smoothness":1,"answering":6})", "6");
+  tests::SmallFederation network = federation;
+  network.algorithm = R"({"theorem":"accelerated_convex","smoothness":1})";
+  network.regulariser = R"({"kind":"none"})";
+  network.model = R"({"kind":"network","seed":1,"hidden":[{"kind":"dense","width":2,"activation":"relu"}]})";
+  const std::string refused = problems_of(network);
+  EXPECT_NE(refused.find("is of convex losses"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("is of smooth losses"), std::string::npos) << refused;
   federation.regulariser = R"({"kind":"none"})";
   says(R"({"theorem":"minibatch_strongly_convex","smoothness":1})", "strong");
   federation.domain = R"({"kind":"whole_space"})";
