@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "shared/privacy/discrete_samplers.hpp"
+
+namespace undertone::shuffler {
+
+/// Draws the secret order of a batch.
+class Permuter {
+ public:
+  virtual ~Permuter() = default;
+  /// @return a permutation of 0 .. count-1, each equally likely and independent of all others
+  [[nodiscard]] virtual std::vector<std::int64_t> order(std::int64_t count) = 0;
+};
+
+/// A shuffler's has SecureBits; seeded bits are for tests and simulations.
+template <privacy::NoiseBits Bits>
+class BitsPermuter final : public Permuter {
+ public:
+  explicit BitsPermuter(Bits bits) : bits_(std::move(bits)) {}
+  [[nodiscard]] std::vector<std::int64_t> order(std::int64_t count) override {
+    return privacy::sample_permutation(count, bits_);
+  }
+
+ private:
+  Bits bits_;
+};
+
+}  // namespace undertone::shuffler

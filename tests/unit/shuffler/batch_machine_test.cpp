@@ -1,0 +1,361 @@
+#include "shuffler/batch/batch_machine.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace undertone::shuffler {
+namespace {
+
+using std::chrono::milliseconds;
+using Action = BatchMachine::Action;
+using Actions = std::vector<Action>;
+
+const TimePoint kStart{};
+const RunId kRun{sha256("job"), {1}};
+const RunId kOtherRun{sha256("job"), {2}};
+const RoundIndex kRound{3};
+
+SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
+
+/// Last in, first out.
+class Reversing final : public Permuter {
+ public:
+  std::vector<std::int64_t> order(std::int64_t count) override {
+    ++drawn;
+    std::vector<std::int64_t> out;
+    for (std::int64_t i = count; i > 0; --i) out.push_back(i - 1);
+    return out;
+  }
+  int drawn = 0;
+};
+
+BatchSpec spec(const RunId& run = kRun) {
+  return {run, kRound, 0, {silo("a"), silo("b"), silo("c")}, 2, 4, milliseconds(100)};
+}
+
+template <class Kind>
+const Kind* only(const Actions& actions) {
+  const Kind* found = nullptr;
+  for (const Action& action : actions) {
+    if (const Kind* one = std::get_if<Kind>(&action)) {
+      EXPECT_EQ(found, nullptr);
+      found = one;
+    }
+  }
+  return found;
+}
+
+std::optional<MessageRefusal> refusal(const Actions& actions) {
+  const auto* refused = only<BatchMachine::Refuse>(actions);
+  if (refused == nullptr || actions.size() != 1) return std::nullopt;
+  return refused->reason;
+}
+
+std::optional<BatchRefusal> batch_refusal(const Actions& actions) {
+  const auto* refused = only<BatchMachine::RefuseBatch>(actions);
+  if (refused == nullptr || actions.size() != 1) return std::nullopt;
+  return refused->reason;
+}
+
+class BatchMachineTest : public ::testing::Test {
+ protected:
+  Actions open(const BatchSpec& wanted) { return machine_.open(wanted, now_); }
+  Actions send(const char* name, const std::string& message, RoundIndex round = kRound) {
+    return machine_.on_message(silo(name), kRun, round, message, now_);
+  }
+  Actions deadline_after(milliseconds time) {
+    now_ += time;
+    return machine_.on_deadline(kRun, kRound, now_);
+  }
+  void forward_all() {
+    (void)open(spec());
+    (void)send("a", "aaaa");
+    (void)send("b", "bbbb");
+    ASSERT_NE(only<BatchMachine::Forward>(send("c", "cccc")), nullptr);
+  }
+
+  Limits limits_;
+  Reversing permuter_;
+  TimePoint now_ = kStart;
+  BatchMachine machine_{limits_, permuter_};
+};
+
+using Messages = std::vector<std::string>;
+
+TEST_F(BatchMachineTest, OpensOnDiskFirstAndArmsTheDeadline) {
+  const Actions opened = open(spec());
+  ASSERT_EQ(opened.size(), 3U);
+  EXPECT_EQ(std::get<BatchOpened>(std::get<BatchMachine::Store>(opened[0]).change).spec, spec());
+  EXPECT_EQ(std::get<BatchMachine::Opened>(opened[1]).round, kRound);
+  EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(opened[2]).at, kStart + milliseconds(100));
+}
+
+TEST_F(BatchMachineTest, HoldsEverythingUntilAllExpectedHaveSent) {
+  (void)open(spec());
+  for (const char* name : {"b", "a"}) {
+    const Actions taken = send(name, std::string(4, name[0]));
+    ASSERT_EQ(taken.size(), 2U);
+    EXPECT_TRUE(std::holds_alternative<BatchMachine::Store>(taken[0]));
+    EXPECT_EQ(std::get<BatchMachine::Acknowledge>(taken[1]).silo, silo(name));
+  }
+  const Actions closed = send("c", "cccc");
+  ASSERT_EQ(closed.size(), 5U);
+  EXPECT_EQ(std::get<MessageReceived>(std::get<BatchMachine::Store>(closed[0]).change).slot, 2U);
+  EXPECT_TRUE(std::holds_alternative<BatchMachine::Acknowledge>(closed[1]));
+  const Messages expected{"cccc", "bbbb", "aaaa"};  // by silo, reversed
+  EXPECT_EQ(std::get<BatchPermuted>(std::get<BatchMachine::Store>(closed[2]).change).messages, expected);
+  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[3]).messages, expected);
+  EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(closed[4]).at, kStart + limits_.undelivered_max);
+}
+
+TEST_F(BatchMachineTest, TheOrderOfArrivalLeavesNoTrace) {
+  Messages first;
+  for (const Messages& names : {Messages{"a", "b", "c"}, Messages{"c", "a", "b"}, Messages{"b", "c", "a"}}) {
+    BatchMachine machine(limits_, permuter_);
+    (void)machine.open(spec(), kStart);
+    Actions closed;
+    for (const std::string& name : names)
+      closed = machine.on_message(silo(name), kRun, kRound, std::string(4, name[0]), kStart);
+    const auto* forward = only<BatchMachine::Forward>(closed);
+    ASSERT_NE(forward, nullptr);
+    if (first.empty()) first = forward->messages;
+    EXPECT_EQ(forward->messages, first);
+  }
+}
+
+TEST_F(BatchMachineTest, ForwardsWhatThereIsAtTheDeadlineFromTheMinimumUp) {
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  (void)send("c", "cccc");
+  const Actions closed = deadline_after(milliseconds(100));
+  ASSERT_EQ(closed.size(), 3U);
+  EXPECT_TRUE(std::holds_alternative<BatchMachine::Store>(closed[0]));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[1]).messages, (Messages{"cccc", "aaaa"}));
+}
+
+TEST_F(BatchMachineTest, BelowTheMinimumAtTheDeadlineItFailsAndForgets) {
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  const Actions failed = deadline_after(milliseconds(100));
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_EQ(std::get<BatchFailed>(std::get<BatchMachine::Store>(failed[0]).change).replies, 1U);
+  const auto& told = std::get<BatchMachine::Failed>(failed[1]);
+  EXPECT_EQ(told.replies, 1U);
+  EXPECT_EQ(told.replies_min, 2U);
+  EXPECT_EQ(permuter_.drawn, 0);
+  EXPECT_EQ(machine_.held_bytes(), 0U);
+  EXPECT_EQ(refusal(send("b", "bbbb")), MessageRefusal::Closed);
+  EXPECT_TRUE(deadline_after(milliseconds(1'000'000)).empty());
+}
+
+TEST_F(BatchMachineTest, AReAskedRoundTakesNothingFromTheFailedAttempt) {
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  (void)deadline_after(milliseconds(100));
+  EXPECT_NE(only<BatchMachine::Failed>(open(spec())), nullptr);  // the same attempt: told again
+  BatchSpec again = spec();
+  again.attempt = 1;
+  ASSERT_NE(only<BatchMachine::Opened>(open(again)), nullptr);
+  (void)send("b", "bbbb");
+  const auto closed = send("c", "cccc");
+  EXPECT_EQ(only<BatchMachine::Forward>(closed), nullptr);  // a's message is gone
+  EXPECT_EQ(only<BatchMachine::Forward>(send("a", "aaaa"))->messages, (Messages{"cccc", "bbbb", "aaaa"}));
+}
+
+TEST_F(BatchMachineTest, AcknowledgesARepeatAndRefusesADifferentSecondMessage) {
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  const Actions repeated = send("a", "aaaa");
+  ASSERT_EQ(repeated.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<BatchMachine::Acknowledge>(repeated[0]));
+  EXPECT_EQ(refusal(send("a", "AAAA")), MessageRefusal::Different);
+  (void)send("b", "bbbb");
+  EXPECT_EQ(only<BatchMachine::Forward>(send("c", "cccc"))->messages, (Messages{"cccc", "bbbb", "aaaa"}));
+}
+
+TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
+  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::UnknownBatch);
+  (void)open(spec());
+  EXPECT_EQ(refusal(send("a", "aaaa", {4})), MessageRefusal::UnknownBatch);
+  EXPECT_EQ(refusal(send("a", "aaaa", {2})), MessageRefusal::Closed);
+  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, "aaaa", now_)), MessageRefusal::UnknownBatch);
+  EXPECT_EQ(refusal(send("d", "dddd")), MessageRefusal::NotExpected);
+  EXPECT_EQ(refusal(send("a", "aaa")), MessageRefusal::WrongLength);
+  EXPECT_EQ(refusal(send("a", "aaaaa")), MessageRefusal::WrongLength);
+  EXPECT_EQ(refusal(send("a", "")), MessageRefusal::WrongLength);
+}
+
+TEST_F(BatchMachineTest, AForwardedBatchIsFinalAndRepeatedWordForWord) {
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  (void)send("b", "bbbb");
+  const Actions closed = deadline_after(milliseconds(100));
+  const Messages forwarded = only<BatchMachine::Forward>(closed)->messages;
+  EXPECT_EQ(refusal(send("c", "cccc")), MessageRefusal::Closed);
+  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::Closed);  // nobody knows any more whether it was in it
+  for (const std::uint32_t attempt : {0U, 1U, 7U}) {
+    BatchSpec again = spec();
+    again.attempt = attempt;
+    again.expected.push_back(silo("newcomer"));
+    const Actions repeated = open(again);
+    ASSERT_EQ(repeated.size(), 1U);
+    EXPECT_EQ(std::get<BatchMachine::Forward>(repeated[0]).messages, forwarded);
+  }
+  EXPECT_EQ(only<BatchMachine::Forward>(machine_.abandon(kRun, kRound))->messages, forwarded);
+  EXPECT_EQ(permuter_.drawn, 1);
+}
+
+TEST_F(BatchMachineTest, ADeliveredBatchIsGone) {
+  forward_all();
+  EXPECT_TRUE(machine_.on_delivered(kRun, {2}).empty());
+  EXPECT_TRUE(machine_.on_delivered(kOtherRun, kRound).empty());
+  const Actions delivered = machine_.on_delivered(kRun, kRound);
+  ASSERT_EQ(delivered.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<BatchFinished>(std::get<BatchMachine::Store>(delivered[0]).change));
+  EXPECT_TRUE(machine_.on_delivered(kRun, kRound).empty());
+  BatchSpec again = spec();
+  again.attempt = 1;
+  EXPECT_EQ(batch_refusal(open(again)), BatchRefusal::Past);
+  EXPECT_EQ(batch_refusal(machine_.abandon(kRun, kRound)), BatchRefusal::Past);
+  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::Closed);
+  EXPECT_EQ(machine_.batches(), 0U);
+  EXPECT_EQ(machine_.held_bytes(), 0U);
+}
+
+TEST_F(BatchMachineTest, ARunHasOneBatchAtATimeAndNeverAnEarlierOne) {
+  (void)open(spec());
+  BatchSpec next = spec();
+  next.round = {4};
+  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Unfinished);
+  for (const char* name : {"a", "b", "c"}) (void)send(name, "aaaa");
+  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Unfinished);
+  (void)machine_.on_delivered(kRun, kRound);
+  EXPECT_NE(only<BatchMachine::Opened>(open(next)), nullptr);
+  EXPECT_EQ(batch_refusal(open(spec())), BatchRefusal::Past);
+  EXPECT_NE(only<BatchMachine::Opened>(open(spec(kOtherRun))), nullptr);
+}
+
+TEST_F(BatchMachineTest, TheSameSpecIsOpenedOnceAndAnotherIsRefused) {
+  (void)open(spec());
+  const Actions repeated = open(spec());
+  ASSERT_EQ(repeated.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<BatchMachine::Opened>(repeated[0]));
+  BatchSpec other = spec();
+  other.expected.pop_back();
+  EXPECT_EQ(batch_refusal(open(other)), BatchRefusal::Different);
+  other = spec();
+  other.attempt = 1;
+  EXPECT_EQ(batch_refusal(open(other)), BatchRefusal::Different);
+}
+
+TEST_F(BatchMachineTest, RefusesASpecOutsideTheLimits) {
+  const auto refused = [this](auto change) {
+    BatchSpec wanted = spec();
+    change(wanted);
+    return batch_refusal(open(wanted));
+  };
+  const auto invalid = BatchRefusal::InvalidSpec;
+  EXPECT_EQ(refused([](BatchSpec& s) { s.expected.clear(); }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo("b"), silo("a")}; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo("a"), silo("a")}; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 4; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.message_bytes = 0; }), invalid);
+  EXPECT_EQ(refused([this](BatchSpec& s) { s.message_bytes = limits_.message_bytes_max + 1; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.deadline = milliseconds(0); }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.deadline = milliseconds(-1); }), invalid);
+  EXPECT_EQ(refused([this](BatchSpec& s) { s.deadline = limits_.deadline_max + milliseconds(1); }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 0; }), BatchRefusal::BelowMinimum);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 1; }), BatchRefusal::BelowMinimum);
+  EXPECT_EQ(machine_.batches(), 0U);
+  EXPECT_EQ(refused([this](BatchSpec& s) { s.deadline = limits_.deadline_max; }), std::nullopt);
+  EXPECT_EQ(machine_.batches(), 1U);
+}
+
+TEST_F(BatchMachineTest, TakesNoMoreBatchesBytesAndRunsThanTheLimitsSay) {
+  Limits limits;
+  limits.batches_max = 2;
+  limits.held_bytes_max = 30;  // two batches of three silos times 4 bytes are 24
+  limits.runs_max = 3;
+  limits.silos_max = 3;
+  BatchMachine machine(limits, permuter_);
+  const auto numbered = [](std::uint8_t number) { return spec({sha256("job"), {number}}); };
+  BatchSpec large = numbered(2);
+  large.message_bytes = 7;  // 12 + 21 > 30
+  BatchSpec many = numbered(2);
+  many.expected.push_back(silo("d"));
+  (void)machine.open(numbered(1), now_);
+  EXPECT_EQ(batch_refusal(machine.open(large, now_)), BatchRefusal::TooManyBytes);
+  EXPECT_EQ(batch_refusal(machine.open(many, now_)), BatchRefusal::InvalidSpec);
+  large.message_bytes = 6;  // 12 + 18 = 30
+  EXPECT_NE(only<BatchMachine::Opened>(machine.open(large, now_)), nullptr);
+  EXPECT_EQ(machine.held_bytes(), 30U);
+  EXPECT_EQ(batch_refusal(machine.open(numbered(3), now_)), BatchRefusal::TooManyBatches);
+  (void)machine.abandon(numbered(2).run, kRound);
+  EXPECT_EQ(machine.held_bytes(), 12U);
+  EXPECT_NE(only<BatchMachine::Opened>(machine.open(numbered(3), now_)), nullptr);
+  (void)machine.abandon(numbered(3).run, kRound);
+  EXPECT_EQ(batch_refusal(machine.open(numbered(4), now_)), BatchRefusal::TooManyRuns);
+}
+
+TEST_F(BatchMachineTest, AnEarlyDeadlineDoesNothing) {
+  (void)open(spec());
+  EXPECT_TRUE(deadline_after(milliseconds(99)).empty());
+  EXPECT_TRUE(machine_.on_deadline(kRun, {2}, now_ + milliseconds(500)).empty());
+  EXPECT_TRUE(machine_.on_deadline(kOtherRun, kRound, now_ + milliseconds(500)).empty());
+  (void)send("a", "aaaa");
+  (void)send("b", "bbbb");
+  EXPECT_NE(only<BatchMachine::Forward>(deadline_after(milliseconds(1))), nullptr);
+  EXPECT_TRUE(deadline_after(milliseconds(100)).empty());  // the collection's: the batch waits for its delivery
+}
+
+TEST_F(BatchMachineTest, WhatIsNotDeliveredForTooLongIsWipedAndNeverMadeAgain) {
+  forward_all();
+  EXPECT_TRUE(deadline_after(limits_.undelivered_max - milliseconds(1)).empty());
+  const Actions wiped = deadline_after(milliseconds(1));
+  ASSERT_EQ(wiped.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<BatchFinished>(std::get<BatchMachine::Store>(wiped[0]).change));
+  EXPECT_EQ(batch_refusal(open(spec())), BatchRefusal::Past);
+}
+
+TEST_F(BatchMachineTest, AnAbandonedCollectionFailsEvenAboveTheMinimum) {
+  EXPECT_EQ(batch_refusal(machine_.abandon(kRun, kRound)), BatchRefusal::Past);
+  (void)open(spec());
+  (void)send("a", "aaaa");
+  (void)send("b", "bbbb");
+  const Actions given_up = machine_.abandon(kRun, kRound);
+  ASSERT_EQ(given_up.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<BatchFailed>(std::get<BatchMachine::Store>(given_up[0]).change));
+  EXPECT_EQ(std::get<BatchMachine::Failed>(given_up[1]).replies, 2U);
+  EXPECT_NE(only<BatchMachine::Failed>(machine_.abandon(kRun, kRound)), nullptr);
+}
+
+TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
+  const auto batch = [](const RunId& run, BatchState state, std::size_t replies) {
+    BatchSpec known = spec(run);
+    if (state != BatchState::Collecting) known.expected.clear();
+    return Batch{known, state, replies, {}, {}};
+  };
+  const auto run = [](std::uint8_t number) { return RunId{sha256("job"), {number}}; };
+  Batch collecting = batch(run(1), BatchState::Collecting, 0);
+  collecting.received.emplace(1, "bbbb");
+  Batch complete = batch(run(2), BatchState::Collecting, 0);
+  for (std::size_t slot = 0; slot < 3; ++slot) complete.received.emplace(slot, std::string(4, "abc"[slot]));
+  Batch forwarding = batch(run(3), BatchState::Forwarding, 2);
+  forwarding.permuted = {"yyyy", "xxxx"};
+  const Actions restored = machine_.restore(
+      {collecting, complete, forwarding, batch(run(4), BatchState::Final, 3), batch(run(5), BatchState::Failed, 1)},
+      now_);
+  ASSERT_EQ(restored.size(), 6U);
+  EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(restored[0]).at, now_ + milliseconds(100));
+  EXPECT_TRUE(std::holds_alternative<BatchPermuted>(std::get<BatchMachine::Store>(restored[1]).change));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[2]).messages, (Messages{"cccc", "bbbb", "aaaa"}));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[4]).messages, (Messages{"yyyy", "xxxx"}));
+  EXPECT_EQ(machine_.batches(), 3U);
+  EXPECT_NE(only<BatchMachine::Opened>(open(spec(run(1)))), nullptr);
+  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, "BBBB", now_)), MessageRefusal::Different);
+  EXPECT_EQ(batch_refusal(open(spec(run(4)))), BatchRefusal::Past);
+  EXPECT_EQ(only<BatchMachine::Failed>(open(spec(run(5))))->replies, 1U);
+}
+
+}  // namespace
+}  // namespace undertone::shuffler
