@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/sweep/selection.hpp"
 #include "lab/sweep/sweep_plan.hpp"
+#include "tests/support/small_federation.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -63,6 +67,58 @@ TEST(SweepPlanTest, RefusesWhatIsNoSweepWithEveryProblem) {
   std::string text = with("[1,2.5]", many + "]");
   text.replace(text.find("[\"a\",\"b\",\"c\",true]"), 18, many + "]");
   says(text, "more than 1000000 runs");
+}
+
+config::Job job_of(const tests::SmallFederation& federation) {
+  nlohmann::json job = nlohmann::json::parse(federation.job());
+  for (nlohmann::json& member : job["cohort"]) {
+    member["epsilon"] = std::min(member["epsilon"].get<double>(), 1.0);
+    member["delta"] = 1e-5;
+  }
+  return config::parse_job(job.dump(), "job").value();
+}
+
+TEST(SelectionTest, CostsMoreThanARunAndLessThanThreeAndKnowsGaussianReleases) {
+  const privacy::RunsRule geometric = privacy::NegativeBinomialRuns::create(1.0, 0.1).value();
+  tests::SmallFederation whole;
+  const SelectionPrice gaussian = price_of(geometric, {job_of(whole)}).value();
+  EXPECT_EQ(gaussian.bound, "of Gaussian releases");
+  EXPECT_EQ(gaussian.base_epsilon, 1.0);  // the silo that pays most
+  EXPECT_GT(gaussian.epsilon, 1.0);
+  EXPECT_LT(gaussian.epsilon, 3.0);
+  EXPECT_GE(gaussian.delta, gaussian.base_delta);
+  EXPECT_DOUBLE_EQ(gaussian.runs_mean, 10.0);
+  tests::SmallFederation sampled;
+  sampled.draw_fraction = 0.5;
+  const SelectionPrice any = price_of(geometric, {job_of(sampled)}).value();
+  EXPECT_EQ(any.bound, "of any (epsilon, delta) base");
+  EXPECT_GT(any.epsilon, gaussian.epsilon);
+  EXPECT_NEAR(any.delta, 10.0 * any.base_delta, 1e-12);
+  // One combination that draws is enough to lose the Gaussian bound.
+  EXPECT_EQ(price_of(geometric, {job_of(whole), job_of(sampled)}).value().bound, any.bound);
+}
+
+TEST(SelectionTest, DrawsCombinationsWithNoiseOfTheirOwn) {
+  const std::string file = R"({"format":"undertone.sweep/1","job":"a.json","first_seed":7,"seeds":1,
+    "vary":[{"set":"/x","values":[1,2,3]}],
+    "selection":{"rule":"negative_binomial","shape":1,"stopping":0.02,"score":"loss","better":"smaller","seed":3}})";
+  const SweepPlan plan = parse_sweep(file, "sweep.json").value();
+  const std::vector<SweepCell> cells = drawn_cells(plan);
+  ASSERT_FALSE(cells.empty());
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    EXPECT_EQ(cells[i].index, i);
+    EXPECT_TRUE(seeds.insert(cells[i].seed).second);
+  }
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = file;
+    changed.replace(changed.find(from), from.size(), to);
+    const Result<SweepPlan> parsed = parse_sweep(changed, "sweep.json");
+    return parsed ? std::string("accepted") : parsed.error().message;
+  };
+  EXPECT_NE(with("\"seeds\":1", "\"seeds\":2").find("/seeds"), std::string::npos);
+  EXPECT_NE(with("\"stopping\":0.02", "\"stopping\":0").find("/selection/stopping"), std::string::npos);
+  EXPECT_NE(with("\"first_seed\":7", "\"noise\":\"none\",\"first_seed\":7").find("/selection"), std::string::npos);
 }
 
 }  // namespace

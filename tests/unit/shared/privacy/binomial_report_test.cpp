@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "shared/privacy/test_bits.hpp"
+#include "tests/support/drawn_law.hpp"
 
 namespace undertone::privacy {
 namespace {
@@ -36,30 +37,6 @@ double binomial_probability(std::int64_t trials, double p, std::int64_t ones) {
                   (n - x) * std::log1p(-p));
 }
 
-/// Chi-square of drawn integers against their exact probabilities; cells below 20 expected go together.
-void expect_law(const std::map<std::int64_t, double>& counts, std::int64_t from, std::int64_t to,
-                const std::function<double(std::int64_t)>& probability, double draws) {
-  double chi_square = 0.0;
-  double cells = 0.0;
-  double rest_expected = draws;
-  double rest_counted = draws;
-  for (std::int64_t x = from; x <= to; ++x) {
-    const double expected = draws * probability(x);
-    if (expected < 20.0) continue;
-    const auto found = counts.find(x);
-    const double counted = found == counts.end() ? 0.0 : found->second;
-    chi_square += (counted - expected) * (counted - expected) / expected;
-    rest_expected -= expected;
-    rest_counted -= counted;
-    cells += 1.0;
-  }
-  if (rest_expected > 1.0)
-    chi_square += (rest_counted - rest_expected) * (rest_counted - rest_expected) / rest_expected;
-  // Mean k, variance 2k: eight standard deviations and 60 for the skew have false-alarm probability below 1e-9; a
-  // standard deviation off by 1 % moves it by n (0.01)^2 = hundreds.
-  EXPECT_LT(chi_square, cells + 8.0 * std::sqrt(2.0 * cells) + 60.0);
-}
-
 TEST(BinomialTableTest, HasItsLaw) {
   constexpr int kDraws = 2'000'000;
   SecureBits bits = SecureBits::from_os();
@@ -78,7 +55,7 @@ TEST(BinomialTableTest, HasItsLaw) {
     EXPECT_GE(counts.begin()->first, 0);
     EXPECT_LE(counts.rbegin()->first, trials);
     const auto trials_now = trials;
-    expect_law(
+    tests::expect_law(
         counts, 0, trials, [&](std::int64_t x) { return binomial_probability(trials_now, chance, x); }, kDraws);
   }
 }
@@ -267,11 +244,11 @@ TEST(BinomialReportTest, ASilosCountsHaveTheLawOfItsRecordsReports) {
   }
   const auto noise = [](std::int64_t x) { return binomial_probability(6, 0.25, x); };
   // 0 or 1 with 3/4, and 1 or 2 with 5/8: 1 + {0, 1, 2} with 3/32, 14/32, 15/32.
-  expect_law(
+  tests::expect_law(
       each, 0, 10,
       [&](std::int64_t x) { return (3.0 * noise(x - 1) + 14.0 * noise(x - 2) + 15.0 * noise(x - 3)) / 32.0; }, kDraws);
   // The sum is 19/8: 2 with 5/8, 3 with 3/8.
-  expect_law(
+  tests::expect_law(
       once, 0, 10, [&](std::int64_t x) { return (5.0 * noise(x - 2) + 3.0 * noise(x - 3)) / 8.0; }, kDraws);
 }
 

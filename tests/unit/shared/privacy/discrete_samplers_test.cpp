@@ -6,6 +6,7 @@
 #include <map>
 
 #include "shared/privacy/test_bits.hpp"
+#include "tests/support/drawn_law.hpp"
 
 namespace undertone::privacy {
 namespace {
@@ -79,30 +80,6 @@ TEST(BernoulliTest, ExponentialCoinsHaveTheirExactProbabilityByEnumeration) {
   }
 }
 
-/// Chi-square of drawn integers against their exact probabilities; cells below 20 expected go together.
-void expect_law(const std::map<std::int64_t, double>& counts, const std::function<double(std::int64_t)>& probability,
-                double draws) {
-  double chi_square = 0.0;
-  double cells = 0.0;
-  double rest_expected = draws;
-  double rest_counted = draws;
-  for (std::int64_t x = -2000; x <= 2000; ++x) {
-    const double expected = draws * probability(x);
-    if (expected < 20.0) continue;
-    const auto found = counts.find(x);
-    const double counted = found == counts.end() ? 0.0 : found->second;
-    chi_square += (counted - expected) * (counted - expected) / expected;
-    rest_expected -= expected;
-    rest_counted -= counted;
-    cells += 1.0;
-  }
-  if (rest_expected > 1.0)
-    chi_square += (rest_counted - rest_expected) * (rest_counted - rest_expected) / rest_expected;
-  // Mean k, variance 2k: eight standard deviations and 60 for the skew have false-alarm probability below 1e-9; a scale
-  // off by 1 % moves it by n (0.01)^2 / 2 = hundreds.
-  EXPECT_LT(chi_square, cells + 8.0 * std::sqrt(2.0 * cells) + 60.0);
-}
-
 template <class Draw>
 std::map<std::int64_t, double> count(int draws, const Draw& draw) {
   SecureBits bits = SecureBits::from_os();
@@ -118,8 +95,9 @@ TEST(DiscreteLaplaceTest, HasItsLaw) {
     const double t = static_cast<double>(scale.numerator) / static_cast<double>(scale.denominator);
     const double total = 1.0 / std::tanh(0.5 / t);
     const auto counts = count(kDraws, [&](SecureBits& bits) { return sample_discrete_laplace(scale, bits); });
-    expect_law(
-        counts, [&](std::int64_t x) { return std::exp(-std::abs(static_cast<double>(x)) / t) / total; }, kDraws);
+    tests::expect_law(
+        counts, -2000, 2000, [&](std::int64_t x) { return std::exp(-std::abs(static_cast<double>(x)) / t) / total; },
+        kDraws);
     // Reference table, rows 92 and 93: at t = 5, P[0] = 0.099667994625.
     if (scale.numerator == 5) {
       EXPECT_NEAR(1.0 / total, 0.099667994625, 1e-12);
@@ -143,9 +121,9 @@ TEST(DiscreteGaussianTest, HasItsLawAndTheVarianceOfTheTable) {
     double total = 0.0;
     for (std::int64_t x = -400; x <= 400; ++x) total += std::exp(-static_cast<double>(x * x) / (2.0 * parameter));
     EXPECT_NEAR(1.0 / total, row.at_zero, 1e-11);
-    expect_law(
-        counts, [&](std::int64_t x) { return std::exp(-static_cast<double>(x * x) / (2.0 * parameter)) / total; },
-        kDraws);
+    tests::expect_law(
+        counts, -2000, 2000,
+        [&](std::int64_t x) { return std::exp(-static_cast<double>(x * x) / (2.0 * parameter)) / total; }, kDraws);
     double squares = 0.0;
     for (const auto& [x, times] : counts) squares += times * static_cast<double>(x * x);
     EXPECT_NEAR(squares / kDraws, row.real_variance, 6.0 * 1.5 * row.real_variance * std::sqrt(2.0 / kDraws) + 2e-3);
@@ -176,8 +154,8 @@ TEST(ExponentialMechanismTest, CandidatesHaveTheirWeights) {
   const auto counts = count(kDraws, [&](SecureBits& bits) {
     return static_cast<std::int64_t>(sample_exponential_mechanism(scores, {2, 7}, bits));
   });
-  expect_law(
-      counts,
+  tests::expect_law(
+      counts, -2000, 2000,
       [&](std::int64_t i) {
         return i < 0 || i >= 6 ? 0.0
                                : std::exp(rate * static_cast<double>(scores[static_cast<std::size_t>(i)])) / total;
@@ -194,8 +172,8 @@ TEST(BinomialTest, HasItsLaw) {
     const auto n = static_cast<double>(trials);
     const auto counts =
         count(kDraws, [&, trials = trials, p = p](SecureBits& bits) { return sample_binomial(trials, p, bits); });
-    expect_law(
-        counts,
+    tests::expect_law(
+        counts, -2000, 2000,
         [&](std::int64_t k) {
           const auto x = static_cast<double>(k);
           if (x < 0.0 || x > n) return 0.0;
