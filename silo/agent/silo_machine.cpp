@@ -90,8 +90,18 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   return Accepted{*std::move(job), *std::move(planned)};
 }
 
+Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer& offer) {
+  const auto kept = waiting_.find(offer.run);
+  if (kept == waiting_.end() || sha256(offer.job) != offer.run.job) return plan(offer.run, offer.job, true);
+  Accepted considered = std::move(kept->second);
+  waiting_.erase(kept);
+  if (Status allowed = would_accept(considered.job); !allowed) return allowed.error();
+  return considered;
+}
+
 void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
+  waiting_.erase(run);
   if (sums_.first == run) sums_ = {};
   for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout})
     permutations_.erase({run, block});
@@ -159,7 +169,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
     actions.push_back(receipt());
     return actions;
   }
-  Result<Accepted> considered = plan(offer.run, offer.job, true);
+  Result<Accepted> considered = considered_once(offer);
   if (!considered) return refuse(considered.error());
   if (!known && setup_.policy.approval == Approval::Manual) {
     const Result<std::optional<Decision>> before = setup_.desk.decision(offer.run);
@@ -173,7 +183,11 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
                                                 : fmt::format("job_not_kept run={} reason=\"{} jobs wait already\"",
                                                               offer.run.hex(), Desk::kWaitingMax)});
     }
-    if (*decision != Decision::Approved) return wait();
+    if (*decision != Decision::Approved) {
+      constexpr std::size_t kKeptMax = 4;  // more are planned again each time they are offered
+      if (waiting_.size() < kKeptMax) waiting_.insert_or_assign(offer.run, *std::move(considered));
+      return wait();
+    }
   }
   if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
     return refuse(reserved.error());

@@ -92,6 +92,8 @@ class SiloMachine {
   [[nodiscard]] std::vector<Action> on(const wire::QueryMessage& message);
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
+  /// The plan of a job that is offered, not made again while it waits for its owner.
+  [[nodiscard]] Result<Accepted> considered_once(const wire::JobOffer& offer);
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
   [[nodiscard]] Send send(const wire::Message& message) { return {encoder_.encode(message), std::nullopt}; }
   /// A refusal, as far as the session's protocol can say it.
@@ -109,6 +111,7 @@ class SiloMachine {
   Setup setup_;
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
+  std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
   std::pair<RunId, std::unique_ptr<RecordSums>> sums_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
