@@ -99,6 +99,7 @@ Experiment insurance(std::string name, const std::vector<std::pair<std::size_t, 
                  Method::LocalSgd, true, 1.0, 1.0, 0.0, 0.7}};
   out.notes = {kNotPrivate, kWithoutReplacement,
                "K is n sqrt(3) / (2 sqrt 35) with n before the split, as in the source"};
+  if (out.name == "figB.2") out.notes.emplace_back("the text does not say which N and M this figure has");
   out.load = insurance_task;
   return out;
 }

@@ -182,7 +182,7 @@ ShiftSquaredAmount Release::cost_of_draw() const {
 }
 
 ShiftSquaredAmount Release::cost() const {
-  // At most kShiftMax^2 2^40 units, 10^8 times: no overflow.
+  // At most kShiftMax^2 2^40 units, kDrawsMax times: no overflow.
   const Result<ShiftSquaredAmount> all = cost_of_draw().times(draws());
   UNDERTONE_CHECK(all.has_value());
   return *all;
@@ -307,7 +307,7 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
   if (!target_delta) return target_delta.error();
   if (*implementation >= *target_delta) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} noises",
+                 fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
                              facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), draws)};
   }
   const auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());

@@ -170,7 +170,7 @@ int show_budget(const OwnerOptions& options) {
         out.back()["filter"] = amounts(filter->terms().epsilon, filter->terms().delta);
         out.back()["filter"]["rho"] = filter->terms().shift_squared.value_rounded_down() / 2.0;
         out.back()["filter"]["rho_left_training"] = filter->left(privacy::Block::Training).value_rounded_down() / 2.0;
-        out.back()["filter"]["releases_left"] = filter->draws_left();
+        out.back()["filter"]["draws_left"] = filter->draws_left();
         out.back()["filter"]["rho_left_holdout"] = filter->left(privacy::Block::Holdout).value_rounded_down() / 2.0;
       }
       continue;
@@ -182,7 +182,7 @@ int show_budget(const OwnerOptions& options) {
     if (filter != nullptr) {
       fmt::print(
           "  filter of epsilon {:.6g}, delta {:.3g}: rho {:.6g} in all, {:.6g} left of training, {:.6g} of "
-          "holdout records, {} answers\n",
+          "holdout records, {} draws of noise\n",
           filter->terms().epsilon.value_rounded_up(), filter->terms().delta.value_rounded_up(),
           filter->terms().shift_squared.value_rounded_down() / 2.0,
           filter->left(privacy::Block::Training).value_rounded_down() / 2.0,
