@@ -96,6 +96,47 @@ SimulationData parse_simulation(Section section) {
   return out;
 }
 
+/// What a shuffled job's other sections must say.
+struct AroundShuffle {
+  const algorithms::AlgorithmSettings& algorithm;
+  const NoiseChoice& noise;
+  const std::vector<CohortMember>& cohort;
+  std::size_t quorum;
+};
+
+/// A shuffled reply must not tell its silo by what it looks like: all silos draw alike, with the same noise.
+void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, Problems& problems) {
+  if (std::holds_alternative<algorithms::LocalSgdSettings>(job.algorithm))
+    problems.add("/algorithm/kind", "local runs have no shuffled form: expected an algorithm of gradients");
+  if (shuffle.form == Shuffle::Form::Reports &&
+      !std::holds_alternative<algorithms::MinibatchSgdSettings>(job.algorithm))
+    problems.add("/privacy/shuffle/form", "reports are of minibatch_sgd alone: expected shares, counts or bits");
+  if (job.noise.by != NoiseChoice::By::Accountant)
+    problems.add("/privacy/calibration/by", "of a shuffled job the accountant chooses the noise");
+  if (shuffle.honest_min > job.quorum) {
+    problems.add("/privacy/shuffle/honest_min",
+                 fmt::format("expected at most the quorum of {}, below which nothing is forwarded, got {}", job.quorum,
+                             shuffle.honest_min));
+  }
+  if (job.quorum < 2) problems.add("/participation/quorum", "expected at least 2: one reply has nobody to hide among");
+  const CohortMember& first = job.cohort.front();
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.records != first.facts.records || member.facts.epsilon != first.facts.epsilon ||
+        member.facts.delta != first.facts.delta || member.weight != first.weight) {
+      problems.add("/cohort", fmt::format("silos of a shuffled job have the same records, epsilon, delta and weight; "
+                                          "those of \"{}\" and \"{}\" differ",
+                                          first.facts.silo.name(), member.facts.silo.name()));
+      break;
+    }
+  }
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.holdout_records == 0 || member.facts.holdout_public) continue;
+    problems.add("/cohort", fmt::format("a shuffled job evaluates public holdouts alone, and that of \"{}\" is private",
+                                        member.facts.silo.name()));
+    break;
+  }
+}
+
 privacy::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
   return algorithms::WithEvaluation::schedule(algorithms::schedule_of(job.algorithm, shape), job.model,
                                               job.evaluation_every);
@@ -146,7 +187,9 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   algorithms::Problem problem{model.dimension(), domain, regulariser, point_type};
   if (!model.is_convex() && problems.none()) problem.initial = model.start(choice.seed);
   Section privacy_section = root.object("privacy");
-  (void)privacy_section.choice<int>("mode", {{"isrl", 1}}, "every silo adds its own noise; nobody else is trusted");
+  const bool shuffled = privacy_section.choice<bool>(
+      "mode", {{"isrl", false}, {"shuffle", true}},
+      "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
   const std::string unit = privacy_section.text("unit", "\"record\": what is protected");
   if (unit != "record" && !unit.empty())
     privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
@@ -158,6 +201,9 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   NoiseChoice noise_choice;
   if (privacy_section.has("calibration"))
     noise_choice = parse_noise_choice(privacy_section.object("calibration", "who chooses how much noise there is"));
+  std::optional<Shuffle> shuffle;
+  if (shuffled || privacy_section.recording())
+    shuffle = parse_shuffle(privacy_section.object("shuffle", "of mode shuffle: how replies reach the coordinator"));
   privacy_section.finish();
 
   std::vector<CohortMember> cohort = parse_cohort(root);
@@ -194,6 +240,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
     problems.add("/participation/quorum", fmt::format("expected at most the {} silos of the cohort, got {}",
                                                       cohort.size(), participation.quorum));
   }
+  if (shuffle && problems.none())
+    check_shuffled(*shuffle, {algorithm.settings, noise_choice, cohort, participation.quorum}, problems);
   Section evaluation = root.object("evaluation");
   const auto every = static_cast<std::uint64_t>(
       evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
@@ -220,6 +268,7 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
           unit,
           noise,
           noise_choice,
+          std::move(shuffle),
           std::move(cohort),
           participation,
           every,
@@ -241,11 +290,20 @@ Status check_plans(const Job& job, const std::string& file) {
 
 privacy::Schedule schedule_of(const Job& job) { return schedule_with(job, {job.clip, job.draw_fraction}); }
 
+std::optional<privacy::Shuffling> shuffling_of(const Job& job) {
+  if (!job.shuffle) return std::nullopt;
+  using Form = Shuffle::Form;
+  const auto honest = static_cast<std::int64_t>(job.shuffle->honest_min);
+  return privacy::Shuffling{honest, job.shuffle->form != Form::Reports,
+                            // A sealed message for every bit: more of them serve nobody.
+                            job.shuffle->form == Form::Bits ? std::int64_t{1} << 12U : std::int64_t{1} << 24U};
+}
+
 Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member) {
   const Result<algorithms::GradientShape> shape =
       with_noise(job.noise_choice, {job.clip, job.draw_fraction}, job.algorithm, member.facts);
   if (!shape) return shape.error();
-  Result<privacy::Plan> plan = privacy::make_plan(schedule_with(job, *shape), member.facts);
+  Result<privacy::Plan> plan = privacy::make_plan(schedule_with(job, *shape), member.facts, shuffling_of(job));
   if (!plan) return plan;
   for (const privacy::Plan::Segment& segment : plan->segments()) {
     const Status fits = queries::check_fits(segment.release, job.reply_lattice);

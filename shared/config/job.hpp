@@ -11,6 +11,7 @@
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/noise_choice.hpp"
+#include "shared/config/shuffle_section.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/model.hpp"
 #include "shared/privacy/plan.hpp"
@@ -53,6 +54,7 @@ struct Job {
   std::string unit;
   privacy::NoiseKind noise = privacy::NoiseKind::Secure;
   NoiseChoice noise_choice;
+  std::optional<Shuffle> shuffle;    // of mode "shuffle"
   std::vector<CohortMember> cohort;  // in SiloId order
   Participation participation;
   std::uint64_t evaluation_every = 0;
@@ -80,6 +82,9 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 
 /// What the job asks of every silo, in order.
 [[nodiscard]] privacy::Schedule schedule_of(const Job& job);
+
+/// What hides a member's replies among others', if anything does.
+[[nodiscard]] std::optional<privacy::Shuffling> shuffling_of(const Job& job);
 
 /// The plan of one member: the same pure function at both ends.
 [[nodiscard]] Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member);

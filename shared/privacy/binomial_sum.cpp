@@ -187,10 +187,10 @@ Error too_many_coins(double variance) {
                   variance, kVarianceMax)};
 }
 
-Error no_grid(const BinomialDemand& demand) {
+Error no_grid(const BinomialRound& round) {
   return {ErrorCode::LimitExceeded,
           fmt::format("the roundings of {} vectors leave an excess of the variance above {} on every grid up to {}",
-                      demand.vectors, demand.excess_max, BinomialParameters::kGridMax)};
+                      round.vectors, round.excess_max, BinomialParameters::kGridMax)};
 }
 
 /// The least value in (low, high] that serves, where high does and larger ones serve if smaller ones do.
@@ -203,34 +203,29 @@ std::int64_t least(std::int64_t low, std::int64_t high, const Serves& serves) {
   return high;
 }
 
-/// How the guarantee of a demand is divided.
-struct Shares {
-  GaussianShift shift;  // of a round
-  double failure;       // of a round
-};
-
-Shares shares_of(const BinomialDemand& demand) {
+/// What each round of a demand may cost.
+BinomialRound round_of(const BinomialDemand& demand) {
   const auto rounds = static_cast<double>(demand.rounds);
   const double failure = demand.delta.value() * kFailureShare / rounds;
   const Delta rest = *Delta::create(demand.delta.value() * (1.0 - kFailureShare) * (1.0 - 1e-12));
   const double shift = gaussian_shift_for(demand.epsilon, rest).value() / std::sqrt(rounds) * (1.0 - 1e-12);
-  return {*GaussianShift::create(shift), failure};
+  return {
+      *GaussianShift::create(shift), failure, demand.dimension, demand.vectors, demand.coins_max, demand.excess_max};
 }
 
-/// The fewest coins of a record for which every round has at most its share.
-Result<std::int64_t> fewest_coins(const BinomialDemand& demand, const Shares& shares, std::int64_t grid) {
+/// The fewest coins of a record for which a round costs at most its shift.
+Result<std::int64_t> fewest_coins(const BinomialRound& round, std::int64_t grid) {
   const Rational half{1, 2};
-  const double rare = shares.failure / static_cast<double>(demand.dimension);
-  const double slope_max = shares.shift.value() / static_cast<double>(grid) * (1.0 - 1e-14);
+  const double rare = round.failure / static_cast<double>(round.dimension);
+  const double slope_max = round.shift.value() / static_cast<double>(grid) * (1.0 - 1e-14);
   // The slope is nearly proportional to 1 / sqrt(coins), so that each try tells where the next should be.
-  const auto vectors = static_cast<double>(demand.vectors);
+  const auto vectors = static_cast<double>(round.vectors);
   double low = 0.0;
   double high = INFINITY;
   double coins = std::max(1.0, std::ceil(4.0 / (slope_max * slope_max) / vectors));
   while (high - low > 1.0 && high > low * (1.0 + 1e-6)) {
     if (!(0.25 * coins * vectors <= kVarianceMax)) return too_many_coins(0.25 * coins * vectors);
-    const std::optional<double> slope =
-        score_slope(static_cast<std::int64_t>(coins) * demand.vectors, half, grid, rare);
+    const std::optional<double> slope = score_slope(static_cast<std::int64_t>(coins) * round.vectors, half, grid, rare);
     const double ratio = slope ? *slope / slope_max : 2.0;
     (ratio <= 1.0 ? high : low) = coins;
     const double next = std::ceil(coins * ratio * ratio);
@@ -245,33 +240,37 @@ struct Attempt {
   std::int64_t coins = 0;
 };
 
-Result<Attempt> attempt_at(const BinomialDemand& demand) {
-  const Shares shares = shares_of(demand);
-  const double mu = shares.shift.value();
-  const auto vectors = static_cast<double>(demand.vectors);
+/// @param exactly the guarantee of one number in one round, where that is all there is
+Result<Attempt> attempt_at(const BinomialRound& round, const BinomialDemand* exactly) {
+  const double mu = round.shift.value();
+  const auto vectors = static_cast<double>(round.vectors);
   const auto excess_of = [&](std::int64_t grid, double noise) {  // a Gaussian has (g / mu)^2 on this grid
     return (0.25 * vectors + noise) * (mu / static_cast<double>(grid)) * (mu / static_cast<double>(grid)) - 1.0;
   };
   const auto fine = [&](std::int64_t grid) {  // were the coins' law a Gaussian
     const double shrunk = static_cast<double>(grid) / mu;
-    return excess_of(grid, shrunk * shrunk) <= demand.excess_max;
+    return excess_of(grid, shrunk * shrunk) <= round.excess_max;
   };
-  if (!fine(BinomialParameters::kGridMax)) return no_grid(demand);
+  if (!fine(BinomialParameters::kGridMax)) return no_grid(round);
   const Rational half{1, 2};
-  const bool exact = demand.dimension == 1 && demand.rounds == 1;
   // Whole coins of a record, and the far tails of few of them, can cost more than a Gaussian's.
   for (std::int64_t grid = least(0, BinomialParameters::kGridMax, fine);; grid += 1 + grid / 16) {
-    if (grid > BinomialParameters::kGridMax) return no_grid(demand);
-    Result<std::int64_t> coins =
-        exact ? scalar_binomial_coins(half, grid, demand.epsilon, demand.delta) : fewest_coins(demand, shares, grid);
+    if (grid > BinomialParameters::kGridMax) return no_grid(round);
+    Result<std::int64_t> coins = exactly != nullptr
+                                     ? scalar_binomial_coins(half, grid, exactly->epsilon, exactly->delta)
+                                     : fewest_coins(round, grid);
     if (!coins) return coins.error();
-    if (exact) *coins = (*coins + demand.vectors - 1) / demand.vectors;
-    if (*coins > demand.coins_max) return Attempt{std::nullopt, *coins};
+    if (exactly != nullptr) *coins = (*coins + round.vectors - 1) / round.vectors;
+    if (*coins > round.coins_max) return Attempt{std::nullopt, *coins};
     Result<BinomialParameters> parameters = BinomialParameters::create(grid, *coins, half);
     if (!parameters) return parameters.error();
     const double excess = excess_of(grid, parameters->noise_variance() * vectors);
-    if (excess <= demand.excess_max) return Attempt{BinomialChoice{*parameters, excess}, *coins};
+    if (excess <= round.excess_max) return Attempt{BinomialChoice{*parameters, excess}, *coins};
   }
+}
+
+Result<Attempt> attempt_at(const BinomialDemand& demand) {
+  return attempt_at(round_of(demand), demand.dimension == 1 && demand.rounds == 1 ? &demand : nullptr);
 }
 
 }  // namespace
@@ -393,6 +392,26 @@ Result<BinomialChoice> choose_binomial_parameters(const BinomialDemand& demand) 
                            "allowed: {}",
                            demand.epsilon.value(), demand.delta.value(), demand.rounds, attempt->coins, demand.vectors,
                            demand.coins_max, remedy)};
+}
+
+Result<BinomialChoice> binomial_parameters_for(const BinomialRound& round) {
+  const Result<Attempt> attempt = attempt_at(round, nullptr);
+  if (!attempt) return attempt.error();
+  if (attempt->choice) return *attempt->choice;
+  BinomialRound larger = round;
+  for (std::int64_t factor = 2; factor <= kRemedyMax; factor *= 2) {
+    larger.vectors = factor * round.vectors;
+    const Result<Attempt> found = attempt_at(larger, nullptr);
+    if (!found || !found->choice) continue;
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("a round of shift {:.4g} needs {} coins of each of {} honest records, at most {} are "
+                             "allowed: {} times as many records would do",
+                             round.shift.value(), attempt->coins, round.vectors, round.coins_max, factor)};
+  }
+  return Error{
+      ErrorCode::LimitExceeded,
+      fmt::format("a round of shift {:.4g} needs {} coins of each of {} honest records, at most {} are allowed",
+                  round.shift.value(), attempt->coins, round.vectors, round.coins_max)};
 }
 
 }  // namespace undertone::privacy

@@ -108,4 +108,17 @@ struct BinomialChoice {
 /// `binomial_shift` else. @return an error that names the range of epsilon or delta, or how many vectors it would take
 [[nodiscard]] Result<BinomialChoice> choose_binomial_parameters(const BinomialDemand& demand);
 
+/// What one round of several is wanted for, whose shift somebody else chose.
+struct BinomialRound {
+  GaussianShift shift;
+  double failure = 0.0;  // in (0, 1)
+  Eigen::Index dimension = 1;
+  std::int64_t vectors = 1;                                // at least so many honest records
+  std::int64_t coins_max = BinomialParameters::kCoinsMax;  // of a record's coordinate
+  double excess_max = 0.25;                                // @see BinomialDemand
+};
+
+/// The same choice for one round: certified by `binomial_shift` to cost at most the shift, but for the failure.
+[[nodiscard]] Result<BinomialChoice> binomial_parameters_for(const BinomialRound& round);
+
 }  // namespace undertone::privacy

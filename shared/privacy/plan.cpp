@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/privacy/binomial_report.hpp"
 #include "shared/privacy/calibration.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
@@ -160,6 +161,7 @@ Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t m
 
 const Lattice& Release::lattice() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->lattice;
+  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) return binomial->lattice;
   return std::get<ExactPublicSum>(mechanism).lattice;
 }
 
@@ -173,11 +175,16 @@ Release Release::scaled_to(double distance) const {
   const double factor = norm / shape.clip.value();
   if (auto* gaussian = std::get_if<GaussianLattice>(&scaled.mechanism)) gaussian->lattice.step *= factor;
   if (auto* exact = std::get_if<ExactPublicSum>(&scaled.mechanism)) exact->lattice.step *= factor;
+  if (auto* binomial = std::get_if<BinomialSum>(&scaled.mechanism)) binomial->lattice.step *= factor;
   return scaled;
 }
 
 ShiftSquaredAmount Release::cost_of_draw() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->shift_squared();
+  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) {
+    const double shift = binomial->shift.shift.value();
+    return *ShiftSquaredAmount::rounded_up(shift * shift * (1.0 + 0x1p-50));
+  }
   return {};
 }
 
@@ -282,7 +289,7 @@ std::string Plan::accountant() const {
   return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases";
 }
 
-Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
+Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const std::optional<Shuffling>& shuffling) {
   std::uint64_t rounds = 0;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds > kRoundsMax - rounds) {
@@ -310,10 +317,33 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts) {
                  fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
                              facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), draws)};
   }
-  const auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
+  auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
+  std::uint64_t binomial_rounds = 0;
+  if (shuffling && shuffling->binomial) {
+    for (const ScheduledRounds& part : schedule)
+      if (!is_public(facts, part.shape.block)) binomial_rounds += part.rounds;
+  }
+  DeltaAmount failure_all;
+  double failure_each = 0.0;
+  if (binomial_rounds > 0) {
+    constexpr double kFailureShare = 1.0 / 32.0;  // of delta: what it costs the rest is a third of a percent of epsilon
+    failure_each = mechanism_amount.value_rounded_down() * kFailureShare / static_cast<double>(binomial_rounds);
+    const Result<DeltaAmount> each = DeltaAmount::rounded_up(failure_each);
+    if (!each) return each.error();
+    const Result<DeltaAmount> all = each->times(binomial_rounds);
+    if (!all) return all.error();
+    if (*all >= mechanism_amount)
+      return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: delta {} does not cover the failures of {} rounds",
+                                                           facts.silo.name(), facts.delta.value(), binomial_rounds)};
+    failure_all = *all;
+    mechanism_amount = DeltaAmount::from_units(mechanism_amount.units() - failure_all.units());
+  }
   const Result<Delta> mechanism_delta = Delta::create(mechanism_amount.value_rounded_down());
   if (!mechanism_delta) return mechanism_delta.error();
   Plan plan(mechanism_amount, *mechanism_delta);
+  plan.shuffling_ = shuffling;
+  plan.failure_delta_ = failure_all;
+  plan.failure_each_ = failure_each;
   plan.rounds_ = rounds;
   plan.draws_ = draws;
   for (const ScheduledRounds& part : schedule) {
@@ -398,6 +428,24 @@ Status Plan::calibrate(const SiloFacts& facts, const Epsilon& epsilon) {
   return {};
 }
 
+Result<Mechanism> Plan::mechanism_for(const Release& release, GaussianShift shift) const {
+  if (!shuffling_ || !shuffling_->binomial) {
+    const Result<GaussianLattice> lattice =
+        gaussian_lattice(release.shape.clip, shift, release.shape.dimension, release.records_drawn);
+    if (!lattice) return lattice.error();
+    return Mechanism(*lattice);
+  }
+  BinomialRound round{shift, failure_each_, release.shape.dimension, shuffling_->honest_silos * release.records_drawn,
+                      shuffling_->coins_max};
+  const Result<BinomialChoice> choice = binomial_parameters_for(round);
+  if (!choice) return choice.error();
+  const Result<BinomialShift> certified =
+      binomial_shift(choice->parameters, round.dimension, round.vectors, failure_each_);
+  if (!certified) return certified.error();
+  return Mechanism(
+      BinomialSum{binomial_lattice(choice->parameters, release.shape.clip), choice->parameters, *certified});
+}
+
 Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts, const Epsilon& epsilon,
                              EqualShares& shifts) {
   std::vector<DrawnRounds> drawn;
@@ -442,10 +490,9 @@ Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFa
                    fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
                                own.value(), kShiftMax)};
     }
-    const Result<GaussianLattice> lattice =
-        gaussian_lattice(release.shape.clip, own, release.shape.dimension, release.records_drawn);
-    if (!lattice) return Error{lattice.error().code, facts.silo.name() + ": " + lattice.error().message};
-    release.mechanism = *lattice;
+    const Result<Mechanism> mechanism = mechanism_for(release, own);
+    if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};
+    release.mechanism = *mechanism;
     const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);
     if (!added) return added.error();
     ShiftSquaredAmount& cost = release.shape.block == Block::Training ? training_cost_ : holdout_cost_;

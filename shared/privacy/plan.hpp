@@ -11,6 +11,7 @@
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
 #include "shared/privacy/accountant.hpp"
+#include "shared/privacy/binomial_sum.hpp"
 #include "shared/privacy/fixed_amount.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "shared/privacy/quantities.hpp"
@@ -89,7 +90,22 @@ struct SiloFacts {
 struct ExactPublicSum {
   Lattice lattice;
 };
-using Mechanism = std::variant<GaussianLattice, ExactPublicSum>;
+/// Counts of which nobody sees less than the total over the silos of a round: each silo rounds its sum to a grid and
+/// adds the coins of its records. Source: spec heavy-tailed 3.1.
+struct BinomialSum {
+  Lattice lattice;  // binomial_lattice of the parameters
+  BinomialParameters parameters;
+  BinomialShift shift;  // of a total that holds the coins of the honest silos the plan counts on
+};
+using Mechanism = std::variant<GaussianLattice, ExactPublicSum, BinomialSum>;
+
+/// What hides a silo's private replies among others'. The guarantee then rests on a shuffler that does not collude with
+/// whoever reads them, and on so many honest silos in every round, the silo itself among them.
+struct Shuffling {
+  std::int64_t honest_silos = 1;
+  bool binomial = true;        // else Gaussian reports, mixed
+  std::int64_t coins_max = 1;  // of a record's coordinate, binomial
+};
 
 /// One entry of a plan.
 struct Release {
@@ -107,7 +123,8 @@ struct Release {
   [[nodiscard]] Release scaled_to(double distance) const;
   /// How many draws and noises one message is made of: the steps of a local run, else one.
   [[nodiscard]] std::uint64_t draws() const noexcept { return shape.local ? shape.local->steps : 1; }
-  /// mu^2 of one draw for a record that was drawn; zero for public records.
+  /// mu^2 of one draw for a record that was drawn, rounded up; zero for public records. Of a binomial sum: of the
+  /// Gaussian release that it costs at most as much as, but for its failure.
   [[nodiscard]] ShiftSquaredAmount cost_of_draw() const;
   /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] ShiftSquaredAmount cost() const;
@@ -151,10 +168,13 @@ class Plan {
   [[nodiscard]] DeltaAmount delta() const noexcept { return delta_; }
   /// The part of delta that the Gaussian profile is evaluated at: what the implementation leaves, at most the amount.
   [[nodiscard]] Delta mechanism_delta() const noexcept { return mechanism_delta_; }
+  /// What all binomial sums of the plan take of delta together: their failures, rounded up. @see BinomialShift
+  [[nodiscard]] DeltaAmount failure_delta() const noexcept { return failure_delta_; }
+  [[nodiscard]] const std::optional<Shuffling>& shuffling() const noexcept { return shuffling_; }
   [[nodiscard]] DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
  private:
-  friend Result<Plan> make_plan(const Schedule&, const SiloFacts&);
+  friend Result<Plan> make_plan(const Schedule&, const SiloFacts&, const std::optional<Shuffling>&);
   /// Chooses every private release's lattice for the target.
   [[nodiscard]] Status calibrate(const SiloFacts& facts, const Epsilon& epsilon);
   /// @param group indices of segments that read records together
@@ -162,6 +182,7 @@ class Plan {
   using EqualShares = std::map<std::uint64_t, GaussianShift>;
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts,
                                        const Epsilon& epsilon, EqualShares& shifts);
+  [[nodiscard]] Result<Mechanism> mechanism_for(const Release& release, GaussianShift shift) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
@@ -174,6 +195,9 @@ class Plan {
   DeltaAmount delta_;
   DeltaAmount mechanism_delta_amount_;
   Delta mechanism_delta_;
+  DeltaAmount failure_delta_;
+  double failure_each_ = 0.0;  // of one binomial sum
+  std::optional<Shuffling> shuffling_;
 };
 
 /// Calibrates every release of the schedule to the silo's target: all private releases that read the same records with
@@ -184,9 +208,12 @@ class Plan {
 /// on their values.
 /// A pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last
 /// few are remembered by each thread.
+/// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
+///   the fewest coins that keep every record's promise in a total of so many honest silos
 /// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
 /// target
-[[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts);
+[[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts,
+                                     const std::optional<Shuffling>& shuffling = std::nullopt);
 
 /// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).
 /// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.

@@ -96,6 +96,52 @@ Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
   return JobAnswer{run, *refusal};
 }
 
+/// Names of silos, ascending, each once.
+Result<std::vector<SiloId>> from_proto(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  if (static_cast<std::size_t>(names.size()) > kBatchSilosMax)
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("a batch of {} silos, at most {} are allowed", names.size(), kBatchSilosMax)};
+  std::vector<SiloId> out;
+  out.reserve(static_cast<std::size_t>(names.size()));
+  for (const std::string& name : names) {
+    Result<SiloId> silo = SiloId::create(name);
+    if (!silo) return malformed("a batch of a silo without a proper name");
+    if (!out.empty() && !(out.back() < *silo)) return malformed("a batch whose silos are not in ascending order");
+    out.push_back(*std::move(silo));
+  }
+  return out;
+}
+
+Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundIndex round) {
+  Result<std::vector<SiloId>> expected = from_proto(open.expected());
+  if (!expected) return expected.error();
+  const Result<Digest> query = digest_from_bytes(open.query());
+  constexpr std::uint64_t kDeadlineMax = std::uint64_t{1} << 40U;
+  if (expected->empty() || !query || open.replies_min() == 0 || open.message_bytes() == 0 || open.unit_bytes() == 0 ||
+      open.word_bytes() > 8 || open.deadline_ms() == 0 || open.deadline_ms() > kDeadlineMax) {
+    return malformed("a batch with a number outside its range");
+  }
+  return BatchOpen{run,
+                   round,
+                   open.attempt(),
+                   *std::move(expected),
+                   open.replies_min(),
+                   open.message_bytes(),
+                   open.unit_bytes(),
+                   open.word_bytes(),
+                   *query,
+                   std::chrono::milliseconds(open.deadline_ms())};
+}
+
+/// What a query says of sealing: both keys or neither.
+Result<std::optional<SealingTerms>> sealing_of(const v1::Query& query) {
+  if (query.sealing_key().empty() && query.reply_mac_key().empty()) return std::optional<SealingTerms>();
+  const Result<Digest> key = digest_from_bytes(query.sealing_key());
+  const Result<Digest> mac = digest_from_bytes(query.reply_mac_key());
+  if (!key || !mac) return malformed("a query with a sealing key of the wrong length");
+  return std::optional<SealingTerms>({*key, *mac});
+}
+
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
@@ -177,10 +223,11 @@ struct Decoder::Assembly {
   std::uint64_t received = 0;        // elements
   Eigen::VectorXd point;             // of a query
   std::vector<std::int64_t> values;  // of a reply
+  std::string bytes;                 // of sealed units
 
   template <class Wire>
-  Status append_point(std::string_view bytes) {
-    const std::size_t count = bytes.size() / sizeof(Wire);
+  Status append_point(std::string_view more) {
+    const std::size_t count = more.size() / sizeof(Wire);
     if (received + count > static_cast<std::uint64_t>(point.size())) {
       Eigen::VectorXd larger(static_cast<Eigen::Index>(room_for(received, count, dimension)));
       expect_much(larger.data(), static_cast<std::size_t>(larger.size()) * sizeof(double));
@@ -190,7 +237,7 @@ struct Decoder::Assembly {
     double* to = point.data() + received;
     for (std::size_t i = 0; i < count; ++i) {
       Wire element_value{};
-      std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
+      std::memcpy(&element_value, more.data() + i * sizeof(Wire), sizeof(Wire));
       to[i] = static_cast<double>(element_value);
     }
     if (any_not_finite(to, count)) return malformed("a point with a coordinate that is not finite");
@@ -198,8 +245,8 @@ struct Decoder::Assembly {
     return {};
   }
   template <class Wire>
-  Status append_values(std::string_view bytes) {
-    const std::size_t count = bytes.size() / sizeof(Wire);
+  Status append_values(std::string_view more) {
+    const std::size_t count = more.size() / sizeof(Wire);
     if (received + count > values.capacity()) {
       values.reserve(room_for(received, count, dimension));
       expect_much(values.data(), values.capacity() * sizeof(std::int64_t));
@@ -209,7 +256,7 @@ struct Decoder::Assembly {
     bool beyond = false;
     for (std::size_t i = 0; i < count; ++i) {
       Wire element_value{};
-      std::memcpy(&element_value, bytes.data() + i * sizeof(Wire), sizeof(Wire));
+      std::memcpy(&element_value, more.data() + i * sizeof(Wire), sizeof(Wire));
       to[i] = static_cast<std::int64_t>(element_value);
       beyond |= to[i] < -(std::int64_t{1} << 62) || to[i] > (std::int64_t{1} << 62);
     }
@@ -217,16 +264,27 @@ struct Decoder::Assembly {
     received += count;
     return {};
   }
-  Status append(std::string_view bytes) {
+  Status append_bytes(std::string_view more) {
+    if (received + more.size() > bytes.capacity()) {
+      bytes.reserve(room_for(received, more.size(), dimension));
+      expect_much(bytes.data(), bytes.capacity());
+    }
+    bytes.append(more);
+    received += more.size();
+    return {};
+  }
+  Status append(std::string_view more) {
     switch (element) {
+      case v1::ELEMENT_TYPE_BYTES:
+        return append_bytes(more);
       case v1::ELEMENT_TYPE_F32:
-        return append_point<float>(bytes);
+        return append_point<float>(more);
       case v1::ELEMENT_TYPE_F64:
-        return append_point<double>(bytes);
+        return append_point<double>(more);
       case v1::ELEMENT_TYPE_I32:
-        return append_values<std::int32_t>(bytes);
+        return append_values<std::int32_t>(more);
       case v1::ELEMENT_TYPE_I64:
-        return append_values<std::int64_t>(bytes);
+        return append_values<std::int64_t>(more);
       default:
         return malformed("a vector of an unknown type");
     }
@@ -234,12 +292,21 @@ struct Decoder::Assembly {
 
   Result<Message> finish() {
     const RoundIndex round{header.round()};
+    if (header.has_sealed_reply()) {
+      const Result<Digest> terms = digest_from_bytes(header.sealed_reply().terms());
+      if (!terms) return terms.error();
+      return Message(SealedReply{run, round, *terms, std::move(bytes)});
+    }
+    if (header.has_batch_forward())
+      return Message(BatchForward{run, round, header.batch_forward().replies(), std::move(bytes)});
     if (header.has_query()) {
+      const Result<std::optional<SealingTerms>> sealing = sealing_of(header.query());
+      if (!sealing) return sealing.error();
       const bool narrow = element == v1::ELEMENT_TYPE_F32;
       queries::Question question =
           queries::question_of(static_cast<privacy::QuestionKind>(header.query().kind()), std::move(point));
-      return Message(
-          QueryMessage{run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}});
+      return Message(QueryMessage{
+          run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}, *sealing});
     }
     const v1::Reply& reply = header.reply();
     const bool narrow = element == v1::ELEMENT_TYPE_I32;
@@ -259,7 +326,10 @@ struct Decoder::Assembly {
   }
 };
 
-std::uint64_t Decoder::assembling_bytes() const noexcept { return assembly_ == nullptr ? 0 : 8 * assembly_->dimension; }
+std::uint64_t Decoder::assembling_bytes() const noexcept {
+  if (assembly_ == nullptr) return 0;
+  return assembly_->element == v1::ELEMENT_TYPE_BYTES ? assembly_->dimension : 8 * assembly_->dimension;
+}
 
 Decoder::Decoder(Limits limits) : limits_(limits) {}
 Decoder::Decoder(Decoder&&) noexcept = default;
@@ -313,22 +383,26 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   RunId run;
   const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery ||
                          body == Body::kQueryRefused || body == Body::kReply || body == Body::kJobEnded ||
-                         body == Body::kJobEndedSeen || body == Body::kJobPending;
+                         body == Body::kJobEndedSeen || body == Body::kJobPending ||
+                         (body >= Body::kSealedReply && body <= Body::kBatchAbandon);
   if (needs_run) {
     const Result<RunId> parsed = RunId::from_bytes(envelope.run());
     if (!parsed) return parsed.error();
     run = *parsed;
   }
+  const RoundIndex round{envelope.round()};
   const auto emit = [&out](auto&& parsed) -> Status {
     if (!parsed) return parsed.error();
     out.emplace_back(*std::forward<decltype(parsed)>(parsed));
     return {};
   };
   const auto begin = [&](v1::ElementType element, std::uint64_t dimension) -> Status {
-    if (dimension == 0 || dimension > limits_.dimension_max) {
+    const bool of_bytes = element == v1::ELEMENT_TYPE_BYTES;
+    const std::uint64_t most = of_bytes ? kBytesPerElement * limits_.dimension_max : limits_.dimension_max;
+    if (dimension == 0 || dimension > most) {
       return Error{ErrorCode::LimitExceeded,
-                   fmt::format("a vector of dimension {}, at least 1 and at most {} are allowed", dimension,
-                               limits_.dimension_max)};
+                   fmt::format("a {} {}, at least 1 and at most {} are allowed",
+                               of_bytes ? "number of bytes" : "vector of dimension", dimension, most)};
     }
     assembly_ = std::make_unique<Assembly>();
     assembly_->run = run;
@@ -360,6 +434,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       if (two_points && query.dimension() % 2 != 0) return malformed("two points of an odd dimension together");
       if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64)
         return malformed("a point that is neither f32 nor f64");
+      if (const Result<std::optional<SealingTerms>> sealing = sealing_of(query); !sealing) return sealing.error();
       return begin(query.element(), query.dimension());
     }
     case Body::kQueryRefused: {
@@ -395,6 +470,60 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       return {};
     case Body::kJobPending:
       out.emplace_back(JobPending{run});
+      return {};
+    case Body::kSealedReply:
+      if (envelope.sealed_reply().terms().size() != Digest().size())
+        return malformed("a sealed reply without the digest of its terms");
+      return begin(v1::ELEMENT_TYPE_BYTES, envelope.sealed_reply().bytes());
+    case Body::kSealedReplyTaken:
+      out.emplace_back(SealedReplyTaken{run, round});
+      return {};
+    case Body::kSealedReplyRefused: {
+      const v1::ReplyRefusal refusal = envelope.sealed_reply_refused().refusal();
+      if (refusal < v1::REPLY_REFUSAL_UNKNOWN_BATCH || refusal > v1::REPLY_REFUSAL_OTHER_TERMS)
+        return malformed("an unknown refusal of a sealed reply");
+      out.emplace_back(SealedReplyRefused{run, round, static_cast<ReplyRefusal>(refusal)});
+      return {};
+    }
+    case Body::kReplyHandedOver:
+      out.emplace_back(ReplyHandedOver{run, round});
+      return {};
+    case Body::kBatchOpen:
+      return emit(from_proto(envelope.batch_open(), run, round));
+    case Body::kBatchOpened:
+      out.emplace_back(BatchOpened{run, round, envelope.batch_opened().attempt()});
+      return {};
+    case Body::kBatchRefused: {
+      const v1::BatchRefusal refusal = envelope.batch_refused().refusal();
+      if (refusal < v1::BATCH_REFUSAL_UNKNOWN_JOB || refusal > v1::BATCH_REFUSAL_DIFFERENT)
+        return malformed("an unknown refusal of a batch");
+      out.emplace_back(
+          BatchRefused{run, round, envelope.batch_refused().attempt(), static_cast<BatchRefusal>(refusal)});
+      return {};
+    }
+    case Body::kBatchCollected: {
+      Result<std::vector<SiloId>> silos = from_proto(envelope.batch_collected().silos());
+      if (!silos) return silos.error();
+      out.emplace_back(BatchCollected{run, round, envelope.batch_collected().attempt(), *std::move(silos)});
+      return {};
+    }
+    case Body::kBatchClose: {
+      Result<std::vector<SiloId>> silos = from_proto(envelope.batch_close().silos());
+      if (!silos) return silos.error();
+      out.emplace_back(BatchClose{run, round, envelope.batch_close().attempt(), *std::move(silos)});
+      return {};
+    }
+    case Body::kBatchForward:
+      if (envelope.batch_forward().replies() == 0) return malformed("a batch of no replies");
+      return begin(v1::ELEMENT_TYPE_BYTES, envelope.batch_forward().bytes());
+    case Body::kBatchFailed:
+      out.emplace_back(BatchFailed{run, round, envelope.batch_failed().attempt(), envelope.batch_failed().replies()});
+      return {};
+    case Body::kBatchDelivered:
+      out.emplace_back(BatchDelivered{run, round});
+      return {};
+    case Body::kBatchAbandon:
+      out.emplace_back(BatchAbandon{run, round});
       return {};
     case Body::BODY_NOT_SET:
       return malformed("an envelope without a message");

@@ -34,11 +34,14 @@ struct Elements {
   const std::int64_t* integers = nullptr;
   std::size_t count = 0;
   bool narrow = false;
+  const char* bytes = nullptr;
 
-  [[nodiscard]] std::size_t width() const { return narrow ? 4 : 8; }
+  [[nodiscard]] std::size_t width() const { return bytes != nullptr ? 1 : narrow ? 4 : 8; }
   /// Appends elements `from` to `to`. The caller has made sure that they fit the type.
   void append(std::size_t from, std::size_t to, std::string& out) const {
-    if (doubles != nullptr) {
+    if (bytes != nullptr) {
+      out.append(bytes + from, to - from);
+    } else if (doubles != nullptr) {
       narrow ? convert<float>(doubles + from, to - from, out) : convert<double>(doubles + from, to - from, out);
     } else {
       narrow ? convert<std::int32_t>(integers + from, to - from, out)
@@ -163,6 +166,10 @@ struct Filler {
     query.set_dimension(count);
     const bool narrow = message.type == queries::PointType::F32;
     query.set_element(narrow ? v1::ELEMENT_TYPE_F32 : v1::ELEMENT_TYPE_F64);
+    if (message.sealing) {
+      query.set_sealing_key(std::string(as_bytes(message.sealing->public_key)));
+      query.set_reply_mac_key(std::string(as_bytes(message.sealing->mac_key)));
+    }
     elements = {point.data(), nullptr, count, narrow};
   }
   void operator()(const QueryRefused& refused) const {
@@ -197,6 +204,79 @@ struct Filler {
   void operator()(const JobPending& pending) const {
     envelope.set_run(pending.run.bytes());
     envelope.mutable_job_pending();
+  }
+  void operator()(const SealedReply& message) const {
+    of_round(message);
+    envelope.mutable_sealed_reply()->set_terms(std::string(as_bytes(message.terms)));
+    envelope.mutable_sealed_reply()->set_bytes(message.units.size());
+    elements = {nullptr, nullptr, message.units.size(), false, message.units.data()};
+  }
+  void operator()(const SealedReplyTaken& message) const {
+    of_round(message);
+    envelope.mutable_sealed_reply_taken();
+  }
+  void operator()(const SealedReplyRefused& message) const {
+    of_round(message);
+    envelope.mutable_sealed_reply_refused()->set_refusal(static_cast<v1::ReplyRefusal>(message.refusal));
+  }
+  void operator()(const ReplyHandedOver& message) const {
+    of_round(message);
+    envelope.mutable_reply_handed_over();
+  }
+  void operator()(const BatchOpen& message) const {
+    of_round(message);
+    v1::BatchOpen& open = *envelope.mutable_batch_open();
+    open.set_attempt(message.attempt);
+    for (const SiloId& silo : message.expected) open.add_expected(silo.name());
+    open.set_replies_min(message.replies_min);
+    open.set_message_bytes(message.message_bytes);
+    open.set_unit_bytes(message.unit_bytes);
+    open.set_word_bytes(message.word_bytes);
+    open.set_query(std::string(as_bytes(message.query)));
+    open.set_deadline_ms(static_cast<std::uint64_t>(message.deadline.count()));
+  }
+  void operator()(const BatchOpened& message) const {
+    of_round(message);
+    envelope.mutable_batch_opened()->set_attempt(message.attempt);
+  }
+  void operator()(const BatchRefused& message) const {
+    of_round(message);
+    envelope.mutable_batch_refused()->set_attempt(message.attempt);
+    envelope.mutable_batch_refused()->set_refusal(static_cast<v1::BatchRefusal>(message.refusal));
+  }
+  void operator()(const BatchCollected& message) const {
+    of_round(message);
+    envelope.mutable_batch_collected()->set_attempt(message.attempt);
+    for (const SiloId& silo : message.silos) envelope.mutable_batch_collected()->add_silos(silo.name());
+  }
+  void operator()(const BatchClose& message) const {
+    of_round(message);
+    envelope.mutable_batch_close()->set_attempt(message.attempt);
+    for (const SiloId& silo : message.silos) envelope.mutable_batch_close()->add_silos(silo.name());
+  }
+  void operator()(const BatchForward& message) const {
+    of_round(message);
+    envelope.mutable_batch_forward()->set_replies(message.replies);
+    envelope.mutable_batch_forward()->set_bytes(message.units.size());
+    elements = {nullptr, nullptr, message.units.size(), false, message.units.data()};
+  }
+  void operator()(const BatchFailed& message) const {
+    of_round(message);
+    envelope.mutable_batch_failed()->set_attempt(message.attempt);
+    envelope.mutable_batch_failed()->set_replies(message.replies);
+  }
+  void operator()(const BatchDelivered& message) const {
+    of_round(message);
+    envelope.mutable_batch_delivered();
+  }
+  void operator()(const BatchAbandon& message) const {
+    of_round(message);
+    envelope.mutable_batch_abandon();
+  }
+  template <class Rounded>
+  void of_round(const Rounded& message) const {
+    envelope.set_run(message.run.bytes());
+    envelope.set_round(message.round.value);
   }
 };
 

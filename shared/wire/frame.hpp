@@ -18,6 +18,8 @@ inline constexpr std::size_t kSentenceBytesMax = 512;
 /// Bytes of one element; 0 for an unknown type.
 [[nodiscard]] inline std::size_t width_of(v1::ElementType element) {
   switch (element) {
+    case v1::ELEMENT_TYPE_BYTES:
+      return 1;
     case v1::ELEMENT_TYPE_F32:
     case v1::ELEMENT_TYPE_I32:
       return 4;

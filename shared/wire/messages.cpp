@@ -36,10 +36,69 @@ std::optional<Refusal> refusal_for(Refusal refusal, std::uint32_t protocol) noex
   return refusal;
 }
 
+std::string_view to_string(ReplyRefusal refusal) noexcept {
+  switch (refusal) {
+    case ReplyRefusal::UnknownBatch:
+      return "unknown_batch";
+    case ReplyRefusal::Closed:
+      return "closed";
+    case ReplyRefusal::NotExpected:
+      return "not_expected";
+    case ReplyRefusal::WrongLength:
+      return "wrong_length";
+    case ReplyRefusal::Different:
+      return "different";
+    case ReplyRefusal::OtherTerms:
+      return "other_terms";
+  }
+  return "";
+}
+
+std::string_view to_string(BatchRefusal refusal) noexcept {
+  switch (refusal) {
+    case BatchRefusal::UnknownJob:
+      return "unknown_job";
+    case BatchRefusal::NotOfJob:
+      return "not_of_job";
+    case BatchRefusal::InvalidSpec:
+      return "invalid_spec";
+    case BatchRefusal::Busy:
+      return "busy";
+    case BatchRefusal::Past:
+      return "past";
+    case BatchRefusal::Different:
+      return "different";
+  }
+  return "";
+}
+
 std::string_view name_of(const Message& message) noexcept {
-  static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames = {
-      "hello",         "welcome", "heartbeat", "fault",     "job_offer",      "job_answer", "query",
-      "query_refused", "reply",   "receipt",   "job_ended", "job_ended_seen", "job_pending"};
+  static constexpr std::array<std::string_view, std::variant_size_v<Message>> kNames = {"hello",
+                                                                                        "welcome",
+                                                                                        "heartbeat",
+                                                                                        "fault",
+                                                                                        "job_offer",
+                                                                                        "job_answer",
+                                                                                        "query",
+                                                                                        "query_refused",
+                                                                                        "reply",
+                                                                                        "receipt",
+                                                                                        "job_ended",
+                                                                                        "job_ended_seen",
+                                                                                        "job_pending",
+                                                                                        "sealed_reply",
+                                                                                        "sealed_reply_taken",
+                                                                                        "sealed_reply_refused",
+                                                                                        "reply_handed_over",
+                                                                                        "batch_open",
+                                                                                        "batch_opened",
+                                                                                        "batch_refused",
+                                                                                        "batch_collected",
+                                                                                        "batch_close",
+                                                                                        "batch_forward",
+                                                                                        "batch_failed",
+                                                                                        "batch_delivered",
+                                                                                        "batch_abandon"};
   return kNames[message.index()];
 }
 

@@ -33,7 +33,83 @@ std::vector<Message> one_of_each() {
       ReceiptMessage{receipt},
       JobEnded{run(), true},
       JobEndedSeen{run()},
-      JobPending{run()}};
+      JobPending{run()},
+      QueryMessage{run(),
+                   queries::PointType::F64,
+                   {{6}, queries::GradientQuestion{Eigen::Vector2d(1.0, 2.0)}},
+                   SealingTerms{sha256("key"), sha256("mac")}},
+      SealedReply{run(), {4}, sha256("terms"), std::string("sealed\0unit", 11)},
+      SealedReplyTaken{run(), {4}},
+      SealedReplyRefused{run(), {4}, ReplyRefusal::OtherTerms},
+      ReplyHandedOver{run(), {4}},
+      BatchOpen{run(),
+                {4},
+                1,
+                {SiloId::create("clinic-1").value(), SiloId::create("clinic-2").value()},
+                2,
+                1000,
+                100,
+                4,
+                sha256("q"),
+                std::chrono::milliseconds(5000)},
+      BatchOpened{run(), {4}, 1},
+      BatchRefused{run(), {4}, 1, BatchRefusal::Different},
+      BatchCollected{run(), {4}, 1, {SiloId::create("clinic-1").value()}},
+      BatchClose{run(), {4}, 1, {SiloId::create("clinic-1").value()}},
+      BatchForward{run(), {4}, 3, "units"},
+      BatchFailed{run(), {4}, 1, 2},
+      BatchDelivered{run(), {4}},
+      BatchAbandon{run(), {4}}};
+}
+
+TEST(CodecTest, AQueryKeepsItsSealingTerms) {
+  for (const Message& message : one_of_each()) {
+    const auto* query = std::get_if<QueryMessage>(&message);
+    if (query == nullptr) continue;
+    const std::vector<Message> decoded = Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(message)).value();
+    const auto& same = std::get<QueryMessage>(decoded.at(0));
+    ASSERT_EQ(same.sealing.has_value(), query->sealing.has_value());
+    if (!query->sealing) continue;
+    EXPECT_EQ(same.sealing->public_key, query->sealing->public_key);
+    EXPECT_EQ(same.sealing->mac_key, query->sealing->mac_key);
+  }
+}
+
+TEST(DecoderTest, RefusesABatchThatIsOutOfOrderOrBounds) {
+  const auto refusal = [](BatchOpen open) {
+    const auto decoded = Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(open));
+    return decoded ? std::string("accepted") : decoded.error().message;
+  };
+  BatchOpen open{run(),       {4},
+                 1,           {SiloId::create("b").value(), SiloId::create("c").value()},
+                 2,           10,
+                 10,          0,
+                 sha256("q"), std::chrono::milliseconds(1)};
+  EXPECT_EQ(refusal(open), "accepted");
+  BatchOpen wrong = open;
+  wrong.expected.push_back(SiloId::create("a").value());
+  EXPECT_NE(refusal(wrong).find("ascending"), std::string::npos);
+  wrong = open;
+  wrong.expected.push_back(SiloId::create("c").value());
+  EXPECT_NE(refusal(wrong).find("ascending"), std::string::npos);
+  wrong = open;
+  wrong.word_bytes = 9;
+  EXPECT_NE(refusal(wrong).find("range"), std::string::npos);
+  wrong = open;
+  wrong.expected.clear();
+  EXPECT_NE(refusal(wrong).find("range"), std::string::npos);
+  for (std::size_t i = 0; i <= kBatchSilosMax; ++i)
+    wrong.expected.push_back(SiloId::create(fmt::format("s{:05}", i)).value());
+  EXPECT_NE(refusal(wrong).find("4097"), std::string::npos);
+}
+
+TEST(DecoderTest, RefusesMoreSealedBytesThanAVectorMayHaveBeforeTheFirst) {
+  Limits limits;
+  limits.dimension_max = 4;
+  const std::string fits = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), std::string(32, 'x')});
+  EXPECT_TRUE(Decoder{limits}.feed(fits).has_value());
+  const std::string over = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), std::string(33, 'x')});
+  EXPECT_EQ(Decoder{limits}.feed(over).error().code, ErrorCode::LimitExceeded);
 }
 
 TEST(CodecTest, EveryMessageSurvivesTheWireInAnyPieces) {
