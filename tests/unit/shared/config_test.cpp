@@ -43,7 +43,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"epsilon\":4", "\"epsilon\":1e400", "not JSON"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"silo-0\"", "/cohort: the silo \"silo-0\" stands twice"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"Silo 1\"", "/cohort/1/silo: a silo's name"},
-      {"\"mode\":\"isrl\"", "\"mode\":\"central\"", "/privacy/mode: expected one of \"isrl\", got \"central\""},
+      {"\"mode\":\"isrl\"", "\"mode\":\"central\"", "/privacy/mode: expected one of \"isrl\", \"shuffle\", got \"central\""},
       {"\"unit\":\"record\"", "\"unit\":\"person\"", "/privacy/unit: expected \"record\", got \"person\""},
       {"\"quorum\":2", "\"quorum\":6", "/participation/quorum: expected at most the 5 silos of the cohort, got 6"},
       {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic and hinge need"},
