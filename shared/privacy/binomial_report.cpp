@@ -3,12 +3,6 @@
 #include <cmath>
 
 namespace undertone::privacy {
-namespace {
-
-/// So many that no product below leaves 126 bits.
-constexpr std::int64_t kVectorsMax = std::int64_t{1} << 40U;
-
-}  // namespace
 
 Lattice binomial_lattice(const BinomialParameters& parameters, ClipNorm clip) {
   Lattice lattice;
@@ -35,9 +29,10 @@ std::vector<bool> report_bits(const BinomialParameters& parameters, std::int64_t
 
 Result<BinomialEstimate> estimate_of(std::span<const std::int64_t> ones, const BinomialParameters& parameters,
                                      ClipNorm clip, std::int64_t vectors) {
-  if (vectors < 1 || vectors > kVectorsMax / parameters.bits()) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("a total of {} bits a record is of 1 .. {} records, got {}",
-                                                         parameters.bits(), kVectorsMax / parameters.bits(), vectors)};
+  if (vectors < 1 || vectors > kEstimatedBitsMax / parameters.bits()) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("a total of {} bits a record is of 1 .. {} records, got {}", parameters.bits(),
+                             kEstimatedBitsMax / parameters.bits(), vectors)};
   }
   const std::int64_t most = vectors * parameters.bits();
   // With p = a/c: (2L/g) (ones - a b s / c) - s L = L (2 c ones - 2 a b s - c g s) / (g c).

@@ -17,6 +17,12 @@ namespace undertone::privacy {
 /// of the upper neighbour is the fraction itself, exactly.
 inline constexpr int kRoundingBits = 32;
 
+/// Records of a silo times g: their exact sum, shifted, is then at most 2^61.
+inline constexpr std::int64_t kRoundedRecordsMax = std::int64_t{1} << 29U;
+
+/// Bits of a coordinate that an estimate is made of, records times (g + b): no product of it then leaves 126 bits.
+inline constexpr std::int64_t kEstimatedBitsMax = std::int64_t{1} << 40U;
+
 /// The lattice that records are clipped on before they are rounded: Lambda = g 2^31 stands for the clip norm, so that
 /// (x + Lambda) / 2^32 is x shifted by L on the grid {0 .. g}, with the range 2 L.
 /// Source: spec heavy-tailed 3.1, corrections E1 and E2.
@@ -69,7 +75,7 @@ template <NoiseBits Bits>
 void add_rounded_sum(std::span<const std::int64_t> sum, std::int64_t records, const BinomialParameters& parameters,
                      Bits& bits, std::span<std::int64_t> counts) {
   UNDERTONE_CHECK(sum.size() == counts.size());
-  UNDERTONE_CHECK(records >= 1 && records <= (std::int64_t{1} << 61U) / (parameters.grid() << kRoundingBits));
+  UNDERTONE_CHECK(records >= 1 && records <= kRoundedRecordsMax / parameters.grid());
   const std::uint64_t clip = static_cast<std::uint64_t>(parameters.grid() * records) << (kRoundingBits - 1);
   for (std::size_t j = 0; j < sum.size(); ++j) {
     const std::uint64_t place = static_cast<std::uint64_t>(sum[j]) + clip;

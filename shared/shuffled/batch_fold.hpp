@@ -2,10 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "shared/base/digest.hpp"
+#include "shared/privacy/noise_kind.hpp"
 #include "shared/queries/fold.hpp"
+#include "shared/queries/query.hpp"
+#include "shared/sealing/reply_mac_key.hpp"
+#include "shared/sealing/sealing_key.hpp"
+#include "shared/shuffled/round_layout.hpp"
 
 namespace undertone::shuffled {
 
@@ -20,11 +26,31 @@ class BatchFold {
   /// Opens and checks a whole batch: lengths, keys, codes, terms, tickets, ranges.
   /// @param shuffler its index in the job @param replies of so many silos, as the shuffler says
   /// @return an error that names what is wrong; a shuffler whose batch was wrong is not asked again
+  /// @pre nothing was taken of this shuffler yet
   [[nodiscard]] virtual Status take(std::size_t shuffler, std::uint64_t replies, std::string units) = 0;
   /// @pre every shuffler's batch was taken @return an error where the batches do not belong together
   [[nodiscard]] virtual Result<queries::Gathered> gathered() const = 0;
-  /// Identifies what was folded. @pre as above
+  /// Identifies what was folded: the query, how many replied and what they add up to (reports: each), in any order.
+  /// @pre gathered() is no error
   [[nodiscard]] virtual Digest digest() const = 0;
 };
+
+/// What is folded.
+struct FoldedRound {
+  RunId run;
+  const queries::Query& query;                            // needed while the fold is made
+  privacy::NoiseKind noise = privacy::NoiseKind::Secure;  // what reports must say that they drew
+};
+/// What mixed units are opened with. Both outlive the fold.
+struct OpeningKeys {
+  const sealing::SealingKey& coordinator;
+  const sealing::ReplyMacKey& mac_key;
+};
+
+/// Of bits and reports: every unit is opened.
+[[nodiscard]] std::unique_ptr<BatchFold> make_mixed_fold(const RoundLayout& layout, const FoldedRound& round,
+                                                         const OpeningKeys& keys);
+/// Of counts and shares: each shuffler forwards one total.
+[[nodiscard]] std::unique_ptr<BatchFold> make_added_fold(const RoundLayout& layout, const FoldedRound& round);
 
 }  // namespace undertone::shuffled

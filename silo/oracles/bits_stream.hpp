@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shared/privacy/additive_shares.hpp"
+#include "shared/privacy/binomial_report.hpp"
 #include "shared/privacy/rounded_gaussian.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
@@ -16,6 +18,20 @@ class BitsStream final : public ReleaseStream {
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return privacy::uniform_below(*bits_, bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return privacy::sample_without_replacement(*bits_, population, size);
+  }
+  void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
+                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+    privacy::add_rounded_sum(sum, records, parameters, *bits_, counts);
+  }
+  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
+    privacy::add_coins(coins, *bits_, counts);
+  }
+  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
+                                                 const privacy::ShareModulus& modulus) override {
+    return privacy::split_counts(counts, modulus, *bits_);
+  }
+  [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override {
+    return privacy::sample_permutation(size, *bits_);
   }
 
  private:

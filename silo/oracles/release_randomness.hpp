@@ -5,24 +5,28 @@
 #include <span>
 #include <vector>
 
+#include "shared/privacy/binomial_sum.hpp"
+#include "shared/privacy/binomial_table.hpp"
 #include "shared/privacy/noise_kind.hpp"
+#include "shared/shuffled/encoding_randomness.hpp"
 #include "silo/ledger/spend_token.hpp"
 
 namespace undertone::silo {
 
-/// The randomness of one release.
-class ReleaseStream {
+/// The randomness of one release, from the draw of its records to the encoding of what leaves.
+class ReleaseStream : public shuffled::EncodingRandomness {
  public:
-  ReleaseStream() = default;
-  ReleaseStream(const ReleaseStream&) = delete;
-  ReleaseStream& operator=(const ReleaseStream&) = delete;
-  virtual ~ReleaseStream() = default;
   /// Independent rounded Gaussians of standard deviation 2^log2_stddev. @see privacy::sample_rounded_gaussian
   virtual void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) = 0;
   /// Uniform on 0 .. bound - 1.
   [[nodiscard]] virtual std::uint64_t below(std::uint64_t bound) = 0;
   /// @see privacy::sample_without_replacement
   [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
+  /// Rounds an exact sum to the grid, without bias. @see privacy::add_rounded_sum
+  virtual void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
+                           const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) = 0;
+  /// @see privacy::add_coins
+  virtual void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
 };
 
 /// Which permutation: a run has one of each block, the same again after a crash.

@@ -11,6 +11,14 @@ namespace {
 constexpr std::size_t kNoiseBlock =
     4096;  // numbers: noise is drawn in blocks, so that a model's worth of it is never held
 
+const models::Records& block_of(const privacy::Release& planned, const OracleData& data) {
+  const models::Records& block =
+      planned.shape.block == privacy::Block::Training ? data.dataset.training : data.dataset.holdout;
+  UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
+  UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
+  return block;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const privacy::Release& release,
@@ -42,16 +50,10 @@ queries::Answer answer_question(const queries::Query& query, const privacy::Rele
   return draw_and_sum(query, release, data, sums, wire, *stream);
 }
 
-queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned, const OracleData& data,
-                             RecordSums& sums, const queries::WireLattice& wire, ReleaseStream& stream) {
+DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& planned, const OracleData& data,
+                        RecordSums& sums, ReleaseStream& stream) {
+  const models::Records& block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
-  const models::Records& block =
-      planned.shape.block == privacy::Block::Training ? data.dataset.training : data.dataset.holdout;
-  UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
-  UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
-  if (planned.shape.kind == privacy::QuestionKind::LocalRun) {
-    return queries::NoisedSums{local_run(queries::point_of(query.question), planned, block, wire, sums, stream)};
-  }
   // Of the pair of points that is evaluated, never of a norm that was told.
   const privacy::Release release = planned.scaled_to(queries::distance_of(query.question));
 
@@ -66,19 +68,30 @@ queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release
     UNDERTONE_CHECK(data.permutation.size() == static_cast<std::size_t>(block.count()));
     for (std::int64_t& j : drawn) j = data.permutation[static_cast<std::size_t>(release.positions.from + j)];
   }
-  if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
-    std::vector<std::int64_t> noised = exact_sum(query.question, release, block, drawn, sums);
-    // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
-    std::vector<std::int64_t> noise(std::min(noised.size(), kNoiseBlock));
-    for (std::size_t from = 0; from < noised.size(); from += noise.size()) {
-      const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), noised.size() - from));
-      stream.fill_gaussian(gaussian->log2_stddev, part);
-      for (std::size_t j = 0; j < part.size(); ++j) noised[from + j] += part[j];
-    }
-    return queries::NoisedSums{queries::to_wire(noised, release, wire)};
+  return {release, exact_sum(query.question, release, block, drawn, sums)};
+}
+
+queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned, const OracleData& data,
+                             RecordSums& sums, const queries::WireLattice& wire, ReleaseStream& stream) {
+  if (planned.shape.kind == privacy::QuestionKind::LocalRun) {
+    UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
+    return queries::NoisedSums{
+        local_run(queries::point_of(query.question), planned, block_of(planned, data), wire, sums, stream)};
   }
-  UNDERTONE_CHECK(release.shape.block == privacy::Block::Holdout);
-  return queries::PublicSums{queries::to_wire(exact_sum(query.question, release, block, drawn, sums), release, wire)};
+  auto [release, sum] = draw_exact_sum(query, planned, data, sums, stream);
+  if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
+    // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
+    std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
+    for (std::size_t from = 0; from < sum.size(); from += noise.size()) {
+      const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), sum.size() - from));
+      stream.fill_gaussian(gaussian->log2_stddev, part);
+      for (std::size_t j = 0; j < part.size(); ++j) sum[from + j] += part[j];
+    }
+    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
+  }
+  UNDERTONE_CHECK(std::holds_alternative<privacy::ExactPublicSum>(release.mechanism) &&
+                  release.shape.block == privacy::Block::Holdout);
+  return queries::PublicSums{queries::to_wire(sum, release, wire)};
 }
 
 }  // namespace undertone::silo

@@ -23,7 +23,18 @@ struct OracleData {
   const std::vector<std::int64_t>& permutation;  // of the block, secret and the run's own; not looked at without slices
 };
 
+/// What a release draws and adds up, before its noise.
+struct DrawnSum {
+  privacy::Release release;       // scaled to the query's points
+  std::vector<std::int64_t> sum;  // [dimension], lattice units
+};
+/// The draw, which looks at no record, and the exact sum over what was drawn.
+/// @param planned any release but a local run, of the same kind as the query and matching the data set
+[[nodiscard]] DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& planned,
+                                      const OracleData& data, RecordSums& sums, ReleaseStream& stream);
+
 /// What `answer_question` does once a release's randomness is open: a stream, and only a granted release has one.
+/// @param planned of Gaussian noise, or of public records
 [[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned,
                                            const OracleData& data, RecordSums& sums, const queries::WireLattice& wire,
                                            ReleaseStream& stream);

@@ -19,10 +19,28 @@ class SeededStream final : public ReleaseStream {
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return stream_.subset(population, size);
   }
+  void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
+                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+    stream_.add_rounded(sum, records, parameters, counts);
+  }
+  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
+    stream_.add_coins(coins, counts);
+  }
+  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
+                                                 const privacy::ShareModulus& modulus) override {
+    return stream_.split(counts, modulus);
+  }
+  [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override { return stream_.order(size); }
 
  private:
   privacy::TestBits bits_;
   BitsStream<privacy::TestBits> stream_;
+};
+
+/// Words that make randomised rounding take the nearest integer, the upper one of two.
+struct Halves {
+  using ScriptedForTests = void;
+  [[nodiscard]] static std::uint64_t word() { return 0x8000000080000000U; }
 };
 
 class NoiselessStream final : public ReleaseStream {
@@ -35,6 +53,23 @@ class NoiselessStream final : public ReleaseStream {
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return sampling_->subset(population, size);
   }
+  void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
+                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+    Halves halves;
+    privacy::add_rounded_sum(sum, records, parameters, halves, counts);
+  }
+  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
+    // n a / c to the nearest integer, a half down: at most 2^34 2^16 2.
+    const auto heads = static_cast<std::int64_t>(coins.p().numerator);
+    const auto of = static_cast<std::int64_t>(coins.p().denominator);
+    const std::int64_t mean = (2 * coins.trials() * heads + of - 1) / (2 * of);
+    for (std::int64_t& count : counts) count += mean;
+  }
+  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
+                                                 const privacy::ShareModulus& modulus) override {
+    return sampling_->split(counts, modulus);
+  }
+  [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override { return sampling_->order(size); }
 
  private:
   std::unique_ptr<ReleaseStream> sampling_;

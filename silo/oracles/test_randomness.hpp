@@ -24,7 +24,9 @@ class TestRandomness final : public ReleaseRandomness {
   SiloId silo_;
 };
 
-/// No noise at all, for baselines and for comparison with textbook methods. Sampling stays seeded.
+/// No noise at all, for baselines and for comparison with textbook methods. Sampling, shares and orders stay seeded.
+/// A binomial sum is rounded to the nearest grid integer, and its coins come up exactly as often as on average, rounded
+/// down where that is a half: what the analyzer makes of a coordinate is then off by at most 1 grid unit a silo.
 class NoiselessRandomness final : public ReleaseRandomness {
  public:
   NoiselessRandomness(std::uint64_t seed, SiloId silo) : sampling_(seed, std::move(silo)) {}

@@ -1,0 +1,14 @@
+#include "shared/shuffled/adder_mac_key.hpp"
+
+#include <string>
+
+namespace undertone::shuffled {
+
+sealing::ReplyMacKey adder_mac_key(const RunId& run) {
+  const Digest digest = sha256("undertone adder" + run.bytes());
+  Result<sealing::ReplyMacKey> key = sealing::ReplyMacKey::from_bytes(as_bytes(digest));
+  UNDERTONE_CHECK(key.has_value());
+  return *std::move(key);
+}
+
+}  // namespace undertone::shuffled
