@@ -1,8 +1,12 @@
 #include "shared/privacy/additive_shares.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace undertone::privacy {
+
+static_assert(std::endian::native == std::endian::little, "words are little-endian and copied as they are");
 
 Result<ShareModulus> ShareModulus::create(std::int64_t total_max) {
   if (total_max < 1)
@@ -13,23 +17,30 @@ Result<ShareModulus> ShareModulus::create(std::int64_t total_max) {
 }
 
 std::vector<std::uint8_t> pack_share(std::span<const std::uint64_t> words, const ShareModulus& modulus) {
-  std::vector<std::uint8_t> packed;
-  packed.reserve(words.size() * modulus.bytes());
-  for (std::uint64_t word : words) {
-    UNDERTONE_CHECK(modulus.reduce(word) == word);
-    for (std::size_t i = 0; i < modulus.bytes(); ++i, word >>= 8U) packed.push_back(static_cast<std::uint8_t>(word));
+  // Eight bytes each, of which the next word takes back what is beyond the modulus.
+  std::vector<std::uint8_t> packed(words.size() * modulus.bytes() + sizeof(std::uint64_t));
+  std::uint8_t* to = packed.data();
+  std::uint64_t beyond = 0;
+  for (const std::uint64_t word : words) {
+    beyond |= word ^ modulus.reduce(word);
+    std::memcpy(to, &word, sizeof word);
+    to += modulus.bytes();
   }
+  UNDERTONE_CHECK(beyond == 0);
+  packed.resize(words.size() * modulus.bytes());
   return packed;
 }
 
 Status add_share(std::span<const std::uint8_t> share, const ShareModulus& modulus, std::span<std::uint64_t> total) {
-  if (share.size() != total.size() * modulus.bytes()) {
+  const std::size_t bytes = modulus.bytes();
+  if (share.size() != total.size() * bytes) {
     return Error{ErrorCode::Malformed, fmt::format("a share of {} coordinates takes {} bytes, got {}", total.size(),
-                                                   total.size() * modulus.bytes(), share.size())};
+                                                   total.size() * bytes, share.size())};
   }
   for (std::size_t j = 0; j < total.size(); ++j) {
     std::uint64_t word = 0;
-    for (std::size_t i = modulus.bytes(); i-- > 0;) word = word << 8U | share[j * modulus.bytes() + i];
+    // The modulus cuts off what belongs to the next words; the last ones are read by their own length.
+    std::memcpy(&word, share.data() + j * bytes, std::min(sizeof word, share.size() - j * bytes));
     total[j] = modulus.reduce(total[j] + word);
   }
   return {};

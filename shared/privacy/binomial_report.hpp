@@ -28,19 +28,23 @@ inline constexpr std::int64_t kEstimatedBitsMax = std::int64_t{1} << 40U;
 /// Source: spec heavy-tailed 3.1, corrections E1 and E2.
 [[nodiscard]] Lattice binomial_lattice(const BinomialParameters& parameters, ClipNorm clip);
 
-/// Adds one record's grid integers to a silo's counts: every coordinate is shifted by L and rounded up with the
-/// probability of its fraction, without bias.
-/// @param units [dimension] what `add_clipped` made of the record alone on `binomial_lattice`: in -Lambda .. Lambda
-/// @param counts [dimension] grows by 0 .. g
+/// A silo's counts from the exact integer sum of its records, rounded once: every coordinate is shifted by L of each
+/// record and rounded up with the probability of its fraction, without bias. The guarantee is that of records rounded
+/// one by one, since what a record moves is the silo's vector on the grid either way (`binomial_shift`), and the
+/// variance is less, at most 1/4 of all its records together. Only for counts that are added up inside the silo; bits
+/// of single records need the one below.
+/// @param sum [dimension] of `records` records that were clipped on `binomial_lattice`
+/// @param counts [dimension] grows by 0 .. records g
 template <NoiseBits Bits>
-void add_rounded_record(std::span<const std::int64_t> units, const BinomialParameters& parameters, Bits& bits,
-                        std::span<std::int64_t> counts) {
-  UNDERTONE_CHECK(units.size() == counts.size());
-  const auto clip = static_cast<std::uint64_t>(parameters.grid()) << (kRoundingBits - 1);
-  const std::size_t size = units.size();
+void add_rounded_sum(std::span<const std::int64_t> sum, std::int64_t records, const BinomialParameters& parameters,
+                     Bits& bits, std::span<std::int64_t> counts) {
+  UNDERTONE_CHECK(sum.size() == counts.size());
+  UNDERTONE_CHECK(records >= 1 && records <= kRoundedRecordsMax / parameters.grid());
+  const std::uint64_t clip = static_cast<std::uint64_t>(parameters.grid() * records) << (kRoundingBits - 1);
+  const std::size_t size = sum.size();
   std::uint64_t largest = 0;
   const auto add = [&](std::size_t j, std::uint64_t random) {
-    const std::uint64_t place = static_cast<std::uint64_t>(units[j]) + clip;  // what is below -Lambda wraps to the top
+    const std::uint64_t place = static_cast<std::uint64_t>(sum[j]) + clip;  // what is below the range wraps to the top
     largest = std::max(largest, place);
     counts[j] += static_cast<std::int64_t>((place + random) >> kRoundingBits);
   };
@@ -54,6 +58,15 @@ void add_rounded_record(std::span<const std::int64_t> units, const BinomialParam
   UNDERTONE_CHECK(largest <= 2 * clip);  // else the sensitivity g would not hold
 }
 
+/// Adds one record's grid integers to a silo's counts: the same of a single record.
+/// @param units [dimension] what `add_clipped` made of the record alone on `binomial_lattice`: in -Lambda .. Lambda
+/// @param counts [dimension] grows by 0 .. g
+template <NoiseBits Bits>
+void add_rounded_record(std::span<const std::int64_t> units, const BinomialParameters& parameters, Bits& bits,
+                        std::span<std::int64_t> counts) {
+  add_rounded_sum(units, 1, parameters, bits, counts);
+}
+
 /// The local randomiser up to its coins: clips a record's vector, shifts it, rounds it. One that is not finite counts
 /// as the zero vector.
 /// @param vector [dimension] in real units; used as scratch @param units [dimension] scratch
@@ -64,24 +77,6 @@ void add_record(Eigen::VectorXd& vector, const BinomialParameters& parameters, C
   std::fill(units.begin(), units.end(), 0);
   add_clipped(vector, binomial_lattice(parameters, clip), units);
   add_rounded_record(units, parameters, bits, counts);
-}
-
-/// A silo's counts from the exact integer sum of its records, rounded once: the same guarantee, since what a record
-/// moves is the silo's vector on the grid either way (`binomial_shift`), and less variance, at most 1/4 of all its
-/// records together. Only for counts that are added up inside the silo; bits of single records need the one above.
-/// @param sum [dimension] of `records` records that were clipped on `binomial_lattice`
-/// @param counts [dimension] grows by 0 .. records g
-template <NoiseBits Bits>
-void add_rounded_sum(std::span<const std::int64_t> sum, std::int64_t records, const BinomialParameters& parameters,
-                     Bits& bits, std::span<std::int64_t> counts) {
-  UNDERTONE_CHECK(sum.size() == counts.size());
-  UNDERTONE_CHECK(records >= 1 && records <= kRoundedRecordsMax / parameters.grid());
-  const std::uint64_t clip = static_cast<std::uint64_t>(parameters.grid() * records) << (kRoundingBits - 1);
-  for (std::size_t j = 0; j < sum.size(); ++j) {
-    const std::uint64_t place = static_cast<std::uint64_t>(sum[j]) + clip;
-    UNDERTONE_CHECK(place <= 2 * clip);
-    counts[j] += static_cast<std::int64_t>((place + (bits.word() >> kRoundingBits)) >> kRoundingBits);
-  }
 }
 
 /// The coins of a silo's records: b of each record, drawn together, since independent binomial counts add up to one.
