@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "shared/base/random_source.hpp"
+#include "shared/privacy/binomial_report.hpp"
 #include "shared/privacy/clipped_sum.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "silo/oracles/sum_oracle.hpp"
@@ -183,6 +184,64 @@ TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesT
     ASSERT_EQ(silo::exact_sum(question, release, records, drawn, *sums), before);
   }
   EXPECT_GT(largest, 0.7);
+}
+
+/// Clip 2^31 g of a grid from the coarsest to the finest.
+privacy::BinomialSum random_binomial(RandomSource& random, privacy::ClipNorm clip) {
+  const auto grid = std::int64_t{1} << random.below(17);
+  const auto parameters = privacy::BinomialParameters::create(grid, 1, {1, 2}).value();
+  return {privacy::binomial_lattice(parameters, clip), parameters, {privacy::GaussianShift::create(1.0).value(), 1e-9}};
+}
+
+/// The ends of what counts can be made of: |sum| <= K Lambda in every coordinate, or the silo's process stops.
+void expect_within_range(const std::vector<std::int64_t>& sum, const privacy::Release& release, std::int64_t records) {
+  for (const std::int64_t one : sum) ASSERT_LE(std::abs(one), records * release.lattice().clip);
+}
+
+TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThanDeclared) {
+  double largest = 0.0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed + 9000);
+    const bool layered = seed % 2 == 0;
+    const models::Network network = random_network(random);
+    const models::Model model = layered
+                                    ? models::Model(network)
+                                    : models::Model(models::LinearModel(models::Loss::LeastSquares, kFeatures, true));
+    const bool difference = seed % 3 == 0;
+    const auto count = static_cast<Eigen::Index>(1 + random.below(60));
+    const privacy::ClipNorm clip = privacy::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value();
+    const privacy::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient,
+                                    Block::Training, 1.0, model.dimension(), clip},
+                                   count,
+                                   count,
+                                   random_binomial(random, clip)};
+    Eigen::VectorXd point(queries::point_size(release.shape.kind, model.dimension()));
+    for (double& w : point) w = seed % 7 == 0 ? wide(random) : 2.0 * random.unit() - 1.0;
+    const queries::Question question = queries::question_of(release.shape.kind, point);
+    const auto random_record = [&](models::Records& records, Eigen::Index j) {
+      for (Eigen::Index f = 0; f < model.features(); ++f)
+        records.features(f, j) = random.chance(0.02) ? hostile(random) : 40.0 * random.unit() - 20.0;
+      records.targets[j] = layered ? static_cast<double>(random.below(3)) : 1e3 * wide(random);
+    };
+    models::Records records{Eigen::MatrixXd(model.features(), count), Eigen::VectorXd(count)};
+    for (Eigen::Index j = 0; j < count; ++j) random_record(records, j);
+    std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+    std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
+    const auto sums = silo::make_record_sums(model);
+    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, *sums);
+    expect_within_range(before, release, count);
+    for (int replacement = 0; replacement < 8; ++replacement) {
+      models::Records neighbour = records;
+      random_record(neighbour, static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count))));
+      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, *sums);
+      expect_within_range(after, release, count);
+      const Int128 moved = squared_distance(before, after);
+      ASSERT_TRUE(moved <= declared(release));
+      largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
+    }
+  }
+  EXPECT_GT(largest, 0.9);  // the neighbours tried are not all harmless
 }
 
 TEST(SensitivityTest, RoundingTakesFromTheClipNormWhatItMayAdd) {
