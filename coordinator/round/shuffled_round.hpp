@@ -121,34 +121,43 @@ class ShuffledRound {
   struct Shuffler {
     std::string name;
     Standing standing = Standing::Asked;
-    bool busy = false;
     int offers = 0;
     std::set<SiloId> collected;
     std::uint64_t replies = 0;  // forwarded
   };
 
   [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchOpened& opened, TimePoint now);
-  [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchRefused& refused);
-  [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchCollected& collected, TimePoint now);
-  [[nodiscard]] Actions on(Shuffler& shuffler, wire::BatchForward forward);
+  [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchRefused& refused, TimePoint now);
+  [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchCollected& said, TimePoint now);
+  [[nodiscard]] Actions on(Shuffler& shuffler, wire::BatchForward forward, TimePoint now);
   [[nodiscard]] Actions on(Shuffler& shuffler, const wire::BatchFailed& failed, TimePoint now);
 
   [[nodiscard]] Shuffler* find(std::string_view name);
   [[nodiscard]] bool any(Standing standing) const;
   [[nodiscard]] bool all(Standing standing) const;
+  [[nodiscard]] bool expects(const SiloId& silo) const;
   [[nodiscard]] bool ended() const noexcept { return state_ == State::Closed || state_ == State::Aborted; }
-  [[nodiscard]] ToShuffler opening(const Shuffler& shuffler) const;
-  [[nodiscard]] ToShuffler abandonment(const Shuffler& shuffler) const;
-  [[nodiscard]] ToShuffler delivery(const Shuffler& shuffler) const;
-  [[nodiscard]] ToShuffler closing(const Shuffler& shuffler) const;
+
+  [[nodiscard]] Action opening(const Shuffler& shuffler) const;
+  [[nodiscard]] Action closing(const Shuffler& shuffler) const;
+  [[nodiscard]] Action abandonment(const Shuffler& shuffler) const;
+  [[nodiscard]] Action delivery(const Shuffler& shuffler) const;
+  /// What makes a shuffler give up a batch that it is known to hold.
+  [[nodiscard]] Actions retraction(const Shuffler& shuffler) const;
+
   void open_everywhere(TimePoint now, Actions& out);
+  void arm(TimePoint now, Actions& out);
   void maybe_ask(TimePoint now, Actions& out);
   void maybe_add(TimePoint now, Actions& out);
-  void maybe_close(Actions& out);
-  /// The error of a shuffler that left out a reply which it had acknowledged.
-  [[nodiscard]] std::optional<Error> dropped(const Shuffler& shuffler) const;
-  void give_up_attempt(std::string reason, TimePoint now, Actions& out);
-  void ask_again(TimePoint now, Actions& out);
+  [[nodiscard]] Actions give_up_attempt(const std::string& reason, TimePoint now);
+  [[nodiscard]] Actions ask_again(TimePoint now);
+  /// What the shuffler left out of the replies that it had acknowledged, if anything.
+  [[nodiscard]] std::optional<std::string> dropped(const Shuffler& shuffler) const;
+  /// What the shuffler has not done yet; empty if the others are waited for.
+  [[nodiscard]] std::string_view waited_for(const Shuffler& shuffler) const;
+  [[nodiscard]] Actions too_few();
+  /// One shuffler forwarded, another did not.
+  [[nodiscard]] Actions torn();
   [[nodiscard]] Actions abort(ErrorCode code, const std::string& reason);
 
   Setup setup_;
@@ -157,7 +166,6 @@ class ShuffledRound {
   State state_ = State::Opening;
   std::set<SiloId> handed_over_;  // in this attempt
   std::set<SiloId> lost_;
-  std::string given_up_because_;  // of the attempt that is retracted
   std::optional<queries::Gathered> gathered_;
   TimePoint due_{};
   bool delivered_ = false;
