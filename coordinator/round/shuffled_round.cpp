@@ -426,8 +426,8 @@ ShuffledRound::Actions ShuffledRound::ask_again(TimePoint now) {
 
 ShuffledRound::Actions ShuffledRound::too_few() {
   return abort(ErrorCode::QuorumMissed,
-               fmt::format("{} silos can still answer, minimum is {}; will not answer: {}",
-                           difference(current_.expected, lost_).size(), setup_.replies_min, names_of(lost_)));
+               fmt::format("{} silos can still answer, minimum is {}{}{}", difference(current_.expected, lost_).size(),
+                           setup_.replies_min, lost_.empty() ? "" : "; will not answer: ", names_of(lost_)));
 }
 
 ShuffledRound::Actions ShuffledRound::torn() {
