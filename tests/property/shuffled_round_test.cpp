@@ -1,0 +1,385 @@
+#include "coordinator/round/shuffled_round.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <utility>
+
+#include "shared/base/random_source.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using Actions = std::vector<ShuffledRound::Action>;
+
+const RunId kRun{sha256("job"), {}};
+constexpr RoundIndex kRound{3};
+constexpr std::size_t kRepliesMin = 2;
+
+/// Forwards whatever it is given, one element for each reply.
+class CountingFold final : public shuffled::BatchFold {
+ public:
+  Status take(std::size_t, std::uint64_t replies, std::string) override {
+    replies_ = replies;
+    return {};
+  }
+  Result<queries::Gathered> gathered() const override {
+    return queries::Gathered{kRound, static_cast<Eigen::Index>(replies_), Eigen::VectorXd::Zero(1)};
+  }
+  Digest digest() const override { return sha256("batch"); }
+
+ private:
+  std::uint64_t replies_ = 0;
+};
+
+/// A shuffler as the protocol has it, without keys or contents. It forgets nothing.
+class HonestShuffler {
+ public:
+  using Messages = std::vector<wire::Message>;
+  explicit HonestShuffler(bool adds) : adds_(adds) {}
+
+  Messages hear(const wire::Message& message) {
+    if (const auto* open = std::get_if<wire::BatchOpen>(&message)) return on_open(*open);
+    if (const auto* close = std::get_if<wire::BatchClose>(&message)) return on_close(*close);
+    if (std::holds_alternative<wire::BatchAbandon>(message)) return on_abandon();
+    if (std::holds_alternative<wire::BatchDelivered>(message) && state_ == State::Forwarded) state_ = State::Final;
+    return {};
+  }
+  /// @param out what it says when that was the last reply it waited for
+  /// @return whether it took the reply
+  bool take(const SiloId& silo, Messages& out) {
+    if (state_ != State::Collecting) return false;
+    if (!std::binary_search(spec_.expected.begin(), spec_.expected.end(), silo)) return false;
+    received_.insert(silo);
+    if (received_.size() == spec_.expected.size()) out = finish();
+    return true;
+  }
+  Messages on_deadline() { return state_ == State::Collecting ? finish() : Messages{}; }
+
+  [[nodiscard]] bool has(const SiloId& silo) const { return received_.contains(silo); }
+  [[nodiscard]] bool has_forwarded() const { return state_ == State::Forwarded || state_ == State::Final; }
+
+ private:
+  enum class State { Nothing, Collecting, Collected, Forwarded, Final, Failed };
+
+  Messages on_open(const wire::BatchOpen& open) {
+    const bool anew = state_ == State::Nothing || (state_ == State::Failed && open.attempt > spec_.attempt);
+    if (anew) {
+      spec_ = open;
+      received_.clear();
+      state_ = State::Collecting;
+    }
+    switch (state_) {
+      case State::Nothing:
+        break;
+      case State::Collecting:
+        if (open.attempt != spec_.attempt || open.expected != spec_.expected)
+          return {wire::BatchRefused{kRun, kRound, open.attempt, wire::BatchRefusal::Different}};
+        return {wire::BatchOpened{kRun, kRound, spec_.attempt}};
+      case State::Collected:
+        return {collected()};
+      case State::Forwarded:
+        return {forward_};
+      case State::Final:
+        return {wire::BatchRefused{kRun, kRound, open.attempt, wire::BatchRefusal::Past}};
+      case State::Failed:
+        return {failed()};
+    }
+    return {};
+  }
+  Messages on_close(const wire::BatchClose& close) {
+    if (close.attempt != spec_.attempt) return {};
+    if (state_ == State::Forwarded) {
+      EXPECT_EQ(close.silos.size(), forward_.replies) << "told to add another set";
+      return {forward_};
+    }
+    if (state_ != State::Collected) return {};
+    for (const SiloId& silo : close.silos) EXPECT_TRUE(has(silo));
+    return forward(close.silos.size());
+  }
+  Messages on_abandon() {
+    if (state_ == State::Collecting || state_ == State::Collected) state_ = State::Failed;
+    if (state_ == State::Failed) return {failed()};
+    if (state_ == State::Forwarded) return {forward_};
+    return {wire::BatchRefused{kRun, kRound, 0, wire::BatchRefusal::Past}};
+  }
+  Messages finish() {
+    if (received_.size() < kRepliesMin) {
+      state_ = State::Failed;
+      return {failed()};
+    }
+    if (!adds_) return forward(received_.size());
+    state_ = State::Collected;
+    return {collected()};
+  }
+  Messages forward(std::size_t replies) {
+    state_ = State::Forwarded;
+    forward_ = {kRun, kRound, replies, "units"};
+    return {forward_};
+  }
+  [[nodiscard]] wire::BatchCollected collected() const {
+    return {kRun, kRound, spec_.attempt, {received_.begin(), received_.end()}};
+  }
+  [[nodiscard]] wire::BatchFailed failed() const { return {kRun, kRound, spec_.attempt, received_.size()}; }
+
+  bool adds_;
+  State state_ = State::Nothing;
+  wire::BatchOpen spec_;
+  std::set<SiloId> received_;
+  wire::BatchForward forward_;
+};
+
+/// What may go wrong, each with its chance per event.
+struct Faults {
+  bool reorders = false;
+  double drop = 0.0;
+  double duplicate = 0.0;
+  double reconnect = 0.0;
+  double crash = 0.0;     // of the coordinator, between two events
+  double deadline = 0.0;  // of a shuffler
+  double lose_silo = 0.0;
+};
+
+/// A round, its shufflers and silos, and the messages under way. Holds every action against what must never happen.
+class Federation {
+ public:
+  Federation(std::uint64_t seed, bool adds, std::size_t shufflers, Faults faults)
+      : random_(seed), adds_(adds), faults_(faults) {
+    for (std::size_t i = 0; i < shufflers; ++i) {
+      names_.push_back("shuffler-" + std::to_string(i));
+      shufflers_.emplace(names_.back(), HonestShuffler(adds));
+    }
+    for (const char* name : {"a", "b", "c", "d"}) silos_.insert(SiloId::create(name).value());
+    start();
+  }
+
+  /// One thing happens. @return false: nothing is under way and nobody has anything to do
+  bool step() {
+    now_ += milliseconds(1);
+    if (chance(faults_.crash) && !ended()) {
+      ++crashes;
+      from_silos_.clear();
+      start();
+    } else if (chance(faults_.reconnect)) {
+      run(machine_->on_shuffler_connected(pick(names_)));
+    } else if (chance(faults_.deadline)) {
+      const std::string& name = pick(names_);
+      say(name, shufflers_.at(name).on_deadline());
+    } else if (chance(faults_.lose_silo)) {
+      run(machine_->on_lost(pick(std::vector<SiloId>(silos_.begin(), silos_.end()))));
+    } else if (chance(faults_.drop)) {
+      run(machine_->on_resend());
+    } else {
+      return deliver();
+    }
+    return true;
+  }
+  void fire_deadline() { run(machine_->on_deadline(due_)); }
+
+  [[nodiscard]] bool ended() const { return closed() || machine_->state() == ShuffledRound::State::Aborted; }
+  [[nodiscard]] bool closed() const { return machine_->state() == ShuffledRound::State::Closed; }
+  [[nodiscard]] std::uint32_t attempt() const { return machine_->attempt(); }
+
+  int crashes = 0;
+
+ private:
+  struct Envelope {
+    std::string shuffler;
+    bool to_shuffler = false;
+    wire::Message message;
+  };
+
+  void start() {
+    ShuffledRound::Setup setup;
+    setup.run = kRun;
+    setup.round = kRound;
+    setup.shufflers = names_;
+    setup.adds = adds_;
+    setup.expected = silos_;
+    setup.replies_min = kRepliesMin;
+    setup.message_bytes = setup.unit_bytes = 32;
+    setup.word_bytes = adds_ ? 4 : 0;
+    setup.deadline = milliseconds(1000);
+    setup.committed = committed_;
+    setup.fold = std::make_unique<CountingFold>();
+    machine_ = std::make_unique<ShuffledRound>(std::move(setup));
+    taken_ = false;
+    run(machine_->open(now_));
+  }
+
+  bool deliver() {
+    const bool wire_waits = !under_way_.empty();
+    // Every second event is a silo's, while there is one that still has something to hand over.
+    if ((!wire_waits || chance(0.5)) && a_silo_sends()) return true;
+    if (!from_silos_.empty() && (!wire_waits || chance(0.3))) {
+      run(machine_->on_handed_over(from_silos_.front()));
+      from_silos_.erase(from_silos_.begin());
+      return true;
+    }
+    if (!wire_waits) return false;
+    const std::size_t index = faults_.reorders ? below(under_way_.size()) : 0;
+    const Envelope envelope = under_way_[index];
+    if (!chance(faults_.duplicate)) under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (chance(faults_.drop)) return true;
+    if (envelope.to_shuffler) {
+      say(envelope.shuffler, shufflers_.at(envelope.shuffler).hear(envelope.message));
+    } else {
+      taken_ = taken_ || std::holds_alternative<wire::BatchForward>(envelope.message);
+      run(machine_->on_shuffler_message(envelope.shuffler, envelope.message, now_));
+    }
+    return true;
+  }
+
+  bool a_silo_sends() {
+    std::vector<SiloId> asked;
+    for (const SiloId& silo : silos_) {
+      const bool everywhere =
+          std::all_of(shufflers_.begin(), shufflers_.end(), [&](const auto& s) { return s.second.has(silo); });
+      if (machine_->wants(silo) && !everywhere) asked.push_back(silo);
+    }
+    if (asked.empty()) return false;
+    const SiloId silo = pick(asked);
+    bool everywhere = true;
+    for (auto& [name, shuffler] : shufflers_) {
+      HonestShuffler::Messages said;
+      // It may not reach all of them; then it tries again.
+      everywhere = !chance(faults_.drop) && shuffler.take(silo, said) && everywhere;
+      say(name, said);
+    }
+    if (everywhere) from_silos_.push_back(silo);
+    return everywhere || faults_.drop > 0.0;
+  }
+
+  void say(const std::string& shuffler, HonestShuffler::Messages messages) {
+    for (wire::Message& message : messages) under_way_.push_back({shuffler, false, std::move(message)});
+  }
+
+  void run(const Actions& actions) {
+    const bool any_forwarded =
+        std::any_of(shufflers_.begin(), shufflers_.end(), [](const auto& s) { return s.second.has_forwarded(); });
+    bool released = false;
+    for (const auto& action : actions) {
+      EXPECT_FALSE(released && !std::holds_alternative<ShuffledRound::Tell>(action)) << "something after the end";
+      if (const auto* commit = std::get_if<ShuffledRound::Commit>(&action)) {
+        const bool attempt_begins = committed_ && commit->attempt > committed_->attempt;
+        EXPECT_FALSE(attempt_begins && any_forwarded) << "asked again after a forward";
+        EXPECT_FALSE(committed_ && !attempt_begins && committed_->closing) << "a second set in one attempt";
+        EXPECT_LT(commit->attempt, ShuffledRound::kAttemptsMax);
+        committed_ = *commit;
+      } else if (const auto* send = std::get_if<ShuffledRound::ToShuffler>(&action)) {
+        check(send->message);
+        under_way_.push_back({send->shuffler, true, send->message});
+      } else if (const auto* armed = std::get_if<ShuffledRound::ArmDeadline>(&action)) {
+        due_ = armed->at;
+      } else if (std::holds_alternative<ShuffledRound::AskSilos>(action)) {
+        EXPECT_FALSE(taken_) << "silos asked after a forward";
+      } else if (std::holds_alternative<ShuffledRound::CloseRound>(action)) {
+        EXPECT_EQ(++closings_, 1) << "closed twice";
+        released = true;
+      } else if (const auto* aborted = std::get_if<ShuffledRound::AbortRound>(&action)) {
+        EXPECT_EQ(++abortions_, 1) << "aborted twice";
+        // In a second attempt a silo may be heard that speaks of the first.
+        const bool in_the_first = machine_->attempt() == 0;
+        EXPECT_FALSE(in_the_first && aborted->reason.code == ErrorCode::Malformed) << aborted->reason.message;
+        EXPECT_FALSE(!faults_.reorders && aborted->reason.code == ErrorCode::InvalidArgument)
+            << aborted->reason.message;
+        released = true;
+      }
+    }
+    EXPECT_LE(closings_ + abortions_, 1);
+    if (!released) return;
+    for (const auto& action : machine_->delivered()) {
+      under_way_.push_back({std::get<ShuffledRound::ToShuffler>(action).shuffler, true,
+                            std::get<ShuffledRound::ToShuffler>(action).message});
+    }
+  }
+
+  /// Nothing is said to a shuffler that is not in the store.
+  void check(const wire::Message& message) const {
+    ASSERT_TRUE(committed_.has_value());
+    if (const auto* open = std::get_if<wire::BatchOpen>(&message)) {
+      EXPECT_EQ(open->attempt, committed_->attempt);
+      EXPECT_EQ(open->expected, committed_->expected);
+    } else if (const auto* close = std::get_if<wire::BatchClose>(&message)) {
+      EXPECT_EQ(close->attempt, committed_->attempt);
+      EXPECT_EQ(close->silos, committed_->closing);
+      EXPECT_GE(close->silos.size(), kRepliesMin);
+    }
+  }
+
+  bool chance(double probability) { return random_.chance(probability); }
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_.below(bound)); }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[below(from.size())];
+  }
+
+  RandomSource random_;
+  bool adds_;
+  Faults faults_;
+  std::vector<std::string> names_;
+  std::map<std::string, HonestShuffler> shufflers_;
+  std::set<SiloId> silos_;
+  std::optional<ShuffledRound::Commit> committed_;
+  std::unique_ptr<ShuffledRound> machine_;
+  std::vector<Envelope> under_way_;
+  std::vector<SiloId> from_silos_;
+  TimePoint now_{};
+  TimePoint due_{};
+  bool taken_ = false;  // this machine was handed a forward
+  int closings_ = 0;
+  int abortions_ = 0;
+};
+
+constexpr int kEventsMax = 400;
+
+TEST(ShuffledRoundPropertyTest, WithoutFaultsEveryRoundCloses) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Federation federation(seed, seed % 2 == 0, 1 + seed / 2 % 2, {});
+    for (int i = 0; i < kEventsMax && !federation.ended(); ++i) (void)federation.step();
+    EXPECT_TRUE(federation.closed());
+    EXPECT_EQ(federation.attempt(), 0U);
+  }
+}
+
+TEST(ShuffledRoundPropertyTest, WhateverHappensItEndsOnceAndNeverAsksAgainAfterAForward) {
+  int closed = 0;
+  int closed_at_once = 0;
+  int aborted = 0;
+  int closed_after_a_crash = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(seed);
+    Faults faults;
+    faults.reorders = seed % 4 < 2;
+    faults.drop = 0.02 * static_cast<double>(seed % 3);
+    faults.duplicate = 0.1 * static_cast<double>(seed / 3 % 2);
+    faults.reconnect = 0.1;
+    faults.crash = 0.02 * static_cast<double>(seed / 6 % 2);
+    faults.deadline = 0.05;
+    faults.lose_silo = 0.02 * static_cast<double>(seed / 12 % 2);
+    Federation federation(seed, seed % 2 == 0, 1 + seed / 2 % 2, faults);
+    // On after the end too: what is late or repeated must do nothing.
+    for (int i = 0; i < kEventsMax; ++i) (void)federation.step();
+    federation.fire_deadline();
+    ASSERT_TRUE(federation.ended());
+    for (int i = 0; i < 20; ++i) (void)federation.step();
+    aborted += federation.closed() ? 0 : 1;
+    closed += federation.closed() && federation.attempt() > 0 ? 1 : 0;
+    closed_at_once += federation.closed() && federation.attempt() == 0 ? 1 : 0;
+    closed_after_a_crash += federation.closed() && federation.crashes > 0 ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  // The faults reach every kind of end, or this would show little.
+  EXPECT_GT(closed_at_once, 500);
+  EXPECT_GT(closed, 50);
+  EXPECT_GT(aborted, 100);
+  EXPECT_GT(closed_after_a_crash, 50);
+  RecordProperty("closed_at_once", closed_at_once);
+  RecordProperty("closed_again", closed);
+  RecordProperty("aborted", aborted);
+}
+
+}  // namespace
+}  // namespace undertone::coordinator
