@@ -17,10 +17,15 @@ const RunId kRun{sha256("job"), {}};
 constexpr RoundIndex kRound{3};
 constexpr std::size_t kRepliesMin = 2;
 
-/// Forwards whatever it is given, one element for each reply.
+constexpr std::size_t kSilos = 4;
+
+/// Accepts every batch that a round may fold.
 class CountingFold final : public shuffled::BatchFold {
  public:
-  Status take(std::size_t, std::uint64_t replies, std::string) override {
+  Status take(std::size_t shuffler, std::uint64_t replies, std::string) override {
+    EXPECT_TRUE(taken_.insert(shuffler).second) << "two batches of one shuffler";
+    EXPECT_GE(replies, kRepliesMin);
+    EXPECT_LE(replies, kSilos);
     replies_ = replies;
     return {};
   }
@@ -30,6 +35,7 @@ class CountingFold final : public shuffled::BatchFold {
   Digest digest() const override { return sha256("batch"); }
 
  private:
+  std::set<std::size_t> taken_;
   std::uint64_t replies_ = 0;
 };
 
@@ -380,6 +386,91 @@ TEST(ShuffledRoundPropertyTest, WhateverHappensItEndsOnceAndNeverAsksAgainAfterA
   RecordProperty("closed_at_once", closed_at_once);
   RecordProperty("closed_again", closed);
   RecordProperty("aborted", aborted);
+}
+
+/// Anything that a shuffler may say of this round, true or not.
+wire::Message anything(RandomSource& random, const std::vector<SiloId>& silos) {
+  const auto attempt = static_cast<std::uint32_t>(random.below(2));
+  std::vector<SiloId> some;
+  for (const SiloId& silo : silos) {
+    if (random.chance(0.8)) some.push_back(silo);
+  }
+  switch (random.below(8)) {
+    case 0:
+      return wire::BatchForward{kRun, kRound, random.below(kSilos + 2), "units"};
+    case 1:
+      return wire::BatchFailed{kRun, kRound, attempt, random.below(kSilos)};
+    case 2:
+    case 3:
+      return wire::BatchCollected{kRun, kRound, attempt, std::move(some)};
+    case 4:
+      return wire::BatchRefused{kRun, kRound, attempt,
+                                random.chance(0.5) ? wire::BatchRefusal::UnknownJob : wire::BatchRefusal::Busy};
+    default:
+      return wire::BatchOpened{kRun, kRound, attempt};
+  }
+}
+
+TEST(ShuffledRoundPropertyTest, ShufflersThatLieCannotHaveTwoSetsAddedOrAForwardedRoundAskedAgain) {
+  std::vector<SiloId> silos;
+  for (const char* name : {"a", "b", "c", "d"}) silos.push_back(SiloId::create(name).value());
+  int closed = 0;
+  int asked_again = 0;
+  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    ShuffledRound::Setup setup;
+    setup.run = kRun;
+    setup.round = kRound;
+    setup.shufflers = {"one", "two"};
+    setup.adds = seed % 3 != 0;
+    setup.expected = {silos.begin(), silos.end()};
+    setup.replies_min = kRepliesMin;
+    setup.deadline = milliseconds(1000);
+    setup.fold = std::make_unique<CountingFold>();
+    ShuffledRound round(std::move(setup));
+
+    bool heard_a_forward = false;
+    int ends = 0;
+    std::map<std::uint32_t, std::vector<SiloId>> sets;  // by attempt
+    const auto check = [&](const Actions& actions) {
+      for (const auto& action : actions) {
+        if (const auto* send = std::get_if<ShuffledRound::ToShuffler>(&action)) {
+          if (const auto* close = std::get_if<wire::BatchClose>(&send->message)) {
+            EXPECT_EQ(sets.emplace(close->attempt, close->silos).first->second, close->silos);
+          }
+        }
+        const auto* commit = std::get_if<ShuffledRound::Commit>(&action);
+        asked_again += commit != nullptr && commit->attempt > 0 && !commit->closing ? 1 : 0;
+        EXPECT_FALSE(commit != nullptr && heard_a_forward);
+        EXPECT_FALSE(std::holds_alternative<ShuffledRound::AskSilos>(action) && heard_a_forward);
+        ends += std::holds_alternative<ShuffledRound::CloseRound>(action) ||
+                        std::holds_alternative<ShuffledRound::AbortRound>(action)
+                    ? 1
+                    : 0;
+      }
+    };
+    check(round.open({}));
+    for (int i = 0; i < 60; ++i) {
+      const std::string_view name = random.chance(0.5) ? "one" : "two";
+      const SiloId& silo = silos[random.below(kSilos)];
+      if (random.chance(0.05)) check(round.on_handed_over(silo));
+      if (random.chance(0.02)) check(round.on_lost(silo));
+      if (random.chance(0.05)) check(round.on_shuffler_connected(name));
+      wire::Message message = anything(random, silos);
+      heard_a_forward = heard_a_forward || std::holds_alternative<wire::BatchForward>(message);
+      check(round.on_shuffler_message(name, std::move(message), {}));
+      ASSERT_LE(ends, 1);
+    }
+    check(round.on_deadline(TimePoint{} + milliseconds(2000)));
+    ASSERT_EQ(ends, 1);
+    closed += round.state() == ShuffledRound::State::Closed ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(closed, 10);
+  EXPECT_GT(asked_again, 100);
+  RecordProperty("closed", closed);
+  RecordProperty("asked_again", asked_again);
 }
 
 }  // namespace
