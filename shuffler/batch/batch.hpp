@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,22 +20,33 @@ struct BatchSpec {
   std::uint32_t attempt = 0;      // a round of which nothing was forwarded may be asked again, under a higher number
   std::vector<SiloId> expected;   // ascending, each once; a silo's position is its slot
   std::size_t replies_min = 0;    // the job's minimum
-  std::size_t message_bytes = 0;  // exactly, of every message
+  std::size_t message_bytes = 0;  // exactly, of every message: one or more sealed units, end to end
+  std::size_t unit_bytes = 0;     // of each unit; a message that is added is a single one
+  std::uint32_t word_bytes = 0;   // 1 .. 8: units are opened and their words added modulo 2^(8 word_bytes); 0: mixed
+  Digest query{};                 // queries::query_digest: what added shares must be sealed for
   std::chrono::milliseconds deadline{0};
+
+  /// Whether units are opened and added up, rather than mixed unread.
+  [[nodiscard]] bool adds() const noexcept { return word_bytes != 0; }
+  /// All units that the batch may come to hold. @pre unit_bytes > 0
+  [[nodiscard]] std::size_t units_max() const noexcept { return expected.size() * (message_bytes / unit_bytes); }
   friend bool operator==(const BatchSpec&, const BatchSpec&) = default;
 };
 
-/// Collecting: who sent what is known. Forwarding: permuted, senders forgotten, perhaps forwarded, not yet known to be
-/// delivered. Final: the messages are gone too. Failed: wiped, and nothing was ever forwarded.
-enum class BatchState { Collecting, Forwarding, Final, Failed };
+/// Collecting: who sent what is known. Collected (of an adding batch): nothing more is taken, and the coordinator says
+/// whose shares are added. Forwarding: permuted or added, senders forgotten, perhaps forwarded, not yet known to be
+/// delivered. Final: the units are gone too. Failed: wiped, and nothing was ever forwarded.
+enum class BatchState { Collecting, Collected, Forwarding, Final, Failed };
 
 /// What is known of a run: its newest batch.
 struct Batch {
-  BatchSpec spec;  // no expected silos unless Collecting
+  BatchSpec spec;  // no expected silos unless Collecting or Collected
   BatchState state = BatchState::Collecting;
-  std::size_t replies = 0;                      // how many there were when it closed; 0 while Collecting
-  std::map<std::size_t, std::string> received;  // by slot; Collecting only
-  std::vector<std::string> permuted;            // Forwarding only
+  std::size_t replies = 0;                      // how many there were when it closed; 0 before that
+  std::optional<Digest> terms;                  // sealing::terms_digest of all messages; Collecting and Collected only
+  std::map<std::size_t, std::string> received;  // by slot; Collecting and Collected only
+  std::vector<std::string> units;               // what is forwarded, permuted or the one total; Forwarding only
+  std::optional<Digest> added;                  // identifies the silos in the total; Forwarding only
 };
 
 /// A run's first batch, or one that takes the place of a Final or Failed one.
@@ -44,12 +56,25 @@ struct BatchOpened {
 struct MessageReceived {
   RunId run;
   std::size_t slot = 0;
+  Digest terms{};
   std::string message;
 };
-/// The permuted messages take the place of slots, silos and what they sent.
+/// Nothing more is added to what an adding batch holds.
+struct BatchCollected {
+  RunId run;
+};
+/// The permuted units take the place of slots, silos and what they sent.
 struct BatchPermuted {
   RunId run;
-  std::vector<std::string> messages;
+  std::size_t replies = 0;  // of so many silos
+  std::vector<std::string> units;
+};
+/// The total takes the place of slots, silos and what they sent.
+struct BatchAdded {
+  RunId run;
+  std::size_t replies = 0;  // of so many silos
+  Digest added{};           // identifies which
+  std::string total;
 };
 struct BatchFailed {
   RunId run;
@@ -60,6 +85,7 @@ struct BatchFinished {
   RunId run;
 };
 /// One step of a batch, committed whole.
-using Change = std::variant<BatchOpened, MessageReceived, BatchPermuted, BatchFailed, BatchFinished>;
+using Change =
+    std::variant<BatchOpened, MessageReceived, BatchCollected, BatchPermuted, BatchAdded, BatchFailed, BatchFinished>;
 
 }  // namespace undertone::shuffler

@@ -6,60 +6,46 @@
 namespace undertone::shuffler {
 namespace {
 
-bool is_live(const Batch& batch) {
-  return batch.state == BatchState::Collecting || batch.state == BatchState::Forwarding;
-}
+using wire::BatchRefusal;
+using wire::ReplyRefusal;
 
-BatchMachine::Forward forward_of(const Batch& batch) { return {batch.spec.run, batch.spec.round, batch.permuted}; }
+/// Silos may still send, or send again.
+bool is_held(const Batch& batch) {
+  return batch.state == BatchState::Collecting || batch.state == BatchState::Collected;
+}
+bool is_live(const Batch& batch) { return is_held(batch) || batch.state == BatchState::Forwarding; }
+
+BatchMachine::Forward forward_of(const Batch& batch) {
+  return {batch.spec.run, batch.spec.round, batch.replies, batch.units};
+}
 
 BatchMachine::Failed failure_of(const Batch& batch) {
   return {batch.spec.run, batch.spec.round, batch.spec.attempt, batch.replies, batch.spec.replies_min};
 }
 
-bool ascending(const std::vector<SiloId>& silos) {
-  return std::adjacent_find(silos.begin(), silos.end(),
-                            [](const SiloId& one, const SiloId& next) { return !(one < next); }) == silos.end();
+BatchMachine::Opened opening_of(const BatchSpec& spec) { return {spec.run, spec.round, spec.attempt}; }
+
+BatchMachine::Collected collection_of(const Batch& batch) {
+  BatchMachine::Collected out{batch.spec.run, batch.spec.round, batch.spec.attempt, {}};
+  for (const auto& [slot, message] : batch.received) out.silos.push_back(batch.spec.expected[slot]);
+  return out;
+}
+
+/// A silo's place among those expected.
+std::optional<std::size_t> slot_of(const BatchSpec& spec, const SiloId& silo) {
+  const auto position = std::lower_bound(spec.expected.begin(), spec.expected.end(), silo);
+  if (position == spec.expected.end() || *position != silo) return std::nullopt;
+  return static_cast<std::size_t>(position - spec.expected.begin());
+}
+
+/// Names have no spaces: no two lists of silos are one text.
+Digest digest_of(const std::vector<SiloId>& silos) {
+  Sha256 digest;
+  for (const SiloId& silo : silos) digest.update(silo.name() + " ");
+  return digest.finish();
 }
 
 }  // namespace
-
-std::string_view to_string(MessageRefusal refusal) noexcept {
-  switch (refusal) {
-    case MessageRefusal::UnknownBatch:
-      return "unknown_batch";
-    case MessageRefusal::Closed:
-      return "closed";
-    case MessageRefusal::NotExpected:
-      return "not_expected";
-    case MessageRefusal::WrongLength:
-      return "wrong_length";
-    case MessageRefusal::Different:
-      return "different";
-  }
-  return "";
-}
-
-std::string_view to_string(BatchRefusal refusal) noexcept {
-  switch (refusal) {
-    case BatchRefusal::InvalidSpec:
-      return "invalid_spec";
-    case BatchRefusal::BelowMinimum:
-      return "below_minimum";
-    case BatchRefusal::Different:
-      return "different";
-    case BatchRefusal::Unfinished:
-      return "unfinished";
-    case BatchRefusal::Past:
-      return "past";
-    case BatchRefusal::TooManyBatches:
-      return "too_many_batches";
-    case BatchRefusal::TooManyBytes:
-      return "too_many_bytes";
-    case BatchRefusal::TooManyRuns:
-      return "too_many_runs";
-  }
-  return "";
-}
 
 std::vector<BatchMachine::Action> BatchMachine::restore(std::vector<Batch> batches, TimePoint now) {
   UNDERTONE_CHECK(runs_.empty());
@@ -77,6 +63,10 @@ std::vector<BatchMachine::Action> BatchMachine::restore(std::vector<Batch> batch
           arm(held, now + held.batch.spec.deadline, out);
         }
         break;
+      case BatchState::Collected:
+        out.push_back(collection_of(held.batch));
+        arm(held, now + limits_.undelivered_max, out);
+        break;
       case BatchState::Forwarding:
         out.push_back(forward_of(held.batch));
         arm(held, now + limits_.undelivered_max, out);
@@ -91,10 +81,12 @@ std::vector<BatchMachine::Action> BatchMachine::restore(std::vector<Batch> batch
 
 std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, TimePoint now) {
   if (std::optional<Actions> answer = answer_of_known(spec)) return *std::move(answer);
-  if (const std::optional<BatchRefusal> reason = refusal_of(spec)) return {RefuseBatch{spec.run, spec.round, *reason}};
+  if (const std::optional<BatchRefusal> reason = refusal_of(spec))
+    return {RefuseBatch{spec.run, spec.round, spec.attempt, *reason}};
   Held& held = runs_[spec.run];
-  held.batch = Batch{spec, BatchState::Collecting, 0, {}, {}};
-  Actions out{Store{BatchOpened{spec}}, Opened{spec.run, spec.round}};
+  held.batch = Batch{};
+  held.batch.spec = spec;
+  Actions out{Store{BatchOpened{spec}}, opening_of(spec)};
   arm(held, now + spec.deadline, out);
   return out;
 }
@@ -102,14 +94,17 @@ std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, Time
 std::optional<BatchMachine::Actions> BatchMachine::answer_of_known(const BatchSpec& spec) const {
   const auto found = runs_.find(spec.run);
   if (found == runs_.end()) return std::nullopt;
-  const auto refuse = [&spec](BatchRefusal reason) { return Actions{RefuseBatch{spec.run, spec.round, reason}}; };
+  const auto refuse = [&spec](BatchRefusal reason) {
+    return Actions{RefuseBatch{spec.run, spec.round, spec.attempt, reason}};
+  };
   const Batch& known = found->second.batch;
   if (spec.round < known.spec.round) return refuse(BatchRefusal::Past);
-  if (spec.round > known.spec.round)
-    return is_live(known) ? std::optional(refuse(BatchRefusal::Unfinished)) : std::nullopt;
+  if (spec.round > known.spec.round) return is_live(known) ? std::optional(refuse(BatchRefusal::Busy)) : std::nullopt;
   switch (known.state) {
     case BatchState::Collecting:
-      return spec == known.spec ? Actions{Opened{spec.run, spec.round}} : refuse(BatchRefusal::Different);
+      return spec == known.spec ? Actions{opening_of(spec)} : refuse(BatchRefusal::Different);
+    case BatchState::Collected:
+      return spec == known.spec ? Actions{collection_of(known)} : refuse(BatchRefusal::Different);
     case BatchState::Forwarding:
       return Actions{forward_of(known)};
     case BatchState::Final:
@@ -122,57 +117,89 @@ std::optional<BatchMachine::Actions> BatchMachine::answer_of_known(const BatchSp
 }
 
 std::optional<BatchRefusal> BatchMachine::refusal_of(const BatchSpec& spec) const {
-  if (spec.expected.empty() || spec.expected.size() > limits_.silos_max || !ascending(spec.expected) ||
-      spec.replies_min > spec.expected.size() || spec.message_bytes == 0 ||
-      spec.message_bytes > limits_.message_bytes_max || spec.deadline <= std::chrono::milliseconds(0) ||
-      spec.deadline > limits_.deadline_max) {
-    return BatchRefusal::InvalidSpec;
-  }
-  if (spec.replies_min < limits_.replies_min) return BatchRefusal::BelowMinimum;
-  if (!runs_.contains(spec.run) && runs_.size() >= limits_.runs_max) return BatchRefusal::TooManyRuns;
-  if (batches() >= limits_.batches_max) return BatchRefusal::TooManyBatches;
-  const std::size_t held = held_bytes();
-  if (held > limits_.held_bytes_max || spec.message_bytes > (limits_.held_bytes_max - held) / spec.expected.size()) {
-    return BatchRefusal::TooManyBytes;
-  }
-  return std::nullopt;
+  if (!allows(limits_, spec)) return BatchRefusal::InvalidSpec;
+  const std::size_t bytes = held_bytes();
+  const std::size_t units = held_units();
+  const bool fits = (runs_.contains(spec.run) || runs_.size() < limits_.runs_max) && batches() < limits_.batches_max &&
+                    bytes <= limits_.held_bytes_max && units <= limits_.held_units_max &&
+                    spec.message_bytes <= (limits_.held_bytes_max - bytes) / spec.expected.size() &&
+                    spec.units_max() <= limits_.held_units_max - units;
+  return fits ? std::nullopt : std::optional(BatchRefusal::Busy);
 }
 
 std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, const RunId& run, RoundIndex round,
-                                                           std::string message, TimePoint now) {
-  const auto refuse = [&](MessageRefusal reason) { return Actions{Refuse{silo, run, round, reason}}; };
+                                                           const Digest& terms, std::string message, TimePoint now) {
+  const auto refuse = [&](ReplyRefusal reason) { return Actions{Refuse{silo, run, round, reason}}; };
   const auto found = runs_.find(run);
-  if (found == runs_.end() || round > found->second.batch.spec.round) return refuse(MessageRefusal::UnknownBatch);
+  if (found == runs_.end() || round > found->second.batch.spec.round) return refuse(ReplyRefusal::UnknownBatch);
   Held& held = found->second;
   Batch& batch = held.batch;
-  if (round < batch.spec.round || batch.state != BatchState::Collecting) return refuse(MessageRefusal::Closed);
-  const std::vector<SiloId>& expected = batch.spec.expected;
-  const auto position = std::lower_bound(expected.begin(), expected.end(), silo);
-  if (position == expected.end() || *position != silo) return refuse(MessageRefusal::NotExpected);
-  if (message.size() != batch.spec.message_bytes) return refuse(MessageRefusal::WrongLength);
-  const auto slot = static_cast<std::size_t>(position - expected.begin());
-  const auto known = batch.received.find(slot);
+  if (round < batch.spec.round || !is_held(batch)) return refuse(ReplyRefusal::Closed);
+  const std::optional<std::size_t> slot = slot_of(batch.spec, silo);
+  if (!slot) return refuse(ReplyRefusal::NotExpected);
+  if (message.size() != batch.spec.message_bytes) return refuse(ReplyRefusal::WrongLength);
+  if (batch.terms && *batch.terms != terms) return refuse(ReplyRefusal::OtherTerms);
+  const auto known = batch.received.find(*slot);
   if (known != batch.received.end()) {
-    if (known->second != message) return refuse(MessageRefusal::Different);
+    if (known->second != message) return refuse(ReplyRefusal::Different);
     return {Acknowledge{silo, run, round}};
   }
-  Actions out{Store{MessageReceived{run, slot, message}}, Acknowledge{silo, run, round}};
-  batch.received.emplace(slot, std::move(message));
-  if (batch.received.size() == expected.size()) close(held, now, out);
+  if (batch.state != BatchState::Collecting) return refuse(ReplyRefusal::Closed);
+  Actions out{Store{MessageReceived{run, *slot, terms, message}}, Acknowledge{silo, run, round}};
+  batch.terms = terms;
+  batch.received.emplace(*slot, std::move(message));
+  if (batch.received.size() == batch.spec.expected.size()) close(held, now, out);
+  return out;
+}
+
+std::vector<BatchMachine::Action> BatchMachine::on_close(const RunId& run, RoundIndex round, std::uint32_t attempt,
+                                                         const std::vector<SiloId>& silos, TimePoint now) {
+  const auto refuse = [&](BatchRefusal reason) { return Actions{RefuseBatch{run, round, attempt, reason}}; };
+  Held* held = find(run, round);
+  if (held == nullptr || attempt < held->batch.spec.attempt) return refuse(BatchRefusal::Past);
+  const Batch& batch = held->batch;
+  if (!batch.spec.adds() || attempt > batch.spec.attempt) return refuse(BatchRefusal::Different);
+  Actions out;
+  switch (batch.state) {
+    case BatchState::Collecting:
+      return refuse(BatchRefusal::InvalidSpec);
+    case BatchState::Collected: {
+      const std::vector<SiloId> collected = collection_of(batch).silos;
+      if (silos.size() < batch.spec.replies_min || !ascending(silos) ||
+          !std::includes(collected.begin(), collected.end(), silos.begin(), silos.end())) {
+        return refuse(BatchRefusal::InvalidSpec);
+      }
+      add(*held, silos, now, out);
+      return out;
+    }
+    case BatchState::Forwarding:
+      if (batch.added != digest_of(silos)) return refuse(BatchRefusal::Different);
+      return {forward_of(batch)};
+    case BatchState::Final:
+      return refuse(BatchRefusal::Past);
+    case BatchState::Failed:
+      return {failure_of(batch)};
+  }
   return out;
 }
 
 std::vector<BatchMachine::Action> BatchMachine::on_deadline(const RunId& run, RoundIndex round, TimePoint now) {
   Held* held = find(run, round);
   // A deadline of an earlier attempt, or of the collection that is over, comes too early for this one.
-  if (held == nullptr || !is_live(held->batch) || now < held->due) return {};
+  if (held == nullptr || now < held->due) return {};
   Actions out;
-  if (held->batch.state == BatchState::Collecting) {
-    close(*held, now, out);
-  } else {
-    wipe(held->batch);
-    held->batch.state = BatchState::Final;
-    out.push_back(Store{BatchFinished{run}});
+  switch (held->batch.state) {
+    case BatchState::Collecting:
+      close(*held, now, out);
+      break;
+    case BatchState::Collected:
+      fail(held->batch, out);
+      break;
+    case BatchState::Forwarding:
+      return on_delivered(run, round);
+    case BatchState::Final:
+    case BatchState::Failed:
+      break;
   }
   return out;
 }
@@ -187,17 +214,18 @@ std::vector<BatchMachine::Action> BatchMachine::on_delivered(const RunId& run, R
 
 std::vector<BatchMachine::Action> BatchMachine::abandon(const RunId& run, RoundIndex round) {
   Held* held = find(run, round);
-  if (held == nullptr) return {RefuseBatch{run, round, BatchRefusal::Past}};
+  if (held == nullptr) return {RefuseBatch{run, round, 0, BatchRefusal::Past}};
   Actions out;
   switch (held->batch.state) {
     case BatchState::Collecting:
+    case BatchState::Collected:
       fail(held->batch, out);
       break;
     case BatchState::Forwarding:
       out.push_back(forward_of(held->batch));
       break;
     case BatchState::Final:
-      out.push_back(RefuseBatch{run, round, BatchRefusal::Past});
+      out.push_back(RefuseBatch{run, round, held->batch.spec.attempt, BatchRefusal::Past});
       break;
     case BatchState::Failed:
       out.push_back(failure_of(held->batch));
@@ -214,10 +242,18 @@ std::size_t BatchMachine::batches() const noexcept {
 std::size_t BatchMachine::held_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const auto& [run, held] : runs_) {
-    if (!is_live(held.batch)) continue;
-    bytes += (held.batch.spec.expected.size() + held.batch.permuted.size()) * held.batch.spec.message_bytes;
+    const Batch& batch = held.batch;
+    if (is_held(batch)) bytes += batch.spec.expected.size() * batch.spec.message_bytes;
+    if (!batch.units.empty()) bytes += batch.units.size() * batch.units.front().size();
   }
   return bytes;
+}
+
+std::size_t BatchMachine::held_units() const noexcept {
+  std::size_t units = 0;
+  for (const auto& [run, held] : runs_)
+    units += is_held(held.batch) ? held.batch.spec.units_max() : held.batch.units.size();
+  return units;
 }
 
 BatchMachine::Held* BatchMachine::find(const RunId& run, RoundIndex round) {
@@ -236,9 +272,15 @@ void BatchMachine::close(Held& held, TimePoint now, Actions& out) {
     fail(batch, out);
     return;
   }
-  permute(batch);
-  out.push_back(Store{BatchPermuted{batch.spec.run, batch.permuted}});
-  out.push_back(forward_of(batch));
+  if (batch.spec.adds()) {
+    batch.state = BatchState::Collected;
+    out.push_back(Store{BatchCollected{batch.spec.run}});
+    out.push_back(collection_of(batch));
+  } else {
+    permute(batch);
+    out.push_back(Store{BatchPermuted{batch.spec.run, batch.replies, batch.units}});
+    out.push_back(forward_of(batch));
+  }
   arm(held, now + limits_.undelivered_max, out);
 }
 
@@ -251,28 +293,48 @@ void BatchMachine::fail(Batch& batch, Actions& out) {
 }
 
 void BatchMachine::permute(Batch& batch) {
-  std::vector<std::string> messages;
-  messages.reserve(batch.received.size());
-  for (auto& [slot, message] : batch.received) messages.push_back(std::move(message));
+  const std::size_t replies = batch.received.size();
+  std::vector<std::string> units = permuted_units(batch.received, batch.spec.unit_bytes, *permuter_);
   wipe(batch);
-  const std::vector<std::int64_t> order = permuter_->order(static_cast<std::int64_t>(messages.size()));
-  UNDERTONE_CHECK(order.size() == messages.size());
-  std::vector<bool> taken(messages.size(), false);
-  batch.permuted.reserve(messages.size());
-  for (const std::int64_t from : order) {
-    const auto index = static_cast<std::size_t>(from);
-    UNDERTONE_CHECK(index < messages.size() && !taken[index]);
-    taken[index] = true;
-    batch.permuted.push_back(std::move(messages[index]));
-  }
-  batch.replies = batch.permuted.size();
+  batch.replies = replies;
+  batch.units = std::move(units);
   batch.state = BatchState::Forwarding;
+}
+
+void BatchMachine::add(Held& held, const std::vector<SiloId>& silos, TimePoint now, Actions& out) {
+  Batch& batch = held.batch;
+  std::vector<std::string> sealed;
+  sealed.reserve(silos.size());
+  for (const SiloId& silo : silos) {
+    const std::optional<std::size_t> slot = slot_of(batch.spec, silo);
+    UNDERTONE_CHECK(slot.has_value());
+    sealed.push_back(std::move(batch.received.at(*slot)));  // the batch is wiped, whatever comes of it
+  }
+  Total total = adder_->add(batch.spec, sealed);
+  if (!total) {
+    BadShare bad = std::move(total).error();
+    UNDERTONE_CHECK(bad.index < silos.size());
+    out.push_back(ShareRefused{silos[bad.index], batch.spec.run, batch.spec.round, std::move(bad.why)});
+    fail(batch, out);
+    return;
+  }
+  UNDERTONE_CHECK(total->size() == total_bytes(batch.spec));
+  wipe(batch);
+  batch.replies = silos.size();
+  batch.added = digest_of(silos);
+  batch.units.push_back(*std::move(total));
+  batch.state = BatchState::Forwarding;
+  out.push_back(Store{BatchAdded{batch.spec.run, batch.replies, *batch.added, batch.units.front()}});
+  out.push_back(forward_of(batch));
+  arm(held, now + limits_.undelivered_max, out);
 }
 
 void BatchMachine::wipe(Batch& batch) {
   batch.spec.expected = {};
+  batch.terms = {};
   batch.received = {};
-  batch.permuted = {};
+  batch.units = {};
+  batch.added = {};
 }
 
 }  // namespace undertone::shuffler

@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "shared/wire/messages.hpp"
+#include "shuffler/batch/adder.hpp"
 #include "shuffler/batch/batch.hpp"
+#include "shuffler/batch/limits.hpp"
 #include "shuffler/batch/permuter.hpp"
 
 namespace undertone::shuffler {
@@ -17,44 +19,11 @@ namespace undertone::shuffler {
 /// Time as the machine is told it; only the host reads a clock.
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// Bounds on what others can make a shuffler hold. Memory can reach three times `held_bytes_max` while a batch closes.
-struct Limits {
-  std::size_t replies_min = 2;  // beneath any job's minimum: a single message has no order to hide in
-  std::size_t silos_max = 4096;
-  std::size_t message_bytes_max = std::size_t{1} << 26U;
-  std::size_t batches_max = 64;                        // Collecting or Forwarding
-  std::size_t held_bytes_max = std::size_t{1} << 29U;  // set aside when a batch opens: every silo's message will fit
-  std::size_t runs_max = 100'000;                      // remembered for good, so that no round is batched twice
-  std::chrono::milliseconds deadline_max = std::chrono::hours(24);
-  std::chrono::milliseconds undelivered_max = std::chrono::hours(24 * 7);  // then a permuted batch is wiped
-};
-
-/// Why a silo's message is not taken.
-enum class MessageRefusal {
-  UnknownBatch,  // not opened, or not yet
-  Closed,        // forwarded or failed: nothing is added any more, and who was in it is no longer known
-  NotExpected,
-  WrongLength,
-  Different,  // the silo has sent another message in this batch
-};
-[[nodiscard]] std::string_view to_string(MessageRefusal refusal) noexcept;
-
-/// Why a batch is not opened.
-enum class BatchRefusal {
-  InvalidSpec,     // silos out of order or repeated, or a number outside the limits
-  BelowMinimum,    // fewer replies would do than this shuffler allows
-  Different,       // the round is being collected under another spec
-  Unfinished,      // another round of the run is being collected or delivered
-  Past,            // the round was forwarded and delivered, or wiped undelivered, or a later one was opened
-  TooManyBatches,  // the next three may pass with time
-  TooManyBytes,
-  TooManyRuns,
-};
-[[nodiscard]] std::string_view to_string(BatchRefusal refusal) noexcept;
-
-/// Collects the sealed messages of a round, one a silo, and forwards them once, in a secret order, without senders.
-/// A run has one batch at a time. A forwarded batch is final: the same messages in the same order are sent again until
-/// they are known to be delivered, nothing is ever added, and no other batch of that round is ever made.
+/// Collects the sealed messages of a round, one a silo, and forwards what they hold once, without senders: all units in
+/// a secret order, or, in an adding batch, the one total of the shares that the coordinator chose among the collected.
+/// A run has one batch at a time. A forwarded batch is final: the same units in the same order are sent again until
+/// they are known to be delivered, nothing is ever added, and no other batch of that round is ever made. Two totals of
+/// one round would differ by single shares.
 ///
 /// The host carries out the actions one after another. Where a Store fails it carries out nothing more and starts anew
 /// from what is on disk, as after a crash. Whatever it cannot send it may drop: the coordinator opens its current batch
@@ -70,18 +39,29 @@ class BatchMachine {
   struct Opened {
     RunId run;
     RoundIndex round;
+    std::uint32_t attempt = 0;
   };
-  /// To the coordinator.
+  /// To the coordinator: InvalidSpec also for silos that cannot be added, Busy also while another round of the run is
+  /// collected or delivered, Past also for a batch that was wiped undelivered or that nobody opened.
   struct RefuseBatch {
     RunId run;
     RoundIndex round;
-    BatchRefusal reason;
+    std::uint32_t attempt = 0;
+    wire::BatchRefusal reason;
   };
-  /// To the coordinator, in one burst. It holds `replies_min` messages or more, all of the same length.
+  /// To the coordinator: whose shares there are to add, ascending. Nothing more is taken.
+  struct Collected {
+    RunId run;
+    RoundIndex round;
+    std::uint32_t attempt = 0;
+    std::vector<SiloId> silos;
+  };
+  /// To the coordinator, in one burst. Units are of equal length: all those of `replies` silos, or the one total.
   struct Forward {
     RunId run;
     RoundIndex round;
-    std::vector<std::string> messages;
+    std::size_t replies = 0;  // `replies_min` or more
+    std::vector<std::string> units;
   };
   /// To the coordinator: nothing of this attempt was forwarded, nor will be.
   struct Failed {
@@ -90,6 +70,13 @@ class BatchMachine {
     std::uint32_t attempt = 0;
     std::size_t replies = 0;
     std::size_t replies_min = 0;
+  };
+  /// For the log: why the batch that fails next could not be added.
+  struct ShareRefused {
+    SiloId silo;
+    RunId run;
+    RoundIndex round;
+    Error why;
   };
   /// To the silo: its message is on disk.
   struct Acknowledge {
@@ -102,7 +89,7 @@ class BatchMachine {
     SiloId silo;
     RunId run;
     RoundIndex round;
-    MessageRefusal reason;
+    wire::ReplyRefusal reason;
   };
   /// An earlier one of the same batch may be dropped or kept.
   struct ArmDeadline {
@@ -110,29 +97,36 @@ class BatchMachine {
     RoundIndex round;
     TimePoint at;
   };
-  using Action = std::variant<Store, Opened, RefuseBatch, Forward, Failed, Acknowledge, Refuse, ArmDeadline>;
+  using Action = std::variant<Store, Opened, RefuseBatch, Collected, Forward, Failed, ShareRefused, Acknowledge, Refuse,
+                              ArmDeadline>;
 
-  /// @param permuter outlives the machine
-  BatchMachine(const Limits& limits, Permuter& permuter) : limits_(limits), permuter_(&permuter) {}
+  /// @param permuter outlives the machine @param adder too
+  BatchMachine(const Limits& limits, Permuter& permuter, Adder& adder)
+      : limits_(limits), permuter_(&permuter), adder_(&adder) {}
 
   /// Once, before any event: what the store held. Deadlines begin anew.
   [[nodiscard]] std::vector<Action> restore(std::vector<Batch> batches, TimePoint now);
   /// The coordinator wants the batch, or wants to know what became of it.
   /// @param spec whoever calls has checked silos and minimum against the job whose digest the run names
   [[nodiscard]] std::vector<Action> open(const BatchSpec& spec, TimePoint now);
-  /// @param silo whom the session's certificate names
+  /// @param silo whom the session's certificate names @param terms what it says that the message was sealed for
   [[nodiscard]] std::vector<Action> on_message(const SiloId& silo, const RunId& run, RoundIndex round,
-                                               std::string message, TimePoint now);
+                                               const Digest& terms, std::string message, TimePoint now);
+  /// The coordinator chose whose shares are added. @param silos ascending, of those collected, the minimum or more
+  [[nodiscard]] std::vector<Action> on_close(const RunId& run, RoundIndex round, std::uint32_t attempt,
+                                             const std::vector<SiloId>& silos, TimePoint now);
   [[nodiscard]] std::vector<Action> on_deadline(const RunId& run, RoundIndex round, TimePoint now);
   /// The coordinator has the whole batch and what follows from it on disk.
   [[nodiscard]] std::vector<Action> on_delivered(const RunId& run, RoundIndex round);
   /// The coordinator gives the round up: the answer is Failed, or Forward when that is too late.
   [[nodiscard]] std::vector<Action> abandon(const RunId& run, RoundIndex round);
 
-  /// Batches that are Collecting or Forwarding.
+  /// Batches that are Collecting, Collected or Forwarding.
   [[nodiscard]] std::size_t batches() const noexcept;
-  /// Bytes set aside for their messages.
+  /// Bytes set aside for what they hold.
   [[nodiscard]] std::size_t held_bytes() const noexcept;
+  /// Units set aside.
+  [[nodiscard]] std::size_t held_units() const noexcept;
 
  private:
   struct Held {
@@ -140,7 +134,7 @@ class BatchMachine {
     TimePoint due{};
   };
   using Actions = std::vector<Action>;
-  [[nodiscard]] std::optional<BatchRefusal> refusal_of(const BatchSpec& spec) const;
+  [[nodiscard]] std::optional<wire::BatchRefusal> refusal_of(const BatchSpec& spec) const;
   [[nodiscard]] std::optional<Actions> answer_of_known(const BatchSpec& spec) const;
   [[nodiscard]] Held* find(const RunId& run, RoundIndex round);
   static void arm(Held& held, TimePoint at, Actions& out);
@@ -148,10 +142,12 @@ class BatchMachine {
   void close(Held& held, TimePoint now, Actions& out);
   static void fail(Batch& batch, Actions& out);
   void permute(Batch& batch);
+  void add(Held& held, const std::vector<SiloId>& silos, TimePoint now, Actions& out);
   static void wipe(Batch& batch);
 
   Limits limits_;
   Permuter* permuter_;
+  Adder* adder_;
   std::map<RunId, Held> runs_;
 };
 

@@ -1,6 +1,9 @@
 #include "shuffler/batch/batch_store.hpp"
 
+#include <initializer_list>
 #include <utility>
+
+#include "shuffler/batch/adder.hpp"
 
 namespace undertone::shuffler {
 namespace {
@@ -8,7 +11,8 @@ namespace {
 constexpr const char* kSchema =
     "CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL, round INTEGER NOT NULL,"
     " attempt INTEGER NOT NULL, state INTEGER NOT NULL, replies_min INTEGER NOT NULL, message_bytes INTEGER NOT NULL,"
-    " deadline_ms INTEGER NOT NULL, replies INTEGER NOT NULL);"
+    " unit_bytes INTEGER NOT NULL, word_bytes INTEGER NOT NULL, query BLOB NOT NULL, deadline_ms INTEGER NOT NULL,"
+    " replies INTEGER NOT NULL);"
     "PRAGMA user_version = 1;";
 constexpr std::int64_t kVersion = 1;
 
@@ -27,17 +31,21 @@ std::int64_t number_of(BatchState state) {
       return 3;
     case BatchState::Failed:
       return 4;
+    case BatchState::Collected:
+      return 5;
   }
   return 0;
 }
 
 Result<BatchState> state_of(std::int64_t number) {
   for (const BatchState state :
-       {BatchState::Collecting, BatchState::Forwarding, BatchState::Final, BatchState::Failed}) {
+       {BatchState::Collecting, BatchState::Collected, BatchState::Forwarding, BatchState::Final, BatchState::Failed}) {
     if (number_of(state) == number) return state;
   }
   return unreadable("batch state");
 }
+
+Error out_of_turn() { return {ErrorCode::StorageFailed, "the change does not follow from what the store holds"}; }
 
 }  // namespace
 
@@ -74,7 +82,9 @@ Status BatchStore::apply(const Change& change) {
   Status committed =
       database_->transaction([&] { return std::visit([this](const auto& one) { return write(one); }, change); });
   if (!committed) return committed;
-  const bool erases = !std::holds_alternative<BatchOpened>(change) && !std::holds_alternative<MessageReceived>(change);
+  const bool erases = !std::holds_alternative<BatchOpened>(change) &&
+                      !std::holds_alternative<MessageReceived>(change) &&
+                      !std::holds_alternative<BatchCollected>(change);
   return erases ? cut_log() : Status();
 }
 
@@ -86,37 +96,26 @@ Status BatchStore::cut_log() {
   return {};
 }
 
-Result<std::int64_t> BatchStore::number_of(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT number FROM runs WHERE run = ?");
+Result<BatchStore::Row> BatchStore::row_of(const RunId& run) {
+  Result<store::Statement> row = database_->prepare("SELECT number, state, word_bytes FROM runs WHERE run = ?");
   if (!row) return row.error();
   row->bind_blob(1, run.bytes());
   const Result<bool> found = row->step();
   if (!found) return found.error();
   if (!*found) return Error{ErrorCode::StorageFailed, "the store does not know the run"};
-  return row->integer(0);
+  const Result<BatchState> state = state_of(row->integer(1));
+  if (!state) return state.error();
+  return Row{row->integer(0), *state, row->integer(2) != 0};
 }
 
 Status BatchStore::write(const BatchOpened& opened) {
   const BatchSpec& spec = opened.spec;
-  {
-    Result<store::Statement> put = database_->prepare(
-        "INSERT INTO runs (run, round, attempt, state, replies_min, message_bytes, deadline_ms, replies)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)"
-        " ON CONFLICT (run) DO UPDATE SET round = ?2, attempt = ?3, state = ?4, replies_min = ?5, message_bytes = ?6,"
-        " deadline_ms = ?7, replies = 0");
-    if (!put) return put.error();
-    put->bind_blob(1, spec.run.bytes()).bind(2, static_cast<std::int64_t>(spec.round.value)).bind(3, spec.attempt);
-    put->bind(4, shuffler::number_of(BatchState::Collecting)).bind(5, static_cast<std::int64_t>(spec.replies_min));
-    put->bind(6, static_cast<std::int64_t>(spec.message_bytes)).bind(7, spec.deadline.count());
-    if (Status done = put->run(); !done) return done;
-  }
-  const Result<std::int64_t> number = number_of(spec.run);
+  const Result<std::int64_t> number = open_row(spec);
   if (!number) return number.error();
-  // Tables that are there already mean that the batch before this one was not closed: an error.
-  if (Status made =
-          database_->execute(fmt::format("CREATE TABLE silos_{0} (slot INTEGER PRIMARY KEY, silo TEXT NOT NULL);"
-                                         "CREATE TABLE received_{0} (slot INTEGER PRIMARY KEY, message BLOB NOT NULL);",
-                                         *number));
+  if (Status made = database_->execute(fmt::format(
+          "CREATE TABLE silos_{0} (slot INTEGER PRIMARY KEY, silo TEXT NOT NULL);"
+          "CREATE TABLE received_{0} (slot INTEGER PRIMARY KEY, terms BLOB NOT NULL, message BLOB NOT NULL)",
+          *number));
       !made) {
     return made;
   }
@@ -131,65 +130,117 @@ Status BatchStore::write(const BatchOpened& opened) {
   return {};
 }
 
+Result<std::int64_t> BatchStore::open_row(const BatchSpec& spec) {
+  Result<store::Statement> put = database_->prepare(
+      "INSERT INTO runs (run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
+      " deadline_ms, replies)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)"
+      " ON CONFLICT (run) DO UPDATE SET round = ?2, attempt = ?3, state = ?4, replies_min = ?5, message_bytes = ?6,"
+      " unit_bytes = ?7, word_bytes = ?8, query = ?9, deadline_ms = ?10, replies = 0 WHERE state IN (?11, ?12)"
+      " RETURNING number");
+  if (!put) return put.error();
+  put->bind_blob(1, spec.run.bytes()).bind(2, static_cast<std::int64_t>(spec.round.value)).bind(3, spec.attempt);
+  put->bind(4, number_of(BatchState::Collecting)).bind(5, static_cast<std::int64_t>(spec.replies_min));
+  put->bind(6, static_cast<std::int64_t>(spec.message_bytes)).bind(7, static_cast<std::int64_t>(spec.unit_bytes));
+  put->bind(8, spec.word_bytes).bind_blob(9, as_bytes(spec.query)).bind(10, spec.deadline.count());
+  put->bind(11, number_of(BatchState::Final)).bind(12, number_of(BatchState::Failed));
+  const Result<bool> written = put->step();
+  if (!written) return written.error();
+  if (!*written) return out_of_turn();
+  return put->integer(0);
+}
+
 Status BatchStore::write(const MessageReceived& received) {
-  const Result<std::int64_t> number = number_of(received.run);
-  if (!number) return number.error();
-  Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO received_{} VALUES (?, ?)", *number));
+  const Result<Row> row = row_of(received.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Collecting) return out_of_turn();
+  Result<store::Statement> insert =
+      database_->prepare(fmt::format("INSERT INTO received_{} VALUES (?, ?, ?)", row->number));
   if (!insert) return insert.error();
-  return insert->bind(1, static_cast<std::int64_t>(received.slot)).bind_blob(2, received.message).run();
+  insert->bind(1, static_cast<std::int64_t>(received.slot)).bind_blob(2, as_bytes(received.terms));
+  return insert->bind_blob(3, received.message).run();
+}
+
+Status BatchStore::write(const BatchCollected& collected) {
+  const Result<Row> row = row_of(collected.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Collecting || !row->adds) return out_of_turn();
+  return set_state(*row, BatchState::Collected, 0);
 }
 
 Status BatchStore::write(const BatchPermuted& permuted) {
-  const Result<std::int64_t> number = number_of(permuted.run);
-  if (!number) return number.error();
-  if (Status forgotten = forget_senders(*number); !forgotten) return forgotten;
+  const Result<Row> row = row_of(permuted.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Collecting || row->adds) return out_of_turn();
+  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
   if (Status made = database_->execute(
-          fmt::format("CREATE TABLE permuted_{} (place INTEGER PRIMARY KEY, message BLOB NOT NULL)", *number));
+          fmt::format("CREATE TABLE permuted_{} (place INTEGER PRIMARY KEY, unit BLOB NOT NULL)", row->number));
       !made) {
     return made;
   }
-  for (std::size_t place = 0; place < permuted.messages.size(); ++place) {
-    Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO permuted_{} VALUES (?, ?)", *number));
+  const std::string sql = fmt::format("INSERT INTO permuted_{} VALUES (?, ?)", row->number);
+  for (std::size_t place = 0; place < permuted.units.size(); ++place) {
+    Result<store::Statement> insert = database_->prepare(sql);
     if (!insert) return insert.error();
-    if (Status done = insert->bind(1, static_cast<std::int64_t>(place)).bind_blob(2, permuted.messages[place]).run();
+    if (Status done = insert->bind(1, static_cast<std::int64_t>(place)).bind_blob(2, permuted.units[place]).run();
         !done) {
       return done;
     }
   }
-  return set_state(*number, BatchState::Forwarding, permuted.messages.size());
+  return set_state(*row, BatchState::Forwarding, permuted.replies);
+}
+
+Status BatchStore::write(const BatchAdded& added) {
+  const Result<Row> row = row_of(added.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Collected) return out_of_turn();
+  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
+  if (Status made = database_->execute(
+          fmt::format("CREATE TABLE total_{} (added BLOB NOT NULL, total BLOB NOT NULL)", row->number));
+      !made) {
+    return made;
+  }
+  Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO total_{} VALUES (?, ?)", row->number));
+  if (!insert) return insert.error();
+  if (Status done = insert->bind_blob(1, as_bytes(added.added)).bind_blob(2, added.total).run(); !done) return done;
+  return set_state(*row, BatchState::Forwarding, added.replies);
 }
 
 Status BatchStore::write(const BatchFailed& failed) {
-  const Result<std::int64_t> number = number_of(failed.run);
-  if (!number) return number.error();
-  if (Status forgotten = forget_senders(*number); !forgotten) return forgotten;
-  return set_state(*number, BatchState::Failed, failed.replies);
+  const Result<Row> row = row_of(failed.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Collecting && row->state != BatchState::Collected) return out_of_turn();
+  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
+  return set_state(*row, BatchState::Failed, failed.replies);
 }
 
 Status BatchStore::write(const BatchFinished& finished) {
-  const Result<std::int64_t> number = number_of(finished.run);
-  if (!number) return number.error();
-  if (Status dropped = database_->execute(fmt::format("DROP TABLE permuted_{}", *number)); !dropped) return dropped;
+  const Result<Row> row = row_of(finished.run);
+  if (!row) return row.error();
+  if (row->state != BatchState::Forwarding) return out_of_turn();
+  const char* table = row->adds ? "total" : "permuted";
+  if (Status dropped = database_->execute(fmt::format("DROP TABLE {}_{}", table, row->number)); !dropped)
+    return dropped;
   Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ? WHERE number = ?");
   if (!update) return update.error();
-  return update->bind(1, shuffler::number_of(BatchState::Final)).bind(2, *number).run();
+  return update->bind(1, number_of(BatchState::Final)).bind(2, row->number).run();
 }
 
-Status BatchStore::set_state(std::int64_t number, BatchState state, std::size_t replies) {
+Status BatchStore::set_state(const Row& row, BatchState state, std::size_t replies) {
   Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, replies = ? WHERE number = ?");
   if (!update) return update.error();
-  update->bind(1, shuffler::number_of(state)).bind(2, static_cast<std::int64_t>(replies)).bind(3, number);
+  update->bind(1, number_of(state)).bind(2, static_cast<std::int64_t>(replies)).bind(3, row.number);
   return update->run();
 }
 
-Status BatchStore::forget_senders(std::int64_t number) {
-  return database_->execute(fmt::format("DROP TABLE silos_{0}; DROP TABLE received_{0};", number));
+Status BatchStore::forget_senders(const Row& row) {
+  return database_->execute(fmt::format("DROP TABLE silos_{0}; DROP TABLE received_{0};", row.number));
 }
 
 Result<std::vector<Batch>> BatchStore::load() {
   Result<store::Statement> row = database_->prepare(
-      "SELECT number, run, round, attempt, state, replies_min, message_bytes, deadline_ms, replies FROM runs"
-      " ORDER BY number");
+      "SELECT number, run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
+      " deadline_ms, replies FROM runs ORDER BY number");
   if (!row) return row.error();
   std::vector<Batch> batches;
   while (true) {
@@ -199,21 +250,28 @@ Result<std::vector<Batch>> BatchStore::load() {
     Batch batch;
     const Result<RunId> run = RunId::from_bytes(row->bytes(1));
     const Result<BatchState> state = state_of(row->integer(4));
+    const Result<Digest> query = digest_from_bytes(row->bytes(9));
     if (!run) return unreadable("run");
     if (!state) return state.error();
+    if (!query) return unreadable("query");
     batch.spec.run = *run;
     batch.spec.round = RoundIndex{static_cast<std::uint64_t>(row->integer(2))};
     batch.spec.attempt = static_cast<std::uint32_t>(row->integer(3));
     batch.state = *state;
     batch.spec.replies_min = static_cast<std::size_t>(row->integer(5));
     batch.spec.message_bytes = static_cast<std::size_t>(row->integer(6));
-    batch.spec.deadline = std::chrono::milliseconds(row->integer(7));
-    batch.replies = static_cast<std::size_t>(row->integer(8));
+    batch.spec.unit_bytes = static_cast<std::size_t>(row->integer(7));
+    batch.spec.word_bytes = static_cast<std::uint32_t>(row->integer(8));
+    batch.spec.query = *query;
+    batch.spec.deadline = std::chrono::milliseconds(row->integer(10));
+    batch.replies = static_cast<std::size_t>(row->integer(11));
     const std::int64_t number = row->integer(0);
-    if (batch.state == BatchState::Collecting) {
+    if (batch.state == BatchState::Collecting || batch.state == BatchState::Collected) {
       if (Status read = read_collected(number, batch); !read) return read.error();
     } else if (batch.state == BatchState::Forwarding) {
-      if (Status read = read_permuted(number, batch); !read) return read.error();
+      if (batch.replies < batch.spec.replies_min) return unreadable("batch");
+      if (Status read = batch.spec.adds() ? read_total(number, batch) : read_permuted(number, batch); !read)
+        return read.error();
     }
     batches.push_back(std::move(batch));
   }
@@ -235,35 +293,56 @@ Status BatchStore::read_collected(std::int64_t number, Batch& batch) {
     batch.spec.expected.push_back(*silo);
   }
   Result<store::Statement> received =
-      database_->prepare(fmt::format("SELECT slot, message FROM received_{} ORDER BY slot", number));
+      database_->prepare(fmt::format("SELECT slot, terms, message FROM received_{} ORDER BY slot", number));
   if (!received) return received.error();
   while (true) {
     const Result<bool> more = received->step();
     if (!more) return more.error();
-    if (!*more) return {};
+    if (!*more) break;
     const auto slot = static_cast<std::size_t>(received->integer(0));
-    std::string message = received->bytes(1);
-    if (slot >= batch.spec.expected.size() || message.size() != batch.spec.message_bytes) return unreadable("messages");
+    const Result<Digest> terms = digest_from_bytes(received->bytes(1));
+    std::string message = received->bytes(2);
+    if (slot >= batch.spec.expected.size() || !terms || batch.terms.value_or(*terms) != *terms ||
+        message.size() != batch.spec.message_bytes) {
+      return unreadable("messages");
+    }
+    batch.terms = *terms;
     batch.received.emplace(slot, std::move(message));
   }
+  if (batch.state == BatchState::Collected && batch.received.size() < batch.spec.replies_min)
+    return unreadable("batch");
+  return {};
 }
 
 Status BatchStore::read_permuted(std::int64_t number, Batch& batch) {
   Result<store::Statement> permuted =
-      database_->prepare(fmt::format("SELECT place, message FROM permuted_{} ORDER BY place", number));
+      database_->prepare(fmt::format("SELECT place, unit FROM permuted_{} ORDER BY place", number));
   if (!permuted) return permuted.error();
   while (true) {
     const Result<bool> more = permuted->step();
     if (!more) return more.error();
     if (!*more) break;
-    std::string message = permuted->bytes(1);
-    if (permuted->integer(0) != static_cast<std::int64_t>(batch.permuted.size()) ||
-        message.size() != batch.spec.message_bytes) {
-      return unreadable("messages");
-    }
-    batch.permuted.push_back(std::move(message));
+    std::string unit = permuted->bytes(1);
+    if (permuted->integer(0) != static_cast<std::int64_t>(batch.units.size()) || unit.size() != batch.spec.unit_bytes)
+      return unreadable("units");
+    batch.units.push_back(std::move(unit));
   }
-  if (batch.permuted.size() != batch.replies || batch.replies < batch.spec.replies_min) return unreadable("batch");
+  if (batch.units.size() * batch.spec.unit_bytes != batch.replies * batch.spec.message_bytes)
+    return unreadable("batch");
+  return {};
+}
+
+Status BatchStore::read_total(std::int64_t number, Batch& batch) {
+  Result<store::Statement> row = database_->prepare(fmt::format("SELECT added, total FROM total_{}", number));
+  if (!row) return row.error();
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  if (!*found) return unreadable("total");
+  const Result<Digest> added = digest_from_bytes(row->bytes(0));
+  std::string total = row->bytes(1);
+  if (!added || total.size() != total_bytes(batch.spec)) return unreadable("total");
+  batch.added = *added;
+  batch.units.push_back(std::move(total));
   return {};
 }
 

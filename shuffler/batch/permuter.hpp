@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,5 +31,10 @@ class BitsPermuter final : public Permuter {
  private:
   Bits bits_;
 };
+
+/// All units of all messages in one secret order.
+/// @param messages by slot, each of a whole number of units
+[[nodiscard]] std::vector<std::string> permuted_units(const std::map<std::size_t, std::string>& messages,
+                                                      std::size_t unit_bytes, Permuter& permuter);
 
 }  // namespace undertone::shuffler

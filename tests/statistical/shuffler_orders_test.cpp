@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -9,63 +8,81 @@
 #include "shared/base/random_source.hpp"
 #include "shared/privacy/secure_bits.hpp"
 #include "shuffler/batch/batch_machine.hpp"
+#include "tests/support/plain_adder.hpp"
 
-/// The orders in which five messages leave the machine, on the operating system's randomness.
+/// The orders in which a batch's units leave the machine, on the operating system's randomness.
 namespace undertone::shuffler {
 namespace {
 
-constexpr std::size_t kSilos = 5;
-constexpr std::size_t kOrders = 120;
-constexpr std::uint64_t kBatches = 600'000;  // 5000 for each order
-// Two checks. The chi-square law of 119 degrees of freedom is above 238.64 with probability 5e-10: a false alarm in
-// 1e-9 runs. Probabilities that are off by delta (root mean square, relative to 1/120) move the statistic to the
-// non-central law of parameter 600000 delta^2; at delta = 2.42 % that is 350, and is missed with probability 1e-11.
-constexpr double kThreshold = 238.7;
+constexpr std::uint64_t kBatches = 600'000;
 
-using Order = std::array<std::size_t, kSilos>;
+/// What each batch is made of, and what its statistics are held to.
+///
+/// The chi-square law of 119 degrees of freedom is above 238.64 with probability 5e-10, that of 23 above 90.91: two
+/// checks of each shape are a false alarm in 2e-9 runs. Probabilities that are off by delta (root mean square, relative
+/// to one order's) move the statistic to the non-central law of parameter 600000 delta^2; at delta = 2.42 % that is
+/// 350, and is missed among 120 orders with probability 1e-11; at delta = 2 % it is 240, and missed among 24 with
+/// 4e-12.
+struct Shape {
+  std::size_t silos = 0;
+  std::size_t units_each = 0;
+  std::size_t orders = 0;  // of all units
+  double threshold = 0.0;
 
-/// 0 .. 119. Source: Lehmer's code.
+  [[nodiscard]] std::size_t units() const { return silos * units_each; }
+};
+constexpr Shape kFiveMessages{5, 1, 120, 238.7};
+constexpr Shape kTwoPairs{2, 2, 24, 91.0};
+
+using Order = std::vector<std::size_t>;
+
+/// 0 .. orders-1. Source: Lehmer's code.
 std::size_t rank_of(const Order& order) {
   std::size_t rank = 0;
-  for (std::size_t i = 0; i < kSilos; ++i) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
     std::size_t smaller = 0;
-    for (std::size_t j = i + 1; j < kSilos; ++j) smaller += order[j] < order[i] ? 1 : 0;
-    rank = rank * (kSilos - i) + smaller;
+    for (std::size_t j = i + 1; j < order.size(); ++j) smaller += order[j] < order[i] ? 1 : 0;
+    rank = rank * (order.size() - i) + smaller;
   }
   return rank;
 }
 
 struct Statistics {
-  double by_silo = 0.0;     // the order of the silos whose messages left
+  double by_silo = 0.0;     // the order of the silos whose units left
   double by_arrival = 0.0;  // the order in which these had come
 };
 
-Statistics chi_squares(Permuter& permuter) {
-  std::vector<SiloId> silos;
-  for (const char* name : {"a", "b", "c", "d", "e"}) silos.push_back(SiloId::create(name).value());
-  BatchMachine machine(Limits{}, permuter);
+Statistics chi_squares(const Shape& shape, Permuter& permuter) {
+  BatchSpec spec{{}, {0}, 0, {}, 2, shape.units_each, 1, 0, {}, std::chrono::milliseconds(1)};
+  for (std::size_t i = 0; i < shape.silos; ++i)
+    spec.expected.push_back(SiloId::create(std::string(1, "abcde"[i])).value());
+  tests::PlainAdder adder;
+  BatchMachine machine(Limits{}, permuter, adder);
   RandomSource arrivals(1);
-  std::vector<double> by_silo(kOrders, 0.0);
-  std::vector<double> by_arrival(kOrders, 0.0);
-  BatchSpec spec{{}, {0}, 0, silos, 2, 1, std::chrono::milliseconds(1)};
+  std::vector<double> by_silo(shape.orders, 0.0);
+  std::vector<double> by_arrival(shape.orders, 0.0);
+  Order came(shape.units());  // by unit
+  Order left(shape.units());
+  Order left_as_come(shape.units());
   for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
     spec.round = {batch};
     (void)machine.open(spec, {});
-    const std::vector<std::size_t> coming = arrivals.permutation(kSilos);
-    Order came{};  // by silo
+    const std::vector<std::size_t> coming = arrivals.permutation(shape.silos);
     std::vector<BatchMachine::Action> actions;
-    for (std::size_t i = 0; i < kSilos; ++i) {
-      came[coming[i]] = i;
-      const std::string message(1, static_cast<char>('0' + coming[i]));
-      actions = machine.on_message(silos[coming[i]], spec.run, spec.round, message, {});
+    for (std::size_t i = 0; i < shape.silos; ++i) {
+      std::string message;
+      for (std::size_t j = 0; j < shape.units_each; ++j) {
+        const std::size_t unit = coming[i] * shape.units_each + j;
+        came[unit] = i * shape.units_each + j;
+        message.push_back(static_cast<char>('0' + unit));
+      }
+      actions = machine.on_message(spec.expected[coming[i]], spec.run, spec.round, {}, message, {});
     }
     for (const BatchMachine::Action& action : actions) {
       const auto* forward = std::get_if<BatchMachine::Forward>(&action);
       if (forward == nullptr) continue;
-      Order left{};
-      Order left_as_come{};
-      for (std::size_t place = 0; place < kSilos; ++place) {
-        left[place] = static_cast<std::size_t>(forward->messages[place][0] - '0');
+      for (std::size_t place = 0; place < shape.units(); ++place) {
+        left[place] = static_cast<std::size_t>(forward->units[place][0] - '0');
         left_as_come[place] = came[left[place]];
       }
       by_silo[rank_of(left)] += 1.0;
@@ -73,8 +90,8 @@ Statistics chi_squares(Permuter& permuter) {
     }
     (void)machine.on_delivered(spec.run, spec.round);
   }
-  const auto chi_square = [](const std::vector<double>& counts) {
-    const double expected = static_cast<double>(kBatches) / kOrders;
+  const auto chi_square = [&shape](const std::vector<double>& counts) {
+    const double expected = static_cast<double>(kBatches) / static_cast<double>(shape.orders);
     double sum = 0.0;
     for (const double count : counts) sum += (count - expected) * (count - expected) / expected;
     return sum;
@@ -100,16 +117,40 @@ class Crooked final : public Permuter {
   privacy::SecureBits bits_ = privacy::SecureBits::from_os();
 };
 
-TEST(ShufflerOrdersTest, All120OrdersOfFiveAreEquallyLikely) {
+/// Mixes the messages of two units each, and leaves the units of a message side by side.
+class WholeMessages final : public Permuter {
+ public:
+  std::vector<std::int64_t> order(std::int64_t count) override {
+    std::vector<std::int64_t> out;
+    for (const std::int64_t message : privacy::sample_permutation(count / 2, bits_)) {
+      out.push_back(2 * message);
+      out.push_back(2 * message + 1);
+    }
+    return out;
+  }
+
+ private:
+  privacy::SecureBits bits_ = privacy::SecureBits::from_os();
+};
+
+void expect_every_order(const Shape& shape) {
   BitsPermuter<privacy::SecureBits> permuter(privacy::SecureBits::from_os());
-  const Statistics found = chi_squares(permuter);
-  EXPECT_LT(found.by_silo, kThreshold);
-  EXPECT_LT(found.by_arrival, kThreshold);
+  const Statistics found = chi_squares(shape, permuter);
+  EXPECT_LT(found.by_silo, shape.threshold);
+  EXPECT_LT(found.by_arrival, shape.threshold);
+}
+
+TEST(ShufflerOrdersTest, All120OrdersOfFiveAreEquallyLikely) { expect_every_order(kFiveMessages); }
+
+TEST(ShufflerOrdersTest, UnitsOfDifferentSilosAreMixedAmongEachOther) {
+  expect_every_order(kTwoPairs);
+  WholeMessages permuter;
+  EXPECT_GT(chi_squares(kTwoPairs, permuter).by_silo, kTwoPairs.threshold);
 }
 
 TEST(ShufflerOrdersTest, OrdersThatAreNearlyUniformAreNoticed) {
   const std::vector<std::pair<const char*, Crooked::Draw>> crooked = {
-      {"any of all five", [](privacy::SecureBits& bits, std::size_t) { return privacy::uniform_below(bits, kSilos); }},
+      {"any of all five", [](privacy::SecureBits& bits, std::size_t) { return privacy::uniform_below(bits, 5); }},
       {"never itself", [](privacy::SecureBits& bits, std::size_t i) { return privacy::uniform_below(bits, i - 1); }},
       // Of 64 values the first four of 5, say, come 13 times and the last 12 times.
       {"a remainder of six bits",
@@ -118,7 +159,7 @@ TEST(ShufflerOrdersTest, OrdersThatAreNearlyUniformAreNoticed) {
   for (const auto& [name, draw] : crooked) {
     SCOPED_TRACE(name);
     Crooked permuter(draw);
-    EXPECT_GT(chi_squares(permuter).by_silo, kThreshold);
+    EXPECT_GT(chi_squares(kFiveMessages, permuter).by_silo, kFiveMessages.threshold);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "shared/privacy/test_bits.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "shuffler/batch/batch_store.hpp"
+#include "tests/support/plain_adder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 /// A shuffler with its store on disk, killed between any two actions and on both sides of every commit. The process
@@ -25,6 +26,7 @@ using std::chrono::milliseconds;
 using store::Database;
 using Key = std::pair<std::size_t, RoundIndex>;  // number of the run, round
 using Messages = std::vector<std::string>;
+using tests::PlainAdder;
 
 struct Died {};
 
@@ -33,7 +35,9 @@ struct Faults {
   std::size_t runs = 1;
   std::size_t silos = 3;
   std::size_t replies_min = 2;
-  std::size_t message_bytes = 24;
+  std::size_t unit_bytes = 24;  // of a mixed unit, or of a total
+  std::size_t units = 2;        // in a message that is mixed
+  bool adds = false;
   double death = 0.0;                        // at each point
   std::optional<std::uint64_t> death_point;  // and once, at this one
 };
@@ -76,7 +80,23 @@ class World {
   void send(std::size_t run, std::size_t silo, RoundIndex round) {
     const std::string bytes = message(run, silo, round);
     sent_[{run, round}].insert(bytes);
-    event([&] { return machine_->on_message(name(run, silo), id(run), round, bytes, now_); });
+    event([&] { return machine_->on_message(name(run, silo), id(run), round, terms(round), bytes, now_); });
+  }
+  /// The coordinator has chosen once and for all whose shares are added.
+  void close(std::size_t run) {
+    const auto chosen = chosen_.find({run, asked_[run].round});
+    if (chosen == chosen_.end()) return;
+    const std::vector<SiloId> silos = chosen->second;
+    event([&] { return machine_->on_close(id(run), asked_[run].round, asked_[run].attempt, silos, now_); });
+  }
+  /// Once something is forwarded, any set of silos is too late.
+  void close_otherwise(std::size_t run) {
+    if (!forwarded_.contains({run, asked_[run].round})) return;
+    std::vector<SiloId> silos;
+    for (std::size_t silo = 0; silo < faults_.silos; ++silo) {
+      if (random_.chance(0.7)) silos.push_back(name(run, silo));
+    }
+    event([&] { return machine_->on_close(id(run), asked_[run].round, asked_[run].attempt, silos, now_); });
   }
   /// Whatever a silo of the run should not send.
   void misbehave(std::size_t run, std::uint64_t how) {
@@ -84,18 +104,22 @@ class World {
     const std::size_t silo = random_.below(faults_.silos);
     const std::string other = message(run, silo, {round.value + 1000});
     event([&]() -> std::vector<BatchMachine::Action> {
-      switch (how % 5) {
+      const Digest same = terms(round);
+      switch (how % 6) {
         case 0:  // a second, different message: only where the first is there already
           if (!acknowledged_[{run, round}].contains(message(run, silo, round))) return {};
-          return machine_->on_message(name(run, silo), id(run), round, other, now_);
+          return machine_->on_message(name(run, silo), id(run), round, same, other, now_);
         case 1:
-          return machine_->on_message(name(run, silo), id(run), round, other + "x", now_);
+          return machine_->on_message(name(run, silo), id(run), round, same, other + "x", now_);
         case 2:
-          return machine_->on_message(name(run, faults_.silos), id(run), round, other, now_);
+          return machine_->on_message(name(run, faults_.silos), id(run), round, same, other, now_);
         case 3:
-          return machine_->on_message(name(run, silo), id(run), round.next(), other, now_);
+          return machine_->on_message(name(run, silo), id(run), round.next(), same, other, now_);
+        case 4:  // other terms: only where there are some already
+          if (acknowledged_[{run, round}].empty()) return {};
+          return machine_->on_message(name(run, silo), id(run), round, terms(round.next()), other, now_);
         default:
-          return machine_->on_message(name(run, silo), id(faults_.runs), round, other, now_);
+          return machine_->on_message(name(run, silo), id(faults_.runs), round, same, other, now_);
       }
     });
   }
@@ -136,14 +160,27 @@ class World {
   }
   [[nodiscard]] std::string message(std::size_t run, std::size_t silo, RoundIndex round) const {
     RandomSource bytes(faults_.seed * 1'000'003 + run * 10'007 + silo * 101 + round.value * 1'000'000'007);
-    std::string out;
-    while (out.size() < faults_.message_bytes) out.push_back(static_cast<char>(bytes.word()));
+    std::string out(faults_.adds ? 1 : 0, 'o');
+    while (out.size() < message_bytes()) out.push_back(static_cast<char>(bytes.word()));
     return out;
   }
+  [[nodiscard]] std::size_t message_bytes() const {
+    return faults_.adds ? PlainAdder::kSealing + faults_.unit_bytes : faults_.units * faults_.unit_bytes;
+  }
+  /// A message that is added is one unit.
+  [[nodiscard]] Messages units_of(const std::string& message) const {
+    if (faults_.adds) return {message};
+    Messages out;
+    for (std::size_t at = 0; at < message.size(); at += faults_.unit_bytes)
+      out.push_back(message.substr(at, faults_.unit_bytes));
+    return out;
+  }
+  [[nodiscard]] static Digest terms(RoundIndex round) { return sha256(fmt::format("terms {}", round.value)); }
   [[nodiscard]] BatchSpec spec(std::size_t run) const {
-    BatchSpec out{
-        id(run),           asked_[run].round, asked_[run].attempt, {}, faults_.replies_min, faults_.message_bytes,
-        milliseconds(1000)};
+    BatchSpec out{id(run), asked_[run].round, asked_[run].attempt, {}, faults_.replies_min, message_bytes(), 0, 0,
+                  {},      milliseconds(1000)};
+    out.unit_bytes = faults_.adds ? message_bytes() : faults_.unit_bytes;
+    out.word_bytes = faults_.adds ? 4 : 0;
     for (std::size_t silo = 0; silo < faults_.silos; ++silo) out.expected.push_back(name(run, silo));
     return out;
   }
@@ -157,7 +194,7 @@ class World {
     ASSERT_TRUE(database_->execute("PRAGMA synchronous=OFF"));  // processes die here, the machine does not
     store_.emplace(BatchStore::open(*database_).value());
     database_->observe_commits([this](Database::CommitPoint /*point*/) { point(); });
-    machine_.emplace(Limits{}, permuter_);
+    machine_.emplace(Limits{}, permuter_, adder_);
     std::vector<Batch> batches = store_->load().value();
     event([&] { return machine_->restore(std::move(batches), now_); });
   }
@@ -210,9 +247,11 @@ class World {
                    },
                    [this](const BatchMachine::Opened& one) { asked_[number(one.run)].open = true; },
                    [this](const BatchMachine::RefuseBatch& one) { on_refused(one); },
+                   [this](const BatchMachine::Collected& one) { on_collected(one); },
                    [this](const BatchMachine::Forward& one) { on_forward(one); },
                    [this](const BatchMachine::Failed& one) { on_failed(one); },
                    [this](const BatchMachine::Acknowledge& one) { on_acknowledged(one); },
+                   [](const BatchMachine::ShareRefused& one) { ADD_FAILURE() << one.silo.name(); },
                    [](const BatchMachine::Refuse&) {},
                    [this](const BatchMachine::ArmDeadline& one) { deadlines_.push_back(one); },
                },
@@ -220,7 +259,30 @@ class World {
   }
   void on_refused(const BatchMachine::RefuseBatch& refused) {
     const Key key{number(refused.run), refused.round};
+    if (refused.reason == wire::BatchRefusal::Different && forwarded_.contains(key)) return;  // close_otherwise
     EXPECT_TRUE(delivered_.contains(key) || !asked_[key.first].open) << to_string(refused.reason);
+  }
+  /// The same silos whenever they are told, all those acknowledged among them; of these the coordinator takes some.
+  void on_collected(const BatchMachine::Collected& collected) {
+    const Key key{number(collected.run), collected.round};
+    EXPECT_EQ(collected.attempt, asked_[key.first].attempt);
+    asked_[key.first].open = true;
+    const auto [known, first] = collected_.emplace(key, collected.silos);
+    EXPECT_EQ(known->second, collected.silos);
+    if (!first) return;
+    std::size_t acknowledged = 0;
+    for (std::size_t silo = 0; silo < faults_.silos; ++silo) {
+      const std::string one = message(key.first, silo, key.second);
+      const bool in = std::binary_search(collected.silos.begin(), collected.silos.end(), name(key.first, silo));
+      EXPECT_TRUE(!in || sent_[key].contains(one)) << "a silo that sent nothing in this attempt";
+      EXPECT_TRUE(in || !acknowledged_[key].contains(one)) << "an acknowledged message was lost";
+      acknowledged += in ? 1 : 0;
+    }
+    EXPECT_EQ(acknowledged, collected.silos.size());
+    EXPECT_GE(collected.silos.size(), faults_.replies_min);
+    std::vector<SiloId>& chosen = chosen_[key] = collected.silos;
+    while (chosen.size() > faults_.replies_min && random_.chance(0.3))
+      chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(random_.below(chosen.size())));
   }
   void on_acknowledged(const BatchMachine::Acknowledge& one) {
     const Key key{number(one.run), one.round};
@@ -237,19 +299,49 @@ class World {
     asked = {failed.round, failed.attempt + 1, false};
     sent_.erase(key);
     acknowledged_.erase(key);
+    collected_.erase(key);
+    chosen_.erase(key);
   }
   void on_forward(const BatchMachine::Forward& forward) {
     const Key key{number(forward.run), forward.round};
-    const auto [known, first] = forwarded_.emplace(key, forward.messages);
-    EXPECT_EQ(known->second, forward.messages) << "two batches of one round";
+    const auto [known, first] = forwarded_.emplace(key, forward.units);
+    EXPECT_EQ(known->second, forward.units) << "two batches of one round";
     if (!first) return;
-    const std::set<std::string> once(forward.messages.begin(), forward.messages.end());
-    EXPECT_EQ(once.size(), forward.messages.size()) << "a message twice";
-    EXPECT_GE(once.size(), faults_.replies_min);
-    EXPECT_TRUE(std::includes(sent_[key].begin(), sent_[key].end(), once.begin(), once.end()))
-        << "a message that nobody sent in this attempt";
-    EXPECT_TRUE(std::includes(once.begin(), once.end(), acknowledged_[key].begin(), acknowledged_[key].end()))
-        << "an acknowledged message was lost";
+    EXPECT_GE(forward.replies, faults_.replies_min);
+    if (faults_.adds) {
+      check_total(key, forward);
+    } else {
+      check_units(key, forward);
+    }
+  }
+  void check_units(const Key& key, const BatchMachine::Forward& forward) {
+    EXPECT_EQ(forward.units.size(), forward.replies * faults_.units);
+    const std::set<std::string> once(forward.units.begin(), forward.units.end());
+    EXPECT_EQ(once.size(), forward.units.size()) << "a unit twice";
+    const auto units = [this](const std::set<std::string>& messages) {
+      std::set<std::string> out;
+      for (const std::string& message : messages) {
+        for (std::string& unit : units_of(message)) out.insert(std::move(unit));
+      }
+      return out;
+    };
+    const std::set<std::string> sent = units(sent_[key]);
+    const std::set<std::string> acknowledged = units(acknowledged_[key]);
+    EXPECT_TRUE(std::includes(sent.begin(), sent.end(), once.begin(), once.end()))
+        << "a unit that nobody sent in this attempt";
+    EXPECT_TRUE(std::includes(once.begin(), once.end(), acknowledged.begin(), acknowledged.end()))
+        << "an acknowledged unit was lost";
+  }
+  void check_total(const Key& key, const BatchMachine::Forward& forward) {
+    ASSERT_TRUE(chosen_.contains(key)) << "closed by nobody";
+    Messages shares;
+    for (std::size_t silo = 0; silo < faults_.silos; ++silo) {
+      const std::vector<SiloId>& chosen = chosen_[key];
+      if (std::binary_search(chosen.begin(), chosen.end(), name(key.first, silo)))
+        shares.push_back(message(key.first, silo, key.second));
+    }
+    EXPECT_EQ(forward.replies, shares.size());
+    EXPECT_EQ(forward.units, Messages{*adder_.add(spec(key.first), shares)});
   }
 
   /// Silos stand in the files while their batch is collected, and messages until the batch is over; nothing is left in
@@ -262,15 +354,16 @@ class World {
       bytes.append(std::istreambuf_iterator<char>(in), {});
     }
     for (const Batch& batch : store_->load().value()) {
-      if (batch.state == BatchState::Collecting) continue;
+      if (batch.state == BatchState::Collecting || batch.state == BatchState::Collected) continue;
       const std::size_t run = number(batch.spec.run);
       EXPECT_EQ(count(bytes, fmt::format("-of-run-{}", run)), 0U);
       for (std::size_t silo = 0; silo < faults_.silos; ++silo) {
-        const std::string one = message(run, silo, batch.spec.round);
-        const bool held = std::find(batch.permuted.begin(), batch.permuted.end(), one) != batch.permuted.end();
-        // A long message lies in pieces.
-        EXPECT_EQ(count(bytes, one.substr(0, 24)), held ? 1U : 0U);
-        EXPECT_EQ(count(bytes, one.substr(one.size() - 24)), held ? 1U : 0U);
+        for (const std::string& one : units_of(message(run, silo, batch.spec.round))) {
+          const bool held = std::find(batch.units.begin(), batch.units.end(), one) != batch.units.end();
+          // A long unit lies in pieces.
+          EXPECT_EQ(count(bytes, one.substr(0, 24)), held ? 1U : 0U);
+          EXPECT_EQ(count(bytes, one.substr(one.size() - 24)), held ? 1U : 0U);
+        }
       }
     }
   }
@@ -279,6 +372,7 @@ class World {
   RandomSource random_;
   tests::TemporaryFolder folder_;
   BitsPermuter<privacy::TestBits> permuter_;
+  PlainAdder adder_;
   std::optional<Database> database_;
   std::optional<BatchStore> store_;
   std::optional<BatchMachine> machine_;
@@ -292,6 +386,8 @@ class World {
   std::vector<Asked> asked_;
   std::map<Key, std::set<std::string>> sent_;          // in the present attempt
   std::map<Key, std::set<std::string>> acknowledged_;  // in the present attempt
+  std::map<Key, std::vector<SiloId>> collected_;       // in the present attempt, of a batch that adds
+  std::map<Key, std::vector<SiloId>> chosen_;          // of these, by the coordinator
   std::map<Key, Messages> forwarded_;
   std::set<Key> delivered_;
 };
@@ -302,8 +398,12 @@ void step(World& world, const Faults& faults) {
   const std::uint64_t what = world.random().below(100);
   if (what < 15) {
     world.open(run);
-  } else if (what < 70) {
+  } else if (what < 62) {
     if (world.asked(run).open) world.send(run, world.random().below(faults.silos), round);
+  } else if (what < 70) {
+    world.close(run);
+  } else if (what < 72) {
+    world.close_otherwise(run);
   } else if (what < 75) {
     world.misbehave(run, world.random().word());
   } else if (what < 80) {
@@ -320,7 +420,8 @@ void step(World& world, const Faults& faults) {
   }
 }
 
-TEST(BatchCrashTest, AHundredShufflersKeepEveryPromise) {
+/// @param adds of all shufflers
+void live_long(bool adds) {
   std::uint64_t deaths = 0;
   std::uint64_t failures = 0;
   std::size_t forwarded = 0;
@@ -328,10 +429,12 @@ TEST(BatchCrashTest, AHundredShufflersKeepEveryPromise) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Faults faults;
     faults.seed = seed;
+    faults.adds = adds;
     faults.runs = 1 + seed % 3;
     faults.silos = 2 + seed % 5;
     faults.replies_min = 2 + (seed / 5) % (faults.silos - 1);
-    faults.message_bytes = std::vector<std::size_t>{24, 700, 6000}[(seed / 2) % 3];
+    faults.unit_bytes = std::vector<std::size_t>{24, 700, 6000}[(seed / 2) % 3];
+    faults.units = 1 + (seed / 7) % 3;
     faults.death = 0.01 * static_cast<double>(seed % 8);
     World world(faults);
     for (int i = 0; i < 250 && !::testing::Test::HasFailure(); ++i) step(world, faults);
@@ -340,10 +443,14 @@ TEST(BatchCrashTest, AHundredShufflersKeepEveryPromise) {
     forwarded += world.forwarded().size();
   }
   std::cout << "forwarded " << forwarded << ", failed " << failures << ", deaths " << deaths << "\n";
-  EXPECT_GT(forwarded, 300U);
+  EXPECT_GT(forwarded, 200U);
   EXPECT_GT(failures, 100U);
   EXPECT_GT(deaths, 1000U);
 }
+
+TEST(BatchCrashTest, AHundredShufflersThatMixKeepEveryPromise) { live_long(false); }
+
+TEST(BatchCrashTest, AHundredShufflersThatAddKeepEveryPromise) { live_long(true); }
 
 /// One round of three silos, from its opening to its delivery. @param all whether the third silo sends too
 void live_through(World& world, bool all) {
@@ -354,26 +461,31 @@ void live_through(World& world, bool all) {
       if (world.asked(0).open) world.send(0, silo, {0});
     }
     if (!all && world.deaths() == deaths) world.pass(milliseconds(1000));
+    world.close(0);
     world.deliver(0);
     world.next_round(0);
   }
 }
 
 TEST(BatchCrashTest, ADeathAtAnySinglePointCostsNothing) {
-  for (const bool all : {true, false}) {
-    World calm(Faults{});
-    live_through(calm, all);
-    ASSERT_GT(calm.points(), 12U);
-    for (std::uint64_t at = 1; at <= calm.points() && !::testing::Test::HasFailure(); ++at) {
-      SCOPED_TRACE(fmt::format("all {} point {}", all, at));
+  for (const bool adds : {false, true}) {
+    for (const bool all : {true, false}) {
       Faults faults;
-      faults.death_point = at;
-      World world(faults);
-      live_through(world, all);
-      EXPECT_EQ(world.deaths(), 1U);
-      EXPECT_EQ(world.failures(), 0U);
-      ASSERT_EQ(world.forwarded().size(), 1U);
-      EXPECT_EQ(world.forwarded().begin()->second.size(), all ? 3U : 2U);
+      faults.adds = adds;
+      World calm(faults);
+      live_through(calm, all);
+      ASSERT_GT(calm.points(), adds ? 16U : 12U);
+      ASSERT_EQ(calm.forwarded().size(), 1U);
+      for (std::uint64_t at = 1; at <= calm.points() && !::testing::Test::HasFailure(); ++at) {
+        SCOPED_TRACE(fmt::format("adds {} all {} point {}", adds, all, at));
+        faults.death_point = at;
+        World world(faults);
+        live_through(world, all);
+        EXPECT_EQ(world.deaths(), 1U);
+        EXPECT_EQ(world.failures(), 0U);
+        ASSERT_EQ(world.forwarded().size(), 1U);
+        EXPECT_EQ(world.forwarded().begin()->second.size(), calm.forwarded().begin()->second.size());
+      }
     }
   }
 }

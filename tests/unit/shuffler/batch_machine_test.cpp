@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "tests/support/plain_adder.hpp"
+
 namespace undertone::shuffler {
 namespace {
 
 using std::chrono::milliseconds;
 using Action = BatchMachine::Action;
 using Actions = std::vector<Action>;
+using wire::BatchRefusal;
+using wire::ReplyRefusal;
 
 const TimePoint kStart{};
 const RunId kRun{sha256("job"), {1}};
 const RunId kOtherRun{sha256("job"), {2}};
 const RoundIndex kRound{3};
+const Digest kTerms = sha256("terms");
 
 SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
 
@@ -30,7 +35,7 @@ class Reversing final : public Permuter {
 };
 
 BatchSpec spec(const RunId& run = kRun) {
-  return {run, kRound, 0, {silo("a"), silo("b"), silo("c")}, 2, 4, milliseconds(100)};
+  return {run, kRound, 0, {silo("a"), silo("b"), silo("c")}, 2, 4, 4, 0, {}, milliseconds(100)};
 }
 
 template <class Kind>
@@ -45,7 +50,7 @@ const Kind* only(const Actions& actions) {
   return found;
 }
 
-std::optional<MessageRefusal> refusal(const Actions& actions) {
+std::optional<ReplyRefusal> refusal(const Actions& actions) {
   const auto* refused = only<BatchMachine::Refuse>(actions);
   if (refused == nullptr || actions.size() != 1) return std::nullopt;
   return refused->reason;
@@ -61,7 +66,7 @@ class BatchMachineTest : public ::testing::Test {
  protected:
   Actions open(const BatchSpec& wanted) { return machine_.open(wanted, now_); }
   Actions send(const char* name, const std::string& message, RoundIndex round = kRound) {
-    return machine_.on_message(silo(name), kRun, round, message, now_);
+    return machine_.on_message(silo(name), kRun, round, kTerms, message, now_);
   }
   Actions deadline_after(milliseconds time) {
     now_ += time;
@@ -77,7 +82,8 @@ class BatchMachineTest : public ::testing::Test {
   Limits limits_;
   Reversing permuter_;
   TimePoint now_ = kStart;
-  BatchMachine machine_{limits_, permuter_};
+  tests::PlainAdder adder_;
+  BatchMachine machine_{limits_, permuter_, adder_};
 };
 
 using Messages = std::vector<std::string>;
@@ -103,24 +109,58 @@ TEST_F(BatchMachineTest, HoldsEverythingUntilAllExpectedHaveSent) {
   EXPECT_EQ(std::get<MessageReceived>(std::get<BatchMachine::Store>(closed[0]).change).slot, 2U);
   EXPECT_TRUE(std::holds_alternative<BatchMachine::Acknowledge>(closed[1]));
   const Messages expected{"cccc", "bbbb", "aaaa"};  // by silo, reversed
-  EXPECT_EQ(std::get<BatchPermuted>(std::get<BatchMachine::Store>(closed[2]).change).messages, expected);
-  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[3]).messages, expected);
+  EXPECT_EQ(std::get<BatchPermuted>(std::get<BatchMachine::Store>(closed[2]).change).units, expected);
+  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[3]).units, expected);
   EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(closed[4]).at, kStart + limits_.undelivered_max);
 }
 
 TEST_F(BatchMachineTest, TheOrderOfArrivalLeavesNoTrace) {
   Messages first;
   for (const Messages& names : {Messages{"a", "b", "c"}, Messages{"c", "a", "b"}, Messages{"b", "c", "a"}}) {
-    BatchMachine machine(limits_, permuter_);
+    BatchMachine machine(limits_, permuter_, adder_);
     (void)machine.open(spec(), kStart);
     Actions closed;
     for (const std::string& name : names)
-      closed = machine.on_message(silo(name), kRun, kRound, std::string(4, name[0]), kStart);
+      closed = machine.on_message(silo(name), kRun, kRound, kTerms, std::string(4, name[0]), kStart);
     const auto* forward = only<BatchMachine::Forward>(closed);
     ASSERT_NE(forward, nullptr);
-    if (first.empty()) first = forward->messages;
-    EXPECT_EQ(forward->messages, first);
+    if (first.empty()) first = forward->units;
+    EXPECT_EQ(forward->units, first);
   }
+}
+
+TEST_F(BatchMachineTest, MixesTheUnitsOfAllSilosAndNotTheirMessages) {
+  BatchSpec halves = spec();
+  halves.unit_bytes = 2;
+  (void)open(halves);
+  (void)send("b", "BBbb");
+  (void)send("c", "CCcc");
+  const Actions closed = send("a", "AAaa");
+  const Messages expected{"cc", "CC", "bb", "BB", "aa", "AA"};  // by silo and place, reversed
+  const auto* forward = only<BatchMachine::Forward>(closed);
+  ASSERT_NE(forward, nullptr);
+  EXPECT_EQ(forward->units, expected);
+  EXPECT_EQ(forward->replies, 3U);
+  EXPECT_EQ(machine_.held_units(), 6U);
+  EXPECT_EQ(machine_.held_bytes(), 12U);
+}
+
+TEST_F(BatchMachineTest, TakesOnlyTheTermsOfTheFirstMessage) {
+  (void)open(spec());
+  (void)send("b", "bbbb");
+  const auto sent = [this](const char* name, const std::string& message, std::string_view terms) {
+    return machine_.on_message(silo(name), kRun, kRound, sha256(terms), message, now_);
+  };
+  EXPECT_EQ(refusal(sent("a", "aaaa", "other terms")), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refusal(sent("b", "bbbb", "other terms")), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(sent("a", "aaaa", "terms").size(), 2U);
+  // What failed binds nobody.
+  (void)machine_.abandon(kRun, kRound);
+  BatchSpec again = spec();
+  again.attempt = 1;
+  (void)open(again);
+  EXPECT_EQ(sent("a", "aaaa", "other terms").size(), 2U);
+  EXPECT_EQ(refusal(sent("b", "bbbb", "terms")), ReplyRefusal::OtherTerms);
 }
 
 TEST_F(BatchMachineTest, ForwardsWhatThereIsAtTheDeadlineFromTheMinimumUp) {
@@ -130,7 +170,7 @@ TEST_F(BatchMachineTest, ForwardsWhatThereIsAtTheDeadlineFromTheMinimumUp) {
   const Actions closed = deadline_after(milliseconds(100));
   ASSERT_EQ(closed.size(), 3U);
   EXPECT_TRUE(std::holds_alternative<BatchMachine::Store>(closed[0]));
-  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[1]).messages, (Messages{"cccc", "aaaa"}));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(closed[1]).units, (Messages{"cccc", "aaaa"}));
 }
 
 TEST_F(BatchMachineTest, BelowTheMinimumAtTheDeadlineItFailsAndForgets) {
@@ -144,7 +184,7 @@ TEST_F(BatchMachineTest, BelowTheMinimumAtTheDeadlineItFailsAndForgets) {
   EXPECT_EQ(told.replies_min, 2U);
   EXPECT_EQ(permuter_.drawn, 0);
   EXPECT_EQ(machine_.held_bytes(), 0U);
-  EXPECT_EQ(refusal(send("b", "bbbb")), MessageRefusal::Closed);
+  EXPECT_EQ(refusal(send("b", "bbbb")), ReplyRefusal::Closed);
   EXPECT_TRUE(deadline_after(milliseconds(1'000'000)).empty());
 }
 
@@ -159,7 +199,7 @@ TEST_F(BatchMachineTest, AReAskedRoundTakesNothingFromTheFailedAttempt) {
   (void)send("b", "bbbb");
   const auto closed = send("c", "cccc");
   EXPECT_EQ(only<BatchMachine::Forward>(closed), nullptr);  // a's message is gone
-  EXPECT_EQ(only<BatchMachine::Forward>(send("a", "aaaa"))->messages, (Messages{"cccc", "bbbb", "aaaa"}));
+  EXPECT_EQ(only<BatchMachine::Forward>(send("a", "aaaa"))->units, (Messages{"cccc", "bbbb", "aaaa"}));
 }
 
 TEST_F(BatchMachineTest, AcknowledgesARepeatAndRefusesADifferentSecondMessage) {
@@ -168,21 +208,22 @@ TEST_F(BatchMachineTest, AcknowledgesARepeatAndRefusesADifferentSecondMessage) {
   const Actions repeated = send("a", "aaaa");
   ASSERT_EQ(repeated.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<BatchMachine::Acknowledge>(repeated[0]));
-  EXPECT_EQ(refusal(send("a", "AAAA")), MessageRefusal::Different);
+  EXPECT_EQ(refusal(send("a", "AAAA")), ReplyRefusal::Different);
   (void)send("b", "bbbb");
-  EXPECT_EQ(only<BatchMachine::Forward>(send("c", "cccc"))->messages, (Messages{"cccc", "bbbb", "aaaa"}));
+  EXPECT_EQ(only<BatchMachine::Forward>(send("c", "cccc"))->units, (Messages{"cccc", "bbbb", "aaaa"}));
 }
 
 TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
-  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::UnknownBatch);
+  EXPECT_EQ(refusal(send("a", "aaaa")), ReplyRefusal::UnknownBatch);
   (void)open(spec());
-  EXPECT_EQ(refusal(send("a", "aaaa", {4})), MessageRefusal::UnknownBatch);
-  EXPECT_EQ(refusal(send("a", "aaaa", {2})), MessageRefusal::Closed);
-  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, "aaaa", now_)), MessageRefusal::UnknownBatch);
-  EXPECT_EQ(refusal(send("d", "dddd")), MessageRefusal::NotExpected);
-  EXPECT_EQ(refusal(send("a", "aaa")), MessageRefusal::WrongLength);
-  EXPECT_EQ(refusal(send("a", "aaaaa")), MessageRefusal::WrongLength);
-  EXPECT_EQ(refusal(send("a", "")), MessageRefusal::WrongLength);
+  EXPECT_EQ(refusal(send("a", "aaaa", {4})), ReplyRefusal::UnknownBatch);
+  EXPECT_EQ(refusal(send("a", "aaaa", {2})), ReplyRefusal::Closed);
+  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, kTerms, "aaaa", now_)),
+            ReplyRefusal::UnknownBatch);
+  EXPECT_EQ(refusal(send("d", "dddd")), ReplyRefusal::NotExpected);
+  EXPECT_EQ(refusal(send("a", "aaa")), ReplyRefusal::WrongLength);
+  EXPECT_EQ(refusal(send("a", "aaaaa")), ReplyRefusal::WrongLength);
+  EXPECT_EQ(refusal(send("a", "")), ReplyRefusal::WrongLength);
 }
 
 TEST_F(BatchMachineTest, AForwardedBatchIsFinalAndRepeatedWordForWord) {
@@ -190,18 +231,18 @@ TEST_F(BatchMachineTest, AForwardedBatchIsFinalAndRepeatedWordForWord) {
   (void)send("a", "aaaa");
   (void)send("b", "bbbb");
   const Actions closed = deadline_after(milliseconds(100));
-  const Messages forwarded = only<BatchMachine::Forward>(closed)->messages;
-  EXPECT_EQ(refusal(send("c", "cccc")), MessageRefusal::Closed);
-  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::Closed);  // nobody knows any more whether it was in it
+  const Messages forwarded = only<BatchMachine::Forward>(closed)->units;
+  EXPECT_EQ(refusal(send("c", "cccc")), ReplyRefusal::Closed);
+  EXPECT_EQ(refusal(send("a", "aaaa")), ReplyRefusal::Closed);  // nobody knows any more whether it was in it
   for (const std::uint32_t attempt : {0U, 1U, 7U}) {
     BatchSpec again = spec();
     again.attempt = attempt;
     again.expected.push_back(silo("newcomer"));
     const Actions repeated = open(again);
     ASSERT_EQ(repeated.size(), 1U);
-    EXPECT_EQ(std::get<BatchMachine::Forward>(repeated[0]).messages, forwarded);
+    EXPECT_EQ(std::get<BatchMachine::Forward>(repeated[0]).units, forwarded);
   }
-  EXPECT_EQ(only<BatchMachine::Forward>(machine_.abandon(kRun, kRound))->messages, forwarded);
+  EXPECT_EQ(only<BatchMachine::Forward>(machine_.abandon(kRun, kRound))->units, forwarded);
   EXPECT_EQ(permuter_.drawn, 1);
 }
 
@@ -217,7 +258,7 @@ TEST_F(BatchMachineTest, ADeliveredBatchIsGone) {
   again.attempt = 1;
   EXPECT_EQ(batch_refusal(open(again)), BatchRefusal::Past);
   EXPECT_EQ(batch_refusal(machine_.abandon(kRun, kRound)), BatchRefusal::Past);
-  EXPECT_EQ(refusal(send("a", "aaaa")), MessageRefusal::Closed);
+  EXPECT_EQ(refusal(send("a", "aaaa")), ReplyRefusal::Closed);
   EXPECT_EQ(machine_.batches(), 0U);
   EXPECT_EQ(machine_.held_bytes(), 0U);
 }
@@ -226,9 +267,9 @@ TEST_F(BatchMachineTest, ARunHasOneBatchAtATimeAndNeverAnEarlierOne) {
   (void)open(spec());
   BatchSpec next = spec();
   next.round = {4};
-  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Unfinished);
+  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Busy);
   for (const char* name : {"a", "b", "c"}) (void)send(name, "aaaa");
-  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Unfinished);
+  EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Busy);
   (void)machine_.on_delivered(kRun, kRound);
   EXPECT_NE(only<BatchMachine::Opened>(open(next)), nullptr);
   EXPECT_EQ(batch_refusal(open(spec())), BatchRefusal::Past);
@@ -260,12 +301,26 @@ TEST_F(BatchMachineTest, RefusesASpecOutsideTheLimits) {
   EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo("a"), silo("a")}; }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 4; }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.message_bytes = 0; }), invalid);
-  EXPECT_EQ(refused([this](BatchSpec& s) { s.message_bytes = limits_.message_bytes_max + 1; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.unit_bytes = 0; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.message_bytes = 6; }), invalid);  // a unit and a half
+  EXPECT_EQ(refused([this](BatchSpec& s) { s.message_bytes = limits_.message_bytes_max + 4; }), invalid);
+  // Alone too many: 4096 silos of 2^17 bytes and one unit more; three silos of a third of all units and one more.
+  EXPECT_EQ(refused([this](BatchSpec& s) {
+              s.expected.clear();
+              for (int i = 0; i < 4096; ++i) s.expected.push_back(silo(fmt::format("s{:04}", i)));
+              s.message_bytes = limits_.held_bytes_max / 4096 + 4;
+            }),
+            invalid);
+  EXPECT_EQ(refused([this](BatchSpec& s) {
+              s.unit_bytes = 1;
+              s.message_bytes = limits_.held_units_max / 3 + 1;
+            }),
+            invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.deadline = milliseconds(0); }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.deadline = milliseconds(-1); }), invalid);
   EXPECT_EQ(refused([this](BatchSpec& s) { s.deadline = limits_.deadline_max + milliseconds(1); }), invalid);
-  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 0; }), BatchRefusal::BelowMinimum);
-  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 1; }), BatchRefusal::BelowMinimum);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 0; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 1; }), invalid);
   EXPECT_EQ(machine_.batches(), 0U);
   EXPECT_EQ(refused([this](BatchSpec& s) { s.deadline = limits_.deadline_max; }), std::nullopt);
   EXPECT_EQ(machine_.batches(), 1U);
@@ -277,24 +332,38 @@ TEST_F(BatchMachineTest, TakesNoMoreBatchesBytesAndRunsThanTheLimitsSay) {
   limits.held_bytes_max = 30;  // two batches of three silos times 4 bytes are 24
   limits.runs_max = 3;
   limits.silos_max = 3;
-  BatchMachine machine(limits, permuter_);
+  BatchMachine machine(limits, permuter_, adder_);
   const auto numbered = [](std::uint8_t number) { return spec({sha256("job"), {number}}); };
   BatchSpec large = numbered(2);
-  large.message_bytes = 7;  // 12 + 21 > 30
+  large.message_bytes = large.unit_bytes = 7;  // 12 + 21 > 30
   BatchSpec many = numbered(2);
   many.expected.push_back(silo("d"));
   (void)machine.open(numbered(1), now_);
-  EXPECT_EQ(batch_refusal(machine.open(large, now_)), BatchRefusal::TooManyBytes);
+  EXPECT_EQ(batch_refusal(machine.open(large, now_)), BatchRefusal::Busy);
   EXPECT_EQ(batch_refusal(machine.open(many, now_)), BatchRefusal::InvalidSpec);
-  large.message_bytes = 6;  // 12 + 18 = 30
+  large.message_bytes = large.unit_bytes = 6;  // 12 + 18 = 30
   EXPECT_NE(only<BatchMachine::Opened>(machine.open(large, now_)), nullptr);
   EXPECT_EQ(machine.held_bytes(), 30U);
-  EXPECT_EQ(batch_refusal(machine.open(numbered(3), now_)), BatchRefusal::TooManyBatches);
+  EXPECT_EQ(batch_refusal(machine.open(numbered(3), now_)), BatchRefusal::Busy);
   (void)machine.abandon(numbered(2).run, kRound);
   EXPECT_EQ(machine.held_bytes(), 12U);
   EXPECT_NE(only<BatchMachine::Opened>(machine.open(numbered(3), now_)), nullptr);
   (void)machine.abandon(numbered(3).run, kRound);
-  EXPECT_EQ(batch_refusal(machine.open(numbered(4), now_)), BatchRefusal::TooManyRuns);
+  EXPECT_EQ(batch_refusal(machine.open(numbered(4), now_)), BatchRefusal::Busy);
+}
+
+TEST_F(BatchMachineTest, TakesNoMoreUnitsThanTheLimitsSay) {
+  Limits limits;
+  limits.held_units_max = 9;  // a batch of three silos times 2 units is 6
+  BatchMachine machine(limits, permuter_, adder_);
+  BatchSpec two = spec();
+  two.unit_bytes = 2;
+  ASSERT_NE(only<BatchMachine::Opened>(machine.open(two, now_)), nullptr);
+  EXPECT_EQ(machine.held_units(), 6U);
+  two.run = kOtherRun;
+  EXPECT_EQ(batch_refusal(machine.open(two, now_)), BatchRefusal::Busy);
+  EXPECT_NE(only<BatchMachine::Opened>(machine.open(spec(kOtherRun), now_)), nullptr);
+  EXPECT_EQ(machine.held_units(), 9U);
 }
 
 TEST_F(BatchMachineTest, AnEarlyDeadlineDoesNothing) {
@@ -333,7 +402,7 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   const auto batch = [](const RunId& run, BatchState state, std::size_t replies) {
     BatchSpec known = spec(run);
     if (state != BatchState::Collecting) known.expected.clear();
-    return Batch{known, state, replies, {}, {}};
+    return Batch{known, state, replies, {}, {}, {}, {}};
   };
   const auto run = [](std::uint8_t number) { return RunId{sha256("job"), {number}}; };
   Batch collecting = batch(run(1), BatchState::Collecting, 0);
@@ -341,18 +410,18 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   Batch complete = batch(run(2), BatchState::Collecting, 0);
   for (std::size_t slot = 0; slot < 3; ++slot) complete.received.emplace(slot, std::string(4, "abc"[slot]));
   Batch forwarding = batch(run(3), BatchState::Forwarding, 2);
-  forwarding.permuted = {"yyyy", "xxxx"};
+  forwarding.units = {"yyyy", "xxxx"};
   const Actions restored = machine_.restore(
       {collecting, complete, forwarding, batch(run(4), BatchState::Final, 3), batch(run(5), BatchState::Failed, 1)},
       now_);
   ASSERT_EQ(restored.size(), 6U);
   EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(restored[0]).at, now_ + milliseconds(100));
   EXPECT_TRUE(std::holds_alternative<BatchPermuted>(std::get<BatchMachine::Store>(restored[1]).change));
-  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[2]).messages, (Messages{"cccc", "bbbb", "aaaa"}));
-  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[4]).messages, (Messages{"yyyy", "xxxx"}));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[2]).units, (Messages{"cccc", "bbbb", "aaaa"}));
+  EXPECT_EQ(std::get<BatchMachine::Forward>(restored[4]).units, (Messages{"yyyy", "xxxx"}));
   EXPECT_EQ(machine_.batches(), 3U);
   EXPECT_NE(only<BatchMachine::Opened>(open(spec(run(1)))), nullptr);
-  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, "BBBB", now_)), MessageRefusal::Different);
+  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, kTerms, "BBBB", now_)), ReplyRefusal::Different);
   EXPECT_EQ(batch_refusal(open(spec(run(4)))), BatchRefusal::Past);
   EXPECT_EQ(only<BatchMachine::Failed>(open(spec(run(5))))->replies, 1U);
 }

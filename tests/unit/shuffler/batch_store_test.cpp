@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "shared/base/random_source.hpp"
+#include "tests/support/plain_adder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone::shuffler {
@@ -18,8 +22,18 @@ using store::Database;
 SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
 RunId run(std::uint8_t number) { return {sha256("job"), {number}}; }
 BatchSpec spec(const RunId& of) {
-  return {of, {3}, 1, {silo("hospital-north"), silo("hospital-south"), silo("hospital-west")}, 2, 8, milliseconds(500)};
+  const std::vector<SiloId> silos{silo("hospital-north"), silo("hospital-south"), silo("hospital-west")};
+  return {of, {3}, 1, silos, 2, 8, 4, 0, sha256("query"), milliseconds(500)};
 }
+const Digest kTerms = sha256("terms");
+/// Of three words of two bytes.
+BatchSpec adding(const RunId& of) {
+  BatchSpec out = spec(of);
+  out.message_bytes = out.unit_bytes = tests::PlainAdder::kSealing + 6;
+  out.word_bytes = 2;
+  return out;
+}
+const std::vector<std::string> kUnits{"west", "rthn", "nort", "tsew"};
 
 std::size_t count(const std::string& haystack, const std::string& needle) {
   std::size_t found = 0;
@@ -42,9 +56,16 @@ class BatchStoreTest : public ::testing::Test {
   }
   void collect(const RunId& of) {
     apply(BatchOpened{spec(of)});
-    apply(MessageReceived{of, 2, "westwest"});
-    apply(MessageReceived{of, 0, "northern"});
+    apply(MessageReceived{of, 2, kTerms, "westtsew"});
+    apply(MessageReceived{of, 0, kTerms, "nortrthn"});
   }
+  void collect_shares(const RunId& of) {
+    apply(BatchOpened{adding(of)});
+    apply(MessageReceived{of, 1, kTerms, share("south.")});
+    apply(MessageReceived{of, 0, kTerms, share("north.")});
+    apply(BatchCollected{of});
+  }
+  static std::string share(const char* words) { return tests::PlainAdder::share(words); }
   Batch only() {
     std::vector<Batch> batches = store_->load().value();
     EXPECT_EQ(batches.size(), 1U);
@@ -72,34 +93,34 @@ TEST_F(BatchStoreTest, KeepsAnOpenBatchWithItsSlots) {
   const Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Collecting);
   EXPECT_EQ(batch.spec, spec(run(1)));
-  EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, "northern"}, {2, "westwest"}}));
+  EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, "nortrthn"}, {2, "westtsew"}}));
   EXPECT_EQ(count(bytes(), "hospital-north"), 1U);  // the search below can find what is there
 }
 
 TEST_F(BatchStoreTest, KeepsAPermutedBatchByPlaceAndNoSilo) {
   collect(run(1));
-  apply(BatchPermuted{run(1), {"westwest", "northern"}});
+  apply(BatchPermuted{run(1), 2, kUnits});
   EXPECT_EQ(std::filesystem::file_size(file().string() + "-wal"), 0U);
   const std::string kept = bytes();
   EXPECT_EQ(count(kept, "hospital"), 0U);
-  EXPECT_EQ(count(kept, "westwest"), 1U);
-  EXPECT_EQ(count(kept, "northern"), 1U);
+  for (const std::string& unit : kUnits) EXPECT_EQ(count(kept, unit), 1U);
+  EXPECT_EQ(count(kept, "westtsew") + count(kept, "nortrthn"), 0U);
   reopen();
   const Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Forwarding);
   EXPECT_EQ(batch.replies, 2U);
   EXPECT_TRUE(batch.spec.expected.empty());
   EXPECT_TRUE(batch.received.empty());
-  EXPECT_EQ(batch.permuted, (std::vector<std::string>{"westwest", "northern"}));
+  EXPECT_EQ(batch.units, kUnits);
 }
 
 TEST_F(BatchStoreTest, FailedAndFinishedBatchesLeaveOnlyTheirNumbers) {
   collect(run(1));
   apply(BatchFailed{run(1), 2});
   collect(run(2));
-  apply(BatchPermuted{run(2), {"westwest", "northern"}});
+  apply(BatchPermuted{run(2), 2, kUnits});
   apply(BatchFinished{run(2)});
-  for (const char* gone : {"hospital", "westwest", "northern"}) EXPECT_EQ(count(bytes(), gone), 0U);
+  for (const char* gone : {"hospital", "west", "tsew", "nort", "rthn"}) EXPECT_EQ(count(bytes(), gone), 0U);
   reopen();
   const std::vector<Batch> batches = store_->load().value();
   ASSERT_EQ(batches.size(), 2U);
@@ -110,7 +131,7 @@ TEST_F(BatchStoreTest, FailedAndFinishedBatchesLeaveOnlyTheirNumbers) {
     EXPECT_EQ(batch.spec.attempt, 1U);
     EXPECT_EQ(batch.spec.replies_min, 2U);
     EXPECT_EQ(batch.spec.round, RoundIndex{3});
-    EXPECT_TRUE(batch.received.empty() && batch.permuted.empty());
+    EXPECT_TRUE(batch.received.empty() && batch.units.empty());
   }
 }
 
@@ -120,7 +141,7 @@ TEST_F(BatchStoreTest, ARunGoesFromRoundToRound) {
   BatchSpec next = spec(run(1));
   next.attempt = 2;
   apply(BatchOpened{next});
-  apply(BatchPermuted{run(1), {"westwest", "northern"}});
+  apply(BatchPermuted{run(1), 2, kUnits});
   apply(BatchFinished{run(1)});
   next.round = {4};
   next.attempt = 0;
@@ -129,28 +150,144 @@ TEST_F(BatchStoreTest, ARunGoesFromRoundToRound) {
   EXPECT_EQ(only().replies, 0U);
 }
 
+TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
+  collect_shares(run(1));
+  reopen();
+  Batch batch = only();
+  EXPECT_EQ(batch.state, BatchState::Collected);
+  EXPECT_EQ(batch.spec, adding(run(1)));
+  EXPECT_EQ(batch.terms, kTerms);
+  EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, share("north.")}, {1, share("south.")}}));
+  EXPECT_EQ(count(bytes(), "south."), 1U);
+  apply(BatchAdded{run(1), 2, sha256("north and south"), "totals"});
+  EXPECT_EQ(std::filesystem::file_size(file().string() + "-wal"), 0U);
+  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(count(bytes(), gone), 0U);
+  EXPECT_EQ(count(bytes(), "totals"), 1U);
+  reopen();
+  batch = only();
+  EXPECT_EQ(batch.state, BatchState::Forwarding);
+  EXPECT_EQ(batch.replies, 2U);
+  EXPECT_EQ(batch.units, std::vector<std::string>{"totals"});
+  EXPECT_EQ(batch.added, sha256("north and south"));
+  EXPECT_TRUE(batch.spec.expected.empty() && batch.received.empty() && !batch.terms);
+  apply(BatchFinished{run(1)});
+  EXPECT_EQ(count(bytes(), "totals") + count(bytes(), std::string(as_bytes(sha256("north and south")))), 0U);
+  EXPECT_EQ(only().state, BatchState::Final);
+  EXPECT_EQ(only().replies, 2U);
+  EXPECT_TRUE(only().units.empty() && !only().added);
+}
+
+TEST_F(BatchStoreTest, CollectedSharesThatFailAreGone) {
+  collect_shares(run(1));
+  apply(BatchFailed{run(1), 2});
+  EXPECT_EQ(only().state, BatchState::Failed);
+  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(count(bytes(), gone), 0U);
+  BatchSpec next = spec(run(1));  // a run of another kind of batch: its row is the same
+  next.attempt = 2;
+  apply(BatchOpened{next});
+  EXPECT_EQ(only().spec, next);
+}
+
+/// Which change may follow which state, and that any other leaves what is held as it was.
 TEST_F(BatchStoreTest, AChangeThatDoesNotFitIsNoChange) {
-  EXPECT_FALSE(store_->apply(MessageReceived{run(1), 0, "northern"}));
-  EXPECT_FALSE(store_->apply(BatchFailed{run(1), 0}));
-  collect(run(1));
-  EXPECT_FALSE(store_->apply(MessageReceived{run(1), 0, "anothers"}));
-  EXPECT_FALSE(store_->apply(BatchOpened{spec(run(1))}));
-  EXPECT_FALSE(store_->apply(BatchFinished{run(1)}));
-  EXPECT_EQ(only().received.at(0), "northern");
-  apply(BatchPermuted{run(1), {"westwest", "northern"}});
-  EXPECT_FALSE(store_->apply(MessageReceived{run(1), 1, "newcomer"}));
-  EXPECT_FALSE(store_->apply(BatchPermuted{run(1), {"northern", "westwest", "newcomer"}}));
-  EXPECT_FALSE(store_->apply(BatchFailed{run(1), 2}));
-  EXPECT_EQ(only().permuted, (std::vector<std::string>{"westwest", "northern"}));
+  const auto changes_of = [](const RunId& of, const std::string& message) {
+    return std::map<std::string, Change>{
+        {"opened", BatchOpened{spec(of)}},
+        {"received", MessageReceived{of, 1, kTerms, message}},
+        {"received twice", MessageReceived{of, 0, kTerms, message}},
+        {"collected", BatchCollected{of}},
+        {"permuted", BatchPermuted{of, 2, kUnits}},
+        {"added", BatchAdded{of, 2, sha256("north and west"), "totals"}},
+        {"failed", BatchFailed{of, 2}},
+        {"finished", BatchFinished{of}},
+    };
+  };
+  struct Case {
+    const char* name;
+    std::function<void(const RunId&)> reach;
+    std::set<std::string> fits;
+    std::string message = "newcomer";
+  };
+  const std::vector<Case> cases = {
+      {"unknown", [](const RunId&) {}, {"opened"}},
+      {"collecting", [this](const RunId& of) { collect(of); }, {"received", "permuted", "failed"}},
+      {"collecting shares",
+       [this](const RunId& of) {
+         apply(BatchOpened{adding(of)});
+         apply(MessageReceived{of, 0, kTerms, share("north.")});
+         apply(MessageReceived{of, 2, kTerms, share("west..")});
+       },
+       {"received", "collected", "failed"},
+       share("middle")},
+      {"collected", [this](const RunId& of) { collect_shares(of); }, {"added", "failed"}},
+      {"forwarding units",
+       [this](const RunId& of) {
+         collect(of);
+         apply(BatchPermuted{of, 2, kUnits});
+       },
+       {"finished"}},
+      {"forwarding a total",
+       [this](const RunId& of) {
+         collect_shares(of);
+         apply(BatchAdded{of, 2, sha256("north and south"), "totals"});
+       },
+       {"finished"}},
+      {"final",
+       [this](const RunId& of) {
+         collect(of);
+         apply(BatchPermuted{of, 2, kUnits});
+         apply(BatchFinished{of});
+       },
+       {"opened"}},
+      {"failed",
+       [this](const RunId& of) {
+         collect_shares(of);
+         apply(BatchFailed{of, 2});
+       },
+       {"opened"}},
+  };
+  std::uint8_t next = 0;
+  for (const Case& one : cases) {
+    for (const auto& [name, ignored] : changes_of(run(0), {})) {
+      SCOPED_TRACE(fmt::format("{} when {}", name, one.name));
+      const RunId of = run(++next);
+      one.reach(of);
+      const std::vector<Batch> before = store_->load().value();
+      EXPECT_EQ(store_->apply(changes_of(of, one.message).at(name)).has_value(), one.fits.contains(name));
+      if (one.fits.contains(name)) continue;
+      const std::vector<Batch> after = store_->load().value();
+      ASSERT_EQ(after.size(), before.size());
+      if (before.empty()) continue;
+      EXPECT_EQ(after.back().spec, before.back().spec);
+      EXPECT_EQ(after.back().state, before.back().state);
+      EXPECT_EQ(after.back().received, before.back().received);
+      EXPECT_EQ(after.back().units, before.back().units);
+    }
+  }
 }
 
 TEST_F(BatchStoreTest, RefusesANewerVersionAndWhatDoesNotAddUp) {
   collect(run(1));
-  apply(BatchPermuted{run(1), {"westwest", "northern"}});
-  ASSERT_TRUE(database_->execute("DELETE FROM permuted_1 WHERE place = 1"));
-  EXPECT_FALSE(store_->load());
-  ASSERT_TRUE(database_->execute("INSERT INTO permuted_1 VALUES (1, x'00')"));
-  EXPECT_FALSE(store_->load());
+  apply(BatchPermuted{run(1), 2, kUnits});
+  collect_shares(run(2));
+  collect_shares(run(3));
+  apply(BatchAdded{run(3), 2, sha256("north and south"), "totals"});
+  for (const char* damage :
+       {"DELETE FROM permuted_1 WHERE place = 3", "DELETE FROM permuted_1 WHERE place = 1",
+        "UPDATE permuted_1 SET unit = x'00' WHERE place = 1", "UPDATE runs SET replies = 1 WHERE number = 1",
+        "UPDATE runs SET replies = 3 WHERE number = 1", "UPDATE runs SET state = 6 WHERE number = 1",
+        "UPDATE runs SET query = x'00' WHERE number = 1", "DELETE FROM received_2 WHERE slot = 0",
+        "UPDATE received_2 SET terms = zeroblob(32) WHERE slot = 0", "UPDATE received_2 SET terms = x'00'",
+        "UPDATE received_2 SET message = x'00'", "UPDATE received_2 SET slot = 3 WHERE slot = 1",
+        "DELETE FROM silos_2 WHERE slot = 0", "DELETE FROM total_3", "UPDATE total_3 SET total = x'00'",
+        "UPDATE total_3 SET added = x'00'"}) {
+    SCOPED_TRACE(damage);
+    ASSERT_TRUE(store_->load());
+    ASSERT_TRUE(database_->execute("SAVEPOINT undamaged"));
+    ASSERT_TRUE(database_->execute(damage));
+    EXPECT_FALSE(store_->load());
+    ASSERT_TRUE(database_->execute("ROLLBACK TO undamaged; RELEASE undamaged"));
+  }
   ASSERT_TRUE(database_->execute("PRAGMA user_version = 2"));
   EXPECT_FALSE(BatchStore::open(*database_));
 }
@@ -170,7 +307,7 @@ TEST_F(BatchStoreTest, OpeningErasesWhatADeathAfterTheCommitLeft) {
     for (const char* suffix : {"", "-wal"})
       std::filesystem::copy_file(file().string() + suffix, left.string() + suffix);
   });
-  apply(BatchPermuted{run(1), {"westwest", "northern"}});
+  apply(BatchPermuted{run(1), 2, kUnits});
   const auto names_in = [&left] {
     std::size_t found = 0;
     for (const char* suffix : {"", "-wal"}) {
@@ -183,50 +320,67 @@ TEST_F(BatchStoreTest, OpeningErasesWhatADeathAfterTheCommitLeft) {
   Database database = Database::open(left, Database::Sync::Normal).value();
   BatchStore store = BatchStore::open(database).value();
   EXPECT_EQ(names_in(), 0U);
-  EXPECT_EQ(store.load().value().at(0).permuted, (std::vector<std::string>{"westwest", "northern"}));
+  EXPECT_EQ(store.load().value().at(0).units, kUnits);
 }
 
-/// Many silos that answer in any order, in three runs at once: pages split and cells move, and nothing stays behind.
+/// Many silos that answer in any order, in three runs at once, of which the last adds: pages split and cells move, and
+/// nothing stays behind.
 TEST_F(BatchStoreTest, NothingStaysBehindWherePagesSplit) {
   constexpr std::size_t kSilos = 120;
   for (const std::size_t length : {20U, 300U, 1500U, 5000U}) {
     SCOPED_TRACE(length);
     RandomSource random(length);
+    const auto numbered = [](std::size_t of) { return run(static_cast<std::uint8_t>(of)); };
     const auto name = [&](std::size_t of, std::size_t slot) {
       return fmt::format("clinic-{}-{}-{:03}", length, of, slot);
     };
     std::map<std::pair<std::size_t, std::size_t>, std::string> messages;
     std::vector<std::pair<std::size_t, std::size_t>> arrivals;
     for (std::size_t of = 0; of < 3; ++of) {
-      BatchSpec wanted{run(static_cast<std::uint8_t>(of)), {length}, 0, {}, 2, length, milliseconds(500)};
+      BatchSpec wanted = spec(numbered(of));
+      wanted.round = {length};
+      wanted.expected.clear();
+      wanted.message_bytes = of == 2 ? tests::PlainAdder::kSealing + length : 2 * length;
+      wanted.unit_bytes = of == 2 ? wanted.message_bytes : length;
+      wanted.word_bytes = of == 2 ? 4 : 0;
       for (std::size_t slot = 0; slot < kSilos; ++slot) {
         wanted.expected.push_back(silo(name(of, slot)));
         std::string& message = messages[{of, slot}];
-        while (message.size() < length) message.push_back(static_cast<char>(random.word()));
+        while (message.size() < wanted.message_bytes) message.push_back(static_cast<char>(random.word()));
         arrivals.emplace_back(of, slot);
       }
       apply(BatchOpened{wanted});
     }
     for (const std::size_t i : random.permutation(arrivals.size())) {
       const auto [of, slot] = arrivals[i];
-      apply(MessageReceived{run(static_cast<std::uint8_t>(of)), slot, messages.at(arrivals[i])});
+      apply(MessageReceived{numbered(of), slot, kTerms, messages.at(arrivals[i])});
     }
-    // A message longer than a page lies in pieces: its beginning and its end stand for it.
-    const auto found = [&](const std::string& kept, std::size_t of, std::size_t slot) {
-      const std::string& message = messages.at({of, slot});
-      return std::max(count(kept, message.substr(0, 20)), count(kept, message.substr(length - 20)));
+    // A unit longer than a page lies in pieces: its beginning and its end stand for it.
+    const auto found = [&](const std::string& kept, const std::string& unit) {
+      return std::max(count(kept, unit.substr(0, 20)), count(kept, unit.substr(unit.size() - 20)));
     };
-    for (std::size_t of = 0; of < 3; ++of) {
-      BatchPermuted permuted{run(static_cast<std::uint8_t>(of)), {}};
-      for (const std::size_t slot : random.permutation(kSilos)) permuted.messages.push_back(messages.at({of, slot}));
+    for (std::size_t of = 0; of < 2; ++of) {
+      std::vector<std::string> units;
+      for (std::size_t slot = 0; slot < kSilos; ++slot) {
+        for (const std::size_t at : {std::size_t{0}, length})
+          units.push_back(messages.at({of, slot}).substr(at, length));
+      }
+      BatchPermuted permuted{numbered(of), kSilos, {}};
+      for (const std::size_t from : random.permutation(units.size())) permuted.units.push_back(units[from]);
       apply(permuted);
       const std::string kept = bytes();
       EXPECT_EQ(count(kept, fmt::format("clinic-{}-{}-", length, of)), 0U);
-      for (std::size_t slot = 0; slot < kSilos; ++slot) EXPECT_EQ(found(kept, of, slot), 1U);
+      for (const std::string& unit : units) EXPECT_EQ(found(kept, unit), 1U);
     }
-    for (std::size_t of = 0; of < 3; ++of) apply(BatchFinished{run(static_cast<std::uint8_t>(of))});
-    const std::string kept = bytes();
-    for (const auto& [key, message] : messages) EXPECT_EQ(found(kept, key.first, key.second), 0U);
+    apply(BatchCollected{numbered(2)});
+    apply(BatchAdded{numbered(2), kSilos, sha256("all"), std::string(length, 't')});
+    std::string kept = bytes();
+    EXPECT_EQ(count(kept, "clinic-"), 0U);
+    for (std::size_t slot = 0; slot < kSilos; ++slot) EXPECT_EQ(found(kept, messages.at({2, slot})), 0U);
+    for (std::size_t of = 0; of < 3; ++of) apply(BatchFinished{numbered(of)});
+    kept = bytes();
+    EXPECT_EQ(count(kept, std::string(20, 't')), 0U);
+    for (const auto& [key, message] : messages) EXPECT_EQ(found(kept, message), 0U);
   }
 }
 
