@@ -4,10 +4,8 @@
 #include <cstdio>
 #include <optional>
 #include <spdlog/spdlog.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
+#include "shared/base/process_protection.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/institution.hpp"
 #include "silo/host/silo_host.hpp"
@@ -45,10 +43,8 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
 }  // namespace
 
 void protect_process() {
-  ::umask(077);
-  const rlimit no_core{0, 0};
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0 || ::setrlimit(RLIMIT_CORE, &no_core) != 0)
-    spdlog::warn("process_not_protected");
+  if (const Status done = undertone::protect_process(); !done)
+    spdlog::warn("process_not_protected reason=\"{}\"", done.error().message);
 }
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
