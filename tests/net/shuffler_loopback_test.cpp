@@ -1,0 +1,532 @@
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <gtest/gtest.h>
+
+#include "shared/sealing/sealed_reply.hpp"
+#include "shared/shuffled/adder_mac_key.hpp"
+#include "tests/support/loopback_shuffler.hpp"
+#include "tests/support/shuffled_job.hpp"
+
+namespace undertone {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using certificates::Role;
+using std::chrono::milliseconds;
+using tests::LoopbackShuffler;
+using tests::ShuffledJob;
+
+/// One authority for every test of this file, and a stranger's.
+tests::Certificates& good() {
+  static tests::Certificates certificates("lakeside");
+  return certificates;
+}
+tests::Certificates& other() {
+  static tests::Certificates certificates("elsewhere");
+  return certificates;
+}
+
+/// Whoever dials the shuffler, as anybody might: says what it is told to say, without a look at its own files.
+class Peer {
+ public:
+  Peer(std::uint16_t port, const net::TlsFiles& files, const wire::Message& greeting = wire::Hello{3, 3, "test"}) {
+    tls_.use_certificate_chain_file(files.certificate.string());
+    tls_.use_private_key_file(files.key.string(), asio::ssl::context::pem);
+    tls_.load_verify_file(files.authority.string());
+    tls_.set_verify_mode(asio::ssl::verify_peer);
+    tcp::socket socket(*context_);
+    socket.connect({asio::ip::make_address("127.0.0.1"), port});
+    session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), tls_), net::SessionLimits{});
+    wait_for([this]() -> asio::awaitable<void> {
+      const Result<certificates::CertificateFacts> peer = co_await session_->handshake(net::Side::Client);
+      if (peer) session_->established();
+    });
+    send(greeting);
+  }
+  static Peer silo(std::uint16_t port, int number) { return welcomed(port, fmt::format("silo-{}", number)); }
+  /// A silo that was let in.
+  static Peer welcomed(std::uint16_t port, const std::string& name) {
+    Peer out(port, good().silo(name));
+    (void)out.expect<wire::Welcome>();
+    return out;
+  }
+  static Peer hub(std::uint16_t port) {
+    Peer out(port, good().hub());
+    (void)out.expect<wire::Welcome>();
+    return out;
+  }
+
+  void send(const wire::Message& message) { session_->send(message); }
+  /// The next message, or why there is none.
+  Result<wire::Message> receive() {
+    std::optional<Result<wire::Message>> out;
+    wait_for([&]() -> asio::awaitable<void> { out.emplace(co_await session_->receive()); });
+    return *out;
+  }
+  /// The next message, which must be of this kind.
+  template <class Kind>
+  Kind expect() {
+    const Result<wire::Message> message = receive();
+    if (!message) {
+      ADD_FAILURE() << message.error().message;
+      return {};
+    }
+    const auto* kind = std::get_if<Kind>(&*message);
+    if (kind == nullptr) {
+      ADD_FAILURE() << "got " << wire::name_of(*message);
+      return {};
+    }
+    return *kind;
+  }
+
+ private:
+  void wait_for(const std::function<asio::awaitable<void>()>& work) {
+    bool done = false;
+    asio::co_spawn(*context_, work(), [&done](const std::exception_ptr& failure) {
+      done = true;
+      if (failure) std::rethrow_exception(failure);
+    });
+    context_->restart();
+    while (!done) context_->run_one();
+  }
+  // On the heap, so that a peer can be handed on.
+  std::unique_ptr<asio::io_context> context_ = std::make_unique<asio::io_context>(1);
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  std::shared_ptr<net::Session> session_;
+};
+
+constexpr std::size_t kUnitBytes = 8;
+constexpr std::size_t kUnits = 4;  // of a silo
+
+/// A shuffler and one run of a job that three silos send to it.
+class ShufflerLoopbackTest : public ::testing::Test {
+ protected:
+  explicit ShufflerLoopbackTest(const ShuffledJob& job = {}) : job_(job.json()) {}
+
+  [[nodiscard]] RunId run() const { return {sha256(job_), Nonce{5}}; }
+  /// A batch to mix, with what differs set by the caller.
+  [[nodiscard]] wire::BatchOpen batch(std::uint64_t round = 0) const {
+    wire::BatchOpen open;
+    open.run = run();
+    open.round = RoundIndex{round};
+    for (int i = 0; i < 3; ++i) open.expected.push_back(SiloId::create(fmt::format("silo-{}", i)).value());
+    open.replies_min = 2;
+    open.message_bytes = kUnits * kUnitBytes;
+    open.unit_bytes = kUnitBytes;
+    open.deadline = std::chrono::minutes(1);
+    return open;
+  }
+  /// The coordinator's session, with the job offered and the batch opened.
+  Peer opened(const wire::BatchOpen& open) {
+    Peer hub = Peer::hub(shuffler_.port());
+    hub.send(wire::JobOffer{run(), job_});
+    hub.send(open);
+    const auto answer = hub.expect<wire::BatchOpened>();
+    EXPECT_EQ(answer.run, open.run);
+    EXPECT_EQ(answer.round, open.round);
+    EXPECT_EQ(answer.attempt, open.attempt);
+    return hub;
+  }
+  [[nodiscard]] static std::vector<std::string> units_of(int silo) {
+    std::vector<std::string> out;
+    for (std::size_t u = 0; u < kUnits; ++u) out.push_back(fmt::format("s{}u{}....", silo, u).substr(0, kUnitBytes));
+    return out;
+  }
+  [[nodiscard]] wire::SealedReply reply(int silo, std::uint64_t round = 0) const {
+    wire::SealedReply out{run(), RoundIndex{round}, sha256("terms"), {}};
+    for (const std::string& unit : units_of(silo)) out.units += unit;
+    return out;
+  }
+  /// All three silos hand over their replies and are told so.
+  void hand_over(std::uint64_t round = 0) {
+    for (int i = 0; i < 3; ++i) {
+      Peer silo = Peer::silo(shuffler_.port(), i);
+      silo.send(reply(i, round));
+      EXPECT_EQ(silo.expect<wire::SealedReplyTaken>().round, RoundIndex{round});
+    }
+  }
+  [[nodiscard]] static std::vector<std::string> split(const std::string& units) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < units.size(); at += kUnitBytes) out.push_back(units.substr(at, kUnitBytes));
+    return out;
+  }
+  [[nodiscard]] static std::vector<std::string> sorted(std::vector<std::string> units) {
+    std::sort(units.begin(), units.end());
+    return units;
+  }
+  [[nodiscard]] static std::vector<std::string> all_units() {
+    std::vector<std::string> out;
+    for (int i = 0; i < 3; ++i) {
+      for (std::string& unit : units_of(i)) out.push_back(std::move(unit));
+    }
+    return out;
+  }
+
+  std::string job_;
+  LoopbackShuffler shuffler_{good()};
+};
+
+TEST_F(ShufflerLoopbackTest, ForwardsAllUnitsOfARoundInAnOrderThatIsNotTheirs) {
+  Peer hub = opened(batch());
+  hand_over();
+  const auto forward = hub.expect<wire::BatchForward>();
+  EXPECT_EQ(forward.run, run());
+  EXPECT_EQ(forward.replies, 3U);
+  EXPECT_EQ(sorted(split(forward.units)), sorted(all_units()));
+  EXPECT_NE(split(forward.units), all_units());  // by chance once in 12! runs
+}
+
+TEST_F(ShufflerLoopbackTest, ADeliveredRoundIsPastAndTheNextOneIsOpened) {
+  Peer hub = opened(batch(0));
+  hand_over(0);
+  (void)hub.expect<wire::BatchForward>();
+  hub.send(wire::BatchDelivered{run(), RoundIndex{0}});
+  hub.send(batch(0));
+  EXPECT_EQ(hub.expect<wire::BatchRefused>().refusal, wire::BatchRefusal::Past);
+  hub.send(batch(1));
+  EXPECT_EQ(hub.expect<wire::BatchOpened>().round, RoundIndex{1});
+  hand_over(1);
+  EXPECT_EQ(hub.expect<wire::BatchForward>().round, RoundIndex{1});
+}
+
+TEST_F(ShufflerLoopbackTest, ACoordinatorThatComesBackGetsTheSameForwardAgain) {
+  std::string first;
+  {
+    Peer hub = opened(batch());
+    hand_over();
+    first = hub.expect<wire::BatchForward>().units;
+  }
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  hub.send(batch());
+  EXPECT_EQ(hub.expect<wire::BatchForward>().units, first);
+}
+
+TEST_F(ShufflerLoopbackTest, WhatClosedWhileTheCoordinatorWasAwayIsForwardedWhenItOpensItsBatchAgain) {
+  { Peer hub = opened(batch()); }
+  hand_over();
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  hub.send(batch());
+  EXPECT_EQ(sorted(split(hub.expect<wire::BatchForward>().units)), sorted(all_units()));
+}
+
+TEST_F(ShufflerLoopbackTest, AShufflerThatWasRestartedForwardsTheSameAndOnlyThat) {
+  std::string first;
+  {
+    Peer hub = opened(batch());
+    hand_over();
+    first = hub.expect<wire::BatchForward>().units;
+  }
+  shuffler_.restart();
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  silo.send(reply(0));
+  EXPECT_EQ(silo.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::Closed);
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  hub.send(batch());
+  EXPECT_EQ(hub.expect<wire::BatchForward>().units, first);
+}
+
+TEST_F(ShufflerLoopbackTest, AReplyThatWasTakenOutlivesARestart) {
+  { Peer hub = opened(batch()); }
+  {
+    Peer silo = Peer::silo(shuffler_.port(), 1);
+    silo.send(reply(1));
+    (void)silo.expect<wire::SealedReplyTaken>();
+  }
+  shuffler_.restart();
+  Peer hub = opened(batch());  // the same batch goes on
+  for (const int i : {0, 2}) {
+    Peer silo = Peer::silo(shuffler_.port(), i);
+    silo.send(reply(i));
+    (void)silo.expect<wire::SealedReplyTaken>();
+  }
+  EXPECT_EQ(sorted(split(hub.expect<wire::BatchForward>().units)), sorted(all_units()));
+}
+
+TEST_F(ShufflerLoopbackTest, AtTheDeadlineTheMinimumIsEnough) {
+  Peer first = Peer::silo(shuffler_.port(), 0);
+  Peer second = Peer::silo(shuffler_.port(), 2);
+  wire::BatchOpen open = batch();
+  open.deadline = milliseconds(1500);
+  Peer hub = opened(open);
+  first.send(reply(0));
+  (void)first.expect<wire::SealedReplyTaken>();
+  second.send(reply(2));
+  (void)second.expect<wire::SealedReplyTaken>();
+  const auto forward = hub.expect<wire::BatchForward>();
+  EXPECT_EQ(forward.replies, 2U);
+  EXPECT_EQ(forward.units.size(), 2 * kUnits * kUnitBytes);
+}
+
+TEST_F(ShufflerLoopbackTest, BelowTheMinimumNothingIsForwardedAndTheRoundMayBeAskedAgain) {
+  wire::BatchOpen open = batch();
+  open.deadline = milliseconds(1);
+  Peer hub = opened(open);
+  const auto failed = hub.expect<wire::BatchFailed>();
+  EXPECT_EQ(failed.replies, 0U);
+  open.attempt = 1;
+  open.deadline = std::chrono::minutes(1);
+  hub.send(open);
+  EXPECT_EQ(hub.expect<wire::BatchOpened>().attempt, 1U);
+  hand_over();
+  EXPECT_EQ(hub.expect<wire::BatchForward>().replies, 3U);
+}
+
+TEST_F(ShufflerLoopbackTest, ARoundThatIsGivenUpFails) {
+  Peer hub = opened(batch());
+  hub.send(wire::BatchAbandon{run(), RoundIndex{0}});
+  EXPECT_EQ(hub.expect<wire::BatchFailed>().replies, 0U);
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  silo.send(reply(0));
+  EXPECT_EQ(silo.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::Closed);
+}
+
+TEST_F(ShufflerLoopbackTest, ABatchOfAJobThatWasNotOfferedIsRefused) {
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(batch());
+  const auto refused = hub.expect<wire::BatchRefused>();
+  EXPECT_EQ(refused.refusal, wire::BatchRefusal::UnknownJob);
+  EXPECT_EQ(refused.run, run());
+}
+
+TEST_F(ShufflerLoopbackTest, ABatchThatIsNotWhatTheJobSaysIsRefused) {
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  wire::BatchOpen open = batch();
+  open.replies_min = 1;
+  hub.send(open);
+  EXPECT_EQ(hub.expect<wire::BatchRefused>().refusal, wire::BatchRefusal::NotOfJob);
+  open = batch();
+  open.unit_bytes = 5;  // 32 bytes are not a whole number of these
+  hub.send(open);
+  EXPECT_EQ(hub.expect<wire::BatchRefused>().refusal, wire::BatchRefusal::InvalidSpec);
+}
+
+TEST_F(ShufflerLoopbackTest, ASiloThatIsNotExpectedIsRefused) {
+  Peer hub = opened(batch());
+  Peer stranger = Peer::welcomed(shuffler_.port(), "silo-9");
+  stranger.send(reply(0));
+  EXPECT_EQ(stranger.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::NotExpected);
+}
+
+TEST_F(ShufflerLoopbackTest, AReplyOfAnotherLengthIsRefusedAndTheRightOneIsTaken) {
+  Peer hub = opened(batch());
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  wire::SealedReply longer = reply(0);
+  longer.units += "longer..";
+  silo.send(longer);
+  EXPECT_EQ(silo.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::WrongLength);
+  silo.send(reply(0));
+  (void)silo.expect<wire::SealedReplyTaken>();
+}
+
+TEST_F(ShufflerLoopbackTest, AReplyOfOtherTermsIsRefused) {
+  Peer hub = opened(batch());
+  Peer first = Peer::silo(shuffler_.port(), 0);
+  first.send(reply(0));
+  (void)first.expect<wire::SealedReplyTaken>();
+  Peer second = Peer::silo(shuffler_.port(), 1);
+  wire::SealedReply singled_out = reply(1);
+  singled_out.terms = sha256("terms for one silo");
+  second.send(singled_out);
+  EXPECT_EQ(second.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::OtherTerms);
+}
+
+TEST_F(ShufflerLoopbackTest, AReplyBeforeItsBatchIsRefusedAndMayComeAgain) {
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  silo.send(reply(0));
+  EXPECT_EQ(silo.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::UnknownBatch);
+  Peer hub = opened(batch());
+  silo.send(reply(0));
+  (void)silo.expect<wire::SealedReplyTaken>();
+}
+
+TEST_F(ShufflerLoopbackTest, ASiloThatComesBackIsHeardOnItsNewConnection) {
+  Peer hub = opened(batch());
+  Peer before = Peer::silo(shuffler_.port(), 0);
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  EXPECT_FALSE(before.receive());
+  silo.send(reply(0));
+  (void)silo.expect<wire::SealedReplyTaken>();
+}
+
+TEST_F(ShufflerLoopbackTest, ASiloCannotSpeakAsTheCoordinator) {
+  Peer hub = opened(batch());
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  silo.send(wire::BatchAbandon{run(), RoundIndex{0}});
+  const auto fault = silo.expect<wire::Fault>();
+  EXPECT_EQ(fault.sentence, "a silo sends a shuffler sealed replies alone, got batch_abandon");
+  EXPECT_FALSE(silo.receive());
+  hand_over();  // the batch goes on
+  EXPECT_EQ(hub.expect<wire::BatchForward>().replies, 3U);
+}
+
+TEST_F(ShufflerLoopbackTest, ACoordinatorCannotSpeakAsASilo) {
+  Peer hub = opened(batch());
+  hub.send(reply(0));
+  EXPECT_EQ(hub.expect<wire::Fault>().sentence, "a coordinator does not send a shuffler sealed_reply");
+  EXPECT_FALSE(hub.receive());
+}
+
+TEST_F(ShufflerLoopbackTest, AWrongRoleIsRefusedByName) {
+  Peer operator_(shuffler_.port(), good().party(Role::Operator, "anna"));
+  const auto fault = operator_.expect<wire::Fault>();
+  EXPECT_EQ(fault.code, ErrorCode::Unauthorized);
+  EXPECT_EQ(fault.sentence,
+            "expected a silo or the coordinator of lakeside, the certificate is of the operator anna of lakeside");
+}
+
+TEST_F(ShufflerLoopbackTest, AnotherConsortiumsCertificateIsRefusedByTls) {
+  net::TlsFiles files = other().silo("silo-0");
+  files.authority = good().silo("silo-0").authority;  // it would accept the shuffler; the shuffler does not accept it
+  EXPECT_FALSE(Peer(shuffler_.port(), files).receive());
+}
+
+TEST_F(ShufflerLoopbackTest, APeerOfAnOlderProtocolIsRefusedWithASentence) {
+  Peer old(shuffler_.port(), good().silo("silo-0"), wire::Hello{1, 2, "undertone-silo 0.1.0"});
+  const auto fault = old.expect<wire::Fault>();
+  EXPECT_EQ(fault.code, ErrorCode::ProtocolMismatch);
+  EXPECT_EQ(fault.sentence,
+            "the silo silo-0 of lakeside (undertone-silo 0.1.0) speaks protocol 1 to 2, this shuffler 3 to 3");
+}
+
+TEST_F(ShufflerLoopbackTest, AnythingElseThanHelloIsAnsweredWithAFault) {
+  Peer rude(shuffler_.port(), good().silo("silo-0"), reply(0));
+  EXPECT_EQ(rude.expect<wire::Fault>().sentence, "expected hello, got sealed_reply");
+}
+
+TEST_F(ShufflerLoopbackTest, WhenItsStoreFailsItTakesNothingAndStops) {
+  Peer hub = opened(batch());
+  Peer silo = Peer::silo(shuffler_.port(), 0);
+  shuffler_.on_thread([&](shuffler::ShufflerHost& host) {
+    ASSERT_TRUE(shuffler_.database().execute("DROP TABLE runs"));
+    ASSERT_FALSE(host.failure());
+  });
+  silo.send(reply(0));
+  EXPECT_FALSE(silo.receive());  // no acknowledgement: the connection ends
+  EXPECT_FALSE(hub.receive());
+  shuffler_.on_thread([](shuffler::ShufflerHost& host) { EXPECT_TRUE(host.failure()); });
+}
+
+/// The same with shares, which the shuffler opens.
+class AddingLoopbackTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kDimension = 3;
+  static constexpr std::uint32_t kWordBytes = 2;
+
+  AddingLoopbackTest() : job_(ShuffledJob::counts("mixer", to_hex(shuffler_.public_key().bytes())).json()) {}
+  [[nodiscard]] RunId run() const { return {sha256(job_), Nonce{5}}; }
+  [[nodiscard]] sealing::RoundTerms terms() const {
+    return {run(), RoundIndex{0}, sha256("query"), sealing::ReplyLength::create(kDimension * kWordBytes).value()};
+  }
+  [[nodiscard]] wire::BatchOpen batch() const {
+    wire::BatchOpen open;
+    open.run = run();
+    for (int i = 0; i < 3; ++i) open.expected.push_back(SiloId::create(fmt::format("silo-{}", i)).value());
+    open.replies_min = 2;
+    open.message_bytes = open.unit_bytes = terms().length.sealed_bytes();
+    open.word_bytes = kWordBytes;
+    open.query = terms().query;
+    open.deadline = std::chrono::minutes(1);
+    return open;
+  }
+  Peer opened() {
+    Peer hub = Peer::hub(shuffler_.port());
+    hub.send(wire::JobOffer{run(), job_});
+    hub.send(batch());
+    EXPECT_EQ(hub.expect<wire::BatchOpened>().run, run());
+    return hub;
+  }
+  /// Seals words and has the silo hand them over.
+  void hand_over(int silo, const std::array<std::uint16_t, kDimension>& words) {
+    const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
+    wire::SealedReply reply{run(), RoundIndex{0}, sealing::terms_digest(shuffler_.public_key(), mac, terms()), {}};
+    reply.units = sealing::seal(shuffler_.public_key(), mac, terms(), sealing::Ticket::draw(), bytes_of(words)).value();
+    send(silo, reply);
+  }
+  void send(int silo, const wire::SealedReply& reply) {
+    Peer peer = Peer::silo(shuffler_.port(), silo);
+    peer.send(reply);
+    (void)peer.expect<wire::SealedReplyTaken>();
+  }
+  static std::string bytes_of(const std::array<std::uint16_t, kDimension>& words) {
+    std::string out;
+    for (const std::uint16_t word : words) {
+      out += static_cast<char>(word & 0xffU);
+      out += static_cast<char>(word >> 8U);
+    }
+    return out;
+  }
+  static std::vector<SiloId> silos(std::initializer_list<int> numbers) {
+    std::vector<SiloId> out;
+    for (const int number : numbers) out.push_back(SiloId::create(fmt::format("silo-{}", number)).value());
+    return out;
+  }
+
+  LoopbackShuffler shuffler_{good()};
+  std::string job_;
+};
+
+TEST_F(AddingLoopbackTest, AddsTheSharesThatTheCoordinatorChooses) {
+  Peer hub = opened();
+  hand_over(0, {1, 65'535, 500});
+  hand_over(1, {7, 7, 7});
+  hand_over(2, {10, 2, 600});
+  EXPECT_EQ(hub.expect<wire::BatchCollected>().silos, silos({0, 1, 2}));
+  hub.send(wire::BatchClose{run(), RoundIndex{0}, 0, silos({0, 2})});
+  const auto forward = hub.expect<wire::BatchForward>();
+  EXPECT_EQ(forward.replies, 2U);
+  EXPECT_EQ(forward.units, bytes_of({11, 1, 1100}));  // 65535 + 2 = 1 modulo 2^16
+}
+
+TEST_F(AddingLoopbackTest, ATotalIsFinalThroughReconnectionsAndRestarts) {
+  std::string total;
+  {
+    Peer hub = opened();
+    hand_over(0, {1, 2, 3});
+    hand_over(1, {4, 5, 6});
+    hand_over(2, {7, 8, 9});
+    (void)hub.expect<wire::BatchCollected>();
+    hub.send(wire::BatchClose{run(), RoundIndex{0}, 0, silos({0, 1})});
+    total = hub.expect<wire::BatchForward>().units;
+    EXPECT_EQ(total, bytes_of({5, 7, 9}));
+  }
+  shuffler_.restart();
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  hub.send(batch());
+  EXPECT_EQ(hub.expect<wire::BatchForward>().units, total);
+  hub.send(wire::BatchClose{run(), RoundIndex{0}, 0, silos({0, 1})});
+  EXPECT_EQ(hub.expect<wire::BatchForward>().units, total);
+  hub.send(wire::BatchClose{run(), RoundIndex{0}, 0, silos({0, 1, 2})});  // the difference would be silo-2's share
+  EXPECT_EQ(hub.expect<wire::BatchRefused>().refusal, wire::BatchRefusal::Different);
+}
+
+TEST_F(AddingLoopbackTest, ACoordinatorThatComesBackIsToldAgainWhoseSharesThereAre) {
+  { Peer hub = opened(); }
+  for (int i = 0; i < 3; ++i) hand_over(i, {1, 1, 1});
+  Peer hub = Peer::hub(shuffler_.port());
+  hub.send(wire::JobOffer{run(), job_});
+  hub.send(batch());
+  EXPECT_EQ(hub.expect<wire::BatchCollected>().silos, silos({0, 1, 2}));
+}
+
+TEST_F(AddingLoopbackTest, AShareThatDoesNotOpenFailsTheBatchAndNothingIsForwarded) {
+  Peer hub = opened();
+  hand_over(0, {1, 2, 3});
+  hand_over(1, {4, 5, 6});
+  const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
+  wire::SealedReply garbage{run(), RoundIndex{0}, sealing::terms_digest(shuffler_.public_key(), mac, terms()), {}};
+  garbage.units.assign(terms().length.sealed_bytes(), 'g');
+  send(2, garbage);
+  (void)hub.expect<wire::BatchCollected>();
+  hub.send(wire::BatchClose{run(), RoundIndex{0}, 0, silos({0, 1, 2})});
+  EXPECT_EQ(hub.expect<wire::BatchFailed>().run, run());
+}
+
+}  // namespace
+}  // namespace undertone
