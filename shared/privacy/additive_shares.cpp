@@ -6,8 +6,6 @@
 
 namespace undertone::privacy {
 
-static_assert(std::endian::native == std::endian::little, "words are little-endian and copied as they are");
-
 Result<ShareModulus> ShareModulus::create(std::int64_t total_max) {
   if (total_max < 1)
     return Error{ErrorCode::InvalidArgument,
@@ -17,18 +15,14 @@ Result<ShareModulus> ShareModulus::create(std::int64_t total_max) {
 }
 
 std::vector<std::uint8_t> pack_share(std::span<const std::uint64_t> words, const ShareModulus& modulus) {
-  // Eight bytes each, of which the next word takes back what is beyond the modulus.
-  std::vector<std::uint8_t> packed(words.size() * modulus.bytes() + sizeof(std::uint64_t));
-  std::uint8_t* to = packed.data();
+  ShareWriter writer(words.size(), modulus);
   std::uint64_t beyond = 0;
   for (const std::uint64_t word : words) {
     beyond |= word ^ modulus.reduce(word);
-    std::memcpy(to, &word, sizeof word);
-    to += modulus.bytes();
+    writer.put(word);
   }
   UNDERTONE_CHECK(beyond == 0);
-  packed.resize(words.size() * modulus.bytes());
-  return packed;
+  return std::move(writer).take();
 }
 
 Status add_share(std::span<const std::uint8_t> share, const ShareModulus& modulus, std::span<std::uint64_t> total) {

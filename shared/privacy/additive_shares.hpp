@@ -1,13 +1,18 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "shared/base/result.hpp"
 #include "shared/privacy/noise_bits.hpp"
 
 namespace undertone::privacy {
+
+static_assert(std::endian::native == std::endian::little, "words are little-endian and copied as they are");
 
 /// Integers modulo 2^(8 w), the words that counts are shared in: the fewest bytes w in which the largest possible total
 /// of a round is below the modulus, so that what adders add up without carry is the total itself.
@@ -35,6 +40,28 @@ struct SharePair {
   std::vector<std::uint8_t> second;
 };
 
+/// Writes words one after the other, `ShareModulus::bytes` of each.
+class ShareWriter {
+ public:
+  ShareWriter(std::size_t words, const ShareModulus& modulus)
+      : bytes_(modulus.bytes()), packed_(words * bytes_ + sizeof(std::uint64_t)) {}
+  /// @pre below the modulus, and no more words than were announced
+  void put(std::uint64_t word) {
+    // Eight bytes, of which the next word takes back what is beyond the modulus.
+    std::memcpy(packed_.data() + at_, &word, sizeof word);
+    at_ += bytes_;
+  }
+  [[nodiscard]] std::vector<std::uint8_t> take() && {
+    packed_.resize(at_);
+    return std::move(packed_);
+  }
+
+ private:
+  std::size_t bytes_;
+  std::size_t at_ = 0;
+  std::vector<std::uint8_t> packed_;
+};
+
 /// Words of a share. @pre every word is below the modulus
 [[nodiscard]] std::vector<std::uint8_t> pack_share(std::span<const std::uint64_t> words, const ShareModulus& modulus);
 
@@ -42,17 +69,18 @@ struct SharePair {
 template <NoiseBits Bits>
 [[nodiscard]] Result<SharePair> split_counts(std::span<const std::int64_t> counts, const ShareModulus& modulus,
                                              Bits& bits) {
-  std::vector<std::uint64_t> first(counts.size());
-  std::vector<std::uint64_t> second(counts.size());
+  ShareWriter first(counts.size(), modulus);
+  ShareWriter second(counts.size(), modulus);
   for (std::size_t j = 0; j < counts.size(); ++j) {
     if (counts[j] < 0 || counts[j] > modulus.total_max()) {
       return Error{ErrorCode::InvalidArgument, fmt::format("coordinate {}: a count to share must be in 0 .. {}, got {}",
                                                            j, modulus.total_max(), counts[j])};
     }
-    first[j] = modulus.reduce(bits.word());  // the low bytes of a uniform word are uniform
-    second[j] = modulus.reduce(static_cast<std::uint64_t>(counts[j]) - first[j]);
+    const std::uint64_t mask = modulus.reduce(bits.word());  // the low bytes of a uniform word are uniform
+    first.put(mask);
+    second.put(modulus.reduce(static_cast<std::uint64_t>(counts[j]) - mask));
   }
-  return SharePair{pack_share(first, modulus), pack_share(second, modulus)};
+  return SharePair{std::move(first).take(), std::move(second).take()};
 }
 
 /// What an adder does with a silo's share. @param total [dimension], modulo the modulus

@@ -74,10 +74,10 @@ Result<std::vector<SealedMessage>> seal_counts(std::span<const std::int64_t> cou
   if (static_cast<Eigen::Index>(counts.size()) != layout.dimension())
     return malformed(seal_for,
                      fmt::format("counts of {} coordinates to seal, expected {}", counts.size(), layout.dimension()));
+  const std::int64_t most = layout.bits_of_coordinate();
   for (std::size_t j = 0; j < counts.size(); ++j) {
-    if (counts[j] < 0 || counts[j] > layout.bits_of_coordinate())
-      return malformed(seal_for, fmt::format("coordinate {}: expected a count in 0 .. {}, got {}", j,
-                                             layout.bits_of_coordinate(), counts[j]));
+    if (counts[j] < 0 || counts[j] > most)
+      return malformed(seal_for, fmt::format("coordinate {}: expected a count in 0 .. {}, got {}", j, most, counts[j]));
   }
   std::vector<std::vector<std::uint8_t>> bodies;
   if (layout.form() == Form::Bits) {

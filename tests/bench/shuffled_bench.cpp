@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <chrono>
+#include <memory>
 #include <sodium.h>
 #include <vector>
 
@@ -23,9 +24,9 @@ constexpr queries::WireLattice kWire{queries::ReplyType::I32, -40};
 const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 unsigned char* raw(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 
-/// The one release of a plan for epsilon 1 over a hundred rounds, of all records of a silo. @param shuffled by whom no
-/// fewer than 20 of 25 silos are honest
-privacy::Release release_of(bool shuffled) {
+/// A release of a plan for epsilon 1 over so many rounds, of all records of a silo. @param shuffled where at least 20
+/// of 25 silos are honest
+privacy::Release release_of(std::uint64_t rounds, bool shuffled) {
   const privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, 1.0, kDimension,
                                     privacy::ClipNorm::create(1.0).value()};
   const privacy::SiloFacts facts{
@@ -33,7 +34,7 @@ privacy::Release release_of(bool shuffled) {
       privacy::Delta::create(1e-6).value()};
   const std::optional<privacy::Shuffling> shuffling =
       shuffled ? std::optional(privacy::Shuffling{20, true, std::int64_t{1} << 24U}) : std::nullopt;
-  return privacy::make_plan({{shape, 100}}, facts, shuffling)->segments().front().release;
+  return privacy::make_plan({{shape, rounds}}, facts, shuffling)->segments().front().release;
 }
 
 config::Shuffle shuffle_of(const sealing::SealingKey& first, const sealing::SealingKey& second) {
@@ -45,11 +46,12 @@ config::Shuffle shuffle_of(const sealing::SealingKey& first, const sealing::Seal
 }
 
 struct ShuffledCase {
+  std::uint64_t rounds;
   models::LinearModel model{models::Loss::Logistic, kDimension, false};
   data::Dataset dataset;
   queries::Query query{RoundIndex{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(kDimension)}};
-  privacy::Release gaussian = release_of(false);
-  privacy::Release binomial = release_of(true);
+  privacy::Release gaussian = release_of(rounds, false);
+  privacy::Release binomial = release_of(rounds, true);
   sealing::SealingKey first = sealing::SealingKey::generate();
   sealing::SealingKey second = sealing::SealingKey::generate();
   config::Shuffle shuffle = shuffle_of(first, second);
@@ -61,7 +63,7 @@ struct ShuffledCase {
   silo::BinomialCoins coins;
   std::unique_ptr<silo::RecordSums> sums;
 
-  ShuffledCase() {
+  explicit ShuffledCase(std::uint64_t of_rounds) : rounds(of_rounds) {
     dataset.training = {Eigen::MatrixXd(kDimension, kBatch), Eigen::VectorXd(kBatch)};
     RandomSource random(1);
     for (Eigen::Index j = 0; j < kBatch; ++j) {
@@ -75,9 +77,14 @@ struct ShuffledCase {
   }
 };
 
-ShuffledCase& the_case() {
-  static ShuffledCase one;
-  return one;
+ShuffledCase& the_case(std::int64_t rounds) {
+  static std::unique_ptr<ShuffledCase> one;
+  const auto wanted = static_cast<std::uint64_t>(rounds);
+  if (!one || one->rounds != wanted) {
+    one.reset();
+    one = std::make_unique<ShuffledCase>(wanted);
+  }
+  return *one;
 }
 
 template <class Operation>
@@ -106,7 +113,7 @@ void compare(benchmark::State& state, const Ours& ours, const Other& other) {
 /// A silo's randomised counts against the Gaussian release of the same records. "of_8_2_d": the bytes that it sends to
 /// both shufflers, over two vectors of doubles.
 void BM_DrawAndCount(benchmark::State& state) {
-  ShuffledCase& one = the_case();
+  ShuffledCase& one = the_case(state.range(0));
   compare(
       state, [&] { benchmark::DoNotOptimize(one.counts().data()); },
       [&] {
@@ -120,7 +127,7 @@ void BM_DrawAndCount(benchmark::State& state) {
 
 /// What the counts cost beside the sum, against the Gaussian release's noise: rounding and coins alone.
 void BM_RoundAndAddCoins(benchmark::State& state) {
-  ShuffledCase& one = the_case();
+  ShuffledCase& one = the_case(state.range(0));
   const std::vector<std::int64_t> sum(static_cast<std::size_t>(kDimension), 12345);
   std::vector<std::int64_t> counts(sum.size());
   std::vector<std::int64_t> noise(sum.size());
@@ -143,7 +150,7 @@ void BM_RoundAndAddCoins(benchmark::State& state) {
 
 /// Sealing both shares against crypto_box_seal of as many bytes. @param with_split of the counts, too
 void seal_shares(benchmark::State& state, bool with_split) {
-  ShuffledCase& one = the_case();
+  ShuffledCase& one = the_case(state.range(0));
   const std::vector<std::int64_t> counts = one.counts();
   const shuffled::SealFor seal_for{one.run, one.query.round, queries::query_digest(one.run, one.query), one.recipients};
   const std::string body(one.layout.body_bytes(), 'x');
@@ -169,10 +176,14 @@ void seal_shares(benchmark::State& state, bool with_split) {
 void BM_SealShares(benchmark::State& state) { seal_shares(state, false); }
 void BM_SplitAndSealShares(benchmark::State& state) { seal_shares(state, true); }
 
-BENCHMARK(BM_DrawAndCount)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_RoundAndAddCoins)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_SealShares)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(BM_SplitAndSealShares)->UseManualTime()->Unit(benchmark::kMicrosecond);
+/// Of many rounds each is noisy and its grid coarse; of one it is fine, and the law of its coins wide.
+void plans(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("rounds")->Arg(100)->Arg(1)->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK(BM_DrawAndCount)->Apply(plans);
+BENCHMARK(BM_RoundAndAddCoins)->Apply(plans);
+BENCHMARK(BM_SealShares)->Apply(plans);
+BENCHMARK(BM_SplitAndSealShares)->Apply(plans);
 
 }  // namespace
 }  // namespace undertone
