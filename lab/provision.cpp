@@ -75,6 +75,26 @@ Json silo_file(const Consortium& consortium, const ConsortiumParty& self, const 
           {"statements", "statements"}};
 }
 
+Json shuffler_file(const Consortium& consortium, const ConsortiumParty& self) {
+  return {{"format", "undertone.shuffler/1"},
+          {"consortium", consortium.name},
+          {"name", self.party.name},
+          {"listen", {{"host", "0.0.0.0"}, {"port", self.port}}},
+          {"tls", tls_section()},
+          {"store", "state/batches.sqlite"},
+          {"sealing_key", "sealing.key"}};
+}
+
+/// Where the shufflers are dialled, as far as the consortium's file says.
+Json shuffler_addresses(const Consortium& consortium) {
+  Json out = Json::array();
+  for (const ConsortiumParty& party : consortium.parties) {
+    if (party.party.role != Role::Shuffler || party.hosts.empty()) continue;
+    out.push_back({{"name", party.party.name}, {"host", party.hosts.front()}, {"port", party.port}});
+  }
+  return out;
+}
+
 Json operator_file(const Consortium& consortium, const ConsortiumParty& self, const ConsortiumParty& coordinator) {
   return {{"format", "undertone.operator/1"},
           {"consortium", consortium.name},
@@ -83,7 +103,7 @@ Json operator_file(const Consortium& consortium, const ConsortiumParty& self, co
           {"tls", tls_section()}};
 }
 
-/// Three lines: what to run first, what to edit, what to run then.
+/// Three steps: what to run first, what to edit, what to run then.
 std::string readme_of(const ConsortiumParty& self, bool with_keys) {
   const auto first = [&](const char* program) {
     return fmt::format("1. You are the {}. ", describe(self.party)) +
@@ -104,7 +124,11 @@ std::string readme_of(const ConsortiumParty& self, bool with_keys) {
     case Role::Operator:
       return first("undertone") + "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
     case Role::Shuffler:
-      return first("undertone") + "2. Keep the certificate for the shuffler.\n3. There is nothing to run yet.\n";
+      return first("undertone-shuffler") +
+             "2. Edit shuffler.json: put store on an encrypted volume of its own that no backup reads. "
+             "`undertone-shuffler "
+             "key --config shuffler.json` prints what jobs name you with; `undertone-shuffler check --config "
+             "shuffler.json` serves nothing.\n3. `undertone-shuffler run --config shuffler.json`\n";
   }
   return {};
 }
@@ -146,12 +170,15 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
       document = operator_file(consortium, self, *coordinator);
       break;
     case Role::Shuffler:
+      document = shuffler_file(consortium, self);
       break;
   }
-  if (!document.is_null()) {
-    const std::string name = fmt::format("{}.json", to_string(self.party.role));
-    if (Status written = write_file_atomically(folder / name, document.dump(2) + "\n"); !written) return written;
+  if (const Json shufflers = shuffler_addresses(consortium);
+      !shufflers.empty() && (self.party.role == Role::Coordinator || self.party.role == Role::Silo)) {
+    document["shufflers"] = shufflers;
   }
+  const std::string name = fmt::format("{}.json", to_string(self.party.role));
+  if (Status written = write_file_atomically(folder / name, document.dump(2) + "\n"); !written) return written;
   if (with_keys) {
     const Result<std::string> request = certificates::make_request(self.party, folder / kit::kKey);
     if (!request) return request.error();
@@ -162,6 +189,16 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
   return write_file_atomically(folder / "README", readme_of(self, with_keys));
 }
 
+/// Where a shuffler is reached. Without hosts it has a certificate, and the other kits do not say where it is.
+void parse_reached(config::Section& section, ConsortiumParty& out) {
+  constexpr std::uint16_t kPort = 7445;
+  if (section.has("hosts"))
+    out.hosts = section.texts("hosts", "of a shuffler: names or addresses it is reached at; silos dial the first");
+  out.port = section.has("port") ? static_cast<std::uint16_t>(section.integer(
+                                       "port", 1, 65535, "of a shuffler: for silos and the coordinator (default 7445)"))
+                                 : kPort;
+}
+
 void parse_parties(config::Section& root, const char* key, Role role, const std::string& consortium, bool required,
                    std::vector<ConsortiumParty>& out) {
   if (!required && !root.has(key)) return;
@@ -169,6 +206,7 @@ void parse_parties(config::Section& root, const char* key, Role role, const std:
     ConsortiumParty party{{consortium, role, section.text("name", "1 to 64 of [a-z0-9-]")}, {}, 0};
     const Status good = certificates::check_party(party.party);
     if (!good && !party.party.name.empty()) section.problem("name", good.error().message);
+    if (role == Role::Shuffler) parse_reached(section, party);
     section.finish();
     out.push_back(std::move(party));
   }

@@ -4,6 +4,7 @@
 #include "lab/operator/operator_config.hpp"
 #include "lab/provision.hpp"
 #include "shared/config/job.hpp"
+#include "shuffler/host/shuffler_config.hpp"
 #include "silo/host/silo_config.hpp"
 
 /// Prints docs/configuration.md from what the parsers ask for, so that the page cannot drift from them.
@@ -51,6 +52,8 @@ int main() {
               recorded([&](config::Problems& p) { return config::parse_job(nothing, p); }));
   print_table("Coordinator (`undertone.coordinator/1`)", "For `undertone-coordinator serve` and `run`.",
               recorded([&](config::Problems& p) { return coordinator::parse_coordinator_config(nothing, "", p); }));
+  print_table("Shuffler (`undertone.shuffler/1`)", "For every command of `undertone-shuffler`.",
+              recorded([&](config::Problems& p) { return shuffler::parse_shuffler_config(nothing, "", p); }));
   print_table("Silo (`undertone.silo/1`)",
               "For every command of `undertone-silo`. A single data set may also stand as `dataset` with `ledger` "
               "beside it, as\n"
