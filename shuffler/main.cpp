@@ -98,6 +98,10 @@ int check(const std::string& config_file) {
     fmt::print("{} is not there yet: run makes it\n", config->store.string());
     return kSucceeded;
   }
+  if (const Result<FileLock> free = FileLock::acquire(config->store.string() + ".lock"); !free) {
+    fmt::print("{}: it is not looked into\n", free.error().message);
+    return kSucceeded;
+  }
   Opened opened;
   if (const Status done = open_store(config->store, opened); !done) return fail(done.error(), kCannotStart);
   const Result<std::vector<Batch>> batches = opened.batches->load();

@@ -1,6 +1,5 @@
 #include "shuffler/host/shuffler_host.hpp"
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
@@ -35,10 +34,9 @@ ShufflerHost::ShufflerHost(asio::io_context& context, const ShufflerConfig& conf
       gate_(config.name, parts.public_key, wire::kBytesPerElement * config.session.wire.dimension_max),
       assembly_gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       acceptor_(context),
-      timer_(context),
-      housekeeping_(context) {
-  timer_.expires_at(TimePoint::max());
-}
+      deadlines_(context, [this](const RunId& run, RoundIndex round,
+                                 TimePoint present) { carry_out(machine_.on_deadline(run, round, present)); }),
+      housekeeping_(context) {}
 
 Status ShufflerHost::listen() {
   boost::system::error_code error;
@@ -270,10 +268,7 @@ void ShufflerHost::carry_out(BatchMachine::Refuse& refused) {
   tell(refused.silo, wire::SealedReplyRefused{refused.run, refused.round, refused.reason});
 }
 
-void ShufflerHost::carry_out(BatchMachine::ArmDeadline& armed) {
-  deadlines_.insert_or_assign(armed.run, Deadline{armed.round, armed.at});
-  if (armed.at < timer_.expiry()) wake_at(armed.at);
-}
+void ShufflerHost::carry_out(BatchMachine::ArmDeadline& armed) { deadlines_.set(armed); }
 
 void ShufflerHost::tell_coordinator(const wire::Message& message) {
   if (coordinator_) coordinator_->send(message);
@@ -282,30 +277,6 @@ void ShufflerHost::tell_coordinator(const wire::Message& message) {
 void ShufflerHost::tell(const SiloId& silo, const wire::Message& message) {
   const auto session = silos_.find(silo);
   if (session != silos_.end()) session->second->send(message);
-}
-
-void ShufflerHost::wake_at(TimePoint at) {
-  timer_.expires_at(at);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && !stopped_) on_timer();
-  });
-}
-
-void ShufflerHost::on_timer() {
-  const TimePoint present = now();
-  std::vector<std::pair<RunId, RoundIndex>> due;
-  TimePoint next = TimePoint::max();
-  for (auto known = deadlines_.begin(); known != deadlines_.end();) {
-    if (known->second.at > present) {
-      next = std::min(next, known->second.at);
-      ++known;
-      continue;
-    }
-    due.emplace_back(known->first, known->second.round);
-    known = deadlines_.erase(known);
-  }
-  wake_at(next);
-  for (const auto& [run, round] : due) carry_out(machine_.on_deadline(run, round, present));
 }
 
 void ShufflerHost::drop_revoked() {
@@ -336,7 +307,7 @@ void ShufflerHost::stop() {
   stopped_ = true;
   boost::system::error_code ignored;
   acceptor_.close(ignored);
-  timer_.cancel();
+  deadlines_.stop();
   housekeeping_.cancel();
   for (const auto& [silo, session] : silos_) session->finish();
   if (coordinator_) coordinator_->finish();

@@ -13,6 +13,7 @@
 #include "shuffler/batch/batch_gate.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "shuffler/batch/batch_store.hpp"
+#include "shuffler/host/deadlines.hpp"
 #include "shuffler/host/shuffler_config.hpp"
 
 namespace undertone::shuffler {
@@ -49,10 +50,6 @@ class ShufflerHost {
 
  private:
   using SessionPtr = std::shared_ptr<net::Session>;
-  struct Deadline {
-    RoundIndex round;
-    TimePoint at;
-  };
   [[nodiscard]] Status listen();
   [[nodiscard]] boost::asio::awaitable<void> accept();
   [[nodiscard]] boost::asio::awaitable<void> serve(SessionPtr session);
@@ -81,8 +78,6 @@ class ShufflerHost {
   void carry_out(BatchMachine::ArmDeadline& armed);
   void tell_coordinator(const wire::Message& message);
   void tell(const SiloId& silo, const wire::Message& message);
-  void wake_at(TimePoint at);
-  void on_timer();
 
   boost::asio::io_context* context_;
   ShufflerConfig config_;
@@ -92,9 +87,8 @@ class ShufflerHost {
   std::optional<net::Credentials> credentials_;
   std::shared_ptr<net::AssemblyGate> assembly_gate_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  boost::asio::steady_timer timer_;  // expires with the first of the deadlines, or before
+  Deadlines deadlines_;
   boost::asio::steady_timer housekeeping_;
-  std::map<RunId, Deadline> deadlines_;  // of each run's newest batch
   std::map<SiloId, SessionPtr> silos_;
   SessionPtr coordinator_;  // may be null
   std::size_t connections_ = 0;
