@@ -141,6 +141,20 @@ int backup(const Options& options, const std::string& out) {
   return kSucceeded;
 }
 
+int show_sealing_key(const Options& options) {
+  const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
+  if (!config) return fail(config.error(), kCannotStart);
+  if (Status made = make_folder_for(config->store); !made) return fail(made.error(), kCannotStart);
+  Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);
+  if (!database) return fail(database.error(), kCannotStart);
+  Result<RunStore> store = RunStore::open(*database);
+  if (!store) return fail(store.error(), kCannotStart);
+  const Result<Digest> fingerprint = make_sealing_key(*store);
+  if (!fingerprint) return fail(fingerprint.error(), kCannotStart);
+  fmt::print("{}\n", to_hex(*fingerprint));
+  return kSucceeded;
+}
+
 int init(const std::string& kit, bool renew) {
   const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
   if (!done) return fail(done.error(), kCannotStart);
@@ -174,6 +188,8 @@ int run(int argc, char** argv) {
   std::string out;
   CLI::App* backup_command = add("backup", "Copy the store while it is in use");
   backup_command->add_option("--out", out, "a file that does not exist yet")->required();
+  CLI::App* key_command =
+      add("sealing-key", "Draw a key that a shuffled job's replies are sealed to, and print what the job calls it");
   std::string kit = ".";
   bool renew = false;
   CLI::App* init_command = app.add_subcommand("init", "Make this coordinator's key and signing request in its kit");
@@ -187,6 +203,7 @@ int run(int argc, char** argv) {
   if (help.print()) return kSucceeded;
   if (init_command->parsed()) return init(kit, renew);
   if (backup_command->parsed()) return backup(options, out);
+  if (key_command->parsed()) return show_sealing_key(options);
   start_log("coordinator");
   return serve(options);
 }

@@ -230,6 +230,8 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   takes_run(online("status", "Runs and silos, or one run in full", [&] { return show_status(arguments.options); }),
             false);
   takes_run(online("watch", "Follow a run: a line for each round", [&] { return watch_run(arguments.options); }), true);
+  online("sealing-key", "Have the coordinator draw a key that a shuffled job's replies are sealed to",
+         [&] { return make_sealing_key(arguments.options); });
   takes_run(online("cancel", "End a run; what was sent stays charged", [&] { return cancel_run(arguments.options); }),
             true);
   CLI::App* export_command = online("export", "Write a run's job, result, model and rounds into a folder",

@@ -125,10 +125,9 @@ std::string readme_of(const ConsortiumParty& self, bool with_keys) {
       return first("undertone") + "2. Edit the url in operator.json.\n3. `undertone status --config operator.json`\n";
     case Role::Shuffler:
       return first("undertone-shuffler") +
-             "2. Edit shuffler.json: put store on an encrypted volume of its own that no backup reads. "
-             "`undertone-shuffler "
-             "key --config shuffler.json` prints what jobs name you with; `undertone-shuffler check --config "
-             "shuffler.json` serves nothing.\n3. `undertone-shuffler run --config shuffler.json`\n";
+             "2. Edit shuffler.json: store on an encrypted volume that no backup reads; `undertone-shuffler key "
+             "--config "
+             "shuffler.json` prints what jobs name you with.\n3. `undertone-shuffler run --config shuffler.json`\n";
   }
   return {};
 }

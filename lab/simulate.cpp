@@ -148,7 +148,7 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (Status planned = config::check_plans(*job, options.job.string()); !planned) return planned.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
-  if (options.direct) return simulate_directly(options, *job, *bytes, *silos, out);
+  if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out);
   SimulatedFederation federation(
       {*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
   Result<algorithms::Outcome> outcome = federation.run(watch);

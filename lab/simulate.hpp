@@ -18,7 +18,7 @@ struct SimulateOptions {
   std::vector<std::string> set;  // "/json/pointer=value", the value JSON or else a text
   std::optional<Nonce> nonce;
   SimulatedNoise noise = SimulatedNoise::Seeded;
-  bool direct = false;        // without messages and ledgers: @see DirectCohort
+  bool direct = false;        // without messages and ledgers, as shuffled jobs always: @see DirectCohort
   std::size_t answering = 0;  // of direct simulations
   std::size_t threads = 1;    // of direct simulations
 };

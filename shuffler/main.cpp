@@ -10,6 +10,7 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
 #include "shared/privacy/secure_bits.hpp"
+#include "shared/store/wiped_memory.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
 #include "shuffler/host/sealing_key_file.hpp"
 #include "shuffler/host/shuffler_host.hpp"
@@ -175,6 +176,7 @@ int run(int argc, char** argv) {
   }
   if (help.print()) return kSucceeded;
   if (const Status guarded = protect_process(); !guarded) return fail(guarded.error(), kCannotStart);
+  if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error(), kCannotStart);
   if (init_command->parsed()) return init(kit, renew);
   if (key_command->parsed()) return show_key(config);
   if (check_command->parsed()) return check(config);
@@ -187,7 +189,6 @@ int run(int argc, char** argv) {
 }  // namespace undertone::shuffler
 
 int main(int argc, char** argv) {
-  // Large blocks go back to the system when they are freed, and what silos sent with them.
   try {
     return undertone::shuffler::run(argc, argv);
   } catch (const std::exception& exception) {

@@ -9,6 +9,7 @@
 #include "coordinator/jobs/job_service.hpp"
 #include "shared/base/result.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 
 namespace undertone::coordinator {
@@ -21,8 +22,9 @@ struct CoordinatorConfig {
   std::uint16_t port = 0;  // 0: any free one
   net::TlsFiles tls;
   std::filesystem::path store;
-  std::filesystem::path results;    // a folder for each run, with result.json and model.json
-  std::size_t connections_max = 0;  // at once, authenticated or not
+  std::filesystem::path results;            // a folder for each run, with result.json and model.json
+  std::size_t connections_max = 0;          // at once, authenticated or not
+  std::vector<net::LinkAddress> shufflers;  // dialled when a job names them
   std::optional<HttpConfig> http;
   ServiceLimits limits;
   net::SessionLimits session;

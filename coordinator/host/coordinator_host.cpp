@@ -18,6 +18,12 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr const char* kBuild = "undertone-coordinator 0.2.0";
 constexpr std::size_t kResultsChecked = 200;
 
+std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
+  std::set<std::string> out;
+  for (const net::LinkAddress& link : links) out.insert(link.name);
+  return out;
+}
+
 }  // namespace
 
 std::int64_t wall_clock() {
@@ -37,7 +43,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       config_(config),
       store_(&store),
       watch_(std::move(watch)),
-      service_(store, config.session.wire, config.limits, wall_clock),
+      service_(store, config.session.wire, config.limits, wall_clock, names_of(config.shufflers)),
       api_(service_, config.results, metrics_, hooks()),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       acceptor_(context),
@@ -55,6 +61,11 @@ Status CoordinatorHost::load_credentials() {
   Result<net::Credentials> credentials = net::Credentials::load(config_.tls, net::Side::Server, self);
   if (!credentials) return credentials.error();
   credentials_.emplace(*std::move(credentials));
+  if (!config_.shufflers.empty()) {
+    Result<net::Credentials> dialling = net::Credentials::load(config_.tls, net::Side::Client, self);
+    if (!dialling) return dialling.error();
+    dialling_.emplace(*std::move(dialling));
+  }
   if (!config_.http || !config_.http->tls) return {};
   Result<net::Credentials> http = net::Credentials::load(config_.tls, net::Side::OpenServer, self);
   if (!http) return http.error();
@@ -86,9 +97,32 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   write_missing_results();
   handle(service_.start(std::chrono::steady_clock::now()));
   if (failure_) return *failure_;
+  dial_shufflers();
   net::spawn_essential(context_->get_executor(), accept(), "accept");
   net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");
   return ports;
+}
+
+void CoordinatorHost::dial_shufflers() {
+  for (const net::LinkAddress& address : config_.shufflers) {
+    const std::string name = address.name;
+    net::Link::Handlers handlers;
+    handlers.connected = [this, name] {
+      handle(service_.on_shuffler_connected(name, std::chrono::steady_clock::now()));
+    };
+    handlers.message = [this, name](wire::Message message) {
+      handle(service_.on_shuffler_message(name, std::move(message), std::chrono::steady_clock::now()));
+    };
+    handlers.lost = [this, name] { service_.on_shuffler_lost(name); };
+    net::Link::Setup setup;
+    setup.address = address;
+    setup.consortium = config_.consortium;
+    setup.build = kBuild;
+    setup.session = config_.session;
+    const auto placed =
+        links_.emplace(name, std::make_unique<net::Link>(*context_, std::move(setup), *dialling_, std::move(handlers)));
+    placed.first->second->start();
+  }
 }
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
@@ -114,6 +148,7 @@ ApiHooks CoordinatorHost::hooks() {
     handle(*std::move(actions));
     return {};
   };
+  out.make_sealing_key = [this] { return make_sealing_key(*store_); };
   out.sessions = [this] {
     std::vector<SiloSession> sessions;
     for (const auto& [silo, peer] : peers_) sessions.push_back(peer.facts);
@@ -233,9 +268,11 @@ void CoordinatorHost::drop_revoked() {
 asio::awaitable<void> CoordinatorHost::keep_house() {
   net::CredentialsWatch watch;
   net::CredentialsWatch http_watch;
+  net::CredentialsWatch dialling_watch;
   while (!stopped_) {
     watch.look(*credentials_);
     if (http_credentials_) http_watch.look(*http_credentials_);
+    if (dialling_) dialling_watch.look(*dialling_);
     drop_revoked();
     if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
     housekeeping_.expires_after(net::kCredentialsLook);
@@ -254,6 +291,9 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
     if (auto* send = std::get_if<RunMachine::Send>(&action)) {
       const auto peer = peers_.find(send->silo);
       if (peer != peers_.end()) peer->second.session->send(std::move(send->bytes));
+    } else if (auto* shuffled = std::get_if<RunMachine::SendToShuffler>(&action)) {
+      const auto link = links_.find(shuffled->shuffler);
+      if (link != links_.end()) link->second->send(std::move(shuffled->bytes));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       arm(armed->at);
     } else if (const auto* forgotten = std::get_if<JobService::Forgotten>(&action)) {
@@ -326,6 +366,7 @@ void CoordinatorHost::stop() {
   if (http_) http_->stop();
   if (const Status flushed = store_->flush_receipts(); !flushed && !failure_) failure_ = flushed.error();
   for (const auto& [silo, peer] : peers_) peer.session->finish();
+  for (const auto& [name, link] : links_) link->stop();
 }
 
 }  // namespace undertone::coordinator

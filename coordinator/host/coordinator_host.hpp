@@ -62,6 +62,8 @@ class CoordinatorHost {
   void write_result(const RunId& run, const Result<algorithms::Outcome>& outcome);
   void write_missing_results();
   void arm(TimePoint at);
+  /// Keeps a session with each configured shuffler.
+  void dial_shufflers();
   [[nodiscard]] Metrics::Gauges gauges() const;
   [[nodiscard]] ApiHooks hooks();
 
@@ -74,12 +76,14 @@ class CoordinatorHost {
   Api api_;
   std::optional<net::Credentials> credentials_;
   std::optional<net::Credentials> http_credentials_;
+  std::optional<net::Credentials> dialling_;  // to shufflers, the client's side
   std::optional<HttpServer> http_;
   std::shared_ptr<net::AssemblyGate> gate_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;
   std::map<SiloId, Peer> peers_;
+  std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::size_t connections_ = 0;
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;

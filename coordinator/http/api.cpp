@@ -56,9 +56,8 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   if (!run.failure.empty()) out["failure"] = run.failure;
   if (machine != nullptr) {
     out["rounds_total"] = machine->rounds_total();
-    const RoundMachine* round = machine->round();
-    const bool closed = round != nullptr && round->state() == RoundMachine::State::Closed;
-    out["rounds_closed"] = round == nullptr ? 0 : round->setup().round.value + (closed ? 1 : 0);
+    const std::optional<RunMachine::Progress> progress = machine->progress();
+    out["rounds_closed"] = progress ? progress->round.value + (progress->closed ? 1 : 0) : 0;
   }
   return out;
 }
@@ -146,7 +145,13 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
   if (path[2] == "runs" && path.size() == 3 && get) return list(target);
   if (path[2] == "runs" && path.size() >= 4) return of_run(request, target);
   if (path[2] == "silos" && path.size() == 3 && get) return silos();
-  const bool known = path.size() == 3 && (path[2] == "jobs" || path[2] == "runs" || path[2] == "silos");
+  if (path[2] == "sealing-keys" && path.size() == 3 && request.method == "POST") {
+    const Result<Digest> fingerprint = hooks_.make_sealing_key();
+    if (!fingerprint) return error_reply(fingerprint.error());
+    return json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
+  }
+  const bool known =
+      path.size() == 3 && (path[2] == "jobs" || path[2] == "runs" || path[2] == "silos" || path[2] == "sealing-keys");
   return known ? error_reply(405, "method_not_allowed", "docs/api.md says which method this resource has")
                : error_reply(404, "not_found", "no such resource; docs/api.md lists them");
 }
@@ -212,7 +217,7 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
   out["quorum"] = job->participation.quorum;
   out["round_deadline_ms"] = job->participation.round_deadline.count();
   out["silos"] = Json::array();
-  const RoundMachine* round = machine == nullptr ? nullptr : machine->round();
+  const std::optional<RunMachine::Progress> progress = machine == nullptr ? std::nullopt : machine->progress();
   for (const config::CohortMember& member : job->cohort) {
     const SiloId& silo = member.facts.silo;
     const auto answer = (**run).answers.find(silo);
@@ -223,7 +228,7 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
                                               : "accepted"},
                   {"epsilon", member.facts.epsilon.value()},
                   {"delta", member.facts.delta.value()}};
-    const bool answered_round = round != nullptr && round->accepted().contains(silo);
+    const bool answered_round = progress && progress->answered.contains(silo);
     const std::string why =
         machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";
     if (!why.empty()) entry["why_missing"] = why;

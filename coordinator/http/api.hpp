@@ -40,6 +40,7 @@ struct ApiHooks {
   };
   std::function<Result<Submitted>(const std::string& job, bool again)> submit;
   std::function<Status(const RunId& run)> cancel;
+  std::function<Result<Digest>()> make_sealing_key;
   std::function<std::vector<SiloSession>()> sessions;
   std::function<Metrics::Gauges()> gauges;
   std::function<bool()> ready;

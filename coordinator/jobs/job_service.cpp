@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/shuffled/round_layout.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -21,8 +23,14 @@ const RunId* run_of(const wire::Message& message) {
 
 }  // namespace
 
-JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock)
-    : store_(&store), wire_(wire), limits_(limits), clock_(std::move(clock)), encoder_(wire) {}
+JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
+                       std::set<std::string> shufflers)
+    : store_(&store),
+      wire_(wire),
+      limits_(limits),
+      clock_(std::move(clock)),
+      shufflers_(std::move(shufflers)),
+      encoder_(wire) {}
 
 Result<JobService::Actions> JobService::start(TimePoint now) {
   if (Status dated = store_->set_missing_ends(clock_()); !dated) return dated.error();
@@ -61,6 +69,9 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
     if (placed.job().member(silo) == nullptr) continue;
     if (Status taken = take(run, placed.on_connected(silo), out); !taken) return taken;
   }
+  for (const std::string& shuffler : shufflers_connected_) {
+    if (Status taken = take(run, placed.on_shuffler_connected(shuffler, now), out); !taken) return taken;
+  }
   return {};
 }
 
@@ -78,6 +89,8 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
   for (RunMachine::Action& action : *actions) {
     if (auto* send = std::get_if<RunMachine::Send>(&action)) {
       out.emplace_back(std::move(*send));
+    } else if (auto* shuffled = std::get_if<RunMachine::SendToShuffler>(&action)) {
+      out.emplace_back(std::move(*shuffled));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       timers_[run] = armed->at;
     } else {
@@ -88,7 +101,7 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
       std::visit(
           [&](auto& what) {
             using What = std::decay_t<decltype(what)>;
-            if constexpr (!std::is_same_v<What, RunMachine::Send> && !std::is_same_v<What, RunMachine::ArmTimer>)
+            if constexpr (std::is_constructible_v<decltype(OfRun::what), What>)
               out.emplace_back(OfRun{run, std::move(what)});
           },
           action);
@@ -123,6 +136,9 @@ Result<JobService::Submitted> JobService::submit(const std::string& bytes, const
   const Result<config::Job> job = config::parse_job(bytes, file);
   if (!job) return job.error();
   if (Status planned = config::check_plans(*job, file); !planned) return planned.error();
+  if (job->shuffle) {
+    if (Status able = check_shuffle(*job); !able) return Error{able.error().code, file + ": " + able.error().message};
+  }
   const Digest id = sha256(bytes);
   const Result<std::optional<RunRecord>> known = store_->newest_run(id);
   if (!known) return known.error();
@@ -201,6 +217,55 @@ Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wir
         SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{answer->run, false}))});
   }
   return settle(now, std::move(out));
+}
+
+Result<JobService::Actions> JobService::on_shuffler_connected(const std::string& shuffler, TimePoint now) {
+  shufflers_connected_.insert(shuffler);
+  Actions out;
+  for (const auto& [run, machine] : machines_) {
+    if (Status taken = take(run, machine->on_shuffler_connected(shuffler, now), out); !taken) return taken.error();
+  }
+  return settle(now, std::move(out));
+}
+
+Result<JobService::Actions> JobService::on_shuffler_message(const std::string& shuffler, wire::Message message,
+                                                            TimePoint now) {
+  Actions out;
+  const RunId* run = run_of(message);
+  const auto found = run == nullptr ? machines_.end() : machines_.find(*run);
+  if (found == machines_.end()) return out;
+  const RunId known = found->first;
+  if (Status taken = take(known, found->second->on_shuffler_message(shuffler, std::move(message), now), out); !taken)
+    return taken.error();
+  return settle(now, std::move(out));
+}
+
+Result<Digest> make_sealing_key(RunStore& store) {
+  const sealing::SealingKey key = sealing::SealingKey::generate();
+  const Digest fingerprint = key.public_key().fingerprint();
+  if (Status kept = store.add_sealing_key(fingerprint, key.secret_bytes()); !kept) return kept.error();
+  return fingerprint;
+}
+
+Status JobService::check_shuffle(const config::Job& job) const {
+  const config::Shuffle& shuffle = *job.shuffle;
+  for (const config::Shuffle::Party& party : shuffle.shufflers) {
+    if (shufflers_.contains(party.name)) continue;
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("/privacy/shuffle/shufflers: this coordinator dials no shuffler \"{}\"", party.name)};
+  }
+  const Result<privacy::Plan> plan = config::plan_of(job, job.cohort.front());
+  if (!plan) return plan.error();
+  if (Status laid_out = shuffled::check_layouts(shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
+    return laid_out;
+  if (shuffle.adds()) return {};
+  const Result<std::optional<std::string>> secret = store_->sealing_secret(shuffle.coordinator_key);
+  if (!secret) return secret.error();
+  if (*secret) return {};
+  return Error{ErrorCode::InvalidConfig,
+               fmt::format("/privacy/shuffle/coordinator_key: this coordinator has no key of fingerprint {}; make one "
+                           "with undertone sealing-key",
+                           to_hex(shuffle.coordinator_key))};
 }
 
 Result<JobService::Actions> JobService::on_timer(TimePoint now) {

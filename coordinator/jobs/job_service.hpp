@@ -26,6 +26,7 @@ class JobService {
  public:
   using Clock = std::function<std::int64_t()>;  // seconds since 1970
   using SessionSend = RunMachine::Send;
+  using SendToShuffler = RunMachine::SendToShuffler;
   using ArmTimer = RunMachine::ArmTimer;
   /// What a run's machine did or says.
   struct OfRun {
@@ -38,10 +39,12 @@ class JobService {
   struct Forgotten {
     RunId run;
   };
-  using Action = std::variant<SessionSend, ArmTimer, OfRun, Forgotten>;
+  using Action = std::variant<SessionSend, SendToShuffler, ArmTimer, OfRun, Forgotten>;
   using Actions = std::vector<Action>;
 
-  JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock);
+  /// @param shufflers that this coordinator dials, by name: a job that names others is refused
+  JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
+             std::set<std::string> shufflers = {});
 
   /// Resumes what the store holds. Once, before anything else.
   [[nodiscard]] Result<Actions> start(TimePoint now);
@@ -61,6 +64,9 @@ class JobService {
   [[nodiscard]] Result<Actions> on_connected(const SiloId& silo, TimePoint now);
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<Actions> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
+  [[nodiscard]] Result<Actions> on_shuffler_connected(const std::string& shuffler, TimePoint now);
+  void on_shuffler_lost(const std::string& shuffler) { shufflers_connected_.erase(shuffler); }
+  [[nodiscard]] Result<Actions> on_shuffler_message(const std::string& shuffler, wire::Message message, TimePoint now);
   [[nodiscard]] Result<Actions> on_timer(TimePoint now);
 
   /// The machine of a run that is under way, else null.
@@ -74,6 +80,8 @@ class JobService {
   [[nodiscard]] Status launch(const RunId& run, TimePoint now, Actions& out);
   [[nodiscard]] Status launch_queued(TimePoint now, Actions& out);
   [[nodiscard]] Status take(const RunId& run, Result<std::vector<RunMachine::Action>> actions, Actions& out);
+  /// Whether this coordinator can run a job through its shufflers.
+  [[nodiscard]] Status check_shuffle(const config::Job& job) const;
   /// Removes the machines that are done, starts what waits, arms the earliest timer.
   [[nodiscard]] Result<Actions> settle(TimePoint now, Actions out);
 
@@ -86,7 +94,12 @@ class JobService {
   std::vector<RunId> queue_;  // oldest first
   std::set<RunId> done_;
   std::set<SiloId> connected_;
+  std::set<std::string> shufflers_;
+  std::set<std::string> shufflers_connected_;
   wire::Encoder encoder_;
 };
+
+/// Draws a key that a job's replies can be sealed to, and keeps it. @return its fingerprint, for the job
+[[nodiscard]] Result<Digest> make_sealing_key(RunStore& store);
 
 }  // namespace undertone::coordinator

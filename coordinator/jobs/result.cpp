@@ -46,7 +46,15 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   out["replies_accepted"] = replies;
   out["unit"] = report.job.unit;
   out["adjacency"] = "replace_one";
-  out["mechanism"] = "Gaussian, exactly rounded to a lattice";
+  out["mechanism"] = plan->shuffling() && plan->shuffling()->binomial ? "binomial vector sum, shuffled"
+                                                                      : "Gaussian, exactly rounded to a lattice";
+  if (plan->shuffling()) {
+    Json trusted = Json::array();
+    for (const config::Shuffle::Party& party : report.job.shuffle->shufflers) trusted.push_back(party.name);
+    out["shuffled"] = {{"form", config::to_string(report.job.shuffle->form)},
+                       {"trusted_shufflers", std::move(trusted)},
+                       {"honest_silos", plan->shuffling()->honest_silos}};
+  }
   out["accountant"] = plan->accountant();
   Json noise = Json::array();
   for (const privacy::Plan::Segment& segment : plan->segments()) {
@@ -54,13 +62,10 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
     const std::int64_t records = segment.release.records_drawn;
     const auto same = [&](const Json& known) { return known["kind"] == kind && known["records"] == records; };
     if (std::any_of(noise.begin(), noise.end(), same)) continue;
-    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
-    noise.push_back(
-        {{"kind", kind},
-         {"records", records},
-         {"stddev_of_mean",
-          gaussian != nullptr ? gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn) : 0.0},
-         {"public_records", gaussian == nullptr}});
+    noise.push_back({{"kind", kind},
+                     {"records", records},
+                     {"stddev_of_mean", segment.release.noise_stddev_of_mean()},
+                     {"public_records", std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)}});
     if (noise.size() == kNoisesMax) break;
   }
   out["noise"] = std::move(noise);

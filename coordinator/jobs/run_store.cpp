@@ -18,7 +18,10 @@ constexpr const char* kSchema =
     "round, silo));"
     "CREATE TABLE IF NOT EXISTS receipts (number INTEGER PRIMARY KEY AUTOINCREMENT, silo TEXT NOT NULL, ledger BLOB "
     "NOT NULL,"
-    " sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL, UNIQUE (silo, ledger));";
+    " sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL, UNIQUE (silo, ledger));"
+    "CREATE TABLE IF NOT EXISTS sealing_keys (fingerprint BLOB PRIMARY KEY, secret BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS shuffled_runs (run BLOB PRIMARY KEY, mac_key BLOB NOT NULL, round INTEGER NOT NULL,"
+    " attempt INTEGER, expected BLOB, closing BLOB);";
 
 /// Version 1: times, names, charges, rounds' logs, who heard of an end. Version 0 is what 0.1 wrote.
 constexpr const char* kUpgradeToVersion1 =
@@ -427,7 +430,8 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
       forgotten.push_back(*run);
     }
     for (const RunId& run : forgotten) {
-      for (const char* table : {"answers", "checkpoints", "participation", "rounds", "ends_seen", "runs"}) {
+      for (const char* table :
+           {"answers", "checkpoints", "participation", "rounds", "ends_seen", "shuffled_runs", "runs"}) {
         Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
         if (!remove) return remove.error();
         if (Status removed = remove->bind_blob(1, run.bytes()).run(); !removed) return removed;

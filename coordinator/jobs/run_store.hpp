@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/round/shuffled_round.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/queries/receipt.hpp"
@@ -43,6 +44,13 @@ struct RoundRecord {
 struct Charge {
   double epsilon = 0.0;
   double delta = 0.0;
+};
+
+/// What a run with shufflers must remember beside its checkpoint.
+struct ShuffledState {
+  Digest mac_key{};  // of the run's replies
+  RoundIndex round;  // that the rest is about
+  std::optional<ShuffledRound::Commit> committed = {};
 };
 
 struct RunRecord {
@@ -99,6 +107,13 @@ class RunStore {
   /// Ended runs whose job names the silo and whose end it has not confirmed, newest first, as many as a silo keeps
   /// open; and whether they succeeded.
   [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> ends_unseen(const SiloId& silo);
+
+  /// Keeps a key that jobs' replies can be sealed to. @param secret 32 bytes
+  [[nodiscard]] Status add_sealing_key(const Digest& fingerprint, std::string_view secret);
+  /// The secret part of a key, if this coordinator has it.
+  [[nodiscard]] Result<std::optional<std::string>> sealing_secret(const Digest& fingerprint);
+  [[nodiscard]] Result<std::optional<ShuffledState>> shuffled_state(const RunId& run);
+  [[nodiscard]] Status set_shuffled_state(const RunId& run, const ShuffledState& state);
 
   /// Forgets ended runs: all but the newest `keep`, and those that ended before `before`. Charges and receipts stay.
   /// @return the runs that were forgotten

@@ -134,7 +134,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
       break;
     case Phase::Round:
       if (!answered(silo)) offer(silo, out);
-      if (takes_part(silo) && !round_->accepted().contains(silo)) ask(silo, out);
+      if (takes_part(silo) && wants(silo)) ask(silo, out);
       break;
     case Phase::Leaving:
     case Phase::Done:
@@ -156,6 +156,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& sil
     if (answer->run == record_.run) done = on(silo, *answer, now, out);
   } else if (const auto* reply = std::get_if<wire::ReplyMessage>(&message)) {
     done = on(silo, *reply, now, out);
+  } else if (const auto* handed = std::get_if<wire::ReplyHandedOver>(&message)) {
+    if (handed->run == record_.run && shuffled_ != nullptr && handed->round == shuffled_->setup().round)
+      done = run_shuffled_actions(shuffled_->on_handed_over(silo), now, out);
   } else if (const auto* refused = std::get_if<wire::QueryRefused>(&message)) {
     if (refused->run == record_.run) done = on(silo, *refused, now, out);
   } else if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {
@@ -186,7 +189,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
         done = begin_rounds(now, out);
         break;
       case Phase::Round:
-        done = run_round_actions(round_->on_deadline(now), now, out);
+        done = round_ != nullptr ? run_round_actions(round_->on_deadline(now), now, out)
+                                 : run_shuffled_actions(shuffled_->on_deadline(now), now, out);
         break;
       case Phase::Leaving:
         phase_ = Phase::Done;
@@ -199,6 +203,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
   }
   if (now >= next_resend_) {
     resend(out);
+    if (phase_ == Phase::Round && shuffled_ != nullptr) {
+      if (Status done = run_shuffled_actions(shuffled_->on_resend(), now, out); !done) return done.error();
+    }
     next_resend_ = now + job_->participation.resend;
   }
   arm(out);
@@ -225,7 +232,7 @@ void RunMachine::resend(Actions& out) {
       case Phase::Round:
         if (!answered(silo)) {
           offer(silo, out);
-        } else if (takes_part(silo) && !round_->accepted().contains(silo)) {
+        } else if (takes_part(silo) && wants(silo)) {
           ask(silo, out);
         }
         break;
@@ -265,8 +272,8 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   if (phase_ == Phase::Joining) {
     return everybody_answered() ? begin_rounds(now, out) : Status();
   }
-  if (answer.refusal) return run_round_actions(round_->on_lost(silo), now, out);
-  if (news && takes_part(silo)) {
+  if (answer.refusal) return lose(silo, now, out);
+  if (news && takes_part(silo) && round_ != nullptr) {  // a batch's silos are fixed: there it joins the next round
     round_->expect(silo, participant(silo));
     ask(silo, out);
   }
@@ -274,7 +281,7 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out) {
-  if (phase_ != Phase::Round || refused.round != round_->setup().round) return {};
+  if (phase_ != Phase::Round || refused.round != progress()->round) return {};
   if (refused.refusal == wire::Refusal::UnknownRun && offers_again_[silo] < kOffersAgainMax) {
     ++offers_again_[silo];
     offer(silo, out);
@@ -289,11 +296,11 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
                                        wire::to_string(refused.refusal))});
   said_[silo] = fmt::format("refused: {}", wire::to_string(refused.refusal));
   dropped_.insert(silo);
-  return run_round_actions(round_->on_lost(silo), now, out);
+  return lose(silo, now, out);
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out) {
-  if (phase_ != Phase::Round) return {};
+  if (phase_ != Phase::Round || round_ == nullptr) return {};
   auto reception = RoundMachine::Reception::Foreign;
   const std::vector<RoundMachine::Action> actions = round_->on_reply(silo, reply, reception);
   out.push_back(ReplyCounted{reception});
@@ -369,14 +376,17 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
 
   phase_ = Phase::Round;
   round_began_ = now;
+  offers_again_.clear();
+  round_.reset();
+  shuffled_.reset();
+  const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
+  if (job_->shuffle && !metrics) return open_shuffled_round(*query, digest, now, out);  // evaluations are public
   query_bytes_ =
       std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
-  offers_again_.clear();
   RoundMachine::Setup setup;
   setup.run = record_.run;
   setup.round = query->round;
   setup.query = digest;
-  const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
   setup.shape.dimension =
       metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
   setup.shape.lattice = job_->reply_lattice;
@@ -396,12 +406,18 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
 
 Status RunMachine::close_round(TimePoint now, Actions& out) {
   said_.clear();
-  const queries::Gathered gathered = round_->gathered();
+  const queries::Gathered gathered = round_ != nullptr ? round_->gathered() : shuffled_->gathered();
+  std::map<SiloId, Digest> accepted;
+  if (round_ != nullptr) {
+    accepted = round_->accepted();
+  } else {  // who said what is not known: all are put down with what they said together
+    for (const SiloId& silo : shuffled_->accepted()) accepted.emplace(silo, shuffled_->digest());
+  }
   const std::size_t rows_before = algorithm_->metrics().size();
   const Result<algorithms::Step> next = algorithm_->advance(gathered);
   if (!next) return next.error();
   const auto* query = std::get_if<queries::Query>(&*next);
-  RoundRecord closed{gathered.round, round_->accepted(), round_->missing(),
+  RoundRecord closed{gathered.round, std::move(accepted), round_ != nullptr ? round_->missing() : shuffled_->missing(),
                      std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_), std::nullopt};
   if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
     closed.metrics = std::move(rows.back());
@@ -411,10 +427,35 @@ Status RunMachine::close_round(TimePoint now, Actions& out) {
   record_.checkpoint = std::move(checkpoint);
   record_.checkpoint->algorithm_state.clear();  // the store has it, and so has the algorithm
 
-  out.push_back(RoundClosed{gathered.round, rounds_total_, round_->accepted().size(), closed.missing, closed.metrics,
-                            closed.elapsed});
+  out.push_back(RoundClosed{gathered.round, rounds_total_, static_cast<std::size_t>(gathered.replies), closed.missing,
+                            closed.metrics, closed.elapsed});
+  if (shuffled_ != nullptr) {
+    if (Status told = run_shuffled_actions(shuffled_->delivered(), now, out); !told) return told;
+  }
   if (query == nullptr) return end(std::nullopt, now, out);
   return open_round(now, out);
+}
+
+std::optional<RunMachine::Progress> RunMachine::progress() const {
+  if (round_ != nullptr) {
+    Progress out{round_->setup().round, round_->state() == RoundMachine::State::Closed, {}};
+    for (const auto& [silo, digest] : round_->accepted()) out.answered.insert(silo);
+    return out;
+  }
+  if (shuffled_ != nullptr) {
+    return Progress{shuffled_->setup().round, shuffled_->state() == ShuffledRound::State::Closed,
+                    shuffled_->accepted()};
+  }
+  return std::nullopt;
+}
+
+bool RunMachine::wants(const SiloId& silo) const {
+  return round_ != nullptr ? !round_->accepted().contains(silo) : shuffled_->wants(silo);
+}
+
+Status RunMachine::lose(const SiloId& silo, TimePoint now, Actions& out) {
+  return round_ != nullptr ? run_round_actions(round_->on_lost(silo), now, out)
+                           : run_shuffled_actions(shuffled_->on_lost(silo), now, out);
 }
 
 Status RunMachine::end(const std::optional<Error>& failure, TimePoint now, Actions& out) {
@@ -430,6 +471,9 @@ Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Act
   record_.state = state;
   record_.failure = failure.message;
   out.push_back(Ended{failure});
+  if (shuffled_ != nullptr && shuffled_->state() == ShuffledRound::State::Aborted) {
+    if (Status told = run_shuffled_actions(shuffled_->delivered(), now, out); !told) return told;
+  }
   leave(now, out);
   return {};
 }

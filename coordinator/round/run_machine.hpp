@@ -10,8 +10,11 @@
 
 #include "coordinator/jobs/run_store.hpp"
 #include "coordinator/round/round_machine.hpp"
+#include "coordinator/round/shuffled_round.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/config/job.hpp"
+#include "shared/sealing/reply_mac_key.hpp"
+#include "shared/sealing/sealing_key.hpp"
 #include "shared/wire/codec.hpp"
 
 namespace undertone::coordinator {
@@ -25,6 +28,11 @@ class RunMachine {
   using Bytes = std::shared_ptr<const std::string>;
   struct Send {
     SiloId silo;
+    Bytes bytes;
+  };
+  /// To a shuffler of the job; may be dropped where there is no session with it.
+  struct SendToShuffler {
+    std::string shuffler;
     Bytes bytes;
   };
   /// Call `on_timer` at this time; replaces an earlier one.
@@ -54,7 +62,7 @@ class RunMachine {
   };
   /// Everybody has heard of it, or had the time to: the process may exit.
   struct Goodbye {};
-  using Action = std::variant<Send, ArmTimer, Tell, RoundClosed, ReplyCounted, Ended, Goodbye>;
+  using Action = std::variant<Send, SendToShuffler, ArmTimer, Tell, RoundClosed, ReplyCounted, Ended, Goodbye>;
 
   enum class Phase { Joining, Round, Leaving, Done };
 
@@ -69,6 +77,10 @@ class RunMachine {
   [[nodiscard]] Result<std::vector<Action>> on_connected(const SiloId& silo);
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
+  /// The session with a shuffler of the job is ready.
+  [[nodiscard]] Result<std::vector<Action>> on_shuffler_connected(const std::string& shuffler, TimePoint now);
+  [[nodiscard]] Result<std::vector<Action>> on_shuffler_message(const std::string& shuffler, wire::Message message,
+                                                                TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_timer(TimePoint now);
   /// The operator ends the run. @pre it has not ended
   [[nodiscard]] Result<std::vector<Action>> cancel(const std::string& reason, TimePoint now);
@@ -86,7 +98,13 @@ class RunMachine {
     return record_.answers;
   }
   [[nodiscard]] std::uint64_t messages_encoded() const noexcept { return encoder_.messages_encoded(); }
-  [[nodiscard]] const RoundMachine* round() const noexcept { return round_.get(); }
+  /// The round that is asked, or was asked last, for whoever watches.
+  struct Progress {
+    RoundIndex round;
+    bool closed = false;
+    std::set<SiloId> answered;
+  };
+  [[nodiscard]] std::optional<Progress> progress() const;
 
  private:
   using Actions = std::vector<Action>;
@@ -100,6 +118,13 @@ class RunMachine {
   void leave(TimePoint now, Actions& out);
   void maybe_done(Actions& out);
   [[nodiscard]] Status run_round_actions(const std::vector<RoundMachine::Action>& actions, TimePoint now, Actions& out);
+  [[nodiscard]] Status open_shuffled_round(const queries::Query& query, const Digest& digest, TimePoint now,
+                                           Actions& out);
+  [[nodiscard]] Status run_shuffled_actions(std::vector<ShuffledRound::Action> actions, TimePoint now, Actions& out);
+  void send_to_shuffler(const std::string& shuffler, const wire::Message& message, Actions& out);
+  /// Whether the round still wants this silo's answer.
+  [[nodiscard]] bool wants(const SiloId& silo) const;
+  [[nodiscard]] Status lose(const SiloId& silo, TimePoint now, Actions& out);
   [[nodiscard]] Status on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out);
   [[nodiscard]] Status on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out);
   [[nodiscard]] Status on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out);
@@ -123,9 +148,13 @@ class RunMachine {
   std::set<SiloId> connected_;
   std::set<SiloId> dropped_;  // refused a query of this run
   std::set<SiloId> seen_end_;
-  std::map<SiloId, std::string> said_;  // why an answer is still missing, as the silo says
-  std::map<SiloId, int> offers_again_;  // in this round
-  std::unique_ptr<RoundMachine> round_;
+  std::map<SiloId, std::string> said_;   // why an answer is still missing, as the silo says
+  std::map<SiloId, int> offers_again_;   // in this round
+  std::unique_ptr<RoundMachine> round_;  // of these two the one that is under way
+  std::unique_ptr<ShuffledRound> shuffled_;
+  std::optional<privacy::Plan> plan_;  // of every silo of a shuffled job
+  std::optional<sealing::SealingKey> sealing_key_;
+  std::optional<sealing::ReplyMacKey> mac_key_;
   Bytes offer_bytes_;
   Bytes query_bytes_;
   Bytes ended_bytes_;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lab/account/account_command.hpp"
@@ -25,20 +26,26 @@ Result<Shuffled> pure_reports(const AccountRequest& request, privacy::Delta delt
   return Shuffled{local->value(), *shuffled, closed ? std::optional(*closed) : std::nullopt};
 }
 
+/// Sums over all of a silo's records, or over a fixed-size subset drawn afresh ("wor:K/N").
 Result<Shuffled> gaussian_reports(const AccountRequest& request, privacy::Delta delta) {
-  const Result<double> sensitivity = sensitivity_of(request.mechanism, Adjacency::ReplaceOne);
-  if (!sensitivity) return sensitivity.error();
   if (!request.mechanism.sigma) return Error{ErrorCode::InvalidArgument, "sigma or epsilon-each is missing"};
   if (request.records < 1) return Error{ErrorCode::InvalidArgument, "records must be at least 1"};
-  const double record = *sensitivity / *request.mechanism.sigma;
-  const Result<privacy::GaussianShift> record_shift = privacy::GaussianShift::create(record);
-  // Two data sets of a silo that have nothing in common: every record is replaced.
-  const Result<privacy::GaussianShift> silo_shift =
-      privacy::GaussianShift::create(record * static_cast<double>(request.records));
-  if (!record_shift) return Error{ErrorCode::InvalidArgument, "sigma: " + record_shift.error().message};
-  if (!silo_shift) return silo_shift.error();
-  const Result<privacy::ShuffledRound> round =
-      privacy::shuffled_gaussians(request.silos, *record_shift, *silo_shift, delta);
+  const Result<privacy::PrivacyEvent> event = event_of(request.mechanism, Adjacency::ReplaceOne);
+  if (!event) return event.error();
+  const auto* all = std::get_if<privacy::GaussianEvent>(&*event);
+  const auto* subset = std::get_if<privacy::SubsetGaussianEvent>(&*event);
+  if (all == nullptr && subset == nullptr)
+    return Error{ErrorCode::InvalidArgument, "sampling: what is shuffled reads all records or a subset of fixed size"};
+  const double rate = subset != nullptr ? subset->rate : 1.0;
+  const double drawn = rate * static_cast<double>(request.records);
+  const double whole = std::round(drawn);
+  if (!(whole >= 1.0 && std::abs(drawn - whole) <= 1e-9 * whole)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("sampling: {} of {} records is not a whole number of them", rate, request.records)};
+  }
+  const privacy::DrawnReports reports{rate, static_cast<std::int64_t>(whole),
+                                      all != nullptr ? all->shift : subset->shift};
+  const Result<privacy::ShuffledRound> round = privacy::shuffled_reports(request.silos, reports, delta);
   if (!round) return round.error();
   return Shuffled{round->local_epsilon, round->epsilon, std::nullopt};
 }

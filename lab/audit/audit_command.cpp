@@ -109,6 +109,12 @@ int run_audit(const AuditRequest& request) {
   if (!bytes) return fail(bytes.error());
   const Result<config::Job> job = config::parse_job(*bytes, request.job.filename().string());
   if (!job) return fail(job.error());
+  if (job->shuffle) {
+    return fail({ErrorCode::InvalidArgument,
+                 fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
+                             "isrl",
+                             request.job.string())});
+  }
   const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
   if (job->model.linear() == nullptr || local) {
     return fail({ErrorCode::InvalidArgument,

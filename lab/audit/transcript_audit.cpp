@@ -53,7 +53,7 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
   for (std::size_t r = 0; r < releases.size(); ++r) {
     const privacy::Release& release = releases[r];
     if (release.shape.block != pair.block) continue;
-    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
+    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);  // audit_command saw to it
     UNDERTONE_CHECK(gaussian != nullptr);
     const double drawn = static_cast<double>(release.records_drawn);
     const double shift = std::sqrt(release.cost().value_rounded_up()) * pair.reach;

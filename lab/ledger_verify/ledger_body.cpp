@@ -144,6 +144,13 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
       good = false;
       continue;
     }
+    if (keys_may_have_releases(keys) && key == "shuffled") {
+      if (parse_shuffled(value)) continue;
+      problems.add("{}: shuffled: expected like binomial:3:123456 or reports:3:123456:789:1011, found {}", where,
+                   printable(value));
+      good = false;
+      continue;
+    }
     problems.add("{}: expected no further key, found {}", where, printable(key));
     good = false;
   }

@@ -92,4 +92,23 @@ std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view t
   return groups;
 }
 
+std::optional<ShuffledRun> parse_shuffled(std::string_view text) {
+  ShuffledRun out;
+  const std::string_view kind = take_until(text, ':');
+  const std::optional<UInt128> honest = parse_amount(take_until(text, ':'));
+  const bool mixed = kind == "reports" && text.find(':') != text.npos;
+  const std::optional<UInt128> failure = parse_amount(mixed ? take_until(text, ':') : text);
+  if ((kind != "binomial" && kind != "reports") || !honest || *honest == 0 || !failure) return std::nullopt;
+  if (mixed) {
+    const std::optional<UInt128> record = parse_amount(take_until(text, ':'));
+    const std::optional<UInt128> silo = parse_amount(text);
+    if (!record || !silo) return std::nullopt;
+    out.mixed = ShuffledRun::Mixed{*record, *silo};
+  }
+  out.binomial = kind == "binomial";
+  out.honest = *honest;
+  out.failure = *failure;
+  return out;
+}
+
 }  // namespace undertone::ledger_verify

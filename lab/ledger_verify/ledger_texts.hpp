@@ -49,4 +49,18 @@ struct ReleaseGroup {
 /// @return nothing where a group has another form or a number leaves 128 bits; ranges are not looked at
 [[nodiscard]] std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text);
 
+/// What a reservation says of a run whose replies are shuffled, "binomial:HONEST:FAILURE" or "reports:HONEST:0", or
+/// "reports:HONEST:FAILURE:RECORD:SILO" where its epsilon owes something to the shuffler.
+struct ShuffledRun {
+  struct Mixed {
+    UInt128 record_epsilon = 0;  // in units of 2^-40
+    UInt128 silo_epsilon = 0;
+  };
+  bool binomial = true;
+  UInt128 honest = 0;   // silos
+  UInt128 failure = 0;  // of all its releases, in units of 2^-80
+  std::optional<Mixed> mixed;
+};
+[[nodiscard]] std::optional<ShuffledRun> parse_shuffled(std::string_view text);
+
 }  // namespace undertone::ledger_verify

@@ -11,13 +11,6 @@ namespace {
 
 using Real = long double;
 
-/// The polygon is horizontal after its last corner.
-struct Corner {
-  Real loss;
-  Real height;
-};
-using Polygon = std::vector<Corner>;
-
 Real slope_between(const Corner& left, const Corner& right) {
   return (right.height - left.height) / (std::exp(left.loss) * std::expm1(right.loss - left.loss));
 }
@@ -47,18 +40,40 @@ Polygon convex_hull(const Polygon& corners) {
   return hull;
 }
 
+/// The corner that begins the stretch in which a loss is, from 0 on.
+std::size_t stretch_of(const Polygon& polygon, Real loss) {
+  const auto beyond = [](Real at, const Corner& corner) { return at < corner.loss; };
+  const auto next = std::upper_bound(polygon.begin(), polygon.end(), loss, beyond);
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(next - polygon.begin(), 1) - 1);
+}
+
+Real slope_of(const Polygon& polygon, std::size_t corner) {
+  return corner + 1 < polygon.size() ? slope_between(polygon[corner], polygon[corner + 1]) : 0;
+}
+
 }  // namespace
 
 Real SampledRelease::profile(Real loss) const {
+  if (polygon) {
+    const std::size_t corner = stretch_of(*polygon, loss);
+    const Corner& from = (*polygon)[corner];
+    return from.height + slope_of(*polygon, corner) * std::exp(from.loss) * std::expm1(loss - from.loss);
+  }
   return rate * gaussian_profile(std::log1p(std::expm1(loss) / rate), mu);
 }
 
 Real SampledRelease::slope(Real loss) const {
+  if (polygon) return slope_of(*polygon, stretch_of(*polygon, loss));
   const Real base_loss = std::log1p(std::expm1(loss) / rate);
   return -std::erfc((base_loss / mu + mu / 2) / std::numbers::sqrt2_v<Real>) / 2;
 }
 
 Real SampledRelease::loss_max(Real delta) const {
+  if (polygon) {
+    const auto low = [&](const Corner& corner) { return corner.loss > 0 && corner.height <= delta / rounds; };
+    const auto found = std::find_if(polygon->begin(), polygon->end(), low);
+    return found == polygon->end() ? polygon->back().loss : found->loss;
+  }
   const Real base_loss = std::max(smallest_epsilon(mu, delta / (rate * rounds)), mu);
   return std::log1p(rate * std::expm1(base_loss));
 }

@@ -1,17 +1,28 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace undertone::ledger_verify {
 
+/// A corner of a profile: its height at a loss.
+struct Corner {
+  long double loss;
+  long double height;
+};
+/// A convex profile by its corners, straight between them in e^loss, horizontal after the last.
+using Polygon = std::vector<Corner>;
+
 /// One of equal Gaussian releases from a fresh uniform subset. Its profile is the symmetric one of privacy-core.md,
 /// section D.2: h(ratio) = rate * G(ln(1 + (ratio - 1) / rate); mu) at ratio = e^loss >= 1, with G the Gaussian's, and
 /// below 1 what h(ratio) = 1 - ratio + ratio * h(1 / ratio) makes of it.
+/// Or any release whose profile is given, from a loss of 0 on, by a polygon.
 struct SampledRelease {
   long double mu;
-  long double rate;
+  long double rate;  // 1 of a polygon
   long double rounds;
+  std::shared_ptr<const Polygon> polygon = nullptr;
 
   [[nodiscard]] long double profile(long double loss) const;
   /// Derivative of the profile by the ratio.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "lab/ledger_verify/clones_bound.hpp"
 #include "lab/ledger_verify/gaussian_profile.hpp"
 #include "lab/ledger_verify/ledger_texts.hpp"
 #include "lab/ledger_verify/sampled_profile.hpp"
@@ -110,6 +111,28 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
     out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
   return out;
+}
+
+/// Whether what one record meets, mixed with the replies of others, keeps epsilon: all rounds' pairs together at what
+/// `allowed` is of delta, and the failure what they are off these pairs.
+bool is_covered(const ShuffledRun& shuffled, const std::vector<SampledGroup>& groups, long double epsilon,
+                long double allowed) {
+  constexpr UInt128 kHonestMax = 1U << 20U;  // more are refused below
+  const Mixing mixing{static_cast<std::uint64_t>(std::min(shuffled.honest, kHonestMax)) - 1,
+                      epsilon_of(shuffled.mixed->record_epsilon), epsilon_of(shuffled.mixed->silo_epsilon)};
+  long double variation = 0;
+  std::uint64_t rounds = 0;
+  for (const SampledGroup& group : groups) {
+    rounds += group.rounds;  // each at most 2^40, of 12,000 groups
+    // Besides, each of the others' messages is allowed a total variation of 2^-80.
+    variation +=
+        static_cast<long double>(group.rounds) * (mixed_variation(mixing, {group.mu, group.drawn, group.population}) +
+                                                  std::ldexp(static_cast<long double>(mixing.others), -80));
+  }
+  if (!((1 + std::exp(epsilon)) * variation <= delta_of(shuffled.failure) * (1 + 1e-9L))) return false;
+  // Two accountants agree to a hundredth.
+  const std::optional<long double> delta = mixed_delta(mixing, rounds, epsilon * 1.01L + 1e-6L);
+  return delta && *delta <= allowed;
 }
 
 }  // namespace
@@ -241,13 +264,24 @@ void RunAccounts::check_guarantee(std::int64_t sequence, Run& run, const Fields&
     problems_.add("entry {}: run {}: expected mechanism_delta at most delta {}, found {} (rule 6)", sequence, run.name,
                   fmt::to_string(run.delta), fmt::to_string(run.mechanism_delta));
   }
+  std::optional<ShuffledRun> parsed;
+  if (const auto shuffled = fields.find("shuffled"); shuffled != fields.end()) {
+    parsed = parse_shuffled(shuffled->second);
+    if (!parsed || run.filtered || run.mechanism_delta > run.delta ||
+        run.delta - run.mechanism_delta < parsed->failure) {
+      problems_.add(
+          "entry {}: run {}: expected delta to cover mechanism_delta {} and the failures of shuffled releases, and no "
+          "filter, found {} (rule 10)",
+          sequence, run.name, fmt::to_string(run.mechanism_delta), printable(shuffled->second));
+    }
+  }
   for (const auto& [block, key] :
        {std::pair(&run.training, "training_releases"), std::pair(&run.holdout, "holdout_releases")}) {
     const auto releases = fields.find(key);
     if (releases == fields.end()) {
       check_plain(sequence, "run " + run.name, run, block->reserved);
     } else {
-      check_sampled(sequence, run, *block, releases->second);
+      check_sampled(sequence, run, *block, releases->second, parsed);
     }
   }
 }
@@ -265,7 +299,8 @@ void RunAccounts::check_plain(std::int64_t sequence, const std::string& whose, c
       sequence, whose, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
 }
 
-void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases) {
+void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
+                                const std::optional<ShuffledRun>& shuffled) {
   const std::optional<SampledBlock> sampled = parse_releases(releases);
   if (!sampled || sampled->shift_squared != block.reserved || !sampled->of_one_block()) {
     problems_.add(
@@ -279,6 +314,18 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
   const std::optional<std::vector<std::vector<SampledGroup>>> met = sampled->met();
+  if (shuffled && shuffled->mixed) {
+    if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<SampledGroup>& groups) {
+          return is_covered(*shuffled, groups, epsilon, allowed);
+        })) {
+      return;
+    }
+    problems_.add(
+        "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the mixed releases {} at "
+        "mechanism_delta {:.12g} (rule 10)",
+        sequence, run.name, epsilon, printable(releases), delta_of(run.mechanism_delta));
+    return;
+  }
   if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<SampledGroup>& groups) {
         const std::optional<DeltaBracket> above = sampled_delta(groups, epsilon * 1.01L + 1e-6L);
         const std::optional<DeltaBracket> at = sampled_delta(groups, epsilon);

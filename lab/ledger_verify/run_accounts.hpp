@@ -87,7 +87,8 @@ class RunAccounts {
   /// @param whose begins the sentence of a problem
   void check_plain(std::int64_t sequence, const std::string& whose, const Run& run, UInt128 shift_squared);
   /// @param releases what was sampled, as the entry says it
-  void check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases);
+  void check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
+                     const std::optional<ShuffledRun>& shuffled);
   void promise_reply(std::int64_t sequence, const Fields& fields);
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);

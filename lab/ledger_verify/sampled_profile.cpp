@@ -69,24 +69,38 @@ class Composition {
       : releases_(std::move(releases)), plain_mu_(plain_mu), epsilon_(epsilon) {}
 
   [[nodiscard]] std::optional<DeltaBracket> delta() {
+    const Settled settled = settle();
+    if (!settled.is_closed) return std::nullopt;
+    return settled.bracket;
+  }
+
+  /// The upper end, certified whether or not the ends close.
+  [[nodiscard]] Real upper() { return settle().bracket.upper; }
+
+ private:
+  struct Settled {
+    DeltaBracket bracket;
+    bool is_closed;
+  };
+
+  Settled settle() {
     DeltaBracket bracket{0, plan(kDeltaMin)};
     std::size_t points = kPointsMin;
     while (points <= kPointsMax && points * releases_.size() <= kWorkMax) {
       const Real bound = plan(bracket.upper);
       const bool is_far = bound < bracket.upper / 10;
       if (is_far) bracket.upper = bound;
-      if (bracket.upper < kDeltaMin) return bracket;
+      if (bracket.upper < kDeltaMin) return {bracket, true};
       if (is_far) continue;
       const Real planned_for = bracket.upper;
       const Real gap = try_points(points, bracket);
-      if (gap <= 1 || (bracket.upper < kDeltaSmall && points >= kPointsSmall)) return bracket;
+      if (gap <= 1 || (bracket.upper < kDeltaSmall && points >= kPointsSmall)) return {bracket, true};
       // Rare large losses make the first bounds far too high, and with them the window too wide.
       if (bracket.upper > planned_for / 10) points *= gap < 4 ? 2 : gap < 16 ? 4 : 8;
     }
-    return std::nullopt;
+    return {bracket, false};
   }
 
- private:
   Real log_moment(const std::vector<LossLaw>& laws, Real tilt) const {
     Real sum = 0;
     for (std::size_t i = 0; i < laws.size(); ++i) sum += releases_[i].rounds * laws[i].log_moment(tilt);
@@ -225,8 +239,16 @@ std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& group
   if (plain_mu > kMuMax) return std::nullopt;
   std::vector<SampledRelease> releases;
   releases.reserve(rounds_of.size());
-  for (const auto& [kind, rounds] : rounds_of) releases.push_back({kind.first, kind.second, rounds});
+  for (const auto& [kind, rounds] : rounds_of) releases.push_back({kind.first, kind.second, rounds, nullptr});
   return Composition(std::move(releases), plain_mu, epsilon).delta();
+}
+
+std::optional<Real> polygon_delta(std::shared_ptr<const Polygon> profile, std::uint64_t rounds, Real epsilon) {
+  if (!(std::isfinite(epsilon) && epsilon >= 0) || profile->size() < 2) return std::nullopt;
+  const auto times = static_cast<Real>(rounds);
+  if (rounds == 0 || times > kRoundsMax) return std::nullopt;
+  if (rounds == 1) return SampledRelease{0, 1, 1, std::move(profile)}.profile(epsilon) * (1 + kArithmetic);
+  return Composition({SampledRelease{0, 1, times, std::move(profile)}}, 0, epsilon).upper();
 }
 
 }  // namespace undertone::ledger_verify

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
+
+#include "lab/ledger_verify/loss_law.hpp"
 
 namespace undertone::ledger_verify {
 
@@ -31,5 +34,11 @@ struct DeltaBracket {
 ///     rounds and, if any is sampled, a mu of one sampled release outside 1e-6 to 40 or of all others together above
 ///     40), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above 1)
 [[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
+
+/// Delta of equal releases whose symmetric profile is given, from above.
+/// @param profile from a loss of 0 on, at least two corners
+/// @return nothing where an argument is out of range
+[[nodiscard]] std::optional<long double> polygon_delta(std::shared_ptr<const Polygon> profile, std::uint64_t rounds,
+                                                       long double epsilon);
 
 }  // namespace undertone::ledger_verify

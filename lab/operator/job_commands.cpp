@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/exit_code.hpp"
+#include "lab/operator/shuffler_worth.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
@@ -33,9 +34,7 @@ double mean_noise_variance(const config::Job& job, const std::map<SiloId, privac
   for (const config::CohortMember& member : job.cohort) {
     for (const privacy::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
       if (segment.release.shape.kind != privacy::QuestionKind::Gradient) continue;
-      const auto* gaussian = std::get_if<privacy::GaussianLattice>(&segment.release.mechanism);
-      const double stddev =
-          gaussian == nullptr ? 0.0 : gaussian->noise_stddev() / static_cast<double>(segment.release.records_drawn);
+      const double stddev = segment.release.noise_stddev_of_mean();
       const double share = static_cast<double>(member.weight) / weights;
       variance += share * share * stddev * stddev;
       break;
@@ -111,7 +110,7 @@ Json releases_of(const privacy::Plan& plan) {
   std::vector<Json> out;
   for (const privacy::Plan::Segment& segment : plan.segments()) {
     const privacy::Release& release = segment.release;
-    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
+    const double shift = std::sqrt(release.cost_of_draw().value_rounded_up());
     Json entry = {{"what", privacy::to_string(release.shape.kind)},
                   {"block", release.shape.block == privacy::Block::Training ? "training" : "holdout"},
                   {"times", segment.rounds},
@@ -122,12 +121,15 @@ Json releases_of(const privacy::Plan& plan) {
                             : release.sampled() ? "fresh draw"
                                                 : "all"},
                   {"clip_norm", release.shape.clip.value()},
-                  {"public_records", gaussian == nullptr},
-                  {"noise_stddev_of_mean",
-                   gaussian == nullptr ? 0.0 : gaussian->noise_stddev() / static_cast<double>(release.records_drawn)},
-                  {"noise_multiplier", gaussian == nullptr ? 0.0
-                                                           : std::ldexp(1.0, gaussian->log2_stddev) /
-                                                                 (2.0 * static_cast<double>(gaussian->lattice.clip))}};
+                  {"public_records", !(shift > 0.0)},
+                  {"noise_stddev_of_mean", release.noise_stddev_of_mean()},
+                  {"noise_multiplier", shift > 0.0 ? 1.0 / shift : 0.0}};
+    if (const auto* binomial = std::get_if<privacy::BinomialSum>(&release.mechanism)) {
+      entry["binomial"] = {{"grid", binomial->parameters.grid()},
+                           {"coins", binomial->parameters.coins()},
+                           {"heads", static_cast<double>(binomial->parameters.heads().numerator) /
+                                         static_cast<double>(binomial->parameters.heads().denominator)}};
+    }
     const auto same = [&entry](const Json& other) {
       for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
         if (other.at(key) != entry.at(key)) return false;
@@ -194,6 +196,9 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const double variance = mean_noise_variance(*job, plans);
   const std::optional<Prediction> prediction = prediction_of(*job, variance);
   const Json parameters = parameters_of(*job);
+  // All silos of a shuffled job are alike.
+  const config::CohortMember& first = job->cohort.front();
+  const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
   const double dimension = static_cast<double>(job->model.dimension());
   const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
@@ -202,6 +207,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"mean_noise_stddev", std::sqrt(variance)},
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"shuffler", shuffler},
                 {"predicted_excess_risk",
                  prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
                 {"prediction", prediction ? Json{{"measure", prediction->measure},
@@ -223,6 +229,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
     fmt::print("parameters chosen by hand\n");
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
+  fmt::print("{}", describe_worth(shuffler));
   for (const Json& silo : silos) {
     fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
                silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
@@ -241,9 +248,14 @@ int plan_job(const std::filesystem::path& file, bool json) {
       if (release["public_records"].get<bool>()) {
         fmt::print(", exact: declared public\n");
       } else {
-        fmt::print(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g})\n",
+        fmt::print(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})\n",
                    release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),
-                   release["noise_multiplier"].get<double>());
+                   release["noise_multiplier"].get<double>(),
+                   release.contains("binomial") ? fmt::format(" of the total; grid {}, {} coins of heads {} a record",
+                                                              release["binomial"]["grid"].get<std::int64_t>(),
+                                                              release["binomial"]["coins"].get<std::int64_t>(),
+                                                              release["binomial"]["heads"].get<double>())
+                                                : "");
       }
     }
   }

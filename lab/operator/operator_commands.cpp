@@ -249,6 +249,15 @@ int cancel_run(const OperatorOptions& options) {
   return kDone;
 }
 
+int make_sealing_key(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return fail(client.error());
+  const Result<Answer> answer = ask(*client, "POST", "/api/v1/sealing-keys");
+  if (!answer) return fail(answer.error());
+  fmt::print("{}\n", options.json ? answer->body.dump(2) : answer->body.value("fingerprint", ""));
+  return kDone;
+}
+
 int export_run(const OperatorOptions& options, const std::filesystem::path& out) {
   const Result<OperatorClient> client = connect_operator(options.config);
   if (!client) return fail(client.error());

@@ -21,6 +21,8 @@ struct OperatorOptions {
 /// Follows a run to its end, with a line for each round. @return kFailed if the run fails
 [[nodiscard]] int watch_run(const OperatorOptions& options);
 [[nodiscard]] int cancel_run(const OperatorOptions& options);
+/// Has the coordinator draw a key, and prints what a shuffled job calls it.
+[[nodiscard]] int make_sealing_key(const OperatorOptions& options);
 /// Writes result.json, model.json, job.json and rounds.csv of a run into a folder.
 [[nodiscard]] int export_run(const OperatorOptions& options, const std::filesystem::path& out);
 /// Runs side by side. @param runs runs of the coordinator, or folders that hold a result.json

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "shared/privacy/binomial_report.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
 
@@ -57,7 +58,7 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
   }
   cohort.members_ = std::move(members);
   for (std::size_t thread = 0; thread < setup.threads; ++thread)
-    cohort.sums_.push_back(silo::make_record_sums(setup.model));
+    cohort.scratch_.push_back({silo::make_record_sums(setup.model), {}});
   return cohort;
 }
 
@@ -96,14 +97,35 @@ std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {
 }
 
 std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std::size_t member,
-                                               silo::RecordSums& sums) const {
+                                               Scratch& scratch) const {
   const Member& one = members_[member];
   const std::unique_ptr<silo::ReleaseStream> stream =
       setup_.noise == SimulatedNoise::None
           ? silo::NoiselessRandomness(setup_.seed, one.id).stream(setup_.run, query.round)
           : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
-  return queries::values_of(silo::draw_and_sum(query, *release_of(one, query.round),
-                                               {*one.dataset, permutations_[member]}, sums, setup_.wire, *stream));
+  const privacy::Release& release = *release_of(one, query.round);
+  const silo::OracleData data{*one.dataset, permutations_[member]};
+  if (std::holds_alternative<privacy::BinomialSum>(release.mechanism))
+    return silo::draw_and_count(query, release, data, *scratch.sums, scratch.coins, *stream);
+  return queries::values_of(silo::draw_and_sum(query, release, data, *scratch.sums, setup_.wire, *stream));
+}
+
+void DirectCohort::answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take) {
+  // Integers are folded, so the order does not matter; a few replies for each thread are held at a time.
+  const std::size_t workers = std::min(setup_.threads, asked.size());
+  std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
+  for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
+    const std::size_t count = std::min(replies.size(), asked.size() - from);
+    const auto work = [&](std::size_t worker) {
+      for (std::size_t k = worker; k < count; k += workers)
+        replies[k] = answer(query, asked[from + k], scratch_[worker]);
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t k = 0; k < count; ++k) take(asked[from + k], replies[k]);
+  }
 }
 
 Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
@@ -118,25 +140,22 @@ Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
     if (release == nullptr || release->shape.kind != queries::kind_of(query.question))
       return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
   }
-  const Eigen::Index dimension = release_of(members_.front(), query.round)->shape.dimension;
-  queries::LatticeFold fold(dimension, setup_.wire.step_log2, setup_.wire.type);
-  // Integers are folded, so the order does not matter; a few replies for each thread are held at a time.
-  const std::size_t workers = std::min(setup_.threads, asked.size());
-  std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
-  for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
-    const std::size_t count = std::min(replies.size(), asked.size() - from);
-    const auto work = [&](std::size_t worker) {
-      for (std::size_t k = worker; k < count; k += workers) replies[k] = answer(query, asked[from + k], *sums_[worker]);
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
-    work(0);
-    for (std::thread& thread : threads) thread.join();
-    for (std::size_t k = 0; k < count; ++k) {
-      const Member& member = members_[asked[from + k]];
-      fold.add(replies[k], metrics ? member.holdout_weight : member.weight);
-    }
+  const privacy::Release& first = *release_of(members_.front(), query.round);
+  if (const auto* binomial = std::get_if<privacy::BinomialSum>(&first.mechanism)) {
+    std::vector<std::int64_t> total(static_cast<std::size_t>(first.shape.dimension));
+    answer_all(query, asked, [&](std::size_t, const std::vector<std::int64_t>& counts) {
+      for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
+    });
+    const privacy::ClipNorm clip = first.scaled_to(queries::distance_of(query.question)).shape.clip;
+    Result<privacy::BinomialEstimate> estimate = privacy::estimate_of(
+        total, binomial->parameters, clip, static_cast<std::int64_t>(asked.size()) * first.records_drawn);
+    if (!estimate) return estimate.error();
+    return queries::Gathered{query.round, static_cast<Eigen::Index>(asked.size()), std::move(estimate->mean)};
   }
+  queries::LatticeFold fold(first.shape.dimension, setup_.wire.step_log2, setup_.wire.type);
+  answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
+    fold.add(reply, metrics ? members_[i].holdout_weight : members_[i].weight);
+  });
   return queries::Gathered{query.round, fold.replies(), fold.mean()};
 }
 

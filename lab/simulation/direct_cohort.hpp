@@ -7,6 +7,7 @@
 
 #include "lab/simulation/simulated_federation.hpp"
 #include "shared/config/job.hpp"
+#include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/record_sums.hpp"
 
 namespace undertone::lab {
@@ -44,13 +45,22 @@ class DirectCohort {
   explicit DirectCohort(const Setup& setup) : setup_(setup) {}
   [[nodiscard]] Result<queries::Gathered> ask(const queries::Query& query);
   [[nodiscard]] std::vector<std::size_t> answering(RoundIndex round) const;
+  /// What each worker computes with.
+  struct Scratch {
+    std::unique_ptr<silo::RecordSums> sums;
+    silo::BinomialCoins coins;
+  };
+  /// Wire steps of a mean, or a silo's counts where the release is a binomial sum.
   [[nodiscard]] std::vector<std::int64_t> answer(const queries::Query& query, std::size_t member,
-                                                 silo::RecordSums& sums) const;
+                                                 Scratch& scratch) const;
+  using Take = std::function<void(std::size_t member, const std::vector<std::int64_t>& answer)>;
+  /// Has the members answer, on all threads, and hands on each answer in their order.
+  void answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take);
 
   Setup setup_;
   std::vector<Member> members_;
   std::vector<std::vector<std::int64_t>> permutations_;  // of each member: empty unless it reads slices
-  std::vector<std::unique_ptr<silo::RecordSums>> sums_;  // one a thread
+  std::vector<Scratch> scratch_;                         // one a thread
 };
 
 /// The members of a job's cohort with the plans that its silos would make.

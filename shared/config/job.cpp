@@ -118,6 +118,11 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, Problems& 
                  fmt::format("expected at most the quorum of {}, below which nothing is forwarded, got {}", job.quorum,
                              shuffle.honest_min));
   }
+  constexpr double kEpsilonMax = 15.0;  // of the binomial sum. Source: Lemma 136
+  if (shuffle.form != Shuffle::Form::Reports && job.cohort.front().facts.epsilon.value() > kEpsilonMax) {
+    problems.add("/cohort", fmt::format("a binomial sum is for epsilon of at most {}, got {}", kEpsilonMax,
+                                        job.cohort.front().facts.epsilon.value()));
+  }
   if (job.quorum < 2) problems.add("/participation/quorum", "expected at least 2: one reply has nobody to hide among");
   const CohortMember& first = job.cohort.front();
   for (const CohortMember& member : job.cohort) {

@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 
 namespace undertone::net {
@@ -121,6 +122,10 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
     bytes_received_ += size;
     last_heard_ = std::chrono::steady_clock::now();
     Result<std::vector<wire::Message>> messages = decoder_.feed({buffer_->data(), size});
+    if (wiping_) {
+      OPENSSL_cleanse(buffer_->data(), size);
+      decoder_.wipe();
+    }
     if (!messages) {
       send(wire::Fault{messages.error().code, messages.error().message});
       finish();
@@ -145,6 +150,11 @@ void Session::send(Bytes bytes) {
   outbox_bytes_ += bytes->size();
   outbox_.push_back(std::move(bytes));
   outbox_changed_.cancel();
+}
+
+void Session::wipe_received() {
+  wiping_ = true;
+  SSL_set_options(stream_.native_handle(), SSL_OP_CLEANSE_PLAINTEXT);
 }
 
 void Session::finish() {

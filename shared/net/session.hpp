@@ -86,6 +86,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void send(const wire::Message& message);
   /// The handshake is over: from here on silence is measured by `silence`.
   void established() { patience_ = limits_.silence; }
+  /// From here on nothing of what was read stays in a buffer once its message is whole: for whoever must forget it.
+  void wipe_received();
   /// Lets the queue run out, then closes.
   void finish();
   void close();
@@ -122,6 +124,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool open_ = true;
   bool listening_ = false;  // silence counts only while somebody waits to hear: a busy owner is not a silent peer
   bool finishing_ = false;
+  bool wiping_ = false;
   std::string close_reason_ = "the connection was closed";
 };
 

@@ -40,4 +40,27 @@ SessionLimits parse_session(config::Section section) {
   return limits;
 }
 
+LinkAddress parse_link(config::Section& section) {
+  LinkAddress out;
+  out.name = section.text("name", "the CN of its certificate");
+  out.host = section.text("host", "a name or an address");
+  out.port = static_cast<std::uint16_t>(section.integer("port", 1, 65535, "its port"));
+  return out;
+}
+
+std::vector<LinkAddress> parse_shufflers(config::Section& root) {
+  constexpr std::size_t kShufflersMax = 16;
+  std::vector<LinkAddress> out;
+  if (!root.has("shufflers")) return out;
+  for (config::Section section : root.objects("shufflers", 1, kShufflersMax, "where to dial them (default: none)")) {
+    out.push_back(parse_link(section));
+    section.finish();
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (out[i].name == out[j].name) root.problem("shufflers", fmt::format("\"{}\" stands twice", out[i].name));
+  }
+  return out;
+}
+
 }  // namespace undertone::net

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "shared/config/json_section.hpp"
+#include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 
 namespace undertone::net {
@@ -11,5 +12,11 @@ namespace undertone::net {
 /// {"handshake_ms", "heartbeat_ms", "silence_ms", "outbox_bytes_max", "frame_bytes_max", "dimension_max"}, each with a
 /// default.
 [[nodiscard]] SessionLimits parse_session(config::Section section);
+
+/// {"name", "host", "port"} of a service that is dialled; other keys are the caller's to take.
+[[nodiscard]] LinkAddress parse_link(config::Section& section);
+
+/// A list of shufflers to dial, where the optional key "shufflers" is there.
+[[nodiscard]] std::vector<LinkAddress> parse_shufflers(config::Section& root);
 
 }  // namespace undertone::net

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "shared/privacy/clones_law.hpp"
 #include "shared/privacy/composition_theorems.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
@@ -36,6 +37,9 @@ struct LawOf {
   Result<LossLawPtr> operator()(const ConcentratedEvent& /*event*/) const {
     return Error{ErrorCode::InvalidArgument, "a release that is known by its rho alone has no loss distribution"};
   }
+  Result<LossLawPtr> operator()(const ClonesEvent& event) const {
+    return clones_law(event.others, event.record_epsilon, event.silo_epsilon);
+  }
 };
 
 /// rho of a release, where it has one.
@@ -59,6 +63,7 @@ struct RhoOf {
     return event.delta > 0.0 ? std::nullopt : std::optional(pure(event.epsilon.value()));
   }
   std::optional<double> operator()(const ConcentratedEvent& event) const { return event.rho.value(); }
+  std::optional<double> operator()(const ClonesEvent& event) const { return pure(event.record_epsilon); }
 
   /// Spec privacy-core C.3: epsilon tanh(epsilon/2), at most epsilon^2/2.
   static double pure(double epsilon) { return epsilon * std::tanh(0.5 * epsilon); }
@@ -104,6 +109,11 @@ struct CurveOf {
   }
   Result<Curve> operator()(const ConcentratedEvent& event) const {
     return Curve{[rho = event.rho](double order) { return order * rho.value(); }};
+  }
+  Result<Curve> operator()(const ClonesEvent& event) const {
+    const Result<Epsilon> epsilon = Epsilon::create(event.record_epsilon);
+    if (!epsilon) return epsilon.error();
+    return Curve{[epsilon = *epsilon](double order) { return pure_renyi(epsilon, order); }};
   }
 };
 
@@ -297,6 +307,7 @@ std::optional<double> attained(const std::vector<RepeatedEvent>& events, Delta d
         law = subset_gaussian_attained_law(subset->rate, subset->shift, reverse);
       const bool bound = std::holds_alternative<MultisetGaussianEvent>(repeated.event) ||
                          std::holds_alternative<ExponentialEvent>(repeated.event) ||
+                         std::holds_alternative<ClonesEvent>(repeated.event) ||
                          std::holds_alternative<ApproximateEvent>(repeated.event);
       if (!law || bound) return std::nullopt;
       laws.push_back({*std::move(law), repeated.times});
@@ -343,6 +354,9 @@ struct KeyOf {
   EventKey operator()(const ExponentialEvent& event) const { return {5.0, event.epsilon.value(), 0.0, 0.0}; }
   EventKey operator()(const ApproximateEvent& event) const { return {6.0, event.epsilon.value(), event.delta, 0.0}; }
   EventKey operator()(const ConcentratedEvent& event) const { return {7.0, event.rho.value(), 0.0, 0.0}; }
+  EventKey operator()(const ClonesEvent& event) const {
+    return {8.0, static_cast<double>(event.others), event.record_epsilon, event.silo_epsilon};
+  }
 };
 
 /// Equal events counted together, in an order of their own, without their footprints: composition knows no order.

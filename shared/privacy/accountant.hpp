@@ -50,8 +50,15 @@ struct ApproximateEvent {
 struct ConcentratedEvent {
   Rho rho;
 };
+/// A round of replies that a shuffler mixed, as what it is close to: the pair of spec privacy-core E. How far the round
+/// is from it in total variation is not in here: (1 + e^epsilon) times that comes off delta. @see clones_law
+struct ClonesEvent {
+  std::uint64_t others = 0;     // honest replies beside the one that differs
+  double record_epsilon = 0.0;  // > 0
+  double silo_epsilon = 0.0;    // > 0
+};
 using PrivacyEvent = std::variant<GaussianEvent, SubsetGaussianEvent, MultisetGaussianEvent, PoissonGaussianEvent,
-                                  LaplaceEvent, ExponentialEvent, ApproximateEvent, ConcentratedEvent>;
+                                  LaplaceEvent, ExponentialEvent, ApproximateEvent, ConcentratedEvent, ClonesEvent>;
 
 /// The positions of a silo's secret permutation of its records, as a part of [0, 1), that a release reads. A record is
 /// at one position, so what reads disjoint parts composes in parallel.

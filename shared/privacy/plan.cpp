@@ -53,7 +53,7 @@ struct DrawnRounds {
   friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
 };
 
-PrivacyEvent event_of(double rate, GaussianShift shift) {
+PrivacyEvent sampled_event(double rate, GaussianShift shift) {
   if (rate >= 1.0) return GaussianEvent{shift};
   return SubsetGaussianEvent{rate, shift};
 }
@@ -82,7 +82,8 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
         if (!shift) return shift.error();
         std::vector<RepeatedEvent> events;
         events.reserve(drawn.size());
-        for (const DrawnRounds& one : drawn) events.push_back({event_of(one.rate, *shift), one.rounds, one.footprint});
+        for (const DrawnRounds& one : drawn)
+          events.push_back({sampled_event(one.rate, *shift), one.rounds, one.footprint});
         return charged_epsilon(events, delta);
       },
       epsilon.value());
@@ -93,12 +94,24 @@ Result<GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const 
   return GaussianShift::create(shift);
 }
 
+/// What a private release is by this silo's own noise.
+PrivacyEvent local_event(const Release& release) {
+  return sampled_event(rate_of(release.records_drawn, release.population), total_shift(release.cost_of_draw()));
+}
+
 /// The positions a release reads, as a part of [0, 1).
 Footprint footprint_of(const Release& release) {
   const auto part = [&](std::int64_t position) {
     return static_cast<double>(position) / static_cast<double>(release.block_records);
   };
   return {part(release.positions.from), part(release.positions.to)};
+}
+
+/// Of the first private release.
+GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments) {
+  for (const Plan::Segment& segment : segments)
+    if (segment.release.cost().units() != 0) return total_shift(segment.release.cost_of_draw());
+  UNDERTONE_CHECK(false);
 }
 
 /// Segments of a plan that read some record together, directly or through others: each group is calibrated for itself.
@@ -179,6 +192,16 @@ Release Release::scaled_to(double distance) const {
   return scaled;
 }
 
+double Release::noise_stddev_of_mean() const {
+  const auto records = static_cast<double>(records_drawn);
+  if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->noise_stddev() / records;
+  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) {
+    constexpr double kRoundingMax = 0.25;  // a silo rounds its sum once
+    return std::sqrt(binomial_sum_variance(binomial->parameters, shape.clip, records_drawn, kRoundingMax)) / records;
+  }
+  return 0.0;
+}
+
 ShiftSquaredAmount Release::cost_of_draw() const {
   if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->shift_squared();
   if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) {
@@ -221,9 +244,15 @@ bool Plan::reads_parts(Block block) const {
 }
 
 bool Plan::lists(Block block) const {
-  return reads_parts(block) || std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+  return reads_parts(block) || (credit_ && cost(block).units() != 0) ||
+         std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
            return segment.release.shape.block == block && segment.release.draws() > 1;
          });
+}
+
+PrivacyEvent Plan::event_of(const Release& release) const {
+  if (credit_) return credit_->event(static_cast<std::uint64_t>(shuffling_->honest_silos));
+  return local_event(release);
 }
 
 std::vector<RepeatedEvent> Plan::events(Block block) const {
@@ -231,8 +260,7 @@ std::vector<RepeatedEvent> Plan::events(Block block) const {
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.shape.block != block || release.cost().units() == 0) continue;
-    out.push_back({event_of(rate_of(release.records_drawn, release.population), total_shift(release.cost_of_draw())),
-                   segment.rounds * release.draws(), footprint_of(release)});
+    out.push_back({event_of(release), segment.rounds * release.draws(), footprint_of(release)});
   }
   return out;
 }
@@ -241,25 +269,55 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
   double worst = 0.0;
   for (const auto& [block, spent] : {std::pair(Block::Training, training), std::pair(Block::Holdout, holdout)}) {
     if (spent.units() == 0) continue;
-    if (!reads_parts(block)) {
+    if (!reads_parts(block) && !credit_) {
       worst = std::max(worst, epsilon_of_gaussian(total_shift(spent), mechanism_delta_));
       continue;
     }
     UInt128 left = spent.units();
     std::vector<RepeatedEvent> made;
+    std::vector<RepeatedEvent> made_locally;
     for (const Segment& segment : segments_) {
       const UInt128 each = segment.release.shape.block == block ? segment.release.cost().units() : 0;
       if (each == 0 || left == 0) continue;
       const auto rounds = static_cast<std::uint64_t>(std::min<UInt128>(segment.rounds, (left + each - 1) / each));
       left -= std::min(left, each * rounds);
-      made.push_back({event_of(rate_of(segment.release.records_drawn, segment.release.population),
-                               total_shift(segment.release.cost_of_draw())),
-                      rounds * segment.release.draws(), footprint_of(segment.release)});
+      const Footprint footprint = footprint_of(segment.release);
+      made.push_back({event_of(segment.release), rounds * segment.release.draws(), footprint});
+      made_locally.push_back({local_event(segment.release), rounds * segment.release.draws(), footprint});
     }
-    const Result<double> epsilon = charged_epsilon(made, mechanism_delta_);
+    Result<double> epsilon = charged_epsilon(made, mechanism_delta_);
+    if (credit_) {  // few rounds can cost less without what mixing takes off delta
+      const Result<double> local = charged_epsilon(made_locally, mechanism_delta_);
+      if (local && (!epsilon || *local < *epsilon)) epsilon = local;
+    }
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
   }
   return std::min(worst, epsilon_.value_rounded_up());
+}
+
+std::optional<double> Plan::epsilon_without_shuffler() const {
+  if (!shuffling_) return std::nullopt;
+  if (!shuffling_->binomial && !credit_) return epsilon_.value_rounded_up();
+  double worst = 0.0;
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    std::vector<RepeatedEvent> events;
+    for (const Segment& segment : segments_) {
+      if (credit_ && segment.release.shape.block == block && segment.release.cost().units() != 0)
+        events.push_back({local_event(segment.release), segment.rounds, footprint_of(segment.release)});
+      const auto* binomial = std::get_if<BinomialSum>(&segment.release.mechanism);
+      if (binomial == nullptr || segment.release.shape.block != block) continue;
+      const Result<BinomialShift> own = binomial_shift(binomial->parameters, segment.release.shape.dimension,
+                                                       segment.release.records_drawn, binomial->shift.failure);
+      if (!own) return std::nullopt;
+      events.push_back({sampled_event(rate_of(segment.release.records_drawn, segment.release.population), own->shift),
+                        segment.rounds, footprint_of(segment.release)});
+    }
+    if (events.empty()) continue;
+    const Result<double> epsilon = charged_epsilon(events, mechanism_delta_);
+    if (!epsilon) return std::nullopt;
+    worst = std::max(worst, *epsilon);
+  }
+  return worst;
 }
 
 std::string Plan::releases_text(Block block) const {
@@ -279,14 +337,30 @@ std::string Plan::releases_text(Block block) const {
 std::string Plan::accountant() const {
   const auto any = [this](auto&& what) { return std::any_of(segments_.begin(), segments_.end(), what); };
   const bool sliced = any([](const Segment& s) { return s.release.population < s.release.block_records; });
-  const std::string parts = sliced ? "; disjoint parts of a secret permutation compose in parallel" : "";
+  const std::string summed =
+      shuffling_ && shuffling_->binomial
+          ? fmt::format(
+                "; each binomial sum over {} honest silos costs at most as much as a Gaussian, certified by the "
+                "normal scores of its coins, but for a failure that delta covers",
+                shuffling_->honest_silos)
+          : "";
+  if (credit_) {
+    return fmt::format(
+        "numeric composition, certified from above, of what mixing with {} other honest silos leaves of a round "
+        "(clones "
+        "at record epsilon {:.4g} and silo epsilon {:.4g}); what a round is off that by, delta covers{}",
+        shuffling_->honest_silos - 1, credit_->record_epsilon.value_rounded_up(),
+        credit_->silo_epsilon.value_rounded_up(),
+        sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
+  }
+  const std::string parts = summed + (sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
   if (any([](const Segment& s) { return s.release.sampled(); })) {
     return "numeric composition, certified from above, of the dominating profile of fixed-size subsets drawn afresh "
            "without replacement" +
            parts;
   }
   if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
-  return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases";
+  return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases" + parts;
 }
 
 Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const std::optional<Shuffling>& shuffling) {
@@ -370,27 +444,35 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const s
                    fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
     }
   }
-  const bool fixed = std::any_of(plan.segments_.begin(), plan.segments_.end(), [&](const Plan::Segment& segment) {
+  if (Status met = plan.meet(facts); !met) return met.error();
+  if (shuffling && !shuffling->binomial) plan.take_credit(facts);
+  return plan;
+}
+
+Status Plan::meet(const SiloFacts& facts) {
+  const Result<DeltaAmount> target_delta = DeltaAmount::rounded_down(facts.delta.value());
+  if (!target_delta) return target_delta.error();
+  const bool fixed = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
     return segment.release.shape.shift && !is_public(facts, segment.release.shape.block);
   });
   // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
   double aim = facts.epsilon.value();
   for (int attempt = 0; attempt < 4; ++attempt) {
-    if (Status calibrated = plan.calibrate(facts, *Epsilon::create(aim)); !calibrated) return calibrated.error();
+    if (Status calibrated = calibrate(facts, *Epsilon::create(aim)); !calibrated) return calibrated.error();
     double epsilon = 0.0;
     for (const Block block : {Block::Training, Block::Holdout}) {
-      const Result<double> charged = plan.charge(block, facts.epsilon);
+      const Result<double> charged = charge(block, facts.epsilon);
       if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
       epsilon = std::max(epsilon, *charged);
     }
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
-    if (plan.training_cost_.units() == 0 && plan.holdout_cost_.units() == 0) return plan;
+    if (training_cost_.units() == 0 && holdout_cost_.units() == 0) return {};
     if (epsilon <= facts.epsilon.value()) {
       const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(epsilon);
       if (!amount) return amount.error();
-      plan.epsilon_ = *amount;
-      plan.delta_ = *target_delta;
-      return plan;
+      epsilon_ = *amount;
+      delta_ = *target_delta;
+      return {};
     }
     if (fixed) {
       return Error{ErrorCode::InvalidArgument,
@@ -402,7 +484,7 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const s
   }
   return Error{ErrorCode::Internal,
                fmt::format("silo {}: no noise was found that meets the promised epsilon {} at delta {}",
-                           facts.silo.name(), facts.epsilon.value(), mechanism_delta->value())};
+                           facts.silo.name(), facts.epsilon.value(), mechanism_delta_.value())};
 }
 
 Result<double> Plan::charge(Block block, const Epsilon& target) const {
@@ -439,6 +521,14 @@ Result<Mechanism> Plan::mechanism_for(const Release& release, GaussianShift shif
                       shuffling_->coins_max};
   const Result<BinomialChoice> choice = binomial_parameters_for(round);
   if (!choice) return choice.error();
+  if (const Result<BinomialTable> coins = binomial_coins(choice->parameters, release.records_drawn); !coins)
+    return coins.error();
+  constexpr std::int64_t kGridUnitsMax = std::int64_t{1} << 28U;  // that a silo's sum keeps well inside 62 bits
+  if (release.records_drawn > kGridUnitsMax / choice->parameters.grid()) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{} records on a grid of {}: a silo's sum has at most {} grid units",
+                             release.records_drawn, choice->parameters.grid(), kGridUnitsMax)};
+  }
   const Result<BinomialShift> certified =
       binomial_shift(choice->parameters, round.dimension, round.vectors, failure_each_);
   if (!certified) return certified.error();
@@ -493,14 +583,115 @@ Status Plan::calibrate_group(const std::vector<std::size_t>& group, const SiloFa
     const Result<Mechanism> mechanism = mechanism_for(release, own);
     if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};
     release.mechanism = *mechanism;
-    const Result<ShiftSquaredAmount> added = release.cost().times(segment.rounds);
-    if (!added) return added.error();
-    ShiftSquaredAmount& cost = release.shape.block == Block::Training ? training_cost_ : holdout_cost_;
-    const Result<ShiftSquaredAmount> sum = cost.plus(*added);
-    if (!sum) return sum.error();
-    cost = *sum;
+    if (Status charged = charge_cost(segment); !charged) return charged;
   }
   return {};
+}
+
+Status Plan::charge_cost(const Segment& segment) {
+  const Result<ShiftSquaredAmount> added = segment.release.cost().times(segment.rounds);
+  if (!added) return added.error();
+  ShiftSquaredAmount& cost = segment.release.shape.block == Block::Training ? training_cost_ : holdout_cost_;
+  const Result<ShiftSquaredAmount> sum = cost.plus(*added);
+  if (!sum) return sum.error();
+  cost = *sum;
+  return {};
+}
+
+std::optional<ShuffledRounds> Plan::reported_rounds() const {
+  if (!shuffling_ || shuffling_->binomial) return std::nullopt;
+  const Release* first = nullptr;
+  std::uint64_t rounds = 0;
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    for (const Group& group : groups_of(segments_, block)) {
+      std::uint64_t met = 0;
+      for (const std::size_t i : group) {
+        const Release& release = segments_[i].release;
+        if (release.cost().units() == 0) continue;
+        if (first == nullptr) first = &release;
+        if (release.shape.shift || release.draws() != 1 || release.records_drawn != first->records_drawn ||
+            release.population != first->population) {
+          return std::nullopt;
+        }
+        met += segments_[i].rounds;
+      }
+      if (met == 0) continue;
+      if (rounds != 0 && met != rounds) return std::nullopt;
+      rounds = met;
+    }
+  }
+  if (first == nullptr || rounds > kCreditedRoundsMax) return std::nullopt;
+  return ShuffledRounds{static_cast<std::uint64_t>(shuffling_->honest_silos),
+                        rate_of(first->records_drawn, first->population), first->records_drawn, first->population,
+                        rounds};
+}
+
+void Plan::take_credit(const SiloFacts& facts) {
+  const std::optional<ShuffledRounds> rounds = reported_rounds();
+  if (!rounds) return;
+  const std::optional<CreditedShift> found =
+      credited_shift(*rounds, local_shift_of(segments_), facts.epsilon, mechanism_delta_amount_);
+  if (!found) return;
+  Plan credited = *this;
+  credited.credit_ = found->credit;
+  credited.failure_delta_ = found->credit.failure;
+  credited.mechanism_delta_amount_ =
+      DeltaAmount::from_units(mechanism_delta_amount_.units() - found->credit.failure.units());
+  const Result<Delta> rest = Delta::create(credited.mechanism_delta_amount_.value_rounded_down());
+  if (!rest) return;
+  credited.mechanism_delta_ = *rest;
+  credited.training_cost_ = {};
+  credited.holdout_cost_ = {};
+  for (Segment& segment : credited.segments_) {
+    if (segment.release.cost().units() == 0) continue;
+    const Result<Mechanism> mechanism = mechanism_for(segment.release, found->shift);
+    if (!mechanism) return;
+    segment.release.mechanism = *mechanism;
+    if (!credited.charge_cost(segment)) return;
+    // The lattice's own shift, a little off what was asked for, is what the failure has to cover.
+    const Result<DeltaAmount> failure =
+        credit_failure(*rounds, total_shift(segment.release.cost_of_draw()), credited.credit_->record_epsilon,
+                       credited.credit_->silo_epsilon, facts.epsilon);
+    if (!failure || *failure > credited.failure_delta_) return;
+  }
+  // A record meets as many rounds whichever it is, and what a round is bounded by does not depend on the lattice.
+  const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(found->epsilon);
+  if (!amount) return;
+  credited.epsilon_ = *amount;
+  *this = std::move(credited);
+}
+
+std::string shuffler_needs(const Plan& plan, const SiloFacts& facts) {
+  if (!plan.shuffling() || plan.shuffling()->binomial || plan.credit()) return "";
+  const std::optional<ShuffledRounds> rounds = plan.reported_rounds();
+  if (!rounds) {
+    return fmt::format(
+        "no gain: only a plan whose private releases all draw equally many of equally many records, in at most {} "
+        "rounds, "
+        "is credited with the shuffler",
+        kCreditedRoundsMax);
+  }
+  const auto gain_at = [&](const ShuffledRounds& at, const Result<GaussianShift>& local) {
+    return local ? silos_for_gain(at, *local, facts.epsilon, plan.mechanism_delta_amount()) : std::nullopt;
+  };
+  const std::int64_t population = rounds->population;
+  std::string out = fmt::format("no gain from {} honest silos that each report {} of {} records: ", rounds->silos,
+                                rounds->drawn, population);
+  const std::optional<std::uint64_t> as_is = gain_at(*rounds, local_shift_of(plan.segments()));
+  if (as_is) {
+    out += fmt::format("with {} there would be", *as_is);
+  } else {
+    out += fmt::format("with {} there would be none either", kCreditedSilosMax);
+  }
+  if (rounds->drawn == 1) return out;
+  ShuffledRounds one = *rounds;
+  one.drawn = 1;
+  one.rate = rate_of(1, population);
+  const Result<GaussianShift> local = common_shift({{one.rate, one.rounds, {}}}, facts.epsilon, plan.mechanism_delta());
+  const std::optional<std::uint64_t> of_one = gain_at(one, local);
+  out += of_one ? fmt::format("; with one record each from {} silos on", *of_one)
+                : fmt::format("; nor with one record each and {} silos", kCreditedSilosMax);
+  return out;
 }
 
 }  // namespace undertone::privacy

@@ -15,6 +15,7 @@
 #include "shared/privacy/fixed_amount.hpp"
 #include "shared/privacy/lattice.hpp"
 #include "shared/privacy/quantities.hpp"
+#include "shared/privacy/shuffled_credit.hpp"
 
 namespace undertone::privacy {
 
@@ -128,6 +129,9 @@ struct Release {
   [[nodiscard]] ShiftSquaredAmount cost_of_draw() const;
   /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] ShiftSquaredAmount cost() const;
+  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step, a binomial sum's with
+  /// the largest variance that rounding can add. Zero for public records.
+  [[nodiscard]] double noise_stddev_of_mean() const;
   [[nodiscard]] bool sampled() const noexcept { return records_drawn < population; }
   [[nodiscard]] bool reads_part() const noexcept { return records_drawn < block_records; }
 };
@@ -161,6 +165,10 @@ class Plan {
   /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "^STEPS" follows where each message is made of so
   /// many draws, "+FROM:TO" where only these positions of the block's permutation are read.
   [[nodiscard]] std::string releases_text(Block block) const;
+  /// Epsilon, at the mechanism's delta, of a silo's own noise alone: what remains where shufflers and whoever reads
+  /// what they forward work together. Nothing where a silo's coins are too few for any bound, or the plan is not
+  /// shuffled.
+  [[nodiscard]] std::optional<double> epsilon_without_shuffler() const;
   /// How epsilon was reached, in words.
   [[nodiscard]] std::string accountant() const;
   /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
@@ -168,8 +176,15 @@ class Plan {
   [[nodiscard]] DeltaAmount delta() const noexcept { return delta_; }
   /// The part of delta that the Gaussian profile is evaluated at: what the implementation leaves, at most the amount.
   [[nodiscard]] Delta mechanism_delta() const noexcept { return mechanism_delta_; }
-  /// What all binomial sums of the plan take of delta together: their failures, rounded up. @see BinomialShift
+  /// What all binomial sums of the plan take of delta together: their failures, rounded up; of reports the credit's.
+  /// @see BinomialShift, ShufflerCredit
   [[nodiscard]] DeltaAmount failure_delta() const noexcept { return failure_delta_; }
+  /// Of reports: what epsilon owes to the shuffler, and the noise is less for. Nothing where mixing gains nothing for
+  /// so few or so loud silos: then the plan is the local one.
+  [[nodiscard]] const std::optional<ShufflerCredit>& credit() const noexcept { return credit_; }
+  /// The rounds that a credit could be for: nothing where the plan is not of reports, or its private releases are not
+  /// all of one draw of equally many of equally many records, as often for every record that is read, or too many.
+  [[nodiscard]] std::optional<ShuffledRounds> reported_rounds() const;
   [[nodiscard]] const std::optional<Shuffling>& shuffling() const noexcept { return shuffling_; }
   [[nodiscard]] DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
@@ -183,6 +198,12 @@ class Plan {
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const SiloFacts& facts,
                                        const Epsilon& epsilon, EqualShares& shifts);
   [[nodiscard]] Result<Mechanism> mechanism_for(const Release& release, GaussianShift shift) const;
+  /// Calibrates until the accountant agrees that the target is met.
+  [[nodiscard]] Status meet(const SiloFacts& facts);
+  /// Less noise, where mixing allows it; else nothing changes.
+  void take_credit(const SiloFacts& facts);
+  [[nodiscard]] Status charge_cost(const Segment& segment);
+  [[nodiscard]] PrivacyEvent event_of(const Release& release) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
@@ -197,6 +218,7 @@ class Plan {
   Delta mechanism_delta_;
   DeltaAmount failure_delta_;
   double failure_each_ = 0.0;  // of one binomial sum
+  std::optional<ShufflerCredit> credit_;
   std::optional<Shuffling> shuffling_;
 };
 
@@ -209,11 +231,16 @@ class Plan {
 /// A pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last
 /// few are remembered by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
-///   the fewest coins that keep every record's promise in a total of so many honest silos
+///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
+///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos
 /// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
 /// target
 [[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts,
                                      const std::optional<Shuffling>& shuffling = std::nullopt);
+
+/// What it would take for a shuffler to be worth something to a plan of reports without a credit, in words; found by
+/// doubling the silos, within seconds. Empty where the plan has a credit or is not of reports.
+[[nodiscard]] std::string shuffler_needs(const Plan& plan, const SiloFacts& facts);
 
 /// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).
 /// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.

@@ -119,22 +119,49 @@ Result<double> shuffled_epsilon(std::uint64_t messages, Epsilon local, Delta del
   return shuffled_silos_epsilon(messages, local, local, delta);
 }
 
-Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, GaussianShift record_shift, GaussianShift silo_shift,
-                                         Delta delta) {
-  if (Status checked = check(silos, 1.0); !checked) return checked.error();
-  if (silo_shift < record_shift) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("a silo's shift {} must be at least a record's {}",
-                                                         silo_shift.value(), record_shift.value())};
+namespace {
+
+/// The pairs of one round of reports.
+struct ReportLaws {
+  LossLawPtr record;  // between neighbouring data sets of a silo
+  LossLawPtr silo;    // between any two
+
+  [[nodiscard]] double total_variation(std::uint64_t silos, double record_epsilon, double silo_epsilon) const {
+    return record->delta(record_epsilon) * (1.0 + 1e-12) / (1.0 + std::exp(record_epsilon)) +
+           static_cast<double>(silos - 1) * silo->delta(silo_epsilon) * (1.0 + 1e-12) * std::exp(-silo_epsilon);
   }
+};
+
+Result<GaussianShift> silo_shift_of(const DrawnReports& reports) {
+  if (reports.drawn < 1) return Error{ErrorCode::InvalidArgument, "a report is of at least one record"};
+  return GaussianShift::create(reports.shift.value() * static_cast<double>(reports.drawn) * (1.0 + 0x1p-50));
+}
+
+Result<ReportLaws> laws_of(const DrawnReports& reports) {
+  const Result<GaussianShift> silo_shift = silo_shift_of(reports);
+  if (!silo_shift) return silo_shift.error();
+  Result<LossLawPtr> record = reports.rate == 1.0 ? Result<LossLawPtr>(gaussian_law(reports.shift))
+                                                  : subset_gaussian_law(reports.rate, reports.shift);
+  if (!record) return record.error();
+  return ReportLaws{*std::move(record), gaussian_law(*silo_shift)};
+}
+
+/// The smallest epsilon at which a law's delta is at most `delta`.
+double epsilon_of_law(const LossLaw& law, double delta) {
+  double most = 1e-6;
+  while (law.delta(most) > delta && most < 1e4) most *= 2.0;
+  return smallest_epsilon([&](double epsilon) { return law.delta(epsilon); }, delta, most);
+}
+
+/// @param silo_scale epsilon of the silo's law at delta
+ShuffledRound best_round(std::uint64_t silos, const ReportLaws& laws, double silo_scale, Delta delta) {
   ShuffledRound out;
-  out.local_epsilon = epsilon_of_gaussian(record_shift, delta);
+  const double record_scale = epsilon_of_law(*laws.record, delta.value());
+  out.local_epsilon = record_scale;
   out.epsilon = out.local_epsilon;
-  const LossLawPtr record_law = gaussian_law(record_shift);
-  const LossLawPtr silo_law = gaussian_law(silo_shift);
-  const auto others = static_cast<double>(silos - 1);
+  if (out.local_epsilon == 0.0) return out;
   const auto consider = [&](double record_epsilon, double silo_epsilon) {
-    const double tau = record_law->delta(record_epsilon) * (1.0 + 1e-12) / (1.0 + std::exp(record_epsilon)) +
-                       others * silo_law->delta(silo_epsilon) * (1.0 + 1e-12) * std::exp(-silo_epsilon);
+    const double tau = laws.total_variation(silos, record_epsilon, silo_epsilon);
     const auto delta_at = [&](double epsilon) {
       const double noise = (1.0 + std::exp(epsilon)) * tau;
       return noise > delta.value() ? noise : noise + clone_delta(silos - 1, record_epsilon, silo_epsilon, epsilon);
@@ -148,8 +175,6 @@ Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, GaussianShift reco
     out.total_variation = tau;
   };
   // A coarse grid around where each epsilon's own delta is near the target, then a finer one around the best.
-  const double record_scale = epsilon_of_gaussian(record_shift, delta);
-  const double silo_scale = epsilon_of_gaussian(silo_shift, delta);
   for (double r = 0.7; r <= 1.6; r += 0.1)
     for (double s = 0.7; s <= 2.2; s += 0.1) consider(r * record_scale, s * silo_scale);
   if (!out.gains()) return out;
@@ -158,6 +183,34 @@ Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, GaussianShift reco
   for (double dr = -0.08; dr <= 0.08; dr += 0.02)
     for (double ds = -0.08; ds <= 0.08; ds += 0.02) consider((r + dr) * record_scale, (s + ds) * silo_scale);
   return out;
+}
+
+}  // namespace
+
+Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, GaussianShift record_shift, GaussianShift silo_shift,
+                                         Delta delta) {
+  if (Status checked = check(silos, 1.0); !checked) return checked.error();
+  if (silo_shift < record_shift) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("a silo's shift {} must be at least a record's {}",
+                                                         silo_shift.value(), record_shift.value())};
+  }
+  return best_round(silos, {gaussian_law(record_shift), gaussian_law(silo_shift)},
+                    epsilon_of_gaussian(silo_shift, delta), delta);
+}
+
+Result<ShuffledRound> shuffled_reports(std::uint64_t silos, const DrawnReports& reports, Delta delta) {
+  if (Status checked = check(silos, 1.0); !checked) return checked.error();
+  const Result<ReportLaws> laws = laws_of(reports);
+  if (!laws) return laws.error();
+  return best_round(silos, *laws, epsilon_of_law(*laws->silo, delta.value()), delta);
+}
+
+Result<double> clones_total_variation(std::uint64_t silos, const DrawnReports& reports, double record_epsilon,
+                                      double silo_epsilon) {
+  if (Status checked = check(silos, silo_epsilon); !checked) return checked.error();
+  const Result<ReportLaws> laws = laws_of(reports);
+  if (!laws) return laws.error();
+  return laws->total_variation(silos, record_epsilon, silo_epsilon);
 }
 
 }  // namespace undertone::privacy

@@ -44,4 +44,26 @@ struct ShuffledRound {
 [[nodiscard]] Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, GaussianShift record_shift,
                                                        GaussianShift silo_shift, Delta delta);
 
+/// What every silo of a round reports: the noised sum of `drawn` of its records, drawn afresh and secretly.
+struct DrawnReports {
+  double rate = 1.0;       // drawn / records of the silo, at least
+  std::int64_t drawn = 1;  // K
+  GaussianShift shift;     // of a report in which the changed record was drawn
+};
+/// The two-epsilon bound for such reports (Theorem 38 of the source has K = 1). Its two pairs are
+///   record: neighbouring data sets of one silo. Drawn without replacement, the dominating profile of fixed-size
+///   subsets
+///     at rate K/n holds in both orders (spec privacy-core D.2): delta_r(epsilon_r).
+///   silo: any two data sets. Both laws are mixtures, over the subset, of Gaussians about a sum of K vectors of at most
+///     the clip norm; any two such sums are K replacements apart, so any two components have a shift of at most K mu,
+///     and the hockey-stick divergence is jointly convex: delta_s(epsilon_s) = G(epsilon_s; K mu).
+/// The joint statement of E.2 asks no more of (epsilon_r, delta_r) and (epsilon_s, delta_s) than that.
+/// @param silos honest ones alone, the silo itself among them
+[[nodiscard]] Result<ShuffledRound> shuffled_reports(std::uint64_t silos, const DrawnReports& reports, Delta delta);
+
+/// tau: how far, in total variation, a round of such reports is from one of which the clones' pair is a bound.
+/// @return above 0, rounded up
+[[nodiscard]] Result<double> clones_total_variation(std::uint64_t silos, const DrawnReports& reports,
+                                                    double record_epsilon, double silo_epsilon);
+
 }  // namespace undertone::privacy

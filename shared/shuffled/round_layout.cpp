@@ -123,4 +123,14 @@ std::uint32_t RoundLayout::word_bytes() const noexcept {
   return adds() ? static_cast<std::uint32_t>(modulus_->bytes()) : 0;
 }
 
+Status check_layouts(const config::Shuffle& shuffle, const privacy::Plan& plan, const queries::WireLattice& wire,
+                     std::size_t cohort) {
+  for (const privacy::Plan::Segment& segment : plan.segments()) {
+    if (std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)) continue;  // goes directly
+    const Result<RoundLayout> layout = RoundLayout::create(shuffle, segment.release, wire, cohort);
+    if (!layout) return layout.error();
+  }
+  return {};
+}
+
 }  // namespace undertone::shuffled

@@ -94,4 +94,9 @@ class RoundLayout {
   sealing::ReplyLength length_;
 };
 
+/// Whether every private release of a shuffled plan has a layout: asked before anybody accepts the job.
+/// @param cohort how many silos may reply
+[[nodiscard]] Status check_layouts(const config::Shuffle& shuffle, const privacy::Plan& plan,
+                                   const queries::WireLattice& wire, std::size_t cohort);
+
 }  // namespace undertone::shuffled

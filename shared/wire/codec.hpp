@@ -53,6 +53,8 @@ class Decoder {
   [[nodiscard]] Result<std::vector<Message>> feed(std::string_view bytes);
   /// What the vector that is on its way will take once it is whole; 0 where none is.
   [[nodiscard]] std::uint64_t assembling_bytes() const noexcept;
+  /// Between messages: overwrites what they left in the buffer.
+  void wipe();
 
  private:
   struct Assembly;

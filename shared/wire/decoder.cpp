@@ -295,7 +295,8 @@ struct Decoder::Assembly {
     if (header.has_sealed_reply()) {
       const Result<Digest> terms = digest_from_bytes(header.sealed_reply().terms());
       if (!terms) return terms.error();
-      return Message(SealedReply{run, round, *terms, std::move(bytes)});
+      return Message(SealedReply{run, round, *terms, header.sealed_reply().unit_bytes(),
+                                 header.sealed_reply().word_bytes(), std::move(bytes)});
     }
     if (header.has_batch_forward())
       return Message(BatchForward{run, round, header.batch_forward().replies(), std::move(bytes)});
@@ -329,6 +330,13 @@ struct Decoder::Assembly {
 std::uint64_t Decoder::assembling_bytes() const noexcept {
   if (assembly_ == nullptr) return 0;
   return assembly_->element == v1::ELEMENT_TYPE_BYTES ? assembly_->dimension : 8 * assembly_->dimension;
+}
+
+void Decoder::wipe() {
+  if (assembly_ != nullptr || !buffer_.empty()) return;
+  buffer_.resize(buffer_.capacity());
+  ::explicit_bzero(buffer_.data(), buffer_.size());
+  buffer_.clear();
 }
 
 Decoder::Decoder(Limits limits) : limits_(limits) {}
@@ -474,6 +482,8 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     case Body::kSealedReply:
       if (envelope.sealed_reply().terms().size() != Digest().size())
         return malformed("a sealed reply without the digest of its terms");
+      if (envelope.sealed_reply().unit_bytes() == 0 || envelope.sealed_reply().word_bytes() > 8)
+        return malformed("a sealed reply with a number outside its range");
       return begin(v1::ELEMENT_TYPE_BYTES, envelope.sealed_reply().bytes());
     case Body::kSealedReplyTaken:
       out.emplace_back(SealedReplyTaken{run, round});

@@ -209,6 +209,8 @@ struct Filler {
     of_round(message);
     envelope.mutable_sealed_reply()->set_terms(std::string(as_bytes(message.terms)));
     envelope.mutable_sealed_reply()->set_bytes(message.units.size());
+    envelope.mutable_sealed_reply()->set_unit_bytes(message.unit_bytes);
+    envelope.mutable_sealed_reply()->set_word_bytes(message.word_bytes);
     elements = {nullptr, nullptr, message.units.size(), false, message.units.data()};
   }
   void operator()(const SealedReplyTaken& message) const {

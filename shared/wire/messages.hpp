@@ -110,6 +110,9 @@ struct SealedReply {
   RunId run;
   RoundIndex round;
   Digest terms{};  // sealing::terms_digest: the shuffler mixes replies of the same terms alone
+  // What the silo made: a shuffler that was told to cut or to add otherwise does not take it.
+  std::uint64_t unit_bytes = 0;
+  std::uint32_t word_bytes = 0;  // 0 where units are mixed
   std::string units;
 };
 /// To the silo: its reply is on the shuffler's disk.

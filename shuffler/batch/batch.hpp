@@ -33,6 +33,13 @@ struct BatchSpec {
   friend bool operator==(const BatchSpec&, const BatchSpec&) = default;
 };
 
+/// What a silo says of the message that it made.
+struct Making {
+  Digest terms{};  // sealing::terms_digest
+  std::size_t unit_bytes = 0;
+  std::uint32_t word_bytes = 0;
+};
+
 /// Collecting: who sent what is known. Collected (of an adding batch): nothing more is taken, and the coordinator says
 /// whose shares are added. Forwarding: permuted or added, senders forgotten, perhaps forwarded, not yet known to be
 /// delivered. Final: the units are gone too. Failed: wiped, and nothing was ever forwarded.

@@ -84,9 +84,13 @@ std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, Time
   if (const std::optional<BatchRefusal> reason = refusal_of(spec))
     return {RefuseBatch{spec.run, spec.round, spec.attempt, *reason}};
   Held& held = runs_[spec.run];
+  Actions out;
+  if (held.batch.state == BatchState::Forwarding) out.emplace_back(Store{BatchFinished{spec.run}});
+  wipe(held.batch);
   held.batch = Batch{};
   held.batch.spec = spec;
-  Actions out{Store{BatchOpened{spec}}, opening_of(spec)};
+  out.emplace_back(Store{BatchOpened{spec}});
+  out.emplace_back(opening_of(spec));
   arm(held, now + spec.deadline, out);
   return out;
 }
@@ -99,7 +103,11 @@ std::optional<BatchMachine::Actions> BatchMachine::answer_of_known(const BatchSp
   };
   const Batch& known = found->second.batch;
   if (spec.round < known.spec.round) return refuse(BatchRefusal::Past);
-  if (spec.round > known.spec.round) return is_live(known) ? std::optional(refuse(BatchRefusal::Busy)) : std::nullopt;
+  if (spec.round > known.spec.round) {
+    // The coordinator goes on only with the round before on its disk: what was forwarded was delivered.
+    const bool under_way = is_live(known) && known.state != BatchState::Forwarding;
+    return under_way ? std::optional(refuse(BatchRefusal::Busy)) : std::nullopt;
+  }
   switch (known.state) {
     case BatchState::Collecting:
       return spec == known.spec ? Actions{opening_of(spec)} : refuse(BatchRefusal::Different);
@@ -128,7 +136,7 @@ std::optional<BatchRefusal> BatchMachine::refusal_of(const BatchSpec& spec) cons
 }
 
 std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, const RunId& run, RoundIndex round,
-                                                           const Digest& terms, std::string message, TimePoint now) {
+                                                           const Making& making, std::string message, TimePoint now) {
   const auto refuse = [&](ReplyRefusal reason) { return Actions{Refuse{silo, run, round, reason}}; };
   const auto found = runs_.find(run);
   if (found == runs_.end() || round > found->second.batch.spec.round) return refuse(ReplyRefusal::UnknownBatch);
@@ -138,15 +146,18 @@ std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, c
   const std::optional<std::size_t> slot = slot_of(batch.spec, silo);
   if (!slot) return refuse(ReplyRefusal::NotExpected);
   if (message.size() != batch.spec.message_bytes) return refuse(ReplyRefusal::WrongLength);
-  if (batch.terms && *batch.terms != terms) return refuse(ReplyRefusal::OtherTerms);
+  // Cut or added otherwise than the silo made it, it would say more than its silo agreed to.
+  if (making.unit_bytes != batch.spec.unit_bytes || making.word_bytes != batch.spec.word_bytes ||
+      (batch.terms && *batch.terms != making.terms))
+    return refuse(ReplyRefusal::OtherTerms);
   const auto known = batch.received.find(*slot);
   if (known != batch.received.end()) {
     if (known->second != message) return refuse(ReplyRefusal::Different);
     return {Acknowledge{silo, run, round}};
   }
   if (batch.state != BatchState::Collecting) return refuse(ReplyRefusal::Closed);
-  Actions out{Store{MessageReceived{run, *slot, terms, message}}, Acknowledge{silo, run, round}};
-  batch.terms = terms;
+  Actions out{Store{MessageReceived{run, *slot, making.terms, message}}, Acknowledge{silo, run, round}};
+  batch.terms = making.terms;
   batch.received.emplace(*slot, std::move(message));
   if (batch.received.size() == batch.spec.expected.size()) close(held, now, out);
   return out;

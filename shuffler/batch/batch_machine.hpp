@@ -109,9 +109,10 @@ class BatchMachine {
   /// The coordinator wants the batch, or wants to know what became of it.
   /// @param spec whoever calls has checked silos and minimum against the job whose digest the run names
   [[nodiscard]] std::vector<Action> open(const BatchSpec& spec, TimePoint now);
-  /// @param silo whom the session's certificate names @param terms what it says that the message was sealed for
+  /// @param silo whom the session's certificate names @param making a message that was made for another cut, another
+  ///   word or other terms than the batch has is not taken: nobody but its silo says what is done with it
   [[nodiscard]] std::vector<Action> on_message(const SiloId& silo, const RunId& run, RoundIndex round,
-                                               const Digest& terms, std::string message, TimePoint now);
+                                               const Making& making, std::string message, TimePoint now);
   /// The coordinator chose whose shares are added. @param silos ascending, of those collected, the minimum or more
   [[nodiscard]] std::vector<Action> on_close(const RunId& run, RoundIndex round, std::uint32_t attempt,
                                              const std::vector<SiloId>& silos, TimePoint now);

@@ -13,6 +13,7 @@ constexpr const char* kSchema =
     " attempt INTEGER NOT NULL, state INTEGER NOT NULL, replies_min INTEGER NOT NULL, message_bytes INTEGER NOT NULL,"
     " unit_bytes INTEGER NOT NULL, word_bytes INTEGER NOT NULL, query BLOB NOT NULL, deadline_ms INTEGER NOT NULL,"
     " replies INTEGER NOT NULL);"
+    "CREATE TABLE scratch (zeros BLOB NOT NULL);"  // empty but for a moment: @see BatchStore::clear_scratch
     "PRAGMA user_version = 1;";
 constexpr std::int64_t kVersion = 1;
 
@@ -79,13 +80,26 @@ Status BatchStore::upgrade() {
 }
 
 Status BatchStore::apply(const Change& change) {
-  Status committed =
-      database_->transaction([&] { return std::visit([this](const auto& one) { return write(one); }, change); });
-  if (!committed) return committed;
   const bool erases = !std::holds_alternative<BatchOpened>(change) &&
                       !std::holds_alternative<MessageReceived>(change) &&
                       !std::holds_alternative<BatchCollected>(change);
+  Status committed = database_->transaction([&]() -> Status {
+    if (Status written = std::visit([this](const auto& one) { return write(one); }, change); !written) return written;
+    return erases ? clear_scratch() : Status();
+  });
+  if (!committed) return committed;
   return erases ? cut_log() : Status();
+}
+
+Status BatchStore::clear_scratch() {
+  // A page of memory in which SQLite puts rows together keeps what the row before was longer by. A row of zeros that
+  // fills a page of 4096 bytes, SQLite's default, covers it: 4061 bytes of payload, 4 of them the row's header.
+  for (const char* sql : {"INSERT INTO scratch VALUES (zeroblob(4057))", "DELETE FROM scratch"}) {
+    Result<store::Statement> statement = database_->prepare(sql);
+    if (!statement) return statement.error();
+    if (Status done = statement->run(); !done) return done;
+  }
+  return {};
 }
 
 Status BatchStore::cut_log() {

@@ -20,6 +20,7 @@ namespace undertone::shuffler {
 /// Then the write-ahead log, which still holds the old pages, is copied back and cut to nothing; `apply` returns, and
 /// anything is forwarded, only after that, and `open` does it before anything else. A failed or a finished batch goes
 /// the same way. What stays of a run is its identity, its last round's numbers and query, and how many replies it had.
+/// Rows do not stay in memory that SQLite still uses; with store::wipe_freed_memory, nor in what it gave back.
 ///
 /// Not erased: what the file system or the drive keeps of overwritten and cut-off blocks (journals, snapshots, worn
 /// flash), backups, swapped memory. The file belongs on an encrypted volume of its own that no backup reads.
@@ -57,6 +58,7 @@ class BatchStore {
   [[nodiscard]] Status read_collected(std::int64_t number, Batch& batch);
   [[nodiscard]] Status read_permuted(std::int64_t number, Batch& batch);
   [[nodiscard]] Status read_total(std::int64_t number, Batch& batch);
+  [[nodiscard]] Status clear_scratch();
   [[nodiscard]] Status cut_log();
   store::Database* database_;
 };

@@ -29,7 +29,7 @@ void Deadlines::wake_at(TimePoint at) {
 
 void Deadlines::wake() {
   const TimePoint now = std::chrono::steady_clock::now();
-  std::vector<std::pair<RunId, RoundIndex>> due;
+  std::vector<std::pair<RunId, Deadline>> due;
   TimePoint next = TimePoint::max();
   for (auto known = deadlines_.begin(); known != deadlines_.end();) {
     if (known->second.at > now) {
@@ -37,12 +37,13 @@ void Deadlines::wake() {
       ++known;
       continue;
     }
-    due.emplace_back(known->first, known->second.round);
+    due.emplace_back(*known);
     known = deadlines_.erase(known);
   }
   wake_at(next);
-  for (const auto& [run, round] : due) {
-    if (!stopped_) due_(run, round, now);
+  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
+  for (const auto& [run, deadline] : due) {
+    if (!stopped_) due_(run, deadline.round, now);
   }
 }
 

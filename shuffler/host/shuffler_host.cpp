@@ -81,6 +81,7 @@ asio::awaitable<void> ShufflerHost::accept() {
     if (connections_ >= config_.connections_max) continue;  // closes it
     auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
                                                   config_.session, assembly_gate_);
+    session->wipe_received();
     // Essential, since an exception, of too little memory say, may come between the machine and the disk: what the
     // machine then holds must not be forwarded.
     net::spawn_essential(context_->get_executor(), serve(std::move(session)), "session");
@@ -147,7 +148,8 @@ asio::awaitable<void> ShufflerHost::serve_silo(SessionPtr session, SiloId silo) 
       (void)refuse(*session, std::move(error));
       break;
     }
-    carry_out(machine_.on_message(silo, reply->run, reply->round, reply->terms, std::move(reply->units), now()));
+    const Making making{reply->terms, static_cast<std::size_t>(reply->unit_bytes), reply->word_bytes};
+    carry_out(machine_.on_message(silo, reply->run, reply->round, making, std::move(reply->units), now()));
   }
   const auto known = silos_.find(silo);
   if (known != silos_.end() && known->second == session) silos_.erase(known);

@@ -22,7 +22,8 @@ const char* means_of(privacy::QuestionKind kind) {
 
 std::string describe_segment(const privacy::Plan::Segment& segment) {
   const privacy::Release& release = segment.release;
-  const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);
+  const double stddev = release.noise_stddev_of_mean();
+  const bool summed = std::holds_alternative<privacy::BinomialSum>(release.mechanism);
   const char* block = release.shape.block == privacy::Block::Training ? "training" : "holdout";
   std::string what = release.shape.local ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
                                                        means_of(release.shape.kind), release.draws(), block)
@@ -34,12 +35,12 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
   } else if (release.sampled()) {
     what += " (drawn afresh each time)";
   }
-  if (gaussian == nullptr) return what + ", exactly: their owner declared these records public";
+  if (!(stddev > 0.0)) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
                     ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
-                    "{} numbers{}",
-                    release.shape.clip.value(), gaussian->noise_stddev() / static_cast<double>(release.records_drawn),
-                    release.shape.dimension,
+                    "{} numbers{}{}",
+                    release.shape.clip.value(), stddev, release.shape.dimension,
+                    summed ? " before other silos' noise is added" : "",
                     release.shape.smoothness ? "; both are less, in proportion, where the two points are near"
                     : release.shape.local    ? " of every step"
                                              : "");
@@ -63,6 +64,31 @@ std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
       known->rounds += segment.rounds;
     }
   }
+  return out;
+}
+
+/// Whether the promise rests on a shuffler: reports that gain nothing from mixing keep it by the silo's own noise.
+bool owes_shuffler(const config::Job& job, const privacy::Plan& plan) {
+  return job.shuffle && (job.shuffle->form != config::Shuffle::Form::Reports || plan.credit());
+}
+
+std::string against_of(const config::Job& job, const privacy::Plan& plan) {
+  if (!owes_shuffler(job, plan)) return "everybody outside the silo";
+  return "everybody outside the silo, as long as what stands below holds";
+}
+
+std::string describe_trust(const config::Job& job, const privacy::Plan& plan) {
+  const config::Shuffle& shuffle = *job.shuffle;
+  std::string names;
+  for (const config::Shuffle::Party& party : shuffle.shufflers) names += (names.empty() ? "" : " and ") + party.name;
+  std::string out = fmt::format(
+      "  It rests on others: {} {} not work with the coordinator{}; of the job's {} silos at most {} do, or leave out\n"
+      "  their noise; and certificates name whom they say. If that fails, what remains is ",
+      names, shuffle.shufflers.size() == 1 ? "does" : "do", shuffle.shufflers.size() == 1 ? "" : " nor with each other",
+      job.cohort.size(), job.participation.quorum - shuffle.honest_min);
+  const std::optional<double> alone = plan.epsilon_without_shuffler();
+  out += alone && *alone <= 30.0 ? fmt::format("epsilon {:.4g} at the same delta.\n", *alone)
+                                 : "nothing that can be promised.\n";
   return out;
 }
 
@@ -97,10 +123,11 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   text += fmt::format(
       "  What that promises: for everything this run could send together, epsilon {:.6g} and delta {:.3g} for each "
       "protected record,\n"
-      "  against everybody outside the silo. Whoever knows all other records and must guess which of two possible "
+      "  against {}. Whoever knows all other records and must guess which of two possible "
       "records is in\n"
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
-      epsilon, delta, std::ceil(1000.0 * right) / 10.0);
+      epsilon, delta, against_of(job, plan), std::ceil(1000.0 * right) / 10.0);
+  if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
   if (filter != nullptr) {
     const auto rho = [](privacy::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
     const auto left = [](privacy::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };

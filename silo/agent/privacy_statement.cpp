@@ -38,7 +38,8 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chron
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
-      "more than AES-256, SHA-256, Ed25519 and the operating system's generator can bear: keys and noise rest on them"};
+      "more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
+      "operating system's generator can bear: keys and noise rest on them"};
   if (facts.holdout_public)
     out.emplace_back(
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
@@ -58,6 +59,72 @@ double user_level_epsilon(const privacy::Plan& plan, const privacy::SiloFacts& f
   return privacy::epsilon_of_gaussian(*privacy::GaussianShift::create(shift), plan.mechanism_delta());
 }
 
+/// Whom the guarantee is against, and whom it takes on trust.
+struct Trust {
+  std::string adversary;
+  std::string assumption;  // empty: nothing is trusted
+};
+
+Trust trust_of(const config::Job& job, const privacy::Plan& plan) {
+  // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
+  const bool owes = job.shuffle && (job.shuffle->form != config::Shuffle::Form::Reports || plan.credit());
+  if (!owes) {
+    return {
+        "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
+        ""};
+  }
+  using Form = config::Shuffle::Form;
+  const std::vector<config::Shuffle::Party>& parties = job.shuffle->shufflers;
+  // Whoever closes a batch may leave honest silos out, down to the quorum.
+  const std::size_t others = job.participation.quorum - job.shuffle->honest_min;
+  std::string silos = fmt::format(
+      "at least {} silos of every round, this one among them, add their noise and keep "
+      "it to themselves",
+      job.shuffle->honest_min);
+  silos +=
+      ", and whoever signs the consortium's certificates gives nobody the name of a silo or a shuffler that is not "
+      "theirs";
+  switch (job.shuffle->form) {
+    case Form::Shares:
+      return {fmt::format("the coordinator, {} other silos and the network, together with either of the shufflers "
+                          "{} and {}, seeing every message that these see",
+                          others, parties[0].name, parties[1].name),
+              fmt::format("{} and {} do not work together, and {}", parties[0].name, parties[1].name, silos)};
+    case Form::Counts:
+      return {
+          fmt::format("the coordinator, {} other silos and the network, together", others),
+          fmt::format("{} reads each silo's noised counts, adds them up and shows nobody anything but the total, and "
+                      "{}",
+                      parties[0].name, silos)};
+    case Form::Bits:
+    case Form::Reports:
+      return {fmt::format("the coordinator, {} other silos and the network, together", others),
+              fmt::format("{} mixes the replies and tells nobody their order, and {}", parties[0].name, silos)};
+  }
+  return {};
+}
+
+std::string mechanism_of(const config::Job& job, const privacy::Plan& plan) {
+  if (plan.shuffling() && plan.shuffling()->binomial)
+    return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
+           "of "
+           "every silo, of which nobody sees less than the total over all silos of a round";
+  if (job.model.network() == nullptr)
+    return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
+  return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "
+         "by a "
+         "proven bound on all rounding";
+}
+
+/// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.
+std::string without_trust(const privacy::Plan& plan) {
+  const std::optional<double> epsilon = plan.epsilon_without_shuffler();
+  if (!epsilon) return "none: this silo's noise alone has no bound that this program can certify";
+  // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
+  if (*epsilon > 30.0) return fmt::format("as good as none: epsilon {:.4g}", *epsilon);
+  return fmt::format("epsilon {:.4g} at the same delta, of this silo's noise alone", *epsilon);
+}
+
 }  // namespace
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
@@ -65,7 +132,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                                 const RunAccount& account, std::chrono::milliseconds release_interval,
                                 privacy::NoiseKind noise) {
   const double odometer = plan.epsilon_of(account.training_spent, account.holdout_spent);
-  const double user_level = user_level_epsilon(plan, facts, account);
+  const Trust trust = trust_of(job, plan);
+  const bool local = trust.assumption.empty();
+  const double user_level = local ? user_level_epsilon(plan, facts, account) : 0.0;
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
@@ -80,13 +149,13 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["job"] = job.name;
   json["run"] = run.hex();
   json["unit"] = job.unit;
-  json["adversary"] =
-      "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run";
+  json["adversary"] = trust.adversary;
+  if (!local) {
+    json["trusted"] = trust.assumption;
+    json["without_trust"] = without_trust(plan);
+  }
   json["adjacency"] = "replace_one";
-  json["mechanism"] = job.model.network() == nullptr
-                          ? "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records"
-                          : "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, "
-                            "the clip norm less by a proven bound on all rounding";
+  json["mechanism"] = mechanism_of(job, plan);
   json["noise_chosen_by"] = chosen_by(job.noise_choice);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
@@ -97,9 +166,11 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
           ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
-  json["user_level_epsilon"] = user_level;
-  json["user_level_note"] =
-      fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
+  if (local) {
+    json["user_level_epsilon"] = user_level;
+    json["user_level_note"] =
+        fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
+  }
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
   json["not_covered"] = gaps;
@@ -109,13 +180,16 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
   text += fmt::format("  unit         one {}\n", job.unit);
-  text += "  adversary    everybody outside the silo together: coordinator, other silos, network\n";
+  text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
+                : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
+                              trust.assumption, without_trust(plan));
   text += "  adjacency    one record replaced by any other\n";
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const privacy::Plan::Segment& segment) {
         return segment.release.shape.kind == privacy::QuestionKind::GradientDifference;
       });
-  text += fmt::format("  mechanism    Gaussian noise exactly rounded to a lattice, clip norm {}{}\n", job.clip.value(),
+  text += fmt::format("  mechanism    {}, clip norm {}{}\n",
+                      local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan), job.clip.value(),
                       differences ? ", at most twice that for differences of gradients" : "");
   text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice));
   text += fmt::format("  accountant   {}\n", plan.accountant());
@@ -126,8 +200,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
-  text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
-                      std::ceil(10.0 * user_level) / 10.0, records);
+  if (local)
+    text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
+                        std::ceil(10.0 * user_level) / 10.0, records);
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "shared/shuffled/round_layout.hpp"
+#include "shared/shuffled/seal_reply.hpp"
+#include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
 namespace undertone::silo {
@@ -87,6 +90,15 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   }
   Result<privacy::Plan> planned = config::plan_of(*job, *member);
   if (!planned) return planned.error();
+  if (job->shuffle && ask_policy) {
+    for (const config::Shuffle::Party& party : job->shuffle->shufflers) {
+      if (setup_.shufflers.contains(party.name)) continue;
+      return Error{ErrorCode::PolicyRefused,
+                   fmt::format("the configuration does not say where the shuffler \"{}\" is dialled", party.name)};
+    }
+    const Status laid_out = shuffled::check_layouts(*job->shuffle, *planned, job->reply_lattice, job->cohort.size());
+    if (!laid_out) return laid_out.error();
+  }
   return Accepted{*std::move(job), *std::move(planned)};
 }
 
@@ -249,6 +261,12 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const Digest digest = queries::query_digest(message.run, query);
   Result<std::optional<StoredReply>> stored = setup_.ledger.find_reply(message.run, query.round, digest);
   if (!stored) return stored.error();
+  if (*stored && is_shuffled((*stored)->bytes)) {
+    // What shufflers do with it is their word alone: it goes to those that are trusted today, in a run that is open.
+    const Result<const Accepted*> open = accepted(message.run);
+    if (!open) return open.error();
+    if (Status allowed = would_accept((*open)->job); !allowed) return allowed.error();
+  }
   if (*stored) return std::move((*stored)->bytes);
 
   const Result<const Accepted*> run = accepted(message.run);
@@ -267,6 +285,14 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
+  const bool shuffled = job.shuffle && release->cost().units() != 0;
+  if (shuffled) {
+    Result<std::string> sealed = shuffled_answer(message, digest, **run, *release, *token);
+    if (!sealed) return sealed;
+    if (Status committed = setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()); !committed)
+      return committed.error();
+    return sealed;
+  }
   const OracleData data{setup_.dataset, permutation(message.run, *release)};
   queries::Answer answer = answer_question(query, *release, *token, data, record_sums(message.run, job.model),
                                            job.reply_lattice, setup_.randomness);
@@ -276,6 +302,45 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed)
     return committed.error();
   return bytes;
+}
+
+Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& message, const Digest& digest,
+                                                 const Accepted& run, const privacy::Release& release,
+                                                 const SpendToken& token) {
+  const config::Job& job = run.job;
+  const config::Shuffle& shuffle = *job.shuffle;
+  const Result<shuffled::RoundLayout> layout =
+      shuffled::RoundLayout::create(shuffle, release, job.reply_lattice, job.cohort.size());
+  if (!layout) return layout.error();
+  if (!shuffle.adds() && !message.sealing)
+    return Error{ErrorCode::UnplannedQuery, "the question does not say what its answer is to be sealed with"};
+  const Result<shuffled::Recipients> recipients =
+      shuffle.adds() ? shuffled::adders_of(shuffle, message.run)
+                     : shuffled::coordinator_of(shuffle, as_bytes(message.sealing->public_key),
+                                                as_bytes(message.sealing->mac_key));
+  if (!recipients) return recipients.error();
+  const shuffled::SealFor seal_for{message.run, message.query.round, digest, *recipients};
+  const OracleData data{setup_.dataset, permutation(message.run, release)};
+  RecordSums& sums = record_sums(message.run, job.model);
+  Result<std::vector<shuffled::SealedMessage>> sealed = [&] {
+    if (shuffle.form == config::Shuffle::Form::Reports) {
+      const queries::Answer answer =
+          answer_question(message.query, release, token, data, sums, job.reply_lattice, setup_.randomness);
+      return shuffled::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), *layout, seal_for);
+    }
+    const std::unique_ptr<ReleaseStream> stream = setup_.randomness.open(token);
+    const std::vector<std::int64_t> counts = count_question(message.query, release, token, data, sums, coins_, *stream);
+    return shuffled::seal_counts(counts, *layout, seal_for, *stream);
+  }();
+  if (!sealed) return sealed.error();
+  UNDERTONE_CHECK(sealed->size() == shuffle.shufflers.size());
+  ShuffledReply reply;
+  for (std::size_t i = 0; i < sealed->size(); ++i) {
+    wire::SealedReply frames{message.run,          message.query.round,  (*sealed)[i].terms,
+                             layout->unit_bytes(), layout->word_bytes(), std::move((*sealed)[i].units)};
+    reply.emplace(shuffle.shufflers[i].name, std::make_shared<const std::string>(encoder_.encode(std::move(frames))));
+  }
+  return pack(reply);
 }
 
 std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
@@ -298,7 +363,13 @@ std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
   if (*out) return refuse(wire::Refusal::Withdrawn);
   Result<std::string> reply = answer(message);
   if (!reply) return failed(reply.error());
-  actions.emplace_back(Send{*std::move(reply), message.run});
+  if (is_shuffled(*reply)) {
+    Result<ShuffledReply> parts = unpack(*reply);
+    if (!parts) return failed(parts.error());
+    actions.emplace_back(SendShuffled{message.run, message.query.round, *std::move(parts)});
+  } else {
+    actions.emplace_back(Send{*std::move(reply), message.run});
+  }
   actions.emplace_back(receipt());
   return actions;
 }

@@ -11,8 +11,10 @@
 #include "shared/data/split.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
+#include "silo/agent/shuffled_reply.hpp"
 #include "silo/desk/desk.hpp"
 #include "silo/ledger/ledger.hpp"
+#include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
 #include "silo/policy/policy.hpp"
@@ -23,6 +25,12 @@ namespace undertone::silo {
 struct Send {
   std::string bytes;
   std::optional<RunId> release;  // of a reply: it is held to the policy's interval after the query
+};
+/// A committed reply for the shufflers of its job. @see HandOver
+struct SendShuffled {
+  RunId run;
+  RoundIndex round;
+  ShuffledReply reply;
 };
 /// For the owner alone: an event for the log, with the full sentence where the coordinator gets a code.
 struct Tell {
@@ -38,7 +46,7 @@ struct RunEnded {
 struct Halt {
   Error reason;
 };
-using Action = std::variant<Send, Tell, RunEnded, Halt>;
+using Action = std::variant<Send, SendShuffled, Tell, RunEnded, Halt>;
 
 /// A silo's whole behaviour: messages of the coordinator in, actions out. Plain state without IO but the ledger's
 /// commits. Whatever arrives, in whatever order and however often: each (run, round) is answered with one and the same
@@ -58,6 +66,7 @@ class SiloMachine {
     Desk& desk;
     std::string dataset_name;
     Ledger::Clock clock;
+    std::set<std::string> shufflers = {};  // that this silo dials, by name: jobs of others could not be answered
   };
   explicit SiloMachine(Setup setup);
 
@@ -95,6 +104,10 @@ class SiloMachine {
   /// The plan of a job that is offered, not made again while it waits for its owner.
   [[nodiscard]] Result<Accepted> considered_once(const wire::JobOffer& offer);
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
+  /// The answer to a private question of a shuffled job, sealed, as the ledger keeps it.
+  [[nodiscard]] Result<std::string> shuffled_answer(const wire::QueryMessage& message, const Digest& digest,
+                                                    const Accepted& run, const privacy::Release& release,
+                                                    const SpendToken& token);
   [[nodiscard]] Send send(const wire::Message& message) { return {encoder_.encode(message), std::nullopt}; }
   /// A refusal, as far as the session's protocol can say it.
   void refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out);
@@ -114,6 +127,7 @@ class SiloMachine {
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
   std::pair<RunId, std::unique_ptr<RecordSums>> sums_;
+  BinomialCoins coins_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };
 

@@ -63,6 +63,8 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     ledgers.insert(dataset.replaced_ledgers.begin(), dataset.replaced_ledgers.end());
     served.push_back(*std::move(opened));
   }
+  std::set<std::string> dialled;
+  for (const net::LinkAddress& shuffler : config->shufflers) dialled.insert(shuffler.name);
   std::vector<std::unique_ptr<SiloMachine>> machines;
   for (std::size_t i = 0; i < served.size(); ++i) {
     const DatasetConfig& dataset = config->datasets[i];
@@ -70,7 +72,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     const DatasetFacts facts{dataset.schema, records.training.count(), records.holdout.count(), dataset.holdout_public};
     machines.push_back(std::make_unique<SiloMachine>(
         SiloMachine::Setup{config->id, config->policy, facts, records, *served[i]->ledger, *randomness,
-                           config->session.wire, ledgers, *desk->desk, dataset.name, wall_clock}));
+                           config->session.wire, ledgers, *desk->desk, dataset.name, wall_clock, dialled}));
     spdlog::info("dataset_ready dataset=\"{}\"", dataset.name);
   }
   SiloAgent agent(std::move(machines));

@@ -1,8 +1,10 @@
 #include <cmath>
 #include <cstdio>
+#include <fmt/ranges.h>
 
 #include "shared/base/files.hpp"
 #include "shared/wire/codec.hpp"
+#include "silo/agent/shuffled_reply.hpp"
 #include "silo/host/owner_files.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 
@@ -40,22 +42,27 @@ int list_releases(const OwnerOptions& options, bool values) {
     if (!row || !round) return Error{ErrorCode::LedgerCorrupt, "a reply cannot be read"};
     row->bind_blob(1, (*run)->run.bytes()).bind(2, static_cast<std::int64_t>(*round));
     const Result<bool> found = row->step();
-    wire::Decoder decoder{wire::Limits{}};
     const std::string bytes = found && *found ? row->bytes(0) : "";
+    Json line = {
+        {"entry", entry.sequence},         {"at", text_of(body, "at")}, {"round", static_cast<std::uint64_t>(*round)},
+        {"block", text_of(body, "block")}, {"bytes", bytes.size()},     {"sha256", text_of(body, "reply")}};
+    if (is_shuffled(bytes)) {  // sealed: not even this silo can open it again
+      const Result<ShuffledReply> parts = unpack(bytes);
+      if (!parts) return parts.error();
+      line["noised"] = true;
+      for (const auto& [shuffler, frames] : *parts) line["sealed_for"].push_back(shuffler);
+      out.push_back(std::move(line));
+      return {};
+    }
+    wire::Decoder decoder{wire::Limits{}};
     const Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
     const auto* reply =
         messages && messages->size() == 1 ? std::get_if<wire::ReplyMessage>(&messages->front()) : nullptr;
     if (reply == nullptr)
       return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
     const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
-    Json line = {{"entry", entry.sequence},
-                 {"at", text_of(body, "at")},
-                 {"round", static_cast<std::uint64_t>(*round)},
-                 {"block", text_of(body, "block")},
-                 {"numbers", sent.size()},
-                 {"bytes", bytes.size()},
-                 {"noised", std::holds_alternative<queries::NoisedSums>(reply->reply.answer)},
-                 {"sha256", text_of(body, "reply")}};
+    line["numbers"] = sent.size();
+    line["noised"] = std::holds_alternative<queries::NoisedSums>(reply->reply.answer);
     if (values) {
       line["values"] = Json::array();
       for (const std::int64_t value : sent)
@@ -70,11 +77,16 @@ int list_releases(const OwnerOptions& options, bool values) {
     return kStopped;
   }
   for (const Json& line : out) {
-    fmt::print("{}  round {:>5}  {:8}  {} numbers{}, {} bytes, SHA-256 {}\n", line["at"].get<std::string>(),
-               line["round"].get<std::uint64_t>(), line["block"].get<std::string>(), line["numbers"].get<std::size_t>(),
-               line["noised"].get<bool>() ? " with noise" : " exactly (public records)",
+    const std::string what =
+        line.contains("sealed_for")
+            ? fmt::format("noised counts sealed for {}",
+                          fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
+            : fmt::format("{} numbers{}", line["numbers"].get<std::size_t>(),
+                          line["noised"].get<bool>() ? " with noise" : " exactly (public records)");
+    fmt::print("{}  round {:>5}  {:8}  {}, {} bytes, SHA-256 {}\n", line["at"].get<std::string>(),
+               line["round"].get<std::uint64_t>(), line["block"].get<std::string>(), what,
                line["bytes"].get<std::size_t>(), line["sha256"].get<std::string>().substr(0, 16));
-    if (!values) continue;
+    if (!values || !line.contains("values")) continue;
     std::string numbers;
     for (const Json& value : line["values"]) numbers += fmt::format(" {:.6g}", value.get<double>());
     fmt::print("   {}\n", numbers);

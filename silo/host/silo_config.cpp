@@ -8,6 +8,31 @@ namespace {
 
 constexpr std::int64_t kMillisecondsMax = 3'600'000;
 
+ShuffleTrust parse_trust(config::Section section) {
+  ShuffleTrust out;
+  for (config::Section party : section.objects("shufflers", 1, 64,
+                                               "those that you trust not to work with the coordinator, nor with each "
+                                               "other")) {
+    ShuffleTrust::Party one;
+    one.name = party.text("name", "the CN of its certificate");
+    if (party.has("key")) {
+      const Result<Digest> key =
+          digest_from_hex(party.text("key", "as it told you: jobs must name it with this one (default: any)"));
+      if (!key) party.problem("key", "expected 64 hexadecimal digits");
+      if (key) one.key = *key;
+    }
+    party.finish();
+    out.shufflers.push_back(std::move(one));
+  }
+  out.forms = section.texts("forms",
+                            "of shuffled replies that are acceptable, e.g. [\"shares\"]; \"counts\" lets a "
+                            "shuffler read this silo's noised counts");
+  out.honest_min = static_cast<std::size_t>(section.integer(
+      "honest_min", 1, 4096, "silos of such a job's cohort that you believe honest, this one among them"));
+  section.finish();
+  return out;
+}
+
 Policy parse_policy(config::Section section) {
   std::vector<std::string> models = section.texts("models", "losses that jobs may train, e.g. [\"logistic\"]");
   std::vector<std::string> algorithms =
@@ -37,6 +62,9 @@ Policy parse_policy(config::Section section) {
                             "replies leave only at multiples of this after the query, so that how long the silo "
                             "computed cannot be told; 0 (default): as soon as they are ready")
           : 0);
+  std::optional<ShuffleTrust> shuffle;
+  if (section.has("shuffle"))
+    shuffle = parse_trust(section.object("shuffle", "what you believe of shufflers (default: no shuffled job)"));
   section.finish();
   return {std::move(models),
           std::move(algorithms),
@@ -47,7 +75,8 @@ Policy parse_policy(config::Section section) {
           *privacy::Delta::create(delta_max),
           {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)},
           approval,
-          interval};
+          interval,
+          std::move(shuffle)};
 }
 
 /// {"path", "head", "key", "replaces"}
@@ -160,6 +189,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
   std::optional<ProxyConfig> proxy;
   if (coordinator.has("proxy")) proxy = parse_proxy(coordinator.object("proxy", "dial through it"), folder);
   coordinator.finish();
+  std::vector<net::LinkAddress> shufflers = net::parse_shufflers(root);
   net::TlsFiles tls = net::parse_tls(root.object("tls", "PEM files; a renewed one serves without a restart"), folder);
   std::vector<DatasetConfig> datasets = parse_datasets(root, folder);
   Policy policy = parse_policy(root.object("policy", "what is allowed; what is not named is refused"));
@@ -179,6 +209,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
                     host,
                     port,
                     std::move(proxy),
+                    std::move(shufflers),
                     std::move(tls),
                     std::move(datasets),
                     std::move(policy),

@@ -11,6 +11,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
+#include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 #include "silo/policy/policy.hpp"
 
@@ -42,7 +43,8 @@ struct SiloConfig {
   std::string consortium;
   std::string host;
   std::uint16_t port = 0;
-  std::optional<ProxyConfig> proxy;
+  std::optional<ProxyConfig> proxy;         // to the coordinator
+  std::vector<net::LinkAddress> shufflers;  // dialled directly
   net::TlsFiles tls;
   std::vector<DatasetConfig> datasets;  // at least one
   Policy policy;

@@ -57,6 +57,7 @@ Status SiloHost::start() {
   }
   net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
   net::spawn_essential(context_->get_executor(), dial(), "dial");
+  dial_shufflers();
   return {};
 }
 
@@ -65,6 +66,30 @@ void SiloHost::stop() {
   pause_.cancel();
   housekeeping_.cancel();
   if (session_) session_->finish();
+  for (const auto& [name, link] : links_) link->stop();
+}
+
+void SiloHost::dial_shufflers() {
+  for (const net::LinkAddress& address : config_->shufflers) {
+    const std::string name = address.name;
+    net::Link::Handlers handlers;
+    handlers.connected = [this, name] {
+      reconnected_.insert(name);
+      if (!computing_) send_again();
+    };
+    handlers.message = [this, name](const wire::Message& message) { handle(hand_over_.on_message(name, message)); };
+    handlers.lost = [] {};
+    net::Link::Setup setup;
+    setup.address = address;
+    setup.consortium = config_->consortium;
+    setup.build = kBuild;
+    setup.reconnect_first = config_->reconnect_first;
+    setup.reconnect_most = config_->reconnect_most;
+    setup.session = config_->session;
+    const auto placed = links_.emplace(
+        name, std::make_unique<net::Link>(*context_, std::move(setup), *credentials_, std::move(handlers)));
+    placed.first->second->start();
+  }
 }
 
 asio::awaitable<void> SiloHost::dial() {
@@ -166,7 +191,10 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
       actions = agent_->on_message(*message);
     } else {
       asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
+      computing_ = true;
       actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+      computing_ = false;
+      send_again();
     }
     if (holds && std::holds_alternative<wire::QueryMessage>(*message)) co_await hold(asked);
     if (stopped_) break;
@@ -185,20 +213,48 @@ asio::awaitable<void> SiloHost::hold(std::chrono::steady_clock::time_point asked
 void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
   for (Action& action : actions) {
     if (auto* send = std::get_if<Send>(&action)) {
-      SiloMachine* machine = send->release ? agent_->machine_of(*send->release) : nullptr;
-      // The owner may have paused or withdrawn while it was computed or held: it is committed, and stays here.
-      if (machine != nullptr && !machine->may_release(*send->release)) continue;
+      if (send->release && !may_release(*send->release)) continue;
       session.send(std::make_shared<const std::string>(std::move(send->bytes)));
+    } else if (const auto* shuffled = std::get_if<SendShuffled>(&action)) {
+      if (may_release(shuffled->run)) handle(hand_over_.offer(shuffled->run, shuffled->round, shuffled->reply));
     } else if (const auto* tell = std::get_if<Tell>(&action)) {
       log_event(tell->warning, tell->event);
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {
       spdlog::info("run_ended run={} succeeded={}", ended->run.hex(), ended->succeeded);
+      hand_over_.forget(ended->run);
       write_statement(ended->run);
     } else if (const auto* halt = std::get_if<Halt>(&action)) {
       spdlog::error("halted reason=\"{}\"", halt->reason.message);
       halted_ = halt->reason;
       stop();
       return;
+    }
+  }
+}
+
+void SiloHost::send_again() {
+  for (const std::string& shuffler : std::exchange(reconnected_, {})) handle(hand_over_.on_connected(shuffler));
+}
+
+bool SiloHost::may_release(const RunId& run) const {
+  // The owner may have paused or withdrawn since it was computed: it is committed, and stays here.
+  SiloMachine* machine = agent_->machine_of(run);
+  return machine == nullptr || machine->may_release(run);
+}
+
+void SiloHost::handle(const std::vector<HandOver::Action>& actions) {
+  for (const HandOver::Action& action : actions) {
+    if (const auto* reply = std::get_if<HandOver::ToShuffler>(&action)) {
+      const auto link = links_.find(reply->shuffler);
+      if (link == links_.end()) {
+        spdlog::warn("reply_not_handed_over reason=\"the configuration names no shuffler {}\"", reply->shuffler);
+      } else if (may_release(reply->run)) {
+        link->second->send(reply->bytes);
+      }
+    } else if (const auto* told = std::get_if<HandOver::ToCoordinator>(&action)) {
+      if (session_) session_->send(told->message);
+    } else {
+      spdlog::warn("{}", std::get<HandOver::Tell>(action).event);
     }
   }
 }

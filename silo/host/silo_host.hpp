@@ -2,11 +2,15 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "shared/net/backoff.hpp"
+#include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
+#include "silo/agent/hand_over.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/silo_config.hpp"
 
@@ -33,6 +37,12 @@ class SiloHost {
   /// Connects to the coordinator, through the proxy if there is one.
   [[nodiscard]] boost::asio::awaitable<Status> open_path(boost::asio::ip::tcp::socket& socket);
   void handle(net::Session& session, std::vector<Action> actions);
+  void handle(const std::vector<HandOver::Action>& actions);
+  /// Keeps a session with each configured shuffler.
+  void dial_shufflers();
+  /// What shufflers that came back have not taken. Asks the agent, so never while it computes.
+  void send_again();
+  [[nodiscard]] bool may_release(const RunId& run) const;
   /// Waits for the next multiple of the policy's interval after a query, whatever its answer is. Nothing else is read
   /// or answered meanwhile: it would tell when the computation was done.
   [[nodiscard]] boost::asio::awaitable<void> hold(std::chrono::steady_clock::time_point asked);
@@ -49,6 +59,10 @@ class SiloHost {
   boost::asio::steady_timer pause_;
   boost::asio::steady_timer housekeeping_;
   std::shared_ptr<net::Session> session_;
+  HandOver hand_over_;
+  std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
+  std::set<std::string> reconnected_;                        // shufflers, since the last send_again
+  bool computing_ = false;                                   // the agent is the worker's
   std::optional<Error> halted_;
   bool stopped_ = false;
 };

@@ -268,6 +268,11 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   const bool spends = plan.cost(Block::Training).units() != 0 || plan.cost(Block::Holdout).units() != 0;
   if (spends && (plan.mechanism_delta_amount() > plan.delta() || plan.delta().units() == 0))
     return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
+  if (filter_ && plan.shuffling()) {
+    return Error{
+        ErrorCode::PolicyRefused,
+        "this data set is under a filter, which counts the noise of this silo alone: it takes no shuffled job"};
+  }
   if (Status affordable = check_affordable(plan); !affordable) return affordable;
   Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},
@@ -279,6 +284,14 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   // Where a sum of costs says too little, the releases stand beside it.
   if (plan.lists(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
   if (plan.lists(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
+  if (const std::optional<privacy::Shuffling>& shuffling = plan.shuffling()) {
+    body["shuffled"] = fmt::format("{}:{}:{}", shuffling->binomial ? "binomial" : "reports", shuffling->honest_silos,
+                                   plan.failure_delta().to_string());
+    if (const std::optional<privacy::ShufflerCredit>& credit = plan.credit()) {
+      body["shuffled"] = fmt::format("{}:{}:{}", body["shuffled"].get<std::string>(),
+                                     credit->record_epsilon.to_string(), credit->silo_epsilon.to_string());
+    }
+  }
   return append(std::move(body), [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
     if (!insert) return insert.error();

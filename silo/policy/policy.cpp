@@ -10,6 +10,42 @@ Status check_allowed(const std::vector<std::string>& allowed, std::string_view a
   return Error{ErrorCode::PolicyRefused, fmt::format("the policy does not allow the {} \"{}\"", what, asked)};
 }
 
+Status check_shuffler(const ShuffleTrust& trust, const config::Shuffle& shuffle, const config::Shuffle::Party& party) {
+  const auto known = std::find_if(trust.shufflers.begin(), trust.shufflers.end(),
+                                  [&](const ShuffleTrust::Party& one) { return one.name == party.name; });
+  if (known == trust.shufflers.end()) {
+    return Error{ErrorCode::PolicyRefused, fmt::format("the policy does not allow the shuffler \"{}\"", party.name)};
+  }
+  if (!shuffle.adds() || !known->key || *known->key == party.key) return {};
+  return Error{ErrorCode::PolicyRefused,
+               fmt::format("the job names the shuffler \"{}\" with the key {}, the policy with {}", party.name,
+                           to_hex(party.key), to_hex(*known->key))};
+}
+
+Status check_shuffle(const Policy& policy, const config::Job& job) {
+  if (!policy.shuffle) {
+    return Error{ErrorCode::PolicyRefused,
+                 "the job's guarantee rests on shufflers, and the policy trusts none: it has no section \"shuffle\""};
+  }
+  const ShuffleTrust& trust = *policy.shuffle;
+  const config::Shuffle& shuffle = *job.shuffle;
+  if (Status ok = check_allowed(trust.forms, config::to_string(shuffle.form), "form of shuffled replies"); !ok)
+    return ok;
+  for (const config::Shuffle::Party& party : shuffle.shufflers) {
+    if (Status ok = check_shuffler(trust, shuffle, party); !ok) return ok;
+  }
+  // Whoever closes a batch chooses who is in it, down to the quorum: it may leave honest silos out, and no others.
+  const std::size_t silos = job.cohort.size();
+  const std::size_t needed = shuffle.honest_min + (silos - std::min(silos, job.participation.quorum));
+  if (needed > trust.honest_min) {
+    return Error{ErrorCode::PolicyRefused,
+                 fmt::format("the job counts on {} honest silos among any {} of its {}, which takes {} honest ones in "
+                             "all; the policy believes in {}",
+                             shuffle.honest_min, job.participation.quorum, silos, needed, trust.honest_min)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_policy(const Policy& policy, const DatasetFacts& facts, const config::Job& job,
@@ -22,6 +58,9 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
     return refuse(job.noise == privacy::NoiseKind::Test
                       ? "the job asks for seeded test noise, which protects nobody; this silo draws secure noise only"
                       : "this is the test build of the agent: it draws seeded noise and takes part in test jobs only");
+  }
+  if (job.shuffle) {
+    if (Status ok = check_shuffle(policy, job); !ok) return ok;
   }
   if (job.schema != facts.schema) return refuse("the job's schema is not the schema of the data set");
   const privacy::SiloFacts& claimed = member.facts;

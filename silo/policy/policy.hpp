@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,17 @@ namespace undertone::silo {
 /// Who accepts a job that the policy allows.
 enum class Approval { Manual, Automatic };
 
+/// What the institution believes of shufflers: a shuffled job's guarantee is worth as much.
+struct ShuffleTrust {
+  struct Party {
+    std::string name;
+    std::optional<Digest> key;  // that a job must name it with, where it adds; none: whatever the job says
+  };
+  std::vector<Party> shufflers;    // that do not collude with the coordinator nor with each other
+  std::vector<std::string> forms;  // of replies, by name
+  std::size_t honest_min = 1;      // silos of a job's cohort that are honest, this one among them
+};
+
 /// What the institution allows. What is not named is refused.
 struct Policy {
   std::vector<std::string> models;
@@ -28,6 +40,7 @@ struct Policy {
   Budget total;  // of all jobs on a data set
   Approval approval = Approval::Manual;
   std::chrono::milliseconds release_interval{0};  // 0: replies leave when they are ready
+  std::optional<ShuffleTrust> shuffle = {};       // none: no shuffled job
 };
 
 /// What a silo has, as far as a job may depend on it.

@@ -211,6 +211,7 @@ struct Agent {
                                     .host = "127.0.0.1",
                                     .port = port,
                                     .proxy = {},
+                                    .shufflers = {},
                                     .tls = tls,
                                     .datasets = {silo::DatasetConfig{}},
                                     .policy = silo.policy,

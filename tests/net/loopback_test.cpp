@@ -154,7 +154,7 @@ TEST_F(StrangerTest, AVersionMismatchGivesBothSidesASentenceThatNamesBoth) {
   const auto* fault = std::get_if<wire::Fault>(&*answer);
   ASSERT_NE(fault, nullptr);
   EXPECT_EQ(fault->code, ErrorCode::ProtocolMismatch);
-  EXPECT_EQ(fault->sentence, "the silo (newer) speaks protocol 7 to 9, this coordinator 1 to 2");
+  EXPECT_EQ(fault->sentence, "the silo (newer) speaks protocol 7 to 9, this coordinator 1 to 3");
 }
 
 TEST_F(StrangerTest, WhoeverDoesNotGreetIsClosedAtTheDeadline) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "coordinator/jobs/run_store.hpp"
@@ -12,6 +13,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/wire/codec.hpp"
+#include "silo/agent/shuffled_reply.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone {
@@ -26,10 +28,10 @@ constexpr std::chrono::seconds kPatience{180};
 
 std::string read(const path& file) { return read_file(file, 64U << 20U).value(); }
 
-/// The demo's job with its data named by an absolute path.
-path write_job(const path& folder, bool test_noise) {
+/// A worked job with its data named by an absolute path.
+path write_job(const path& folder, bool test_noise, const std::string& name = "breast-cancer") {
   const path source = UNDERTONE_SOURCE_DIR;
-  std::string job = read(source / "configs/jobs/breast-cancer.json");
+  std::string job = read(source / "configs/jobs" / (name + ".json"));
   const auto replace = [&job](const std::string& from, const std::string& to) {
     ASSERT_NE(job.find(from), std::string::npos);
     job.replace(job.find(from), from.size(), to);
@@ -99,6 +101,7 @@ void expect_sound(const Deployment& deployment) {
       store::Statement row = ledger.prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
       row.bind_blob(1, record->run.bytes()).bind(2, static_cast<std::int64_t>(round.round.value));
       ASSERT_TRUE(row.step().value());
+      if (silo::is_shuffled(row.bytes(0))) continue;  // nobody knows whose reply is whose
       wire::Decoder decoder{wire::Limits{}};
       const auto messages = decoder.feed(row.bytes(0)).value();
       const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
@@ -143,14 +146,87 @@ TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToThe
   ::unsetenv("UNDERTONE_TEST_SEED");
 }
 
-TEST(ProcessesTest, TwentyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
+/// The same through shufflers: of shares, and of single bits in a job small enough for them.
+void expect_shuffled_model(const path& folder, const path& job) {
+  ::setenv("UNDERTONE_TEST_SEED", "42", 1);
+  lab::DeploymentOptions with = options(folder, job, "calm");
+  with.silo_program = "undertone-silo-test";
+  with.nonce = kNonce;
+  const Deployment calm = Deployment::prepare(with).value();
+  lab::SimulateOptions simulated;
+  simulated.job = folder / "calm" / "job.json";  // with the keys that its parties made: the run depends on them
+  simulated.seed = 42;
+  simulated.nonce.emplace();
+  for (std::uint8_t i = 0; i < 16; ++i) (*simulated.nonce)[i] = i;
+  ASSERT_TRUE(lab::simulate(simulated, folder / "simulated", nullptr));
+  const std::string model = read(folder / "simulated" / "model.json");
+  const std::string model_over_restarts = model_of(calm, [&calm] {
+    for (const auto& [round, name] : std::vector<std::pair<std::uint64_t, std::string>>{{1, "mixer-a"},
+                                                                                        {2, "coordinator"},
+                                                                                        {3, "clinic-2"},
+                                                                                        {4, "mixer-a"},
+                                                                                        {4, "clinic-5"},
+                                                                                        {5, "coordinator"}}) {
+      wait_for_round(calm, round);
+      EXPECT_TRUE(kill_process(calm, name)) << name;
+    }
+    if (calm.job().shuffle->shufflers.size() == 2) {
+      EXPECT_TRUE(kill_process(calm, "mixer-b"));
+    }
+  });
+  EXPECT_EQ(model_over_restarts, model);
+  expect_sound(calm);
+  ::unsetenv("UNDERTONE_TEST_SEED");
+}
+
+TEST(ProcessesTest, SharesAddedByShufflersThatAreKilledGiveTheSimulatorsModelToTheBit) {
   const tests::TemporaryFolder folder;
-  const path job = write_job(folder.path(), false);
+  expect_shuffled_model(folder.path(), write_job(folder.path(), true, "breast-cancer-shuffle"));
+}
+
+/// The shuffled job in another form, short and with little noise, so that bits stay few.
+path write_small_form(const path& folder, const std::string& form, bool test_noise) {
+  nlohmann::json job = nlohmann::json::parse(read(write_job(folder, test_noise, "breast-cancer-shuffle")));
+  job["algorithm"]["rounds"] = 6;
+  job["algorithm"]["draw_fraction"] = 0.1;
+  nlohmann::json& shuffle = job["privacy"]["shuffle"];
+  shuffle["form"] = form;
+  shuffle["shufflers"].erase(1);
+  if (form != "counts") {
+    shuffle["shufflers"][0].erase("key");
+    shuffle["coordinator_key"] = std::string(64, '0');
+  }
+  for (nlohmann::json& member : job["cohort"]) member["epsilon"] = 4.0;
+  std::ofstream(folder / "job.json") << job.dump();
+  return folder / "job.json";
+}
+
+TEST(ProcessesTest, CountsAndBitsAndReportsThroughOneShufflerThatIsKilledGiveTheSimulatorsModelToTheBit) {
+  for (const std::string form : {"counts", "bits", "reports"}) {
+    SCOPED_TRACE(form);
+    const tests::TemporaryFolder folder;
+    expect_shuffled_model(folder.path(), write_small_form(folder.path(), form, true));
+  }
+}
+
+class KillsTest : public testing::TestWithParam<std::pair<const char*, int>> {};
+
+INSTANTIATE_TEST_SUITE_P(Jobs, KillsTest,
+                         testing::Values(std::pair("breast-cancer", 20), std::pair("breast-cancer-shuffle", 10)));
+
+TEST_P(KillsTest, ManyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
+  const auto [name_of_job, kills_each] = GetParam();
+  const int kills_wanted = kills_each;
+  const tests::TemporaryFolder folder;
+  const path job = write_job(folder.path(), false, name_of_job);
   RandomSource random(20);
   std::map<std::string, int> kills = {{"coordinator", 0}};
   for (int run = 0; run < 40; ++run) {
     const Deployment deployment = Deployment::prepare(options(folder.path(), job, fmt::format("run-{}", run))).value();
     for (const config::CohortMember& member : deployment.job().cohort) kills.try_emplace(member.facts.silo.name(), 0);
+    if (deployment.job().shuffle) {
+      for (const config::Shuffle::Party& party : deployment.job().shuffle->shufflers) kills.try_emplace(party.name, 0);
+    }
     std::atomic<bool> over = false;
     Supervisor supervisor(deployment.pids());
     ASSERT_TRUE(deployment.start(supervisor));
@@ -159,7 +235,7 @@ TEST(ProcessesTest, TwentyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10 + random.below(120)));
         std::vector<std::string> due;
         for (const auto& [name, count] : kills) {
-          if (count < 20) due.push_back(name);
+          if (count < kills_wanted) due.push_back(name);
         }
         if (due.empty()) return;
         const std::string& name = due[random.below(due.size())];
@@ -173,9 +249,9 @@ TEST(ProcessesTest, TwentyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
     ASSERT_TRUE(code) << code.error().message;
     EXPECT_EQ(*code, 0);
     expect_sound(deployment);
-    if (std::all_of(kills.begin(), kills.end(), [](const auto& k) { return k.second >= 20; })) break;
+    if (std::all_of(kills.begin(), kills.end(), [&](const auto& k) { return k.second >= kills_wanted; })) break;
   }
-  for (const auto& [name, count] : kills) EXPECT_GE(count, 20) << name;
+  for (const auto& [name, count] : kills) EXPECT_GE(count, kills_wanted) << name;
 }
 
 }  // namespace

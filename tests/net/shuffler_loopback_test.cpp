@@ -1,18 +1,15 @@
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include "shared/sealing/sealed_reply.hpp"
 #include "shared/shuffled/adder_mac_key.hpp"
 #include "tests/support/loopback_shuffler.hpp"
 #include "tests/support/shuffled_job.hpp"
+#include "tests/support/shuffler_peer.hpp"
 
 namespace undertone {
 namespace {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
 using certificates::Role;
 using std::chrono::milliseconds;
 using tests::LoopbackShuffler;
@@ -28,73 +25,17 @@ tests::Certificates& other() {
   return certificates;
 }
 
-/// Whoever dials the shuffler, as anybody might: says what it is told to say, without a look at its own files.
-class Peer {
+/// A peer of the good consortium, unless it brings other files.
+class Peer : public tests::ShufflerPeer {
  public:
-  Peer(std::uint16_t port, const net::TlsFiles& files, const wire::Message& greeting = wire::Hello{3, 3, "test"}) {
-    tls_.use_certificate_chain_file(files.certificate.string());
-    tls_.use_private_key_file(files.key.string(), asio::ssl::context::pem);
-    tls_.load_verify_file(files.authority.string());
-    tls_.set_verify_mode(asio::ssl::verify_peer);
-    tcp::socket socket(*context_);
-    socket.connect({asio::ip::make_address("127.0.0.1"), port});
-    session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), tls_), net::SessionLimits{});
-    wait_for([this]() -> asio::awaitable<void> {
-      const Result<certificates::CertificateFacts> peer = co_await session_->handshake(net::Side::Client);
-      if (peer) session_->established();
-    });
-    send(greeting);
-  }
+  using tests::ShufflerPeer::ShufflerPeer;
+  explicit Peer(tests::ShufflerPeer peer) : tests::ShufflerPeer(std::move(peer)) {}
   static Peer silo(std::uint16_t port, int number) { return welcomed(port, fmt::format("silo-{}", number)); }
   /// A silo that was let in.
   static Peer welcomed(std::uint16_t port, const std::string& name) {
-    Peer out(port, good().silo(name));
-    (void)out.expect<wire::Welcome>();
-    return out;
+    return Peer(tests::ShufflerPeer::welcomed(port, good().silo(name)));
   }
-  static Peer hub(std::uint16_t port) {
-    Peer out(port, good().hub());
-    (void)out.expect<wire::Welcome>();
-    return out;
-  }
-
-  void send(const wire::Message& message) { session_->send(message); }
-  /// The next message, or why there is none.
-  Result<wire::Message> receive() {
-    std::optional<Result<wire::Message>> out;
-    wait_for([&]() -> asio::awaitable<void> { out.emplace(co_await session_->receive()); });
-    return *out;
-  }
-  /// The next message, which must be of this kind.
-  template <class Kind>
-  Kind expect() {
-    const Result<wire::Message> message = receive();
-    if (!message) {
-      ADD_FAILURE() << message.error().message;
-      return {};
-    }
-    const auto* kind = std::get_if<Kind>(&*message);
-    if (kind == nullptr) {
-      ADD_FAILURE() << "got " << wire::name_of(*message);
-      return {};
-    }
-    return *kind;
-  }
-
- private:
-  void wait_for(const std::function<asio::awaitable<void>()>& work) {
-    bool done = false;
-    asio::co_spawn(*context_, work(), [&done](const std::exception_ptr& failure) {
-      done = true;
-      if (failure) std::rethrow_exception(failure);
-    });
-    context_->restart();
-    while (!done) context_->run_one();
-  }
-  // On the heap, so that a peer can be handed on.
-  std::unique_ptr<asio::io_context> context_ = std::make_unique<asio::io_context>(1);
-  asio::ssl::context tls_{asio::ssl::context::tls_client};
-  std::shared_ptr<net::Session> session_;
+  static Peer hub(std::uint16_t port) { return Peer(tests::ShufflerPeer::welcomed(port, good().hub())); }
 };
 
 constexpr std::size_t kUnitBytes = 8;
@@ -135,7 +76,7 @@ class ShufflerLoopbackTest : public ::testing::Test {
     return out;
   }
   [[nodiscard]] wire::SealedReply reply(int silo, std::uint64_t round = 0) const {
-    wire::SealedReply out{run(), RoundIndex{round}, sha256("terms"), {}};
+    wire::SealedReply out{run(), RoundIndex{round}, sha256("terms"), kUnitBytes, 0, {}};
     for (const std::string& unit : units_of(silo)) out.units += unit;
     return out;
   }
@@ -386,6 +327,12 @@ TEST_F(ShufflerLoopbackTest, AnotherConsortiumsCertificateIsRefusedByTls) {
   EXPECT_FALSE(Peer(shuffler_.port(), files).receive());
 }
 
+TEST_F(ShufflerLoopbackTest, ASiloWhoseCertificateIsRevokedLosesItsConnection) {
+  Peer silo = Peer::welcomed(shuffler_.port(), "silo-8");
+  ASSERT_EQ(good().authority().revoke(Role::Silo, "silo-8", tests::Certificates::now()).value(), 1U);
+  EXPECT_FALSE(silo.receive());
+}
+
 TEST_F(ShufflerLoopbackTest, APeerOfAnOlderProtocolIsRefusedWithASentence) {
   Peer old(shuffler_.port(), good().silo("silo-0"), wire::Hello{1, 2, "undertone-silo 0.1.0"});
   const auto fault = old.expect<wire::Fault>();
@@ -444,7 +391,12 @@ class AddingLoopbackTest : public ::testing::Test {
   /// Seals words and has the silo hand them over.
   void hand_over(int silo, const std::array<std::uint16_t, kDimension>& words) {
     const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
-    wire::SealedReply reply{run(), RoundIndex{0}, sealing::terms_digest(shuffler_.public_key(), mac, terms()), {}};
+    wire::SealedReply reply{run(),
+                            RoundIndex{0},
+                            sealing::terms_digest(shuffler_.public_key(), mac, terms()),
+                            terms().length.sealed_bytes(),
+                            kWordBytes,
+                            {}};
     reply.units = sealing::seal(shuffler_.public_key(), mac, terms(), sealing::Ticket::draw(), bytes_of(words)).value();
     send(silo, reply);
   }
@@ -520,7 +472,12 @@ TEST_F(AddingLoopbackTest, AShareThatDoesNotOpenFailsTheBatchAndNothingIsForward
   hand_over(0, {1, 2, 3});
   hand_over(1, {4, 5, 6});
   const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
-  wire::SealedReply garbage{run(), RoundIndex{0}, sealing::terms_digest(shuffler_.public_key(), mac, terms()), {}};
+  wire::SealedReply garbage{run(),
+                            RoundIndex{0},
+                            sealing::terms_digest(shuffler_.public_key(), mac, terms()),
+                            terms().length.sealed_bytes(),
+                            kWordBytes,
+                            {}};
   garbage.units.assign(terms().length.sealed_bytes(), 'g');
   send(2, garbage);
   (void)hub.expect<wire::BatchCollected>();

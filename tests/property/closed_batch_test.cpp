@@ -55,8 +55,10 @@ class Anything {
     } else if (what < 60) {
       const auto silo = static_cast<std::uint32_t>(random_.below(kSilos));
       const bool other_terms = random_.chance(0.03);
-      carry_out(machine_->on_message(silos_of(1U << silo).front(), kRun, round, sha256(other_terms ? "other" : "terms"),
-                                     share(silo), now_));
+      carry_out(machine_->on_message(
+          silos_of(1U << silo).front(), kRun, round,
+          {sha256(other_terms ? "other" : "terms"), spec(round, attempt).unit_bytes, spec(round, attempt).word_bytes},
+          share(silo), now_));
     } else if (what < 85) {
       carry_out(machine_->on_close(kRun, round, attempt, any_set(), now_));
     } else if (what < 90) {

@@ -4,6 +4,7 @@
 
 #include "shared/algorithms/algorithm_settings.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
+#include "tests/support/fitted_slope.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
 /// How the excess risk falls as records, epsilon and silos grow, and rises with the dimension: slopes on log-log axes,
@@ -26,56 +27,6 @@ double shift_for(double epsilon) {
       .value();
 }
 
-/// One point of an axis: what was varied, and the risk of every run.
-struct Point {
-  double at = 0.0;
-  std::vector<double> risks;
-  double noiseless = 0.0;  // the risk of the same steps without noise
-};
-
-double slope(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto n = static_cast<double>(x.size());
-  double mean_x = 0.0;
-  double mean_y = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    mean_x += x[i] / n;
-    mean_y += y[i] / n;
-  }
-  double covariance = 0.0;
-  double variance = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    covariance += (x[i] - mean_x) * (y[i] - mean_y);
-    variance += (x[i] - mean_x) * (x[i] - mean_x);
-  }
-  return covariance / variance;
-}
-
-struct Interval {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-/// The fitted slope of the mean risk, refitted to 2000 resamples of the runs at every point: from the smallest of these
-/// slopes to the largest, some 3.3 standard errors either way.
-Interval slope_interval(const std::vector<Point>& points) {
-  RandomSource random(5);
-  std::vector<double> x;
-  x.reserve(points.size());
-  for (const Point& point : points) x.push_back(std::log(point.at));
-  Interval out{1e9, -1e9};
-  for (int resample = 0; resample < 2000; ++resample) {
-    std::vector<double> y;
-    for (const Point& point : points) {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < point.risks.size(); ++i) sum += point.risks[random.below(point.risks.size())];
-      y.push_back(std::log(sum));
-    }
-    const double fitted = slope(x, y);
-    out = {std::min(out.low, fitted), std::max(out.high, fitted)};
-  }
-  return out;
-}
-
 /// @param theory the slope that the theorem gives @param tolerance for what the regime leaves of lower order
 /// @param baseline the slope of what would be worth nothing, or of another regime: outside of the interval
 void expect_slope(const std::string& axis, const std::vector<Point>& points, double theory, double tolerance,
@@ -83,9 +34,7 @@ void expect_slope(const std::string& axis, const std::vector<Point>& points, dou
   SCOPED_TRACE(axis);
   ASSERT_GE(points.size(), 5U);
   for (const Point& point : points) {
-    double mean = 0.0;
-    for (const double risk : point.risks) mean += risk / static_cast<double>(point.risks.size());
-    EXPECT_LE(point.noiseless, 0.5 * mean) << point.at;  // it is noise whose slope is fitted
+    EXPECT_LE(point.noiseless, 0.5 * point.mean()) << point.at;  // it is noise whose slope is fitted
   }
   const Interval interval = slope_interval(points);
   EXPECT_GE(interval.low, theory - tolerance);

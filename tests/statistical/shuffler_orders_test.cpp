@@ -76,7 +76,8 @@ Statistics chi_squares(const Shape& shape, Permuter& permuter) {
         came[unit] = i * shape.units_each + j;
         message.push_back(static_cast<char>('0' + unit));
       }
-      actions = machine.on_message(spec.expected[coming[i]], spec.run, spec.round, {}, message, {});
+      actions =
+          machine.on_message(spec.expected[coming[i]], spec.run, spec.round, {{}, spec.unit_bytes, 0}, message, {});
     }
     for (const BatchMachine::Action& action : actions) {
       const auto* forward = std::get_if<BatchMachine::Forward>(&action);

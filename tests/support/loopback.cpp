@@ -93,6 +93,7 @@ LoopbackSilo::LoopbackSilo(const lab::SimulatedSilo& spec, std::uint16_t port, s
                                    .host = "127.0.0.1",
                                    .port = port,
                                    .proxy = {},
+                                   .shufflers = {},
                                    .tls = files,
                                    .datasets = {dataset},
                                    .policy = spec_.policy,

@@ -7,13 +7,15 @@
 
 namespace undertone::tests {
 
-LoopbackShuffler::Running::Running(const shuffler::ShufflerConfig& config, const std::string& secret)
+LoopbackShuffler::Running::Running(const shuffler::ShufflerConfig& config, const std::string& secret,
+                                   shuffler::Permuter* other)
     : database(store::Database::open(config.store, store::Database::Sync::Normal).value()),
       store(shuffler::BatchStore::open(database).value()),
       permuter(privacy::SecureBits::from_os()),
       adder(sealing::SealingKey::from_secret(secret).value()),
       host(context, config,
-           {store, permuter, adder, shuffler::public_key_of(sealing::SealingKey::from_secret(secret).value())}),
+           {store, other != nullptr ? *other : permuter, adder,
+            shuffler::public_key_of(sealing::SealingKey::from_secret(secret).value())}),
       port(host.start().value()),
       thread([this] { context.run(); }) {}
 
@@ -22,8 +24,10 @@ LoopbackShuffler::Running::~Running() {
   thread.join();
 }
 
-LoopbackShuffler::LoopbackShuffler(Certificates& certificates, const std::string& name, const Change& change)
+LoopbackShuffler::LoopbackShuffler(Certificates& certificates, const std::string& name, const Change& change,
+                                   shuffler::Permuter* permuter)
     : secret_(sealing::SealingKey::generate().secret_bytes()),
+      permuter_(permuter),
       public_key_(sealing::SealingKey::from_secret(secret_).value().public_key()) {
   config_.consortium = certificates.authority().consortium();
   config_.name = name;
@@ -32,7 +36,7 @@ LoopbackShuffler::LoopbackShuffler(Certificates& certificates, const std::string
   config_.store = folder_.path() / "batches.sqlite";
   config_.connections_max = 64;
   if (change) change(config_);
-  running_.emplace(config_, secret_);
+  running_.emplace(config_, secret_, permuter_);
 }
 
 LoopbackShuffler::~LoopbackShuffler() {
@@ -41,7 +45,7 @@ LoopbackShuffler::~LoopbackShuffler() {
 
 void LoopbackShuffler::restart() {
   running_.reset();
-  running_.emplace(config_, secret_);
+  running_.emplace(config_, secret_, permuter_);
 }
 
 void LoopbackShuffler::on_thread(const std::function<void(shuffler::ShufflerHost&)>& work) {

@@ -13,12 +13,12 @@
 namespace undertone::tests {
 
 /// A shuffler's host with a thread of its own, on loopback, over a store in a file. It draws its orders from the
-/// operating system, so that an order that comes twice was remembered.
+/// operating system, so that an order that comes twice was remembered, unless it is given a worse permuter.
 class LoopbackShuffler {
  public:
   using Change = std::function<void(shuffler::ShufflerConfig&)>;
   explicit LoopbackShuffler(Certificates& certificates, const std::string& name = "mixer",
-                            const Change& change = nullptr);
+                            const Change& change = nullptr, shuffler::Permuter* permuter = nullptr);
   ~LoopbackShuffler();
   LoopbackShuffler(const LoopbackShuffler&) = delete;
   LoopbackShuffler& operator=(const LoopbackShuffler&) = delete;
@@ -36,7 +36,7 @@ class LoopbackShuffler {
  private:
   /// What a crash takes away.
   struct Running {
-    Running(const shuffler::ShufflerConfig& config, const std::string& secret);
+    Running(const shuffler::ShufflerConfig& config, const std::string& secret, shuffler::Permuter* other);
     ~Running();
     store::Database database;
     shuffler::BatchStore store;
@@ -51,6 +51,7 @@ class LoopbackShuffler {
   TemporaryFolder folder_;
   shuffler::ShufflerConfig config_;
   std::string secret_;
+  shuffler::Permuter* permuter_;  // may be null
   sealing::SealingPublicKey public_key_;
   std::optional<Running> running_;
 };

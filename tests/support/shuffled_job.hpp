@@ -11,6 +11,7 @@ struct ShuffledJob {
   std::string shufflers = R"([{"name":"mixer"}])";  // JSON
   int silos = 3;
   int quorum = 2;
+  double epsilon = 1.0;
   int round_deadline_ms = 60'000;
 
   /// One that adds, with its key in hexadecimal.
@@ -22,8 +23,8 @@ struct ShuffledJob {
     std::string cohort;
     for (int i = 0; i < silos; ++i) {
       cohort += fmt::format(
-          R"({}{{"silo":"silo-{}","records":40,"holdout_records":0,"holdout_public":true,"epsilon":1,"delta":1e-4}})",
-          i == 0 ? "" : ",", i);
+          R"({}{{"silo":"silo-{}","records":40,"holdout_records":0,"holdout_public":true,"epsilon":{},"delta":1e-4}})",
+          i == 0 ? "" : ",", i, epsilon);
     }
     const bool mixed = form == "reports" || form == "bits";
     const std::string key = mixed ? fmt::format(R"("coordinator_key":"{}",)", std::string(64, 'a')) : "";

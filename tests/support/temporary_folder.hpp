@@ -9,8 +9,8 @@ namespace undertone::tests {
 /// A folder that goes with its owner.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "undertone-test-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& within = std::filesystem::temp_directory_path()) {
+    std::string pattern = (within / "undertone-test-XXXXXX").string();
     path_ = mkdtemp(pattern.data());
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

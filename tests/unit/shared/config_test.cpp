@@ -10,7 +10,9 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
 #include "shared/config/json_section.hpp"
+#include "shuffler/host/shuffler_config.hpp"
 #include "silo/host/silo_config.hpp"
+#include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::config {
@@ -21,6 +23,46 @@ std::string with(const std::string& from, const std::string& to) {
   const std::size_t at = job.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return job.replace(at, from.size(), to);
+}
+
+TEST(JobConfigTest, AShuffledJobsSilosMustLookAlikeAndItsShufflersBeToldApart) {
+  const auto said = [](const std::string& from, const std::string& to, tests::ShuffledJob file = {}) {
+    std::string job = file.json();
+    EXPECT_NE(job.find(from), std::string::npos) << from;
+    job.replace(job.find(from), from.size(), to);
+    const Result<Job> parsed = parse_job(job, "job");
+    return parsed ? std::string("accepted") : parsed.error().message;
+  };
+  const auto finds = [&](const std::string& problem, const std::string& from, const std::string& to,
+                         const tests::ShuffledJob& file = {}) {
+    const std::string message = said(from, to, file);
+    EXPECT_NE(message.find(problem), std::string::npos) << message;
+  };
+  EXPECT_EQ(said("shuffled", "renamed"), "accepted");
+  finds("those of \"silo-0\" and \"silo-1\" differ", R"("silo":"silo-1","records":40)",
+        R"("silo":"silo-1","records":41)");
+  finds("that of \"silo-0\" is private", R"("holdout_records":0,"holdout_public":true)",
+        R"("holdout_records":5,"holdout_public":false)");
+  finds("/privacy/shuffle/honest_min: expected at most the quorum of 2", R"("honest_min":2)", R"("honest_min":3)");
+  finds("/participation/quorum: expected at least 2", R"("quorum":2)", R"("quorum":1)");
+  finds("/privacy/shuffle/shufflers: expected 2 for the form \"shares\", got 1", R"("form":"counts")",
+        R"("form":"shares")", tests::ShuffledJob::counts("mixer", std::string(64, 'a')));
+  finds("/privacy/shuffle/coordinator_key: missing", R"("coordinator_key":)", R"("other_key":)");
+  finds("/privacy/shuffle/shufflers/0/key: expected 64 hexadecimal digits", "aaaa", "zzzz",
+        tests::ShuffledJob::counts("mixer", std::string(64, 'a')));
+  tests::ShuffledJob twins;
+  twins.form = "shares";
+  twins.shufflers = fmt::format(R"([{{"name":"a","key":"{0}"}},{{"name":"b","key":"{0}"}}])", std::string(64, 'a'));
+  finds("expected two parties with names and keys of their own", "shuffled", "renamed", twins);
+  tests::ShuffledJob large = tests::ShuffledJob::counts("mixer", std::string(64, 'a'));
+  finds("a binomial sum is for epsilon of at most 15", "\"epsilon\":1", "\"epsilon\":1", [&] {
+    tests::ShuffledJob file = large;
+    file.epsilon = 16.0;
+    return file;
+  }());
+  finds("reports are of minibatch_sgd alone",
+        R"("kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":1)",
+        R"("kind":"spider","rounds":4,"period":2,"step_size":0.1,"smoothness":8,"seed":2)");
 }
 
 TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
@@ -43,7 +85,8 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"epsilon\":4", "\"epsilon\":1e400", "not JSON"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"silo-0\"", "/cohort: the silo \"silo-0\" stands twice"},
       {"\"silo\":\"silo-1\"", "\"silo\":\"Silo 1\"", "/cohort/1/silo: a silo's name"},
-      {"\"mode\":\"isrl\"", "\"mode\":\"central\"", "/privacy/mode: expected one of \"isrl\", \"shuffle\", got \"central\""},
+      {"\"mode\":\"isrl\"", "\"mode\":\"central\"",
+       "/privacy/mode: expected one of \"isrl\", \"shuffle\", got \"central\""},
       {"\"unit\":\"record\"", "\"unit\":\"person\"", "/privacy/unit: expected \"record\", got \"person\""},
       {"\"quorum\":2", "\"quorum\":6", "/participation/quorum: expected at most the 5 silos of the cohort, got 6"},
       {"\"kind\":\"logistic\"", "\"kind\":\"least_squares\"", "/model/kind: logistic and hinge need"},
@@ -133,6 +176,9 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
       const auto sweep = lab::parse_sweep(read_file(entry.path(), 1U << 20U).value(), entry.path());
       ASSERT_TRUE(sweep) << sweep.error().message;
       EXPECT_TRUE(std::filesystem::exists(sweep->job));
+    } else if (entry.path().filename() == "shuffler.json") {
+      const auto config = shuffler::load_shuffler_config(entry.path());
+      EXPECT_TRUE(config) << config.error().message;
     } else if (entry.path().filename() == "coordinator.json") {
       const auto config = coordinator::load_coordinator_config(entry.path());
       EXPECT_TRUE(config) << config.error().message;

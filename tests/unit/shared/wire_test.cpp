@@ -38,7 +38,7 @@ std::vector<Message> one_of_each() {
                    queries::PointType::F64,
                    {{6}, queries::GradientQuestion{Eigen::Vector2d(1.0, 2.0)}},
                    SealingTerms{sha256("key"), sha256("mac")}},
-      SealedReply{run(), {4}, sha256("terms"), std::string("sealed\0unit", 11)},
+      SealedReply{run(), {4}, sha256("terms"), 11, 2, std::string("sealed\0unit", 11)},
       SealedReplyTaken{run(), {4}},
       SealedReplyRefused{run(), {4}, ReplyRefusal::OtherTerms},
       ReplyHandedOver{run(), {4}},
@@ -106,9 +106,9 @@ TEST(DecoderTest, RefusesABatchThatIsOutOfOrderOrBounds) {
 TEST(DecoderTest, RefusesMoreSealedBytesThanAVectorMayHaveBeforeTheFirst) {
   Limits limits;
   limits.dimension_max = 4;
-  const std::string fits = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), std::string(32, 'x')});
+  const std::string fits = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), 1, 0, std::string(32, 'x')});
   EXPECT_TRUE(Decoder{limits}.feed(fits).has_value());
-  const std::string over = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), std::string(33, 'x')});
+  const std::string over = Encoder{limits}.encode(SealedReply{run(), {4}, sha256("t"), 1, 0, std::string(33, 'x')});
   EXPECT_EQ(Decoder{limits}.feed(over).error().code, ErrorCode::LimitExceeded);
 }
 

@@ -24,6 +24,8 @@ const RoundIndex kRound{3};
 const Digest kTerms = sha256("terms");
 
 SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
+/// As shares of two words of a byte are made.
+Making making(std::uint32_t word_bytes = 1) { return {kTerms, PlainAdder::kSealing + 2, word_bytes}; }
 /// One letter a silo.
 std::vector<SiloId> silos(const std::string& letters) {
   std::vector<SiloId> out;
@@ -102,7 +104,7 @@ class AddingBatchTest : public ::testing::Test {
   Actions open() { return machine_.open(spec(), now_); }
   Actions send(char name) { return send(name, share(name)); }
   Actions send(char name, const std::string& message) {
-    return machine_.on_message(silo(std::string(1, name)), kRun, kRound, kTerms, message, now_);
+    return machine_.on_message(silo(std::string(1, name)), kRun, kRound, making(), message, now_);
   }
   Actions close(const std::string& letters, std::uint32_t attempt = 1) {
     return machine_.on_close(kRun, kRound, attempt, silos(letters), now_);
@@ -143,13 +145,20 @@ TEST_F(AddingBatchTest, ForwardsTheTotalOfTheChosenSilos) {
   EXPECT_EQ(machine_.held_units(), 1U);
 }
 
+TEST_F(AddingBatchTest, TakesNoShareThatWasMadeOfOtherWords) {
+  // Added in words of another length, totals would show carries, which no total of counts does.
+  (void)open();
+  const auto refused = machine_.on_message(silo("a"), kRun, kRound, making(2), share('a'), now_);
+  EXPECT_EQ(std::get<BatchMachine::Refuse>(refused.at(0)).reason, ReplyRefusal::OtherTerms);
+}
+
 TEST_F(AddingBatchTest, TheTotalIsOfTheSumWhicheverSilosAreChosen) {
   for (const auto& [chosen, total] :
        std::map<std::string, std::string>{{"ab", "3+30 of 2"}, {"bd", "6+60 of 2"}, {"abd", "7+70 of 3"}}) {
     BatchMachine machine(limits_, permuter_, adder_);
     (void)machine.open(spec(), now_);
     for (const char name : {'d', 'b', 'a'})
-      (void)machine.on_message(silo(std::string(1, name)), kRun, kRound, kTerms, share(name), now_);
+      (void)machine.on_message(silo(std::string(1, name)), kRun, kRound, making(), share(name), now_);
     (void)machine.on_deadline(kRun, kRound, now_ + milliseconds(100));
     EXPECT_EQ(told(machine.on_close(kRun, kRound, 1, silos(chosen), now_)),
               fmt::format("store added, forward {}, arm", total));

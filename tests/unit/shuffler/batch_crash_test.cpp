@@ -80,7 +80,7 @@ class World {
   void send(std::size_t run, std::size_t silo, RoundIndex round) {
     const std::string bytes = message(run, silo, round);
     sent_[{run, round}].insert(bytes);
-    event([&] { return machine_->on_message(name(run, silo), id(run), round, terms(round), bytes, now_); });
+    event([&] { return machine_->on_message(name(run, silo), id(run), round, making(terms(round)), bytes, now_); });
   }
   /// The coordinator has chosen once and for all whose shares are added.
   void close(std::size_t run) {
@@ -108,18 +108,18 @@ class World {
       switch (how % 6) {
         case 0:  // a second, different message: only where the first is there already
           if (!acknowledged_[{run, round}].contains(message(run, silo, round))) return {};
-          return machine_->on_message(name(run, silo), id(run), round, same, other, now_);
+          return machine_->on_message(name(run, silo), id(run), round, making(same), other, now_);
         case 1:
-          return machine_->on_message(name(run, silo), id(run), round, same, other + "x", now_);
+          return machine_->on_message(name(run, silo), id(run), round, making(same), other + "x", now_);
         case 2:
-          return machine_->on_message(name(run, faults_.silos), id(run), round, same, other, now_);
+          return machine_->on_message(name(run, faults_.silos), id(run), round, making(same), other, now_);
         case 3:
-          return machine_->on_message(name(run, silo), id(run), round.next(), same, other, now_);
+          return machine_->on_message(name(run, silo), id(run), round.next(), making(same), other, now_);
         case 4:  // other terms: only where there are some already
           if (acknowledged_[{run, round}].empty()) return {};
-          return machine_->on_message(name(run, silo), id(run), round, terms(round.next()), other, now_);
+          return machine_->on_message(name(run, silo), id(run), round, making(terms(round.next())), other, now_);
         default:
-          return machine_->on_message(name(run, silo), id(faults_.runs), round, same, other, now_);
+          return machine_->on_message(name(run, silo), id(faults_.runs), round, making(same), other, now_);
       }
     });
   }
@@ -174,6 +174,9 @@ class World {
     for (std::size_t at = 0; at < message.size(); at += faults_.unit_bytes)
       out.push_back(message.substr(at, faults_.unit_bytes));
     return out;
+  }
+  [[nodiscard]] Making making(const Digest& terms) const {
+    return {terms, faults_.adds ? message_bytes() : faults_.unit_bytes, faults_.adds ? 4U : 0U};
   }
   [[nodiscard]] static Digest terms(RoundIndex round) { return sha256(fmt::format("terms {}", round.value)); }
   [[nodiscard]] BatchSpec spec(std::size_t run) const {

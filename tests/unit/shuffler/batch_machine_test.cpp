@@ -34,6 +34,9 @@ class Reversing final : public Permuter {
   int drawn = 0;
 };
 
+/// As messages of one unit of four bytes are made.
+Making making(const Digest& terms = kTerms, std::size_t unit_bytes = 4) { return {terms, unit_bytes, 0}; }
+
 BatchSpec spec(const RunId& run = kRun) {
   return {run, kRound, 0, {silo("a"), silo("b"), silo("c")}, 2, 4, 4, 0, {}, milliseconds(100)};
 }
@@ -64,9 +67,10 @@ std::optional<BatchRefusal> batch_refusal(const Actions& actions) {
 
 class BatchMachineTest : public ::testing::Test {
  protected:
+  std::size_t unit_bytes_ = 4;  // as silos make them
   Actions open(const BatchSpec& wanted) { return machine_.open(wanted, now_); }
   Actions send(const char* name, const std::string& message, RoundIndex round = kRound) {
-    return machine_.on_message(silo(name), kRun, round, kTerms, message, now_);
+    return machine_.on_message(silo(name), kRun, round, making(kTerms, unit_bytes_), message, now_);
   }
   Actions deadline_after(milliseconds time) {
     now_ += time;
@@ -121,7 +125,7 @@ TEST_F(BatchMachineTest, TheOrderOfArrivalLeavesNoTrace) {
     (void)machine.open(spec(), kStart);
     Actions closed;
     for (const std::string& name : names)
-      closed = machine.on_message(silo(name), kRun, kRound, kTerms, std::string(4, name[0]), kStart);
+      closed = machine.on_message(silo(name), kRun, kRound, making(), std::string(4, name[0]), kStart);
     const auto* forward = only<BatchMachine::Forward>(closed);
     ASSERT_NE(forward, nullptr);
     if (first.empty()) first = forward->units;
@@ -131,7 +135,7 @@ TEST_F(BatchMachineTest, TheOrderOfArrivalLeavesNoTrace) {
 
 TEST_F(BatchMachineTest, MixesTheUnitsOfAllSilosAndNotTheirMessages) {
   BatchSpec halves = spec();
-  halves.unit_bytes = 2;
+  halves.unit_bytes = unit_bytes_ = 2;
   (void)open(halves);
   (void)send("b", "BBbb");
   (void)send("c", "CCcc");
@@ -145,11 +149,37 @@ TEST_F(BatchMachineTest, MixesTheUnitsOfAllSilosAndNotTheirMessages) {
   EXPECT_EQ(machine_.held_bytes(), 12U);
 }
 
+TEST_F(BatchMachineTest, TakesNothingThatItsSiloDidNotMakeToBeCutOrAddedSo) {
+  // A coordinator that has whole messages mixed could take each apart and see a silo's own bits.
+  (void)open(spec());
+  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kRun, kRound, {kTerms, 2, 0}, "aaaa", now_)),
+            ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kRun, kRound, {kTerms, 4, 1}, "aaaa", now_)),
+            ReplyRefusal::OtherTerms);
+  EXPECT_NE(only<BatchMachine::Acknowledge>(send("a", "aaaa")), nullptr);
+}
+
+TEST_F(BatchMachineTest, TheNextRoundSaysThatTheLastWasDelivered) {
+  (void)open(spec());
+  for (const char* name : {"a", "b", "c"}) (void)send(name, std::string(4, name[0]));
+  BatchSpec next = spec();
+  next.round = next.round.next();
+  const Actions opened = open(next);
+  ASSERT_EQ(opened.size(), 4U);  // finished, opened, told, armed
+  EXPECT_TRUE(std::holds_alternative<BatchFinished>(std::get<BatchMachine::Store>(opened[0]).change));
+  EXPECT_TRUE(std::holds_alternative<BatchOpened>(std::get<BatchMachine::Store>(opened[1]).change));
+  EXPECT_EQ(machine_.held_units(), 3U);  // set aside for the new one alone
+  // One that is still collected is not given up for another.
+  BatchSpec later = next;
+  later.round = later.round.next();
+  EXPECT_EQ(batch_refusal(open(later)), BatchRefusal::Busy);
+}
+
 TEST_F(BatchMachineTest, TakesOnlyTheTermsOfTheFirstMessage) {
   (void)open(spec());
   (void)send("b", "bbbb");
   const auto sent = [this](const char* name, const std::string& message, std::string_view terms) {
-    return machine_.on_message(silo(name), kRun, kRound, sha256(terms), message, now_);
+    return machine_.on_message(silo(name), kRun, kRound, making(sha256(terms)), message, now_);
   };
   EXPECT_EQ(refusal(sent("a", "aaaa", "other terms")), ReplyRefusal::OtherTerms);
   EXPECT_EQ(refusal(sent("b", "bbbb", "other terms")), ReplyRefusal::OtherTerms);
@@ -218,7 +248,7 @@ TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
   (void)open(spec());
   EXPECT_EQ(refusal(send("a", "aaaa", {4})), ReplyRefusal::UnknownBatch);
   EXPECT_EQ(refusal(send("a", "aaaa", {2})), ReplyRefusal::Closed);
-  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, kTerms, "aaaa", now_)),
+  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, making(), "aaaa", now_)),
             ReplyRefusal::UnknownBatch);
   EXPECT_EQ(refusal(send("d", "dddd")), ReplyRefusal::NotExpected);
   EXPECT_EQ(refusal(send("a", "aaa")), ReplyRefusal::WrongLength);
@@ -421,7 +451,7 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   EXPECT_EQ(std::get<BatchMachine::Forward>(restored[4]).units, (Messages{"yyyy", "xxxx"}));
   EXPECT_EQ(machine_.batches(), 3U);
   EXPECT_NE(only<BatchMachine::Opened>(open(spec(run(1)))), nullptr);
-  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, kTerms, "BBBB", now_)), ReplyRefusal::Different);
+  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, making(), "BBBB", now_)), ReplyRefusal::Different);
   EXPECT_EQ(batch_refusal(open(spec(run(4)))), BatchRefusal::Past);
   EXPECT_EQ(only<BatchMachine::Failed>(open(spec(run(5))))->replies, 1U);
 }

@@ -1,0 +1,93 @@
+#include "coordinator/jobs/run_store.hpp"
+#include "shared/base/byte_stream.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+constexpr std::size_t kSealingKeysMax = 100'000;
+
+std::string packed(const std::vector<SiloId>& silos) {
+  ByteWriter writer;
+  writer.u64(silos.size());
+  for (const SiloId& silo : silos) writer.text(silo.name());
+  return std::move(writer).bytes();
+}
+
+Result<std::vector<SiloId>> unpacked(const std::string& bytes) {
+  ByteReader reader(bytes);
+  const Result<std::uint64_t> count = reader.u64();
+  if (!count || *count > wire::kBatchSilosMax) return Error{ErrorCode::StorageFailed, "a closed batch cannot be read"};
+  std::vector<SiloId> out;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    const Result<std::string> name = reader.text();
+    if (!name) return name.error();
+    Result<SiloId> silo = SiloId::create(*name);
+    if (!silo) return silo.error();
+    out.push_back(*std::move(silo));
+  }
+  return out;
+}
+
+}  // namespace
+
+Status RunStore::add_sealing_key(const Digest& fingerprint, std::string_view secret) {
+  return commit([&]() -> Status {
+    Result<store::Statement> count = database_->prepare("SELECT count(*) FROM sealing_keys");
+    if (!count) return count.error();
+    if (const Result<bool> row = count->step(); !row) return row.error();
+    if (count->integer(0) >= static_cast<std::int64_t>(kSealingKeysMax))
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("{} sealing keys are kept, which is the most", kSealingKeysMax)};
+    Result<store::Statement> insert = database_->prepare("INSERT INTO sealing_keys VALUES (?, ?)");
+    if (!insert) return insert.error();
+    return insert->bind_blob(1, as_bytes(fingerprint)).bind_blob(2, secret).run();
+  });
+}
+
+Result<std::optional<std::string>> RunStore::sealing_secret(const Digest& fingerprint) {
+  Result<store::Statement> row = database_->prepare("SELECT secret FROM sealing_keys WHERE fingerprint = ?");
+  if (!row) return row.error();
+  row->bind_blob(1, as_bytes(fingerprint));
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  return *found ? std::optional(std::string(row->bytes(0))) : std::nullopt;
+}
+
+Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) {
+  Result<store::Statement> row =
+      database_->prepare("SELECT mac_key, round, attempt, expected, closing FROM shuffled_runs WHERE run = ?");
+  if (!row) return row.error();
+  row->bind_blob(1, run.bytes());
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<ShuffledState>();
+  const Result<Digest> mac_key = digest_from_bytes(row->bytes(0));
+  if (!mac_key) return Error{ErrorCode::StorageFailed, "a run's reply key cannot be read"};
+  ShuffledState state{*mac_key, RoundIndex{static_cast<std::uint64_t>(row->integer(1))}};
+  if (const std::string expected(row->bytes(3)); !expected.empty()) {
+    Result<std::vector<SiloId>> silos = unpacked(expected);
+    if (!silos) return silos.error();
+    state.committed = ShuffledRound::Commit{static_cast<std::uint32_t>(row->integer(2)), *std::move(silos), {}};
+    if (const std::string closing(row->bytes(4)); !closing.empty()) {
+      Result<std::vector<SiloId>> added = unpacked(closing);
+      if (!added) return added.error();
+      state.committed->closing = *std::move(added);
+    }
+  }
+  return std::optional(std::move(state));
+}
+
+Status RunStore::set_shuffled_state(const RunId& run, const ShuffledState& state) {
+  return commit([&]() -> Status {
+    Result<store::Statement> put = database_->prepare("INSERT OR REPLACE INTO shuffled_runs VALUES (?, ?, ?, ?, ?, ?)");
+    if (!put) return put.error();
+    const std::optional<ShuffledRound::Commit>& round = state.committed;
+    put->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(state.mac_key));
+    put->bind(3, static_cast<std::int64_t>(state.round.value));
+    put->bind(4, round ? static_cast<std::int64_t>(round->attempt) : 0);
+    put->bind_blob(5, round ? packed(round->expected) : std::string());
+    return put->bind_blob(6, round && round->closing ? packed(*round->closing) : std::string()).run();
+  });
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,124 @@
+#include "shared/net/link.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <random>
+#include <spdlog/spdlog.h>
+#include <utility>
+
+namespace undertone::net {
+namespace {
+
+using asio::ip::tcp;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr std::uint32_t kProtocolMin = 3;  // the first that shufflers are spoken to in
+
+}  // namespace
+
+Link::Link(asio::io_context& context, Setup setup, Credentials& credentials, Handlers handlers)
+    : context_(&context),
+      setup_(std::move(setup)),
+      credentials_(&credentials),
+      handlers_(std::move(handlers)),
+      backoff_(setup_.reconnect_first, setup_.reconnect_most, std::random_device()()),
+      pause_(context) {}
+
+void Link::start() { spawn_essential(context_->get_executor(), dial(), "link"); }
+
+void Link::stop() {
+  stopped_ = true;
+  pause_.cancel();
+  if (session_) session_->finish();
+}
+
+void Link::send(const wire::Message& message) {
+  if (connected_) session_->send(message);
+}
+
+void Link::send(Session::Bytes bytes) {
+  if (connected_) session_->send(std::move(bytes));
+}
+
+asio::awaitable<void> Link::dial() {
+  while (!stopped_) {
+    const Status ended = co_await connect_once();
+    if (std::exchange(connected_, false)) handlers_.lost();
+    if (stopped_) break;
+    const std::chrono::milliseconds wait = backoff_.next();
+    spdlog::warn("link_lost name={} reason=\"{}\" retry_ms={}", name(), ended ? "closed" : ended.error().message,
+                 wait.count());
+    pause_.expires_after(wait);
+    (void)co_await pause_.async_wait(kAwait);
+  }
+}
+
+asio::awaitable<Status> Link::connect_once() {
+  const LinkAddress& address = setup_.address;
+  tcp::socket socket(*context_);
+  asio::steady_timer deadline(*context_, setup_.session.handshake);
+  bool late = false;
+  deadline.async_wait([&socket, &late](const boost::system::error_code& error) {
+    if (error) return;
+    late = true;
+    boost::system::error_code ignored;
+    socket.close(ignored);
+  });
+  tcp::resolver resolver(*context_);
+  const auto [unresolved, endpoints] =
+      co_await resolver.async_resolve(address.host, std::to_string(address.port), kAwait);
+  if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", address.host, unresolved.message())};
+  const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
+  deadline.cancel();
+  if (late) {
+    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: no connection within {} ms", address.host, address.port,
+                                                        setup_.session.handshake.count())};
+  }
+  if (refused)
+    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", address.host, address.port, refused.message())};
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  session_ = std::make_shared<Session>(Session::Stream(std::move(socket), credentials_->context()), setup_.session);
+  const Status ended = co_await converse(session_);
+  session_->close();
+  session_.reset();
+  co_return ended;
+}
+
+asio::awaitable<Status> Link::converse(std::shared_ptr<Session> session) {
+  const Result<certificates::CertificateFacts> peer = co_await session->handshake(Side::Client);
+  if (!peer) co_return peer.error();
+  const certificates::Party expected{setup_.consortium, setup_.role, name()};
+  if (peer->party != expected) {
+    co_return Error{ErrorCode::Unauthorized, fmt::format("expected the {}, the certificate is of the {}",
+                                                         describe(expected), describe(peer->party))};
+  }
+  const wire::Message hello = wire::Hello{kProtocolMin, setup_.session.protocol_max, setup_.build};
+  session->send(hello);
+  while (!stopped_) {
+    Result<wire::Message> message = co_await session->receive();
+    if (!message) co_return message.error();
+    if (const auto* fault = std::get_if<wire::Fault>(&*message))
+      co_return Error{fault->code, name() + " says: " + fault->sentence};
+    if (connected_) {
+      handlers_.message(*std::move(message));
+      continue;
+    }
+    const auto* welcome = std::get_if<wire::Welcome>(&*message);
+    if (welcome == nullptr)
+      co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
+    if (welcome->protocol < kProtocolMin || welcome->protocol > setup_.session.protocol_max) {
+      co_return Error{ErrorCode::ProtocolMismatch,
+                      fmt::format("{} ({}) chose protocol {}, this program speaks {} to {} with it", name(),
+                                  welcome->build, welcome->protocol, kProtocolMin, setup_.session.protocol_max)};
+    }
+    connected_ = true;
+    session->established();
+    backoff_.reset();
+    spdlog::info("link_connected name={} build=\"{}\" protocol={}", name(), welcome->build, welcome->protocol);
+    handlers_.connected();
+  }
+  co_return Status();
+}
+
+}  // namespace undertone::net

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "shared/net/backoff.hpp"
+#include "shared/net/session.hpp"
+#include "shared/net/tls.hpp"
+
+namespace undertone::net {
+
+/// Where a service of the consortium is dialled, and by what name its certificate must go.
+struct LinkAddress {
+  std::string name;
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// A connection that this process keeps to a service: dials, greets, hands on what comes, dials again when it is lost.
+/// Belongs to the thread of its io_context.
+class Link {
+ public:
+  struct Setup {
+    LinkAddress address;
+    std::string consortium;
+    certificates::Role role = certificates::Role::Shuffler;  // of the service
+    std::string build;                                       // of this program
+    std::chrono::milliseconds reconnect_first{250};
+    std::chrono::milliseconds reconnect_most{15'000};
+    SessionLimits session;
+  };
+  /// Called on the context's thread; a handler must not destroy the link.
+  struct Handlers {
+    std::function<void()> connected;
+    std::function<void(wire::Message)> message;
+    std::function<void()> lost;
+  };
+  /// @param credentials outlive the link
+  Link(boost::asio::io_context& context, Setup setup, Credentials& credentials, Handlers handlers);
+
+  void start();
+  void stop();
+  [[nodiscard]] bool connected() const noexcept { return connected_; }
+  [[nodiscard]] const std::string& name() const noexcept { return setup_.address.name; }
+  /// Nothing happens where the link is down: who sends must send again once it is connected.
+  void send(const wire::Message& message);
+  void send(Session::Bytes bytes);
+
+ private:
+  [[nodiscard]] asio::awaitable<void> dial();
+  [[nodiscard]] asio::awaitable<Status> connect_once();
+  [[nodiscard]] asio::awaitable<Status> converse(std::shared_ptr<Session> session);
+
+  boost::asio::io_context* context_;
+  Setup setup_;
+  Credentials* credentials_;
+  Handlers handlers_;
+  Backoff backoff_;
+  asio::steady_timer pause_;
+  std::shared_ptr<Session> session_;
+  bool connected_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace undertone::net
