@@ -146,7 +146,7 @@ TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToThe
   ::unsetenv("UNDERTONE_TEST_SEED");
 }
 
-/// The same through shufflers: of shares, and of single bits in a job small enough for them.
+/// The same through shufflers.
 void expect_shuffled_model(const path& folder, const path& job) {
   ::setenv("UNDERTONE_TEST_SEED", "42", 1);
   lab::DeploymentOptions with = options(folder, job, "calm");
@@ -184,7 +184,7 @@ TEST(ProcessesTest, SharesAddedByShufflersThatAreKilledGiveTheSimulatorsModelToT
   expect_shuffled_model(folder.path(), write_job(folder.path(), true, "breast-cancer-shuffle"));
 }
 
-/// The shuffled job in another form, short and with little noise, so that bits stay few.
+/// The shuffled job in another form, and short.
 path write_small_form(const path& folder, const std::string& form, bool test_noise) {
   nlohmann::json job = nlohmann::json::parse(read(write_job(folder, test_noise, "breast-cancer-shuffle")));
   job["algorithm"]["rounds"] = 6;
@@ -201,8 +201,8 @@ path write_small_form(const path& folder, const std::string& form, bool test_noi
   return folder / "job.json";
 }
 
-TEST(ProcessesTest, CountsAndBitsAndReportsThroughOneShufflerThatIsKilledGiveTheSimulatorsModelToTheBit) {
-  for (const std::string form : {"counts", "bits", "reports"}) {
+TEST(ProcessesTest, CountsAndReportsThroughOneShufflerThatIsKilledGiveTheSimulatorsModelToTheBit) {
+  for (const std::string form : {"counts", "reports"}) {
     SCOPED_TRACE(form);
     const tests::TemporaryFolder folder;
     expect_shuffled_model(folder.path(), write_small_form(folder.path(), form, true));
