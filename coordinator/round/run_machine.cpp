@@ -471,7 +471,8 @@ Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Act
   record_.state = state;
   record_.failure = failure.message;
   out.push_back(Ended{failure});
-  if (shuffled_ != nullptr && shuffled_->state() == ShuffledRound::State::Aborted) {
+  if (shuffled_ != nullptr && shuffled_->state() != ShuffledRound::State::Closed) {
+    if (Status told = run_shuffled_actions(shuffled_->cancel(), now, out); !told) return told;
     if (Status told = run_shuffled_actions(shuffled_->delivered(), now, out); !told) return told;
   }
   leave(now, out);

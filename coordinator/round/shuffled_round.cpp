@@ -394,6 +394,13 @@ std::string_view ShuffledRound::waited_for(const Shuffler& shuffler) const {
   return state_ == State::Retracting ? "did not give up its batch" : "did not forward its batch";
 }
 
+std::vector<ShuffledRound::Action> ShuffledRound::cancel() {
+  if (ended()) return {};
+  Actions out = abort(ErrorCode::Cancelled, "the run was ended");
+  out.pop_back();  // whoever cancels knows why
+  return out;
+}
+
 ShuffledRound::Actions ShuffledRound::give_up_attempt(const std::string& reason, TimePoint now) {
   if (current_.attempt + 1 >= kAttemptsMax)
     return abort(ErrorCode::QuorumMissed, fmt::format("{}; missing: {}", reason, names_of(missing())));

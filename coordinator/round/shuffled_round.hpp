@@ -97,6 +97,8 @@ class ShuffledRound {
   /// Time to ask again those shufflers that have not answered.
   [[nodiscard]] std::vector<Action> on_resend() const;
   [[nodiscard]] std::vector<Action> on_deadline(TimePoint now);
+  /// The run ends for a reason of its own: nothing more is waited for, and nothing that still comes has an effect.
+  [[nodiscard]] std::vector<Action> cancel();
   /// The end of the round is in the store: those that forwarded may forget it. @pre closed or aborted
   [[nodiscard]] std::vector<Action> delivered();
 

@@ -285,8 +285,8 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
-  const bool shuffled = job.shuffle && release->cost().units() != 0;
-  if (shuffled) {
+  // What is public goes to the coordinator as it is, everything else through the shufflers.
+  if (job.shuffle && !std::holds_alternative<privacy::ExactPublicSum>(release->mechanism)) {
     Result<std::string> sealed = shuffled_answer(message, digest, **run, *release, *token);
     if (!sealed) return sealed;
     if (Status committed = setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()); !committed)

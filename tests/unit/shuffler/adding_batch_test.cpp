@@ -354,9 +354,9 @@ TEST_F(AddingBatchTest, StatesAndEvents) {
          collect();
          (void)close("ab");
        },
-       {"forward 3+30 of 2", "forward 3+30 of 2", "forward 3+30 of 2", "busy", "past", "closed", "closed", "closed",
-        "closed", "forward 3+30 of 2", "different", "past", "different", "", "store finished", "store finished",
-        "forward 3+30 of 2"}},
+       {"forward 3+30 of 2", "forward 3+30 of 2", "forward 3+30 of 2", "store finished, " + opened, "past", "closed",
+        "closed", "closed", "closed", "forward 3+30 of 2", "different", "past", "different", "", "store finished",
+        "store finished", "forward 3+30 of 2"}},
       {"final",
        [this] {
          collect();
