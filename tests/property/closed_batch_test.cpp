@@ -232,7 +232,8 @@ TEST(ClosedBatchTest, TheTotalsOfTwoAddersAreTheCountsOfTheSilosThatBothHave) {
         std::string sealed = sealing::seal(parties[party].public_key, shuffled::adder_mac_key(kRun), terms,
                                            sealing::Ticket::draw(), std::string(share.begin(), share.end()))
                                  .value();
-        (void)machines[party].on_message(silos_of(1U << silo).front(), kRun, spec.round, {}, std::move(sealed), {});
+        (void)machines[party].on_message(silos_of(1U << silo).front(), kRun, spec.round,
+                                         {spec.query, spec.unit_bytes, spec.word_bytes}, std::move(sealed), {});
       }
     }
     for (std::size_t party = 0; party < 2; ++party) {
