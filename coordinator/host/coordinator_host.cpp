@@ -46,7 +46,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       service_(store, config.session.wire, config.limits, wall_clock, names_of(config.shufflers)),
       api_(service_, config.results, metrics_, hooks()),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
-      acceptor_(context),
+      listener_(context, config.connections_max),
       timer_(context),
       housekeeping_(context),
       started_at_(wall_clock()) {}
@@ -75,24 +75,15 @@ Status CoordinatorHost::load_credentials() {
 
 Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   if (Status loaded = load_credentials(); !loaded) return loaded.error();
-  boost::system::error_code error;
-  const asio::ip::address address = asio::ip::make_address(config_.host, error);
-  if (error)
-    return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", config_.host)};
-  const tcp::endpoint endpoint(address, config_.port);
-  if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error)
-    return Error{ErrorCode::Unreachable,
-                 fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
-  Ports ports{acceptor_.local_endpoint().port(), 0};
+  const Result<std::uint16_t> bound = listener_.listen(config_.host, config_.port);
+  if (!bound) return bound.error();
+  Ports ports{*bound, 0};
   if (config_.http) {
     http_.emplace(*context_, *config_.http, config_.consortium,
                   [this](const ApiRequest& request) { return api_.handle(request); });
-    const Result<std::uint16_t> bound = http_->start(http_credentials_ ? &*http_credentials_ : nullptr);
-    if (!bound) return bound.error();
-    ports.http = *bound;
+    const Result<std::uint16_t> http = http_->start(http_credentials_ ? &*http_credentials_ : nullptr);
+    if (!http) return http.error();
+    ports.http = *http;
   }
   write_missing_results();
   handle(service_.start(std::chrono::steady_clock::now()));
@@ -155,7 +146,7 @@ ApiHooks CoordinatorHost::hooks() {
     return sessions;
   };
   out.gauges = [this] { return gauges(); };
-  out.ready = [this] { return !stopped_ && !failure_ && acceptor_.is_open(); };
+  out.ready = [this] { return !stopped_ && !failure_ && listener_.is_open(); };
   return out;
 }
 
@@ -176,18 +167,8 @@ Metrics::Gauges CoordinatorHost::gauges() const {
 }
 
 asio::awaitable<void> CoordinatorHost::accept() {
-  while (acceptor_.is_open()) {
-    tcp::socket socket(*context_);
-    const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
-    if (error) {
-      if (!acceptor_.is_open()) co_return;
-      spdlog::warn("accept_failed reason=\"{}\"", error.message());
-      asio::steady_timer pause(*context_, std::chrono::milliseconds(100));  // out of descriptors: let some close
-      (void)co_await pause.async_wait(kAwait);
-      continue;
-    }
-    if (connections_ >= config_.connections_max) continue;  // closes it
-    auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
+  while (std::optional<tcp::socket> socket = co_await listener_.accept()) {
+    auto session = std::make_shared<net::Session>(net::Session::Stream(*std::move(socket), credentials_->context()),
                                                   config_.session, gate_);
     net::spawn_logged(context_->get_executor(), serve(std::move(session)), "session");
   }
@@ -223,7 +204,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
 }
 
 asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
-  const net::CountedSlot slot(connections_);
+  const net::Listener::Slot slot(listener_);
   const Result<Greeted> greeted = co_await greet(session);
   if (!greeted) {
     spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code), greeted.error().message);
@@ -359,8 +340,7 @@ void CoordinatorHost::arm(TimePoint at) {
 
 void CoordinatorHost::stop() {
   stopped_ = true;
-  boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  listener_.close();
   timer_.cancel();
   housekeeping_.cancel();
   if (http_) http_->stop();

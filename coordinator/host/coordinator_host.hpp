@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
@@ -12,6 +11,7 @@
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
+#include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
 
 namespace undertone::coordinator {
@@ -79,12 +79,11 @@ class CoordinatorHost {
   std::optional<net::Credentials> dialling_;  // to shufflers, the client's side
   std::optional<HttpServer> http_;
   std::shared_ptr<net::AssemblyGate> gate_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  net::Listener listener_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;
   std::map<SiloId, Peer> peers_;
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
-  std::size_t connections_ = 0;
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
   bool stopped_ = false;

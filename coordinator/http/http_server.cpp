@@ -33,7 +33,7 @@ HttpServer::HttpServer(asio::io_context& context, const HttpConfig& config, std:
       config_(config),
       consortium_(std::move(consortium)),
       handler_(std::move(handler)),
-      acceptor_(context) {}
+      listener_(context, config.connections_max) {}
 
 Result<std::uint16_t> HttpServer::start(net::Credentials* credentials) {
   credentials_ = credentials;
@@ -55,49 +55,33 @@ Result<std::uint16_t> HttpServer::start(net::Credentials* credentials) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("http host {}: without tls the service listens on loopback alone", config_.host)};
   }
-  const tcp::endpoint endpoint(address, config_.port);
-  if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  error = listener_.listen(tcp::endpoint(address, config_.port));
   if (error) {
     return Error{ErrorCode::Unreachable,
                  fmt::format("cannot listen on {}:{} for HTTP: {}", config_.host, config_.port, error.message())};
   }
-  const std::uint16_t port = acceptor_.local_endpoint().port();
   net::spawn_essential(context_->get_executor(), accept(), "http accept");
-  return port;
+  return listener_.port();
 }
 
-void HttpServer::stop() {
-  boost::system::error_code ignored;
-  acceptor_.close(ignored);
-}
+void HttpServer::stop() { listener_.close(); }
 
 asio::awaitable<void> HttpServer::accept() {
-  while (acceptor_.is_open()) {
-    tcp::socket socket(*context_);
-    const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
-    if (error) {
-      if (!acceptor_.is_open()) co_return;
-      asio::steady_timer pause(*context_, std::chrono::milliseconds(100));
-      (void)co_await pause.async_wait(kAwait);
-      continue;
-    }
-    if (connections_ >= config_.connections_max) continue;  // closes it
+  while (std::optional<tcp::socket> socket = co_await listener_.accept()) {
     net::spawn_logged(context_->get_executor(),
-                      config_.tls ? serve_tls(std::move(socket)) : serve_plain(std::move(socket)), "http");
+                      config_.tls ? serve_tls(*std::move(socket)) : serve_plain(*std::move(socket)), "http");
   }
 }
 
 asio::awaitable<void> HttpServer::serve_plain(tcp::socket socket) {
-  const net::CountedSlot slot(connections_);
+  const net::Listener::Slot slot(listener_);
   beast::tcp_stream stream(std::move(socket));
   std::optional<certificates::CertificateFacts> nobody;  // named: GCC 12 destroys such temporaries twice
   co_await converse(stream, std::move(nobody));
 }
 
 asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
-  const net::CountedSlot slot(connections_);
+  const net::Listener::Slot slot(listener_);
   beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), credentials_->context());
   beast::get_lowest_layer(stream).expires_after(config_.timeout);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "coordinator/http/api.hpp"
+#include "shared/net/listener.hpp"
 #include "shared/net/tls.hpp"
 
 namespace undertone::coordinator {
@@ -49,8 +50,7 @@ class HttpServer {
   Handler handler_;
   net::Credentials* credentials_ = nullptr;
   std::string token_;
-  boost::asio::ip::tcp::acceptor acceptor_;
-  std::size_t connections_ = 0;
+  net::Listener listener_;
 };
 
 }  // namespace undertone::coordinator

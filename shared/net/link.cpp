@@ -1,11 +1,12 @@
 #include "shared/net/link.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <random>
 #include <spdlog/spdlog.h>
 #include <utility>
+
+#include "shared/net/dial.hpp"
 
 namespace undertone::net {
 namespace {
@@ -54,31 +55,10 @@ asio::awaitable<void> Link::dial() {
 }
 
 asio::awaitable<Status> Link::connect_once() {
-  const LinkAddress& address = setup_.address;
-  tcp::socket socket(*context_);
-  asio::steady_timer deadline(*context_, setup_.session.handshake);
-  bool late = false;
-  deadline.async_wait([&socket, &late](const boost::system::error_code& error) {
-    if (error) return;
-    late = true;
-    boost::system::error_code ignored;
-    socket.close(ignored);
-  });
-  tcp::resolver resolver(*context_);
-  const auto [unresolved, endpoints] =
-      co_await resolver.async_resolve(address.host, std::to_string(address.port), kAwait);
-  if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", address.host, unresolved.message())};
-  const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
-  deadline.cancel();
-  if (late) {
-    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: no connection within {} ms", address.host, address.port,
-                                                        setup_.session.handshake.count())};
-  }
-  if (refused)
-    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", address.host, address.port, refused.message())};
-  boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  session_ = std::make_shared<Session>(Session::Stream(std::move(socket), credentials_->context()), setup_.session);
+  const Destination service{setup_.address.host, setup_.address.port, std::nullopt};
+  Result<tcp::socket> socket = co_await net::dial(service, setup_.session.handshake);
+  if (!socket) co_return socket.error();
+  session_ = std::make_shared<Session>(Session::Stream(*std::move(socket), credentials_->context()), setup_.session);
   const Status ended = co_await converse(session_);
   session_->close();
   session_.reset();

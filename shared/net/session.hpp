@@ -28,18 +28,6 @@ struct SessionLimits {
   std::uint32_t protocol_max = wire::kProtocolMax;  // below it while a consortium upgrades
 };
 
-/// Counts a connection for as long as it stands, whatever way it ends.
-class CountedSlot {
- public:
-  explicit CountedSlot(std::size_t& count) : count_(&count) { ++*count_; }
-  CountedSlot(const CountedSlot&) = delete;
-  CountedSlot& operator=(const CountedSlot&) = delete;
-  ~CountedSlot() { --*count_; }
-
- private:
-  std::size_t* count_;
-};
-
 /// Lets one session at a time put a large vector together, so that memory does not grow with the number of peers: the
 /// others' bytes wait in their sockets. First come, first served.
 class AssemblyGate {

@@ -33,53 +33,30 @@ ShufflerHost::ShufflerHost(asio::io_context& context, const ShufflerConfig& conf
       machine_(config.limits, parts.permuter, parts.adder),
       gate_(config.name, parts.public_key, wire::kBytesPerElement * config.session.wire.dimension_max),
       assembly_gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
-      acceptor_(context),
+      listener_(context, config.connections_max),
       deadlines_(context, [this](const RunId& run, RoundIndex round,
                                  TimePoint present) { carry_out(machine_.on_deadline(run, round, present)); }),
       housekeeping_(context) {}
-
-Status ShufflerHost::listen() {
-  boost::system::error_code error;
-  const asio::ip::address address = asio::ip::make_address(config_.host, error);
-  if (error)
-    return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", config_.host)};
-  const tcp::endpoint endpoint(address, config_.port);
-  if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (!error) return {};
-  return Error{ErrorCode::Unreachable,
-               fmt::format("cannot listen on {}:{}: {}", config_.host, config_.port, error.message())};
-}
 
 Result<std::uint16_t> ShufflerHost::start() {
   Result<net::Credentials> credentials =
       net::Credentials::load(config_.tls, net::Side::Server, {config_.consortium, Role::Shuffler, config_.name});
   if (!credentials) return credentials.error();
   credentials_.emplace(*std::move(credentials));
-  if (Status bound = listen(); !bound) return bound.error();
+  const Result<std::uint16_t> port = listener_.listen(config_.host, config_.port);
+  if (!port) return port.error();
   Result<std::vector<Batch>> batches = store_->load();
   if (!batches) return batches.error();
   carry_out(machine_.restore(*std::move(batches), now()));
   if (failure_) return *failure_;
   net::spawn_essential(context_->get_executor(), accept(), "accept");
   net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");
-  return acceptor_.local_endpoint().port();
+  return port;
 }
 
 asio::awaitable<void> ShufflerHost::accept() {
-  while (acceptor_.is_open()) {
-    tcp::socket socket(*context_);
-    const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
-    if (error) {
-      if (!acceptor_.is_open()) co_return;
-      spdlog::warn("accept_failed reason=\"{}\"", error.message());
-      asio::steady_timer pause(*context_, std::chrono::milliseconds(100));  // out of descriptors: let some close
-      (void)co_await pause.async_wait(kAwait);
-      continue;
-    }
-    if (connections_ >= config_.connections_max) continue;  // closes it
-    auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
+  while (std::optional<tcp::socket> socket = co_await listener_.accept()) {
+    auto session = std::make_shared<net::Session>(net::Session::Stream(*std::move(socket), credentials_->context()),
                                                   config_.session, assembly_gate_);
     session->wipe_received();
     // Essential, since an exception, of too little memory say, may come between the machine and the disk: what the
@@ -120,7 +97,7 @@ asio::awaitable<Result<certificates::Party>> ShufflerHost::greet(SessionPtr sess
 }
 
 asio::awaitable<void> ShufflerHost::serve(SessionPtr session) {
-  const net::CountedSlot slot(connections_);
+  const net::Listener::Slot slot(listener_);
   const Result<certificates::Party> peer = co_await greet(session);
   if (!peer) {
     spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(peer.error().code), peer.error().message);
@@ -307,8 +284,7 @@ asio::awaitable<void> ShufflerHost::keep_house() {
 
 void ShufflerHost::stop() {
   stopped_ = true;
-  boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  listener_.close();
   deadlines_.stop();
   housekeeping_.cancel();
   for (const auto& [silo, session] : silos_) session->finish();

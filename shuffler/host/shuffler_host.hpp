@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
 #include "shuffler/batch/batch_gate.hpp"
 #include "shuffler/batch/batch_machine.hpp"
@@ -50,7 +50,6 @@ class ShufflerHost {
 
  private:
   using SessionPtr = std::shared_ptr<net::Session>;
-  [[nodiscard]] Status listen();
   [[nodiscard]] boost::asio::awaitable<void> accept();
   [[nodiscard]] boost::asio::awaitable<void> serve(SessionPtr session);
   [[nodiscard]] boost::asio::awaitable<Result<certificates::Party>> greet(SessionPtr session);
@@ -86,12 +85,11 @@ class ShufflerHost {
   BatchGate gate_;
   std::optional<net::Credentials> credentials_;
   std::shared_ptr<net::AssemblyGate> assembly_gate_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  net::Listener listener_;
   Deadlines deadlines_;
   boost::asio::steady_timer housekeeping_;
   std::map<SiloId, SessionPtr> silos_;
   SessionPtr coordinator_;  // may be null
-  std::size_t connections_ = 0;
   std::optional<Error> failure_;
   bool stopped_ = false;
 };

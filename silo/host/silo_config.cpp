@@ -154,8 +154,8 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
   return out;
 }
 
-ProxyConfig parse_proxy(config::Section section, const std::filesystem::path& folder) {
-  ProxyConfig out;
+net::Proxy parse_proxy(config::Section section, const std::filesystem::path& folder) {
+  net::Proxy out;
   out.host = section.text("host", "of an HTTP proxy that allows CONNECT");
   out.port = static_cast<std::uint16_t>(section.integer("port", 1, 65535, "of the proxy"));
   if (section.has("credentials"))
@@ -186,7 +186,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
       coordinator.has("reconnect_most_ms")
           ? coordinator.integer("reconnect_most_ms", 1, kMillisecondsMax, "the wait doubles up to this (default 15000)")
           : 15'000;
-  std::optional<ProxyConfig> proxy;
+  std::optional<net::Proxy> proxy;
   if (coordinator.has("proxy")) proxy = parse_proxy(coordinator.object("proxy", "dial through it"), folder);
   coordinator.finish();
   std::vector<net::LinkAddress> shufflers = net::parse_shufflers(root);

@@ -11,6 +11,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
+#include "shared/net/dial.hpp"
 #include "shared/net/link.hpp"
 #include "shared/net/session.hpp"
 #include "silo/policy/policy.hpp"
@@ -30,20 +31,13 @@ struct DatasetConfig {
   std::set<Digest> replaced_ledgers;  // older ledgers of this data set that were replaced on purpose
 };
 
-/// An HTTP proxy that the connection is made through.
-struct ProxyConfig {
-  std::string host;
-  std::uint16_t port = 0;
-  std::filesystem::path credentials;  // a file holding "user:password"; empty: none
-};
-
 /// What the institution's file says.
 struct SiloConfig {
   SiloId id;
   std::string consortium;
   std::string host;
   std::uint16_t port = 0;
-  std::optional<ProxyConfig> proxy;         // to the coordinator
+  std::optional<net::Proxy> proxy;          // to the coordinator
   std::vector<net::LinkAddress> shufflers;  // dialled directly
   net::TlsFiles tls;
   std::vector<DatasetConfig> datasets;  // at least one

@@ -2,7 +2,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <random>
@@ -11,7 +10,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
 #include "shared/net/credentials_watch.hpp"
-#include "shared/net/tunnel.hpp"
+#include "shared/net/dial.hpp"
 #include "silo/agent/privacy_statement.hpp"
 
 namespace undertone::silo {
@@ -103,40 +102,11 @@ asio::awaitable<void> SiloHost::dial() {
   }
 }
 
-asio::awaitable<Status> SiloHost::open_path(tcp::socket& socket) {
-  const std::string& host = config_->proxy ? config_->proxy->host : config_->host;
-  const std::uint16_t port = config_->proxy ? config_->proxy->port : config_->port;
-  tcp::resolver resolver(*context_);
-  const auto [unresolved, endpoints] = co_await resolver.async_resolve(host, std::to_string(port), kAwait);
-  if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", host, unresolved.message())};
-  const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
-  if (refused) co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", host, port, refused.message())};
-  if (!config_->proxy) co_return Status();
-  Result<std::string> credentials = std::string();
-  if (!config_->proxy->credentials.empty()) credentials = read_file(config_->proxy->credentials, 4096);
-  if (!credentials) co_return credentials.error();
-  const net::Tunnel tunnel{config_->host, config_->port, *credentials};
-  co_return co_await net::open_tunnel(socket, tunnel);
-}
-
 asio::awaitable<Status> SiloHost::connect_once() {
-  tcp::socket socket(*context_);
-  asio::steady_timer deadline(*context_, config_->session.handshake);
-  bool late = false;
-  deadline.async_wait([&socket, &late](const boost::system::error_code& error) {
-    if (error) return;
-    late = true;
-    boost::system::error_code ignored;
-    socket.close(ignored);
-  });
-  const Status opened = co_await open_path(socket);
-  deadline.cancel();
-  if (late) {
-    co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: no connection within {} ms", config_->host,
-                                                        config_->port, config_->session.handshake.count())};
-  }
-  if (!opened) co_return opened.error();
-  session_ = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_->context()),
+  const net::Destination coordinator{config_->host, config_->port, config_->proxy};
+  Result<tcp::socket> socket = co_await net::dial(coordinator, config_->session.handshake);
+  if (!socket) co_return socket.error();
+  session_ = std::make_shared<net::Session>(net::Session::Stream(*std::move(socket), credentials_->context()),
                                             config_->session);
   const Status ended = co_await converse(session_);
   session_->close();

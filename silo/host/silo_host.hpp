@@ -34,8 +34,6 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<void> dial();
   [[nodiscard]] boost::asio::awaitable<Status> connect_once();
   [[nodiscard]] boost::asio::awaitable<Status> converse(std::shared_ptr<net::Session> session);
-  /// Connects to the coordinator, through the proxy if there is one.
-  [[nodiscard]] boost::asio::awaitable<Status> open_path(boost::asio::ip::tcp::socket& socket);
   void handle(net::Session& session, std::vector<Action> actions);
   void handle(const std::vector<HandOver::Action>& actions);
   /// Keeps a session with each configured shuffler.

@@ -262,7 +262,7 @@ TEST_F(ServiceLoopbackTest, ASiloGoesThroughAnHttpProxy) {
   Proxy proxy("Proxy-Authorization: Basic Y2xpbmljOnNlY3JldA==");
   const lab::SimulatedSilo spec = federation_.cohort().front();
   const LoopbackSilo agent(spec, hub.ports().silos, 1, consortium_.silo(spec.id.name()), [&](auto& config) {
-    config.proxy = silo::ProxyConfig{"127.0.0.1", proxy.port(), folder_.path() / "proxy-credentials"};
+    config.proxy = net::Proxy{"127.0.0.1", proxy.port(), folder_.path() / "proxy-credentials"};
   });
   EXPECT_TRUE(hub.wait_until([](auto& host) { return host.service().connected().size() == 1; })) << proxy.asked();
 }

@@ -1,0 +1,58 @@
+#include "shared/net/listener.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <spdlog/spdlog.h>
+#include <utility>
+
+namespace undertone::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+Result<std::uint16_t> Listener::listen(const std::string& host, std::uint16_t port) {
+  boost::system::error_code error;
+  const asio::ip::address address = asio::ip::make_address(host, error);
+  if (error) return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", host)};
+  error = listen(tcp::endpoint(address, port));
+  if (error)
+    return Error{ErrorCode::Unreachable, fmt::format("cannot listen on {}:{}: {}", host, port, error.message())};
+  return this->port();
+}
+
+boost::system::error_code Listener::listen(const tcp::endpoint& endpoint) {
+  boost::system::error_code error;
+  if (!acceptor_.open(endpoint.protocol(), error)) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  return error;
+}
+
+asio::awaitable<std::optional<tcp::socket>> Listener::accept() {
+  while (acceptor_.is_open()) {
+    tcp::socket socket(acceptor_.get_executor());
+    const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
+    if (error) {
+      if (!acceptor_.is_open()) break;
+      spdlog::warn("accept_failed reason=\"{}\"", error.message());
+      asio::steady_timer pause(acceptor_.get_executor(), std::chrono::milliseconds(100));  // let some close
+      (void)co_await pause.async_wait(kAwait);
+      continue;
+    }
+    if (connections_ < connections_max_) co_return std::move(socket);
+  }
+  co_return std::nullopt;
+}
+
+void Listener::close() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+}
+
+}  // namespace undertone::net
