@@ -106,7 +106,7 @@ Real mixed_variation(const Mixing& mixing, const MixedReports& reports) {
 std::optional<Real> mixed_delta(const Mixing& mixing, std::uint64_t rounds, Real epsilon) {
   std::optional<Polygon> profile = mixed_profile(mixing);
   if (!profile) return std::nullopt;
-  return polygon_delta(std::make_shared<const Polygon>(*std::move(profile)), rounds, epsilon);
+  return profile_delta(std::make_shared<PolygonProfile>(*std::move(profile)), rounds, epsilon);
 }
 
 }  // namespace undertone::ledger_verify

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lab/ledger_verify/loss_law.hpp"
+#include "lab/ledger_verify/symmetric_profile.hpp"
 
 namespace undertone::ledger_verify {
 

@@ -121,10 +121,12 @@ class Composition {
   Real plan(Real delta) {
     const Real delta_cut = kCut * delta / static_cast<Real>(releases_.size());
     std::vector<LossLaw> sketches;
+    Real cut = 0;  // about kCut * delta at most
     loss_max_.clear();
     for (const SampledRelease& release : releases_) {
-      loss_max_.push_back(release.loss_max(delta_cut));
-      sketches.push_back(law_sketched(release, loss_max_.back()));
+      loss_max_.push_back(release.profile->loss_of(delta_cut / release.rounds));
+      sketches.push_back(law_sketched(*release.profile, loss_max_.back()));
+      cut += release.rounds * sketches.back().at_infinity;
     }
     const Real tilt_max = 1000 / *std::max_element(loss_max_.begin(), loss_max_.end());
     const auto moment = [&](Real tilt) { return log_moment(sketches, tilt); };
@@ -137,7 +139,7 @@ class Composition {
     tilt_less_ = minimiser(low, 1e-6L * tilt_max, tilt_max);
     high_ = high(tilt_more_);
     low_ = -low(tilt_less_);
-    return std::exp(log_bound(tilt_)) + kCut * delta;
+    return std::exp(log_bound(tilt_)) + cut;
   }
 
   End end_of(std::vector<LossLaw> laws) const {
@@ -158,8 +160,8 @@ class Composition {
     for (std::size_t i = 0; i < releases_.size(); ++i) {
       const auto cells = 1 + static_cast<std::size_t>(std::min<Real>(loss_max_[i] / step, kPointsMax));
       if (cells > kPointsMax) return std::numeric_limits<Real>::infinity();
-      laws_above.push_back(law_above(releases_[i], step, cells));
-      laws_below.push_back(law_below(releases_[i], step, cells));
+      laws_above.push_back(law_above(*releases_[i].profile, step, cells));
+      laws_below.push_back(law_below(*releases_[i].profile, step, cells));
     }
     const End above = end_of(std::move(laws_above));
     const End below = end_of(std::move(laws_below));
@@ -239,16 +241,18 @@ std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& group
   if (plain_mu > kMuMax) return std::nullopt;
   std::vector<SampledRelease> releases;
   releases.reserve(rounds_of.size());
-  for (const auto& [kind, rounds] : rounds_of) releases.push_back({kind.first, kind.second, rounds, nullptr});
+  for (const auto& [kind, rounds] : rounds_of) {
+    releases.push_back({std::make_shared<SubsetProfile>(kind.first, kind.second), rounds});
+  }
   return Composition(std::move(releases), plain_mu, epsilon).delta();
 }
 
-std::optional<Real> polygon_delta(std::shared_ptr<const Polygon> profile, std::uint64_t rounds, Real epsilon) {
-  if (!(std::isfinite(epsilon) && epsilon >= 0) || profile->size() < 2) return std::nullopt;
+std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profile, std::uint64_t rounds, Real epsilon) {
+  if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
   const auto times = static_cast<Real>(rounds);
   if (rounds == 0 || times > kRoundsMax) return std::nullopt;
-  if (rounds == 1) return SampledRelease{0, 1, 1, std::move(profile)}.profile(epsilon) * (1 + kArithmetic);
-  return Composition({SampledRelease{0, 1, times, std::move(profile)}}, 0, epsilon).upper();
+  if (rounds == 1) return profile->height(epsilon) * (1 + kArithmetic);
+  return Composition({SampledRelease{std::move(profile), times}}, 0, epsilon).upper();
 }
 
 }  // namespace undertone::ledger_verify

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "lab/ledger_verify/loss_law.hpp"
+#include "lab/ledger_verify/symmetric_profile.hpp"
 
 namespace undertone::ledger_verify {
 
@@ -35,10 +35,9 @@ struct DeltaBracket {
 ///     40), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above 1)
 [[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
 
-/// Delta of equal releases whose symmetric profile is given, from above.
-/// @param profile from a loss of 0 on, at least two corners
+/// Delta of equal releases of this profile, from above.
 /// @return nothing where an argument is out of range
-[[nodiscard]] std::optional<long double> polygon_delta(std::shared_ptr<const Polygon> profile, std::uint64_t rounds,
-                                                       long double epsilon);
+[[nodiscard]] std::optional<long double> profile_delta(std::shared_ptr<const SymmetricProfile> profile,
+                                                       std::uint64_t rounds, long double epsilon);
 
 }  // namespace undertone::ledger_verify
