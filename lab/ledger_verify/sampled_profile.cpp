@@ -1,6 +1,7 @@
 #include "lab/ledger_verify/sampled_profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "lab/ledger_verify/gaussian_profile.hpp"
 #include "lab/ledger_verify/loss_law.hpp"
+#include "lab/ledger_verify/multiset_profile.hpp"
 #include "lab/ledger_verify/tilted_sums.hpp"
 
 namespace undertone::ledger_verify {
@@ -213,37 +215,55 @@ bool is_sound(const SampledGroup& group) {
   return std::isfinite(group.mu) && group.mu >= 0 && 0 < group.drawn && group.drawn <= group.population;
 }
 
+/// Whether every record is in every sum once.
+bool reads_all(const SampledGroup& group) {
+  return group.drawn == group.population && (!group.with_replacement || group.population == 1);
+}
+
+/// Equal in releases of one profile: the shift, the rate, and how many are drawn where it is with replacement.
+using Kind = std::array<Real, 3>;
+
+Kind kind_of(const SampledGroup& group) {
+  const auto drawn = static_cast<Real>(group.drawn);
+  return {group.mu, drawn / static_cast<Real>(group.population), group.with_replacement ? drawn : 0};
+}
+
+std::shared_ptr<const SymmetricProfile> profile_of(const SampledGroup& group) {
+  if (group.with_replacement) return std::make_shared<MultisetProfile>(group.mu, group.drawn, group.population);
+  return std::make_shared<SubsetProfile>(group.mu, kind_of(group)[1]);
+}
+
 }  // namespace
 
 std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon) {
   if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
   Real plain_square = 0;
   Real rounds_sum = 0;
-  std::map<std::pair<Real, Real>, Real> rounds_of;
+  std::map<Kind, SampledRelease> releases_of;
   for (const SampledGroup& group : groups) {
     if (!is_sound(group)) return std::nullopt;
     const auto rounds = static_cast<Real>(group.rounds);
     if (group.mu == 0 || group.rounds == 0) continue;
-    if (group.drawn == group.population) {
+    if (reads_all(group)) {
       plain_square += group.mu * group.mu * rounds;
       continue;
     }
     if (group.mu < kMuMin || group.mu > kMuMax) return std::nullopt;
     rounds_sum += rounds;
-    rounds_of[{group.mu, static_cast<Real>(group.drawn) / static_cast<Real>(group.population)}] += rounds;
+    SampledRelease& release = releases_of[kind_of(group)];
+    if (!release.profile) release = {profile_of(group), 0};
+    release.rounds += rounds;
   }
   if (!(rounds_sum <= kRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
   const Real plain_mu = std::sqrt(plain_square);
-  if (rounds_of.empty()) {
+  if (releases_of.empty()) {
     const Real delta = plain_mu > 0 ? gaussian_profile(epsilon, plain_mu) : 0;
     return DeltaBracket{delta * (1 - kArithmetic), delta * (1 + kArithmetic)};
   }
   if (plain_mu > kMuMax) return std::nullopt;
   std::vector<SampledRelease> releases;
-  releases.reserve(rounds_of.size());
-  for (const auto& [kind, rounds] : rounds_of) {
-    releases.push_back({std::make_shared<SubsetProfile>(kind.first, kind.second), rounds});
-  }
+  releases.reserve(releases_of.size());
+  for (const auto& [kind, release] : releases_of) releases.push_back(release);
   return Composition(std::move(releases), plain_mu, epsilon).delta();
 }
 
