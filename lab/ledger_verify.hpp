@@ -16,7 +16,8 @@ struct RunFindings {
   double epsilon_reserved = 0;
   double delta_reserved = 0;
   /// The odometer: smallest epsilon whose Gaussian profile is at most the run's `mechanism_delta`, at mu^2 = the larger
-  /// of what the releases of either block add up to, at most what was reserved. 0 if that is nothing.
+  /// of what the releases of either block add up to, at most what was reserved. 0 if that is nothing; all that was
+  /// reserved if it is something and the run may draw a record several times.
   double epsilon_spent = 0;
   std::uint64_t releases = 0;
   /// "open", "ended" or "returned".

@@ -26,6 +26,8 @@ std::optional<ReleaseGroup> parse_group(std::string_view text) {
   std::string_view counts = take_until(text, '+');
   const bool stepped = counts.find('^') != counts.npos;
   std::string_view draws = take_until(counts, '^');
+  group.with_replacement = !stepped && draws.ends_with('r');
+  if (group.with_replacement) draws.remove_suffix(1);
   if (!read(take_until(draws, '*'), group.shift_squared) || !read(take_until(draws, '@'), group.rounds) ||
       !read(take_until(draws, '/'), group.drawn) || !read(draws, group.population) ||
       (stepped && !read(counts, group.steps))) {

@@ -36,13 +36,15 @@ constexpr std::size_t kSignatureBytes = 64;
 /// @return below 2^63
 [[nodiscard]] std::optional<std::int64_t> parse_index(std::string_view text);
 
-/// One group of a reservation's list of releases, "MU2*ROUNDS@K/N", with "^STEPS" where each release is made of so many
-/// draws and "+FROM:TO" where it reads a part of the block. What is missing is a group of its own kind: 1 step, all.
+/// One group of a reservation's list of releases, "MU2*ROUNDS@K/N", with "r" where records are drawn with replacement
+/// or "^STEPS" where each release is made of so many draws of noise, and "+FROM:TO" where it reads a part of the block.
+/// What is missing is a group of its own kind: a subset, 1 step, all.
 struct ReleaseGroup {
   UInt128 shift_squared = 0;  // of one draw, in units of 2^-40
   UInt128 rounds = 0;
   UInt128 drawn = 0;
   UInt128 population = 0;
+  bool with_replacement = false;
   UInt128 steps = 1;
   std::optional<std::pair<UInt128, UInt128>> positions;
 };

@@ -1,9 +1,9 @@
 #include "lab/ledger_verify/run_accounts.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <tuple>
 
 #include "lab/ledger_verify/clones_bound.hpp"
 #include "lab/ledger_verify/gaussian_profile.hpp"
@@ -48,25 +48,27 @@ struct SampledBlock {
   /// meets. @return nothing where that is more than a sound ledger lists
   [[nodiscard]] std::optional<std::vector<std::vector<SampledGroup>>> met() const {
     constexpr std::size_t kReadsMax = 4'000'000;
-    using Kind = std::array<std::int64_t, 2>;  // drawn, population
+    using Kind = std::tuple<UInt128, std::int64_t, std::int64_t, bool>;  // draw, drawn, population, with replacement
     std::set<std::int64_t> edges;
     for (const Positions& part : positions) edges.insert(part.from);
-    std::set<std::map<std::pair<UInt128, Kind>, std::uint64_t>> distinct;
+    std::set<std::map<Kind, std::uint64_t>> distinct;
     std::size_t reads = 0;
     for (const std::int64_t at : edges) {
-      std::map<std::pair<UInt128, Kind>, std::uint64_t> one;
+      std::map<Kind, std::uint64_t> one;
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (positions[i].from > at || at >= positions[i].to) continue;
         if (++reads > kReadsMax) return std::nullopt;
-        one[{draw[i], {groups[i].drawn, groups[i].population}}] += groups[i].rounds;
+        one[{draw[i], groups[i].drawn, groups[i].population, groups[i].with_replacement}] += groups[i].rounds;
       }
       distinct.insert(std::move(one));
     }
     std::vector<std::vector<SampledGroup>> out;
     for (const auto& one : distinct) {
       out.emplace_back();
-      for (const auto& [kind, rounds] : one)
-        out.back().push_back({mu_of(kind.first), rounds, kind.second[0], kind.second[1]});
+      for (const auto& [kind, rounds] : one) {
+        const auto& [one_draw, drawn, population, with_replacement] = kind;
+        out.back().push_back({mu_of(one_draw), rounds, drawn, population, with_replacement});
+      }
     }
     return out;
   }
@@ -82,6 +84,10 @@ struct SampledBlock {
       whole = positions[i].to;
     }
     return whole == 0 || end <= whole;
+  }
+
+  [[nodiscard]] bool any_with_replacement() const {
+    return std::any_of(groups.begin(), groups.end(), [](const SampledGroup& group) { return group.with_replacement; });
   }
 };
 
@@ -104,7 +110,8 @@ std::optional<SampledBlock> parse_releases(const std::string& text) {
       return std::nullopt;
     }
     out.groups.push_back({mu_of(group.shift_squared), static_cast<std::uint64_t>(group.rounds * group.steps),
-                          static_cast<std::int64_t>(group.drawn), static_cast<std::int64_t>(group.population)});
+                          static_cast<std::int64_t>(group.drawn), static_cast<std::int64_t>(group.population),
+                          group.with_replacement});
     out.draw.push_back(group.shift_squared);
     out.listed.push_back({each, group.rounds, group.steps});
     out.is_whole.push_back(!group.positions);
@@ -170,8 +177,12 @@ void RunAccounts::report(lab::LedgerFindings& findings) const {
   bool fits = epsilon != kAmountMax && delta != kAmountMax;
   for (const Run& run : runs_) {
     const long double mu = mu_of(std::max(run.training.spent, run.holdout.spent));
-    // Composed as if every release had read every record, so never more than what was reserved.
-    const long double spent = std::min(smallest_epsilon(mu, delta_of(run.mechanism_delta)), epsilon_of(run.epsilon));
+    // Composed as if every release had read every record once, so never more than what was reserved; that may be too
+    // little where it has read one several times.
+    const bool is_once = !run.training.with_replacement && !run.holdout.with_replacement;
+    const long double composed =
+        mu == 0 || is_once ? smallest_epsilon(mu, delta_of(run.mechanism_delta)) : epsilon_of(run.epsilon);
+    const long double spent = std::min(composed, epsilon_of(run.epsilon));
     findings.runs.push_back({run.name, static_cast<double>(epsilon_of(run.epsilon)),
                              static_cast<double>(delta_of(run.delta)), static_cast<double>(spent), run.releases,
                              run.state});
@@ -310,6 +321,15 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
     return;
   }
   for (const SampledBlock::Release& one : sampled->listed) block.listed.push_back({one.each, one.rounds, one.steps});
+  block.with_replacement = sampled->any_with_replacement();
+  // A filter counts one occurrence a release; what is known of shares and of mixing is known of no other number either.
+  if (block.with_replacement && (run.filtered || (shuffled && (shuffled->binomial || shuffled->mixed)))) {
+    problems_.add(
+        "entry {}: run {}: expected draws with replacement only where a run rests on its own guarantee and on this "
+        "silo's noise alone, found {} (rule 6)",
+        sequence, run.name, printable(releases));
+    return;
+  }
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(run.epsilon);
   const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);

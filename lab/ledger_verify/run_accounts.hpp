@@ -54,6 +54,7 @@ class RunAccounts {
     UInt128 spent = 0;
     std::vector<Listed> listed;  // empty where nothing is sampled
     std::size_t next = 0;
+    bool with_replacement = false;  // of some release of the list
   };
   /// Crosses off the next release of the list that has this cost. @return how many draws of noise it is made of, 1
   /// without a list; nothing if no release may have it

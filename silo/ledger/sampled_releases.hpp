@@ -11,9 +11,10 @@
 namespace undertone::silo {
 
 /// The releases of a block as a reservation lists them where sampling is what the charge rests on: "MU2*ROUNDS@K/N"
-/// groups in order, "^STEPS" after one whose releases are made of so many draws. There a sum of costs says too little:
-/// one loud release leaks more than many quiet ones of the same sum. So each release must be one of the list, in its
-/// order; rounds may be skipped.
+/// groups in order, "r" after one that draws with replacement or "^STEPS" after one whose releases are made of so many
+/// draws of noise, "+FROM:TO" after one that reads a part. There a sum of costs says too little: one loud release leaks
+/// more than many quiet ones of the same sum. So each release must be one of the list, in its order; rounds may be
+/// skipped.
 class SampledReleases {
  public:
   SampledReleases() = default;
