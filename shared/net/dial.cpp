@@ -26,24 +26,27 @@ struct Attempt {
   bool late = false;
 };
 
-asio::awaitable<Status> connect(tcp::socket& socket, const std::string& host, std::uint16_t port) {
+asio::awaitable<Status> connect(Attempt& attempt, const std::string& host, std::uint16_t port) {
+  tcp::socket& socket = attempt.socket;
   tcp::resolver resolver(socket.get_executor());
   const auto [unresolved, endpoints] = co_await resolver.async_resolve(host, std::to_string(port), kAwait);
   if (unresolved) co_return Error{ErrorCode::Unreachable, fmt::format("{}: {}", host, unresolved.message())};
+  // Connecting opens the socket again, which the deadline has closed for good.
+  if (attempt.late) co_return Error{ErrorCode::Unreachable, fmt::format("{}: found too late", host)};
   const auto [refused, endpoint] = co_await asio::async_connect(socket, endpoints, kAwait);
   if (refused) co_return Error{ErrorCode::Unreachable, fmt::format("{}:{}: {}", host, port, refused.message())};
   co_return Status();
 }
 
-asio::awaitable<Status> open_path(tcp::socket& socket, const Destination& to) {
-  if (!to.proxy) co_return co_await connect(socket, to.host, to.port);
-  const Status connected = co_await connect(socket, to.proxy->host, to.proxy->port);
+asio::awaitable<Status> open_path(Attempt& attempt, const Destination& to) {
+  if (!to.proxy) co_return co_await connect(attempt, to.host, to.port);
+  const Status connected = co_await connect(attempt, to.proxy->host, to.proxy->port);
   if (!connected) co_return connected;
   Result<std::string> credentials = std::string();
   if (!to.proxy->credentials.empty()) credentials = read_file(to.proxy->credentials, kCredentialsBytesMax);
   if (!credentials) co_return credentials.error();
   const Tunnel tunnel{to.host, to.port, *credentials};
-  co_return co_await open_tunnel(socket, tunnel);
+  co_return co_await open_tunnel(attempt.socket, tunnel);
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ asio::awaitable<Result<tcp::socket>> dial(Destination to, std::chrono::milliseco
     boost::system::error_code ignored;
     attempt->socket.close(ignored);
   });
-  const Status opened = co_await open_path(attempt->socket, to);
+  const Status opened = co_await open_path(*attempt, to);
   deadline.cancel();
   if (attempt->late) {
     co_return Error{ErrorCode::Unreachable,

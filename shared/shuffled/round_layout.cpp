@@ -43,12 +43,12 @@ struct Shape {
 };
 
 /// @param bits K (g + b), at most 2^40
-Result<Shape> bits_shape(std::uint64_t dimension, std::uint64_t bits) {
-  if (dimension > RoundLayout::kUnitsMax / bits) {
+Result<Shape> bits_shape(std::uint64_t dimension, std::uint64_t bits, std::size_t cohort) {
+  if (dimension > RoundLayout::kUnitsMax / cohort / bits) {
     return refused(Form::Bits, ErrorCode::LimitExceeded,
-                   fmt::format("{} coordinates of {} bits each are more than the {} sealed messages that a silo may "
-                               "send: choose form \"shares\", which sends two",
-                               dimension, bits, RoundLayout::kUnitsMax));
+                   fmt::format("{} coordinates of {} bits each of {} silos are more than the {} sealed messages that a "
+                               "batch may have: choose form \"shares\", of which a silo sends two",
+                               dimension, bits, cohort, RoundLayout::kUnitsMax));
   }
   return Shape{dimension * bits, kBitBytes};
 }
@@ -86,8 +86,8 @@ Result<RoundLayout> RoundLayout::create(const config::Shuffle& shuffle, const pr
     modulus = *total;
     shape = {1, dimension * total->bytes()};
     if (form == Form::Bits) {
-      const Result<Shape> bits =
-          bits_shape(dimension, static_cast<std::uint64_t>(release.records_drawn * binomial->parameters.bits()));
+      const Result<Shape> bits = bits_shape(
+          dimension, static_cast<std::uint64_t>(release.records_drawn * binomial->parameters.bits()), cohort);
       if (!bits) return bits.error();
       shape = *bits;
     }

@@ -28,7 +28,8 @@ class RoundLayout {
  public:
   using Form = config::Shuffle::Form;
   static constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 30U;
-  static constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 22U;
+  /// Of all silos of a batch: whoever reads them opens one after the other, each in some 60 us.
+  static constexpr std::uint64_t kUnitsMax = std::uint64_t{1} << 16U;
   static constexpr std::size_t kCohortMax = 4096;  // silos that a batch can expect
   static constexpr char kNoisedForm = 1;           // of a report
 

@@ -184,7 +184,7 @@ TEST(ProcessesTest, SharesAddedByShufflersThatAreKilledGiveTheSimulatorsModelToT
   expect_shuffled_model(folder.path(), write_job(folder.path(), true, "breast-cancer-shuffle"));
 }
 
-/// The shuffled job in another form, and short.
+/// The shuffled job in another form, and short. Of two features where every bit is a message of its own.
 path write_small_form(const path& folder, const std::string& form, bool test_noise) {
   nlohmann::json job = nlohmann::json::parse(read(write_job(folder, test_noise, "breast-cancer-shuffle")));
   job["algorithm"]["rounds"] = 6;
@@ -196,13 +196,14 @@ path write_small_form(const path& folder, const std::string& form, bool test_noi
     shuffle["shufflers"][0].erase("key");
     shuffle["coordinator_key"] = std::string(64, '0');
   }
+  if (form == "bits") job["data"]["features"].erase(job["data"]["features"].begin() + 2, job["data"]["features"].end());
   for (nlohmann::json& member : job["cohort"]) member["epsilon"] = 4.0;
   std::ofstream(folder / "job.json") << job.dump();
   return folder / "job.json";
 }
 
-TEST(ProcessesTest, CountsAndReportsThroughOneShufflerThatIsKilledGiveTheSimulatorsModelToTheBit) {
-  for (const std::string form : {"counts", "reports"}) {
+TEST(ProcessesTest, EveryOtherFormThroughOneShufflerThatIsKilledGivesTheSimulatorsModelToTheBit) {
+  for (const std::string form : {"counts", "reports", "bits"}) {
     SCOPED_TRACE(form);
     const tests::TemporaryFolder folder;
     expect_shuffled_model(folder.path(), write_small_form(folder.path(), form, true));

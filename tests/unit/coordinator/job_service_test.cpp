@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/http/api.hpp"
+#include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -176,6 +177,56 @@ TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
   EXPECT_EQ(machine.why_missing(silo(0)), "waits for its owner");
   say(0, wire::JobAnswer{run, wire::Refusal::Budget});
   EXPECT_EQ(machine.why_missing(silo(0)), "refused the job: budget");
+}
+
+/// A service that dials one shuffler, which adds.
+class ShuffledServiceTest : public ServiceTest {
+ protected:
+  ShuffledServiceTest() {
+    service_.emplace(
+        store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"mixer"});
+    actions_ = service_->start(now_).value();
+  }
+  /// What was sent to the shuffler, by name.
+  [[nodiscard]] std::string told() const {
+    std::string out;
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SendToShuffler>(&action);
+      if (sent == nullptr) continue;
+      for (const wire::Message& message : decoder.feed(*sent->bytes).value())
+        out += (out.empty() ? "" : " ") + std::string(wire::name_of(message));
+    }
+    return out;
+  }
+  [[nodiscard]] bool closed_a_round() const {
+    return std::any_of(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
+      const auto* of_run = std::get_if<JobService::OfRun>(&action);
+      return of_run != nullptr && std::holds_alternative<RunMachine::RoundClosed>(of_run->what);
+    });
+  }
+};
+
+TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) {
+  std::string job = tests::ShuffledJob::counts("mixer", std::string(64, 'a')).json();
+  const std::string none = "\"holdout_records\":0";
+  for (std::size_t at; (at = job.find(none)) != std::string::npos;)
+    job.replace(at, none.size(), "\"holdout_records\":8");
+  const RunId run = service_->submit(job, "job", Nonce{1}, false, now_).value().run;
+  for (int i = 0; i < 3; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  actions_ = service_->on_shuffler_connected("mixer", now_).value();
+  ASSERT_EQ(told(), "job_offer batch_open");
+  (void)service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+  actions_ = service_->cancel(run, "enough", now_).value();
+  EXPECT_EQ(told(), "batch_abandon");
+  actions_ = service_->on_shuffler_message("mixer", wire::BatchForward{run, {0}, 3, std::string(2, 'x')}, now_).value();
+  EXPECT_FALSE(closed_a_round());
+  EXPECT_EQ(state(run), RunState::Cancelled);
+  actions_ = service_->on_timer(now_ + std::chrono::hours(1)).value();
+  EXPECT_EQ(told(), "");
 }
 
 TEST(RunStoreTest, AStoreOfVersion01IsTakenOverWithItsRuns) {

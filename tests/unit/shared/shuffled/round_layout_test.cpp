@@ -81,11 +81,11 @@ TEST(RoundLayoutTest, ClipsAsThePairOfPointsSays) {
 }
 
 TEST(RoundLayoutTest, TooManyBitsAreSentToShares) {
-  // 2^22 units: 209715 coordinates of 20 bits, and no more.
-  EXPECT_TRUE(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 209'715, 4), kWire, 3));
-  expect_refused(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 209'716, 4), kWire, 3),
-                 "209716 coordinates of 20 bits each");
-  expect_refused(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 209'716, 4), kWire, 3),
+  // 2^16 units of three silos: 1092 coordinates of 20 bits each, and no more.
+  EXPECT_TRUE(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 1'092, 4), kWire, 3));
+  expect_refused(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 1'093, 4), kWire, 3),
+                 "1093 coordinates of 20 bits each");
+  expect_refused(RoundLayout::create(shuffle(ShuffleForm::Bits), release(ShuffleForm::Bits, 1'093, 4), kWire, 3),
                  "choose form \"shares\"");
 }
 
