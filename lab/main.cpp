@@ -11,6 +11,7 @@
 #include "lab/demo.hpp"
 #include "lab/exit_code.hpp"
 #include "lab/ledger_verify.hpp"
+#include "lab/operator/components_command.hpp"
 #include "lab/operator/job_commands.hpp"
 #include "lab/operator/operator_commands.hpp"
 #include "lab/operator/predict_command.hpp"
@@ -205,6 +206,7 @@ struct OperatorArguments {
   std::string model;
   std::string csv;
   std::vector<std::string> runs;
+  std::int64_t count = 0;
   bool again = false;
 };
 
@@ -258,6 +260,15 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   predict_command->add_option("csv", arguments.csv, "records; the label's column may be missing")->required();
   predict_command->add_option("--out", arguments.out, "a file; without it, standard output");
   predict_command->add_flag("--json", arguments.options.json, "print JSON");
+  CLI::App* components_command =
+      add(app, actions, "components", "Principal components of a model of moments, as a job's projection",
+          [&] { return components(arguments.model, arguments.count, arguments.out); });
+  components_command->add_option("model", arguments.model, "the model.json of a job whose model is \"moments\"")
+      ->required();
+  components_command->add_option("--count", arguments.count, "how many of the leading ones")
+      ->required()
+      ->check(CLI::Range(1, 4096));
+  components_command->add_option("--out", arguments.out, "a file; without it, standard output");
 }
 
 struct ProvisionArguments {

@@ -1,5 +1,6 @@
 #include "lab/simulate.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
@@ -20,6 +21,20 @@ struct Dealt {
   std::vector<std::vector<std::size_t>> rows;
 };
 
+/// Deals the same rows again, in the order of their targets. @param rows of each silo, as many afterwards
+void sort_by_target(const Eigen::VectorXd& targets, std::vector<std::vector<std::size_t>>& rows) {
+  std::vector<std::size_t> all;
+  for (const std::vector<std::size_t>& part : rows) all.insert(all.end(), part.begin(), part.end());
+  std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
+    return targets[static_cast<Eigen::Index>(a)] < targets[static_cast<Eigen::Index>(b)];
+  });
+  auto next = all.begin();
+  for (std::vector<std::size_t>& part : rows) {
+    std::copy_n(next, part.size(), part.begin());
+    next += static_cast<std::ptrdiff_t>(part.size());
+  }
+}
+
 Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job_file) {
   if (!job.simulation) {
     return Error{
@@ -38,6 +53,11 @@ Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job
   Result<std::vector<std::vector<std::size_t>>> rows =
       data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
   if (!rows) return Error{rows.error().code, fmt::format("{}: {}", csv.string(), rows.error().message)};
+  if (job.simulation->by_target) {
+    const Result<models::Records> records = data::to_records(*table, job.schema, csv.string());
+    if (!records) return records.error();
+    sort_by_target(records->targets, *rows);
+  }
   return Dealt{*std::move(table), *std::move(rows)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/config/model_section.hpp"
+#include "shared/config/projection_section.hpp"
 #include "shared/config/schema_section.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 
@@ -104,6 +105,7 @@ Json settings_of(const RunReport& report) {
               {"l1", problem.regulariser.l1()},
               {"l2", problem.regulariser.l2()},
               {"draw_fraction", job.draw_fraction},
+              {"sampling", job.with_replacement ? "with_replacement" : "without_replacement"},
               {"clip_norm", job.clip.value()},
               {"quorum", job.participation.quorum},
               {"noise", report.noise_absent                       ? "none"
@@ -124,13 +126,15 @@ Json model_of(const RunReport& report) {
               {"job", job.name},
               {"run", report.run.hex()},
               {"data", config::to_json(job.schema)}};
-  if (const models::Network* network = job.model.network()) {
-    if (!network->is_linear()) out.update(config::to_json(network->shape()));
+  if (job.projection) out["projection"] = config::to_json(*job.projection);
+  const models::Network* network = job.model.network();
+  if (network != nullptr || job.model.moments() != nullptr) {
+    if (network != nullptr && !network->is_linear()) out.update(config::to_json(network->shape()));
     out["weights"] = std::vector<double>(weights.begin(), weights.end());
     return out;
   }
   out["weights"] = Json::array();
-  const std::vector<std::string> names = data::encoded_names(job.schema);
+  const std::vector<std::string> names = config::feature_names(job);
   for (std::size_t f = 0; f < names.size(); ++f)
     out["weights"].push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
   out["intercept"] = job.model.linear()->intercept() ? weights[job.model.features()] : 0.0;

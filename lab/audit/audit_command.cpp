@@ -116,10 +116,10 @@ int run_audit(const AuditRequest& request) {
                              request.job.string())});
   }
   const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
-  if (job->model.linear() == nullptr || local) {
+  if (job->model.linear() == nullptr || local || job->projection) {
     return fail({ErrorCode::InvalidArgument,
-                 fmt::format("the audit knows the worst pair for gradients of linear models, not for {} and {}",
-                             job->model.name(), job->algorithm_kind)});
+                 fmt::format("the audit knows the worst pair for gradients of linear models, not for {} and {}{}",
+                             job->model.name(), job->algorithm_kind, job->projection ? " of projected features" : "")});
   }
   const config::CohortMember* member = &job->cohort.front();
   if (!request.silo.empty()) {

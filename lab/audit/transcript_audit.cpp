@@ -60,7 +60,8 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
     // Zero in the second data set: where the records drawn all lean the same way, and where one does.
     const double lean = 0.5 * shift * (pair.others_lean * (drawn - 1.0) + 1.0);
     const double z = (*means)[r].dot(pair.direction) * drawn / gaussian->noise_stddev() + lean;
-    rate = drawn / static_cast<double>(release.population);
+    const auto population = static_cast<double>(release.population);
+    rate = release.shape.with_replacement ? -std::expm1(drawn * std::log1p(-1.0 / population)) : drawn / population;
     scores[0] += log_ratio(shift * z, shift * shift, rate);
     sum += shift * z;
     square += shift * shift;

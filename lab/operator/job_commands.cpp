@@ -117,9 +117,10 @@ Json releases_of(const privacy::Plan& plan) {
                   {"numbers", release.shape.dimension},
                   {"records", release.records_drawn},
                   {"draws", release.draws()},
-                  {"reads", release.shape.slice ? "own part"
-                            : release.sampled() ? "fresh draw"
-                                                : "all"},
+                  {"reads", release.shape.slice              ? "own part"
+                            : release.shape.with_replacement ? "fresh draw with replacement"
+                            : release.sampled()              ? "fresh draw"
+                                                             : "all"},
                   {"clip_norm", release.shape.clip.value()},
                   {"public_records", !(shift > 0.0)},
                   {"noise_stddev_of_mean", release.noise_stddev_of_mean()},
@@ -240,9 +241,10 @@ int plan_job(const std::filesystem::path& file, bool json) {
       fmt::print("    {} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
                  release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
                  release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
-                 reads == "own part"     ? ", each a part of its own"
-                 : reads == "fresh draw" ? ", drawn afresh"
-                                         : "");
+                 reads == "own part"                      ? ", each a part of its own"
+                 : reads == "fresh draw"                  ? ", drawn afresh"
+                 : reads == "fresh draw with replacement" ? ", drawn afresh with replacement"
+                                                          : "");
       if (release["draws"].get<std::uint64_t>() > 1)
         fmt::print(" in each of {} steps", release["draws"].get<std::uint64_t>());
       if (release["public_records"].get<bool>()) {

@@ -73,7 +73,7 @@ Status add_epsilon_spent(RunResult& result, const config::Job& job) {
 
 std::uint64_t accounting_ms(const RunResult& result, const config::Job& job) {
   const std::uint64_t evaluations = std::min(result.evaluations.size(), kEvaluationsAccounted) + kPlanEvaluations;
-  return job.cohort.size() * evaluations * (job.draw_fraction < 1.0 ? kSampledMs : kExactMs);
+  return job.cohort.size() * evaluations * (job.draw_fraction < 1.0 || job.with_replacement ? kSampledMs : kExactMs);
 }
 
 }  // namespace undertone::lab

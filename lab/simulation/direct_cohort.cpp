@@ -78,8 +78,12 @@ Result<PlannedCohort> plan_cohort(const config::Job& job, const std::vector<Simu
     const Result<privacy::Plan> plan = config::plan_of(job, *member);
     if (!plan) return plan.error();
     const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
-    out.members.push_back({silo.id, &silo.dataset, plan->segments(), member->weight,
-                           std::min(holdout, queries::LatticeFold::kWeightMax)});
+    DirectCohort::Member& made = out.members.emplace_back(DirectCohort::Member{
+        silo.id, &silo.dataset, plan->segments(), member->weight, std::min(holdout, queries::LatticeFold::kWeightMax)});
+    if (job.projection) {
+      made.projected = std::make_shared<const data::Dataset>(job.projection->project(silo.dataset));
+      made.dataset = made.projected.get();
+    }
     out.epsilon = std::max(out.epsilon, plan->epsilon().value_rounded_up());
   }
   return out;

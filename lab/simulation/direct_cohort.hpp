@@ -32,6 +32,7 @@ class DirectCohort {
     std::vector<privacy::Plan::Segment> releases;  // in order: a plan's, or an experiment's own
     std::uint64_t weight = 1;
     std::uint64_t holdout_weight = 1;
+    std::shared_ptr<const data::Dataset> projected = {};  // what `dataset` points to, where a job projects
   };
   /// @return an error where nobody or fewer than are to answer are there, or releases are of other data
   [[nodiscard]] static Result<DirectCohort> create(const Setup& setup, std::vector<Member> members);

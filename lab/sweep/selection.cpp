@@ -12,7 +12,7 @@ namespace {
 bool reads_everything(const config::Job& job) {
   const privacy::Schedule schedule = config::schedule_of(job);
   return std::all_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
-    return part.shape.draw_fraction == 1.0 && !part.shape.slice && !part.shape.local;
+    return part.shape.draw_fraction == 1.0 && !part.shape.with_replacement && !part.shape.slice && !part.shape.local;
   });
 }
 

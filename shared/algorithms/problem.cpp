@@ -31,6 +31,7 @@ privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optio
   privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction, dimension,
                               clip};
   shape.slice = slice;
+  shape.with_replacement = with_replacement;
   if (!gradient_shifts.empty()) shape.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
   return shape;
 }
@@ -46,6 +47,7 @@ privacy::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::opt
   privacy::ReleaseShape shape{privacy::QuestionKind::GradientDifference, privacy::Block::Training, draw_fraction,
                               dimension, *privacy::ClipNorm::create(2.0 * clip.value())};
   shape.smoothness = smoothness;
+  shape.with_replacement = with_replacement;
   shape.shift = difference_shift;
   return shape;
 }

@@ -38,6 +38,7 @@ struct GradientShape {
   // each phase of an algorithm that uses records in phases, or none.
   std::vector<privacy::GaussianShift> gradient_shifts = {};
   std::optional<privacy::GaussianShift> difference_shift = {};
+  bool with_replacement = false;  // how they are drawn: @see privacy::ReleaseShape
 
   /// @param phase of an algorithm that has several
   [[nodiscard]] privacy::ReleaseShape gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice = {},

@@ -40,6 +40,7 @@ privacy::Schedule ProxSvrg::schedule(const ProxSvrgSettings& settings, const Gra
   const Eigen::Index d = settings.problem.dimension;
   GradientShape whole = shape;
   whole.draw_fraction = 1.0;
+  whole.with_replacement = false;
   privacy::Schedule out;
   for (std::uint64_t epoch = 0; epoch < settings.restarts * settings.epochs; ++epoch) {
     out.push_back({whole.gradient(d), 1});

@@ -211,9 +211,18 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
   AlgorithmChoice out;
   if (section.has("theorem")) {
     out.theorem = parse_theorem(section, problem, facts, noise);
+    if (section.has("sampling")) {
+      out.with_replacement =
+          section.choice<bool>("sampling", {{"without_replacement", false}, {"with_replacement", true}},
+                               "with theorem: with replacement a batch is drawn as the source draws it, and a record "
+                               "may be in it several times (default without_replacement: a little less noise)");
+    }
     if (out.theorem) {
       out.settings = out.theorem->settings;
       out.draw_fraction = out.theorem->draw_fraction;
+      const auto* accelerated = std::get_if<algorithms::AcceleratedSgdSettings>(&out.settings);
+      if (out.with_replacement && accelerated != nullptr && accelerated->use == algorithms::RecordUse::OnePass)
+        section.problem("sampling", "expected without_replacement: the parts of one pass are read whole");
     }
     if (!section.recording()) {
       section.finish();

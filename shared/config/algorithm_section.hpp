@@ -13,6 +13,7 @@ struct AlgorithmChoice {
   algorithms::AlgorithmSettings settings;
   std::optional<algorithms::TheoremChoice> theorem;  // where one chose the settings
   double draw_fraction = 1.0;                        // of the records that a release reads
+  bool with_replacement = false;                     // the draws of a theorem's job, where it asks for that
   std::uint64_t rounds = 0;                          // of the algorithm alone
 };
 

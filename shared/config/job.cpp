@@ -8,6 +8,7 @@
 #include "shared/config/algorithm_section.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/model_section.hpp"
+#include "shared/config/projection_section.hpp"
 #include "shared/config/schema_section.hpp"
 
 namespace undertone::config {
@@ -90,6 +91,11 @@ SimulationData parse_simulation(Section section) {
   out.csv = section.text("csv", "relative to the job's file");
   out.partition_seed =
       static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
+  if (section.has("partition")) {
+    out.by_target = section.choice<bool>("partition", {{"random", false}, {"by_target", true}},
+                                         "by_target: slices in the order of the label, so that silos differ as much as "
+                                         "they can (default random)");
+  }
   out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows");
   out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   section.finish();
@@ -99,6 +105,7 @@ SimulationData parse_simulation(Section section) {
 /// What a shuffled job's other sections must say.
 struct AroundShuffle {
   const algorithms::AlgorithmSettings& algorithm;
+  bool with_replacement;
   const NoiseChoice& noise;
   const std::vector<CohortMember>& cohort;
   std::size_t quorum;
@@ -111,6 +118,8 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, Problems& 
   if (shuffle.form == Shuffle::Form::Reports &&
       !std::holds_alternative<algorithms::MinibatchSgdSettings>(job.algorithm))
     problems.add("/privacy/shuffle/form", "reports are of minibatch_sgd alone: expected shares, counts or bits");
+  if (job.with_replacement)
+    problems.add("/algorithm/sampling", "of a shuffled job batches are drawn without replacement");
   if (job.noise.by != NoiseChoice::By::Accountant)
     problems.add("/privacy/calibration/by", "of a shuffled job the accountant chooses the noise");
   if (shuffle.honest_min > job.quorum) {
@@ -140,6 +149,13 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, Problems& 
                                         member.facts.silo.name()));
     break;
   }
+}
+
+/// Without chosen noise.
+algorithms::GradientShape gradients_of(const Job& job) {
+  algorithms::GradientShape shape{job.clip, job.draw_fraction};
+  shape.with_replacement = job.with_replacement;
+  return shape;
 }
 
 privacy::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
@@ -173,7 +189,16 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   data::Schema schema =
       parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
-  ModelChoice choice = parse_model(root.object("model"), schema);
+  std::optional<data::Projection> projection;
+  if (root.has("projection")) {
+    projection = parse_projection(
+        root.object("projection",
+                    "public: what the model reads instead of the features, as undertone components has it"),
+        data::encoded_width(schema));
+  }
+  const auto features =
+      projection ? projection->directions.cols() : static_cast<Eigen::Index>(data::encoded_width(schema));
+  ModelChoice choice = parse_model(root.object("model"), schema, features);
   const models::Model& model = choice.model;
 
   const geometry::Domain domain = parse_domain(root.object("domain"));
@@ -246,7 +271,9 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
                                                       cohort.size(), participation.quorum));
   }
   if (shuffle && problems.none())
-    check_shuffled(*shuffle, {algorithm.settings, noise_choice, cohort, participation.quorum}, problems);
+    check_shuffled(*shuffle,
+                   {algorithm.settings, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
+                   problems);
   Section evaluation = root.object("evaluation");
   const auto every = static_cast<std::uint64_t>(
       evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
@@ -264,11 +291,13 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
 
   Job job{name,
           std::move(schema),
+          std::move(projection),
           std::move(choice.model),
           std::string(algorithms::kind_of(algorithm.settings)),
           std::move(algorithm.settings),
           std::move(algorithm.theorem),
           algorithm.draw_fraction,
+          algorithm.with_replacement,
           *privacy::ClipNorm::create(clip),
           unit,
           noise,
@@ -293,7 +322,11 @@ Status check_plans(const Job& job, const std::string& file) {
   return {};
 }
 
-privacy::Schedule schedule_of(const Job& job) { return schedule_with(job, {job.clip, job.draw_fraction}); }
+std::vector<std::string> feature_names(const Job& job) {
+  return job.projection ? component_names(job.projection->directions.cols()) : data::encoded_names(job.schema);
+}
+
+privacy::Schedule schedule_of(const Job& job) { return schedule_with(job, gradients_of(job)); }
 
 std::optional<privacy::Shuffling> shuffling_of(const Job& job) {
   if (!job.shuffle) return std::nullopt;
@@ -306,7 +339,7 @@ std::optional<privacy::Shuffling> shuffling_of(const Job& job) {
 
 Result<privacy::Plan> plan_of(const Job& job, const CohortMember& member) {
   const Result<algorithms::GradientShape> shape =
-      with_noise(job.noise_choice, {job.clip, job.draw_fraction}, job.algorithm, member.facts);
+      with_noise(job.noise_choice, gradients_of(job), job.algorithm, member.facts);
   if (!shape) return shape.error();
   Result<privacy::Plan> plan = privacy::make_plan(schedule_with(job, *shape), member.facts, shuffling_of(job));
   if (!plan) return plan;

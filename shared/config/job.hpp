@@ -12,6 +12,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/config/noise_choice.hpp"
 #include "shared/config/shuffle_section.hpp"
+#include "shared/data/projection.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/models/model.hpp"
 #include "shared/privacy/plan.hpp"
@@ -37,6 +38,7 @@ struct Participation {
 struct SimulationData {
   std::string csv;  // relative to the job's file
   std::uint64_t partition_seed = 0;
+  bool by_target = false;  // the silos' rows are slices in the order of their targets, else random
   double holdout_fraction = 0.0;
   std::uint64_t holdout_seed = 0;
 };
@@ -45,11 +47,13 @@ struct SimulationData {
 struct Job {
   std::string name;
   data::Schema schema;
+  std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
   models::Model model = models::LinearModel(models::Loss::Logistic, 1, false);
   std::string algorithm_kind;
   algorithms::AlgorithmSettings algorithm;
   std::optional<algorithms::TheoremChoice> theorem;  // where one chose the settings
   double draw_fraction = 1.0;
+  bool with_replacement = false;  // the draws: @see privacy::ReleaseShape
   privacy::ClipNorm clip;
   std::string unit;
   privacy::NoiseKind noise = privacy::NoiseKind::Secure;
@@ -79,6 +83,9 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// Whether every member's plan can be made: what a coordinator asks before it runs a job. A silo plans for itself
 /// alone.
 [[nodiscard]] Status check_plans(const Job& job, const std::string& file);
+
+/// Of the numbers that the model reads: the encoded features, or "component 1" and so on of a projection.
+[[nodiscard]] std::vector<std::string> feature_names(const Job& job);
 
 /// What the job asks of every silo, in order.
 [[nodiscard]] privacy::Schedule schedule_of(const Job& job);

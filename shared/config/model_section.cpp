@@ -16,13 +16,14 @@ constexpr Eigen::Index kWeightsMax = Eigen::Index{1} << 22;
 constexpr Eigen::Index kValuesMax = Eigen::Index{1} << 20;
 constexpr double kProductsMax = 0x1p28;
 
-enum class Kind : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Softmax, Network };
+enum class Kind : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Softmax, Network, Moments };
 
 constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {
     {"logistic", Kind::Logistic}, {"least_squares", Kind::LeastSquares},
     {"hinge", Kind::Hinge},       {"absolute", Kind::Absolute},
     {"quantile", Kind::Quantile}, {"huber", Kind::Huber},
-    {"softmax", Kind::Softmax},   {"network", Kind::Network}};
+    {"softmax", Kind::Softmax},   {"network", Kind::Network},
+    {"moments", Kind::Moments}};
 
 constexpr std::initializer_list<std::pair<const char*, models::Activation>> kActivations = {
     {"relu", models::Activation::Relu}, {"tanh", models::Activation::Tanh}, {"identity", models::Activation::Identity}};
@@ -44,6 +45,7 @@ std::optional<models::Loss> loss_of(Kind kind) {
       return models::Loss::Huber;
     case Kind::Softmax:
     case Kind::Network:
+    case Kind::Moments:
       return std::nullopt;
   }
   UNDERTONE_CHECK(false);
@@ -144,11 +146,11 @@ Json to_json(const models::NetworkShape& shape) {
   return out;
 }
 
-ModelChoice parse_model(Section section, const data::Schema& schema) {
+ModelChoice parse_model(Section section, const data::Schema& schema, Eigen::Index features) {
   const auto kind = section.choice<Kind>(
       "kind", kKinds,
-      "logistic and hinge for a label of two values, softmax and network for one of classes, the others for a number");
-  const auto features = static_cast<Eigen::Index>(data::encoded_width(schema));
+      "logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the "
+      "features' means and products, docs/researchers-guide.md; the others for a number");
   const std::optional<models::Loss> loss = loss_of(kind);
   const auto* several = std::get_if<data::ClassLabel>(&schema.label);
   ModelChoice out{models::LinearModel(models::Loss::Logistic, std::max<Eigen::Index>(features, 1), false)};
@@ -163,7 +165,14 @@ ModelChoice parse_model(Section section, const data::Schema& schema) {
                       "other losses one with min and max");
     }
   }
-  if (section.recording() || !loss) {
+  if (kind == Kind::Moments && !section.recording()) {
+    const models::MomentsModel made(features);
+    if (features > kWeightsMax || made.dimension() > kWeightsMax) {
+      section.problem("kind", fmt::format("moments of {} features are more than {} numbers", features, kWeightsMax));
+    } else {
+      out.model = made;
+    }
+  } else if (section.recording() || !loss) {
     const Eigen::Index classes = several != nullptr ? static_cast<Eigen::Index>(several->classes.size()) : 2;
     models::NetworkShape shape{{1, 1, features}, {}, classes};
     if (section.recording() || kind == Kind::Network) {

@@ -19,8 +19,9 @@ struct ModelChoice {
   std::uint64_t seed = 0;  // of a network's starting weights
 };
 
-/// A job's "model". @param schema what the model reads; a label that the model has no use for is a problem
-[[nodiscard]] ModelChoice parse_model(Section section, const data::Schema& schema);
+/// A job's "model". @param schema of the records; a label that the model has no use for is a problem
+/// @param features that the model reads
+[[nodiscard]] ModelChoice parse_model(Section section, const data::Schema& schema, Eigen::Index features);
 
 /// A network's layers as jobs and models write them: "image" where there is one, "hidden".
 [[nodiscard]] models::NetworkShape parse_network(Section& section, Eigen::Index features, Eigen::Index classes);

@@ -23,7 +23,7 @@ Result<PrincipalComponents> decompose(const Eigen::MatrixXd& covariance, const E
                                       Eigen::Index components) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
   if (solver.info() != Eigen::Success) return refused("the eigenvalue iteration did not converge");
-  PrincipalComponents out{mean, solver.eigenvectors().rightCols(components).rowwise().reverse(),
+  PrincipalComponents out{{mean, solver.eigenvectors().rightCols(components).rowwise().reverse()},
                           solver.eigenvalues().tail(components).reverse()};
   for (Eigen::Index j = 0; j < components; ++j) fix_sign(out.directions.col(j));
   return out;
@@ -40,23 +40,6 @@ Status check_sizes(Eigen::Index features, Eigen::Index components, Eigen::Index 
 }
 
 }  // namespace
-
-void PrincipalComponents::project(const Eigen::Ref<const Eigen::MatrixXd>& features,
-                                  Eigen::Ref<Eigen::MatrixXd> scores) const {
-  UNDERTONE_CHECK(features.rows() == mean.size() && scores.rows() == directions.cols() &&
-                  scores.cols() == features.cols());
-  const Eigen::VectorXd origin = directions.transpose() * mean;
-  scores.noalias() = directions.transpose() * features;
-  scores.colwise() -= origin;
-}
-
-void PrincipalComponents::reconstruct(const Eigen::Ref<const Eigen::MatrixXd>& scores,
-                                      Eigen::Ref<Eigen::MatrixXd> features) const {
-  UNDERTONE_CHECK(features.rows() == mean.size() && scores.rows() == directions.cols() &&
-                  scores.cols() == features.cols());
-  features.noalias() = directions * scores;
-  features.colwise() += mean;
-}
 
 Result<PrincipalComponents> public_pca(const Eigen::Ref<const Eigen::MatrixXd>& features, Eigen::Index components) {
   const Eigen::Index records = features.cols();

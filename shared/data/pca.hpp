@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 
 #include "shared/base/result.hpp"
+#include "shared/data/projection.hpp"
 
 namespace undertone::data {
 
@@ -11,15 +12,9 @@ inline constexpr Eigen::Index kPcaFeaturesMax = 4096;
 
 /// Leading directions of a table. Computed from private records they are a RELEASE of those records, mean, directions
 /// and variances all: take public ones, or `noised_pca` of moments whose noise the ledger was charged for.
-struct PrincipalComponents {
-  Eigen::VectorXd mean;        // [d]
-  Eigen::MatrixXd directions;  // [d, k], orthonormal; of each, the first of the largest entries is positive
-  Eigen::VectorXd variances;   // [k], along the directions, descending; of noised moments they may be negative
-
-  /// @param features [d, n] @param scores [k, n], the coordinates along the directions, from the mean
-  void project(const Eigen::Ref<const Eigen::MatrixXd>& features, Eigen::Ref<Eigen::MatrixXd> scores) const;
-  /// The point of the affine span of the directions that has these scores. @param scores [k, n] @param features [d, n]
-  void reconstruct(const Eigen::Ref<const Eigen::MatrixXd>& scores, Eigen::Ref<Eigen::MatrixXd> features) const;
+/// The origin is the mean, the directions are orthonormal; of each, the first of the largest entries is positive.
+struct PrincipalComponents : Projection {
+  Eigen::VectorXd variances;  // [k], along the directions, descending; of noised moments they may be negative
 };
 
 /// The first principal components of PUBLIC records: mean, and eigenvectors of the covariance (divided by n).

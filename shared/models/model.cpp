@@ -4,6 +4,7 @@ namespace undertone::models {
 
 std::string_view Model::name() const noexcept {
   if (const LinearModel* one = linear()) return to_string(one->loss());
+  if (moments() != nullptr) return "moments";
   return network()->is_linear() ? "softmax" : "network";
 }
 
@@ -17,10 +18,13 @@ Eigen::Index Model::dimension() const noexcept {
 
 Eigen::Index Model::regularised() const noexcept { return linear() != nullptr ? features() : dimension(); }
 
-bool Model::classifies() const noexcept { return linear() == nullptr || linear()->linear_loss().classifies(); }
+bool Model::classifies() const noexcept {
+  return network() != nullptr || (linear() != nullptr && linear()->linear_loss().classifies());
+}
 
 bool Model::is_smooth() const noexcept {
-  return linear() != nullptr ? linear()->linear_loss().is_smooth() : network()->is_smooth();
+  if (const LinearModel* one = linear()) return one->linear_loss().is_smooth();
+  return network() == nullptr || network()->is_smooth();
 }
 
 double Model::products() const noexcept {

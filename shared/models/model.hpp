@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/models/linear_model.hpp"
+#include "shared/models/moments_model.hpp"
 #include "shared/models/network.hpp"
 
 namespace undertone::models {
@@ -17,11 +18,14 @@ class Model {
  public:
   Model(const LinearModel& linear) : kind_(linear) {}    // NOLINT(google-explicit-constructor): it is one
   Model(Network network) : kind_(std::move(network)) {}  // NOLINT(google-explicit-constructor): it is one
+  Model(MomentsModel moments) : kind_(moments) {}        // NOLINT(google-explicit-constructor): it is one
 
   [[nodiscard]] const LinearModel* linear() const noexcept { return std::get_if<LinearModel>(&kind_); }
   [[nodiscard]] const Network* network() const noexcept { return std::get_if<Network>(&kind_); }
 
-  /// What jobs, policies and results call it: a loss's name, "softmax" or "network".
+  [[nodiscard]] const MomentsModel* moments() const noexcept { return std::get_if<MomentsModel>(&kind_); }
+
+  /// What jobs, policies and results call it: a loss's name, "softmax", "network" or "moments".
   [[nodiscard]] std::string_view name() const noexcept;
   [[nodiscard]] Eigen::Index features() const noexcept;
   [[nodiscard]] Eigen::Index dimension() const noexcept;
@@ -44,7 +48,7 @@ class Model {
   [[nodiscard]] std::vector<double> metric_scales() const;
 
  private:
-  std::variant<LinearModel, Network> kind_;
+  std::variant<LinearModel, Network, MomentsModel> kind_;
 };
 
 }  // namespace undertone::models

@@ -1,73 +1,20 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
 #include "shared/privacy/accountant.hpp"
-#include "shared/privacy/binomial_sum.hpp"
 #include "shared/privacy/fixed_amount.hpp"
-#include "shared/privacy/lattice.hpp"
 #include "shared/privacy/quantities.hpp"
+#include "shared/privacy/release.hpp"
 #include "shared/privacy/shuffled_credit.hpp"
 
 namespace undertone::privacy {
-
-/// Which map of a record is added up. Source: spec README 2.1.
-enum class QuestionKind : std::uint8_t { Gradient = 1, Metrics = 2, GradientDifference = 3, LocalRun = 4 };
-
-/// "gradient", "metrics", "difference", "local_run"
-[[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
-
-/// Disjoint parts of a silo's records, fixed before a job by record position alone. A record is in one block, so what
-/// different blocks release composes in parallel.
-enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
-
-/// Consecutive positions of a block's secret permutation, which a run draws once and which does not depend on values: a
-/// record is at one position, so releases of disjoint slices compose in parallel.
-struct Slice {
-  /// Equal: `of` parts of floor(n / of) records. Halving: floor(n/2), floor(n/4), ... records, `of` parts at most.
-  enum class Cut : std::uint8_t { Equal, Halving };
-  Cut cut = Cut::Equal;
-  std::uint64_t index = 0;  // below `of`
-  std::uint64_t of = 1;
-
-  struct Positions {
-    std::int64_t from = 0;
-    std::int64_t to = 0;
-    friend bool operator==(const Positions&, const Positions&) = default;
-  };
-  /// @return where the slice lies in a permutation of `records`; empty where there are too few
-  [[nodiscard]] Positions positions(std::int64_t records) const;
-};
-
-/// A silo's own noisy descent between two messages: each step reads one record, drawn afresh, and adds noise to its
-/// clipped gradient; the iterate after the last one leaves. Source: federated-core 3.6.
-struct LocalSteps {
-  std::uint64_t steps = 1;  // K
-  double step_size = 0.0;   // eta
-};
-
-/// What one release computes, before anybody has chosen its noise.
-struct ReleaseShape {
-  QuestionKind kind = QuestionKind::Gradient;
-  Block block = Block::Training;
-  double draw_fraction = 1.0;  // of the block: 1 is every record, less is fixed-size without replacement, fresh
-  Eigen::Index dimension = 0;
-  ClipNorm clip;
-  std::optional<Slice> slice = {};  // without it the release reads the whole block
-  /// Of differences of gradients at two points: a record's is clipped to min(clip, smoothness x the points' distance),
-  /// and the noise is as much less. Public, never read off records. Source: federated-core 2, way 1.
-  std::optional<double> smoothness = {};
-  std::optional<LocalSteps> local = {};     // of a LocalRun, and of nothing else
-  std::optional<GaussianShift> shift = {};  // of the noise, where a theorem or a person chose it: then it is checked
-};
 
 /// Rounds that ask for the same shape, in a row.
 struct ScheduledRounds {
@@ -87,53 +34,12 @@ struct SiloFacts {
   Delta delta;
 };
 
-/// The records are public: their exact sum leaves.
-struct ExactPublicSum {
-  Lattice lattice;
-};
-/// Counts of which nobody sees less than the total over the silos of a round: each silo rounds its sum to a grid and
-/// adds the coins of its records. Source: spec heavy-tailed 3.1.
-struct BinomialSum {
-  Lattice lattice;  // binomial_lattice of the parameters
-  BinomialParameters parameters;
-  BinomialShift shift;  // of a total that holds the coins of the honest silos the plan counts on
-};
-using Mechanism = std::variant<GaussianLattice, ExactPublicSum, BinomialSum>;
-
 /// What hides a silo's private replies among others'. The guarantee then rests on a shuffler that does not collude with
 /// whoever reads them, and on so many honest silos in every round, the silo itself among them.
 struct Shuffling {
   std::int64_t honest_silos = 1;
   bool binomial = true;        // else Gaussian reports, mixed
   std::int64_t coins_max = 1;  // of a record's coordinate, binomial
-};
-
-/// One entry of a plan.
-struct Release {
-  ReleaseShape shape;
-  std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
-  std::int64_t population = 0;     // n: records of the slice or the block, of which K are drawn afresh, secretly
-  Mechanism mechanism;
-  std::int64_t block_records = 0;   // of the whole block
-  Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
-
-  [[nodiscard]] const Lattice& lattice() const;
-  /// The release with its clip norm, its lattice's step and its noise scaled to what two points so far apart allow;
-  /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
-  /// @param distance finite, >= 0: of the very points that are evaluated
-  [[nodiscard]] Release scaled_to(double distance) const;
-  /// How many draws and noises one message is made of: the steps of a local run, else one.
-  [[nodiscard]] std::uint64_t draws() const noexcept { return shape.local ? shape.local->steps : 1; }
-  /// mu^2 of one draw for a record that was drawn, rounded up; zero for public records. Of a binomial sum: of the
-  /// Gaussian release that it costs at most as much as, but for its failure.
-  [[nodiscard]] ShiftSquaredAmount cost_of_draw() const;
-  /// The sum of all its draws: what a message costs where a record is in every one of them.
-  [[nodiscard]] ShiftSquaredAmount cost() const;
-  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step, a binomial sum's with
-  /// the largest variance that rounding can add. Zero for public records.
-  [[nodiscard]] double noise_stddev_of_mean() const;
-  [[nodiscard]] bool sampled() const noexcept { return records_drawn < population; }
-  [[nodiscard]] bool reads_part() const noexcept { return records_drawn < block_records; }
 };
 
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
@@ -154,6 +60,8 @@ class Plan {
   [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
   /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
   [[nodiscard]] bool reads_parts(Block block) const;
+  /// Whether a release may hold a record several times.
+  [[nodiscard]] bool draws_with_replacement() const;
   /// Whether a ledger lists the block's releases: where parts are read, or a message is made of several draws.
   [[nodiscard]] bool lists(Block block) const;
   /// The private releases of a block as the accountant sees them.
@@ -162,8 +70,9 @@ class Plan {
   /// odometer, no guarantee.
   [[nodiscard]] double epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
-  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "^STEPS" follows where each message is made of so
-  /// many draws, "+FROM:TO" where only these positions of the block's permutation are read.
+  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "r" follows where K are drawn with replacement,
+  /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
+  /// permutation are read.
   [[nodiscard]] std::string releases_text(Block block) const;
   /// Epsilon, at the mechanism's delta, of a silo's own noise alone: what remains where shufflers and whoever reads
   /// what they forward work together. Nothing where a silo's coins are too few for any bound, or the plan is not
@@ -224,12 +133,11 @@ class Plan {
 
 /// Calibrates every release of the schedule to the silo's target: all private releases that read the same records with
 /// the same shift and the smallest noise that the accountant allows, the exact Gaussian profile where every record is
-/// read, numeric composition of the dominating profile of fixed-size subsets where a part is drawn. Slices that no
-/// release joins are calibrated each for the whole target. Under replacement of one record
-/// the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend
-/// on their values.
-/// A pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last
-/// few are remembered by each thread.
+/// read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is drawn. Slices
+/// that no release joins are calibrated each for the whole target. Under replacement of one record the sum over a block
+/// changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A
+/// pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few
+/// are remembered by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos

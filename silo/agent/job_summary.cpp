@@ -33,7 +33,8 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
     what += release.shape.slice->cut == privacy::Slice::Cut::Equal ? " (each time others than before)"
                                                                    : " (that no other line reads)";
   } else if (release.sampled()) {
-    what += " (drawn afresh each time)";
+    what += release.shape.with_replacement ? " (drawn afresh each time, with replacement: one may be among them twice)"
+                                           : " (drawn afresh each time)";
   }
   if (!(stddev > 0.0)) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
@@ -105,6 +106,10 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
   text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
                       job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm_kind, dataset);
+  if (job.projection) {
+    text += fmt::format("  The model reads {} numbers of each record, which the job computes from its features.\n",
+                        job.projection->directions.cols());
+  }
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
   if (job.noise_choice.by != config::NoiseChoice::By::Accountant)

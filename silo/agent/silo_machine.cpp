@@ -114,7 +114,7 @@ Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer&
 void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
   waiting_.erase(run);
-  if (sums_.first == run) sums_ = {};
+  if (workspace_.run == run) workspace_ = {};
   for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout})
     permutations_.erase({run, block});
 }
@@ -251,9 +251,15 @@ const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, cons
   return kept;
 }
 
-RecordSums& SiloMachine::record_sums(const RunId& run, const models::Model& model) {
-  if (sums_.second == nullptr || sums_.first != run) sums_ = {run, make_record_sums(model)};
-  return *sums_.second;
+SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const config::Job& job) {
+  if (workspace_.sums != nullptr && workspace_.run == run) return workspace_;
+  workspace_ = {run, make_record_sums(job.model), std::nullopt};
+  if (job.projection) workspace_.projected = job.projection->project(setup_.dataset);
+  return workspace_;
+}
+
+OracleData SiloMachine::oracle_data(const Workspace& workspace, const privacy::Release& release) {
+  return {workspace.projected ? *workspace.projected : setup_.dataset, permutation(workspace.run, release)};
 }
 
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
@@ -293,8 +299,8 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
       return committed.error();
     return sealed;
   }
-  const OracleData data{setup_.dataset, permutation(message.run, *release)};
-  queries::Answer answer = answer_question(query, *release, *token, data, record_sums(message.run, job.model),
+  Workspace& own = workspace(message.run, job);
+  queries::Answer answer = answer_question(query, *release, *token, oracle_data(own, *release), *own.sums,
                                            job.reply_lattice, setup_.randomness);
   queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(answer)};
   std::string bytes =
@@ -320,8 +326,9 @@ Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& messa
                                                 as_bytes(message.sealing->mac_key));
   if (!recipients) return recipients.error();
   const shuffled::SealFor seal_for{message.run, message.query.round, digest, *recipients};
-  const OracleData data{setup_.dataset, permutation(message.run, release)};
-  RecordSums& sums = record_sums(message.run, job.model);
+  Workspace& own = workspace(message.run, job);
+  const OracleData data = oracle_data(own, release);
+  RecordSums& sums = *own.sums;
   Result<std::vector<shuffled::SealedMessage>> sealed = [&] {
     if (shuffle.form == config::Shuffle::Form::Reports) {
       const queries::Answer answer =

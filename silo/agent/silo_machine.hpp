@@ -117,8 +117,14 @@ class SiloMachine {
 
   /// The secret permutation that a run's slices are cut from; empty where the release reads none.
   [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const privacy::Release& release);
-  /// What adds up gradients of the run's model; kept for the run that asked last.
-  [[nodiscard]] RecordSums& record_sums(const RunId& run, const models::Model& model);
+  /// What answers the questions of a run; kept for the run that asked last.
+  struct Workspace {
+    RunId run;
+    std::unique_ptr<RecordSums> sums;
+    std::optional<data::Dataset> projected;  // the data set as the run's model reads it, where that is another
+  };
+  [[nodiscard]] Workspace& workspace(const RunId& run, const config::Job& job);
+  [[nodiscard]] OracleData oracle_data(const Workspace& workspace, const privacy::Release& release);
   void forget(const RunId& run);
 
   Setup setup_;
@@ -126,7 +132,7 @@ class SiloMachine {
   std::map<RunId, Accepted> accepted_;
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
-  std::pair<RunId, std::unique_ptr<RecordSums>> sums_;
+  Workspace workspace_;
   BinomialCoins coins_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };

@@ -273,6 +273,12 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
         ErrorCode::PolicyRefused,
         "this data set is under a filter, which counts the noise of this silo alone: it takes no shuffled job"};
   }
+  if (filter_ && plan.draws_with_replacement()) {
+    return Error{
+        ErrorCode::PolicyRefused,
+        "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
+        "with replacement"};
+  }
   if (Status affordable = check_affordable(plan); !affordable) return affordable;
   Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},

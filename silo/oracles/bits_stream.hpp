@@ -2,6 +2,7 @@
 
 #include "shared/privacy/additive_shares.hpp"
 #include "shared/privacy/binomial_report.hpp"
+#include "shared/privacy/discrete_samplers.hpp"
 #include "shared/privacy/rounded_gaussian.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
@@ -18,6 +19,9 @@ class BitsStream final : public ReleaseStream {
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return privacy::uniform_below(*bits_, bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return privacy::sample_without_replacement(*bits_, population, size);
+  }
+  [[nodiscard]] std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) override {
+    return privacy::sample_with_replacement(population, draws, *bits_);
   }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
                    const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {

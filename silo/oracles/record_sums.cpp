@@ -66,6 +66,44 @@ class LinearSums final : public RecordSums {
   std::optional<privacy::ClippedSum> sum_;
 };
 
+/// As of linear models, record by record.
+class MomentSums final : public RecordSums {
+ public:
+  explicit MomentSums(const models::MomentsModel& model)
+      : model_(model), one_(model.dimension()), other_(model.dimension()) {}
+
+  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+                 std::span<std::int64_t> sum) override {
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const std::int64_t j : drawn.positions) {
+      model_.gradient(point, drawn.block, j, one_);
+      privacy::add_clipped(one_, lattice, sum);
+    }
+  }
+
+  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+                   std::span<std::int64_t> sum) override {
+    const Eigen::Index d = model_.dimension();
+    std::fill(sum.begin(), sum.end(), 0);
+    for (const std::int64_t j : drawn.positions) {
+      model_.gradient(points.head(d), drawn.block, j, one_);
+      model_.gradient(points.tail(d), drawn.block, j, other_);
+      one_ -= other_;
+      privacy::add_clipped(one_, lattice, sum);
+    }
+  }
+
+  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+               std::span<std::int64_t> sum) override {
+    add_metrics(model_, point, lattice, drawn, sum);
+  }
+
+ private:
+  models::MomentsModel model_;
+  Eigen::VectorXd one_;
+  Eigen::VectorXd other_;
+};
+
 /// The clipped sum is computed in doubles, then rounded to the lattice; a proven bound on all rounding is taken off the
 /// clip norm.
 class LayeredSums final : public RecordSums {
@@ -116,6 +154,7 @@ double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimens
   // than n clip (1 + share), so that dividing it by the step is off by at most 2^-53 n clip (1 + share) / step, and
   // rounding to integers by 1/2 a coordinate, sqrt(d)/2 in all. Twice these, for two sums, stay within 2 Lambda if
   //   clip (1 + share) (1 + 2^-53 n) / step + sqrt(d)/2 <= Lambda.
+  // A record that was drawn j times moves the first term j-fold at most, and the others not at all.
   const double units = static_cast<double>(lattice.clip) - 0.5 * std::sqrt(static_cast<double>(dimension)) - 1e-6;
   UNDERTONE_CHECK(units > 0.0);  // the plan's lattices have Lambda >= sqrt(d)
   const double loss = (1.0 + rounding_share) * (1.0 + 0x1p-52 * static_cast<double>(records));
@@ -124,6 +163,7 @@ double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimens
 
 std::unique_ptr<RecordSums> make_record_sums(const models::Model& model) {
   if (const models::LinearModel* linear = model.linear()) return std::make_unique<LinearSums>(*linear);
+  if (const models::MomentsModel* moments = model.moments()) return std::make_unique<MomentSums>(*moments);
   return std::make_unique<LayeredSums>(*model.network());
 }
 

@@ -11,7 +11,8 @@
 namespace undertone::silo {
 
 /// Exact integer sums over drawn records, with the scratch that the model takes. For two blocks that differ in one
-/// record, sums over the same draw differ by at most 2 * lattice.clip in l2, whatever the records hold.
+/// record, sums over the same draw differ by at most 2 * lattice.clip in l2 for each time that it is drawn, whatever
+/// the records hold.
 /// One object for one thread.
 class RecordSums {
  public:
@@ -23,7 +24,7 @@ class RecordSums {
   /// Where records lie, and which of them are added up.
   struct Drawn {
     const models::Records& block;
-    std::span<const std::int64_t> positions;
+    std::span<const std::int64_t> positions;  // in any order; one may stand there several times
   };
   /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
   virtual void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
@@ -39,7 +40,7 @@ class RecordSums {
 [[nodiscard]] std::unique_ptr<RecordSums> make_record_sums(const models::Model& model);
 
 /// The norm that records of a layered model are clipped to, so that their sum, as computed and rounded to the lattice,
-/// moves by at most 2 * lattice.clip when a record is replaced: decision 7.
+/// moves by at most 2 j * lattice.clip when a record is replaced that was drawn j times: decision 7.
 /// @param rounding_share b / clip of LayeredModel::rounding_bound for so many records
 [[nodiscard]] double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimension, std::size_t records,
                                           double rounding_share);

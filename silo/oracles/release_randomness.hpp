@@ -22,6 +22,8 @@ class ReleaseStream : public shuffled::EncodingRandomness {
   [[nodiscard]] virtual std::uint64_t below(std::uint64_t bound) = 0;
   /// @see privacy::sample_without_replacement
   [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
+  /// @see privacy::sample_with_replacement
+  [[nodiscard]] virtual std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) = 0;
   /// Rounds an exact sum to the grid, without bias. @see privacy::add_rounded_sum
   virtual void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
                            const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) = 0;

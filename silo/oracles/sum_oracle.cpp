@@ -58,7 +58,9 @@ DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& pla
   const privacy::Release release = planned.scaled_to(queries::distance_of(query.question));
 
   std::vector<std::int64_t> drawn;
-  if (release.sampled()) {
+  if (release.shape.with_replacement) {
+    drawn = stream.multiset(release.population, release.records_drawn);
+  } else if (release.sampled()) {
     drawn = stream.subset(release.population, release.records_drawn);
   } else {
     drawn.resize(static_cast<std::size_t>(release.population));

@@ -19,6 +19,9 @@ class SeededStream final : public ReleaseStream {
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return stream_.subset(population, size);
   }
+  [[nodiscard]] std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) override {
+    return stream_.multiset(population, draws);
+  }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
                    const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
     stream_.add_rounded(sum, records, parameters, counts);
@@ -52,6 +55,9 @@ class NoiselessStream final : public ReleaseStream {
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return sampling_->below(bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
     return sampling_->subset(population, size);
+  }
+  [[nodiscard]] std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) override {
+    return sampling_->multiset(population, draws);
   }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
                    const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {

@@ -46,9 +46,20 @@ double network_loss(const models::Network& network, const models::Records& recor
   return std::log(values.array().exp().sum()) - values[static_cast<Eigen::Index>(records.targets[j])];
 }
 
+/// w minus a record's features, squares, and products times the root of two.
+Eigen::VectorXd moments_gradient(const models::Records& records, Eigen::Index j, const Eigen::VectorXd& w) {
+  const Eigen::VectorXd x = records.features.col(j);
+  std::vector<double> phi(x.begin(), x.end());
+  for (const double entry : x) phi.push_back(entry * entry);
+  for (Eigen::Index a = 0; a < x.size(); ++a)
+    for (Eigen::Index b = a + 1; b < x.size(); ++b) phi.push_back(std::sqrt(2.0) * x[a] * x[b]);
+  return w - Eigen::Map<const Eigen::VectorXd>(phi.data(), static_cast<Eigen::Index>(phi.size()));
+}
+
 /// A record's gradient: of networks by central differences, which are off by some 1e-9.
 Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& records, Eigen::Index j,
                             const Eigen::VectorXd& w) {
+  if (model.moments() != nullptr) return moments_gradient(records, j, w);
   if (model.network() == nullptr) return gradient_of(records, j, w);
   constexpr double kStep = 1e-5;
   Eigen::VectorXd out(w.size());
@@ -64,13 +75,15 @@ Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& r
 }
 
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
-/// plan in the run's permutation. Only for plans that draw nothing, and for local runs, whose draws are the run's.
-Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Job& job, const queries::Query& query,
-                                const RunId& run, std::uint64_t seed) {
+/// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
+Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Job& job, const privacy::Plan& plan,
+                                const queries::Query& query, const RunId& run, std::uint64_t seed) {
   const Eigen::Index d = job.model.dimension();
   const Eigen::VectorXd& points = queries::point_of(query.question);
-  const models::Records& records = silo.dataset.training;
-  const privacy::Plan plan = config::plan_of(job, *job.member(silo.id)).value();
+  models::Records records = silo.dataset.training;
+  if (job.projection)
+    records.features =
+        job.projection->directions.transpose() * (records.features.colwise() - job.projection->origin).eval();
   const privacy::Release& release = *plan.release(query.round);
   if (release.shape.local) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
@@ -83,8 +96,16 @@ Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Jo
   }
   const std::vector<std::int64_t> order =
       silo::TestRandomness(seed, silo.id).permutation({run, privacy::Block::Training, {}}, records.count());
+  std::vector<std::int64_t> drawn;
+  if (release.shape.with_replacement) {
+    drawn = silo::TestRandomness(seed, silo.id)
+                .stream(run, query.round)
+                ->multiset(release.population, release.records_drawn);
+  } else {
+    for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) drawn.push_back(i);
+  }
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
-  for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) {
+  for (const std::int64_t i : drawn) {
     const Eigen::Index j = release.shape.slice ? order[static_cast<std::size_t>(i)] : i;
     if (points.size() == d) {
       sum += clipped(gradient_of(job.model, records, j, points), job.clip.value());
@@ -100,13 +121,15 @@ Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Jo
   return sum / static_cast<double>(release.records_drawn);
 }
 
+/// @param plans of the silos, in their order
 Eigen::VectorXd textbook_mean(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
-                              const queries::Query& query, const RunId& run, std::uint64_t seed) {
+                              const std::vector<privacy::Plan>& plans, const queries::Query& query, const RunId& run,
+                              std::uint64_t seed) {
   Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model.dimension());
   double weights = 0.0;
-  for (const lab::SimulatedSilo& silo : silos) {
-    const auto weight = static_cast<double>(job.member(silo.id)->weight);
-    total += weight * textbook_answer(silo, job, query, run, seed);
+  for (std::size_t i = 0; i < silos.size(); ++i) {
+    const auto weight = static_cast<double>(job.member(silos[i].id)->weight);
+    total += weight * textbook_answer(silos[i], job, plans[i], query, run, seed);
     weights += weight;
   }
   return total / weights;
@@ -121,6 +144,8 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
     constexpr std::uint64_t kSeed = 7;
     const config::Job job = config::parse_job(federation.job(), "small").value();
     const std::vector<lab::SimulatedSilo> silos = federation.cohort();
+    std::vector<privacy::Plan> plans;
+    for (const lab::SimulatedSilo& silo : silos) plans.push_back(config::plan_of(job, *job.member(silo.id)).value());
     const Trace trace = trace_of(federation, lab::SimulatedNoise::None, kSeed);
     const auto algorithm = algorithms::make_algorithm(job.algorithm).value();
     algorithms::Step step = algorithm->start();
@@ -133,8 +158,9 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
       // A silo truncates to its lattice: a thousandth of the clip norm a round at most, and a hundred rounds' errors
       // stay within 2 % of a step here. An anchor, slice or clip that is wrong is off by more than 10 %.
       EXPECT_LE((expected - found).norm(), 0.02 * (1.0 + expected.norm())) << "round " << asked;
-      step = algorithm->advance({query->round, 5, textbook_mean(silos, job, trace.asked[asked], trace.run, kSeed)})
-                 .value();
+      step =
+          algorithm->advance({query->round, 5, textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)})
+              .value();
       ++asked;
     }
     EXPECT_EQ(trace.asked.size(), asked + 1);  // and the evaluation at the end

@@ -25,7 +25,12 @@ lab::FaultRates rates_of(std::uint64_t seed) {
 
 tests::SmallFederation federation_of(std::uint64_t seed) {
   // Every third world runs one of the other algorithms.
-  static const auto every = tests::federations_of_every_algorithm();
+  static const auto every = [] {
+    auto out = tests::federations_of_every_algorithm();
+    // Planned anew by each process that starts, at a cost that buys nothing here.
+    std::erase_if(out, [](const auto& one) { return one.second.noise_multiplier > 0.0; });
+    return out;
+  }();
   tests::SmallFederation federation =
       seed % 3 == 0 ? every[(seed / 3) % every.size()].second : tests::SmallFederation{};
   federation.silos = 3 + static_cast<int>(seed % 3);

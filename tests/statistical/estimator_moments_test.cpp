@@ -163,6 +163,22 @@ TEST(EstimatorMomentsTest, ADrawOfFixedSizeHasTheVarianceOfOneWithoutReplacement
                  [&](std::uint64_t round) { return answers.mean(0, round, queries::GradientQuestion{kPoint}); });
 }
 
+TEST(EstimatorMomentsTest, DrawsWithReplacementHaveTheVarianceOfIndependentRecords) {
+  // s^2 / K + d sigma^2: a subset would have 7/11 of the first term, and twice K draws half of it.
+  algorithms::GradientShape shape = shape_of(2.0, 5.0 / 12.0);
+  shape.with_replacement = true;
+  const algorithms::MinibatchSgdSettings settings{free_problem(), 1, 0.1, {}};
+  const Answers answers(algorithms::MinibatchSgd::schedule(settings, shape), 1, 12, 30.0);
+  ASSERT_EQ(answers.release(0).records_drawn, 5);
+  const Population all = gradients(answers.records(0), kPoint);
+  const double drawn = all.spread / 5.0;
+  const double noise = kFeatures * std::pow(answers.stddev(0), 2.0);
+  EXPECT_GT(drawn, 0.2 * noise);
+  EXPECT_GT(noise, 0.2 * drawn);
+  expect_moments({all.mean, drawn + noise, answers.release(0).lattice().step}, 30'000, 0.07,
+                 [&](std::uint64_t round) { return answers.mean(0, round, queries::GradientQuestion{kPoint}); });
+}
+
 /// Var_j of the differences' mean over a draw of K of n without replacement, mean over silos.
 double drawn_difference(const Answers& answers, std::int64_t drawn, const Eigen::VectorXd& at,
                         const Eigen::VectorXd& from) {

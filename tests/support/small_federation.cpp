@@ -71,15 +71,19 @@ std::string SmallFederation::job() const {
                 R"({{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":{},"averaging":"{}","draw_fraction":{}}})",
                 rounds, step_size, averaging, draw_fraction)
           : algorithm;
+  const std::string by_hand =
+      noise_multiplier > 0.0 ? fmt::format(R"(,"calibration":{{"by":"hand","noise_multiplier":{}}})", noise_multiplier)
+                             : "";
   return fmt::format(
-      R"({{"format":"undertone.job/1","name":"small","data":{{"label":{},"features":[{}]}},
+      R"({{"format":"undertone.job/1","name":"small","data":{{"label":{},"features":[{}]}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}}},"cohort":[{}],
+"privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 "evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      label, features, trained, domain, regulariser, asked, noise, clip_norm, members, quorum, join_deadline_ms,
-      round_deadline_ms, evaluation_every, points);
+      label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
+      regulariser, asked, noise, clip_norm, by_hand, members, quorum, join_deadline_ms, round_deadline_ms,
+      evaluation_every, points);
 }
 
 std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {
@@ -92,6 +96,9 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     std::string domain;
     std::string regulariser;
     std::string model = {};
+    std::string projection = {};
+    double noise_multiplier = 0.0;
+    int silos = 5;
   };
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
@@ -105,6 +112,14 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
        {R"({"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,"draw_fraction":1,
             "stages":[{"rounds":6,"upsilon":4}]})",
         ball, none}},
+      {"accelerated_sgd, a theorem's, drawn with replacement",
+       {R"({"theorem":"accelerated_strongly_convex","smoothness":0.3,"strong_convexity":0.1,"sampling":"with_replacement"})",
+        ball,
+        R"({"kind":"l2","strength":0.1})",
+        {},
+        {},
+        60.0,
+        2}},
       {"localized_accelerated_sgd",
        {R"({"kind":"localized_accelerated_sgd","draw_fraction":1,"phases":[
             {"proximity":0.5,"strong_convexity":0.5,"radius":2,"stages":[{"rounds":3,"upsilon":6}]},
@@ -125,7 +140,16 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         R"({"kind":"l2","strength":0.01})", R"({"kind":"softmax"})"}},
       {"spider, network",
        {R"({"kind":"spider","rounds":5,"period":2,"step_size":0.2,"seed":4})", whole, none,
-        R"({"kind":"network","seed":7,"hidden":[{"kind":"dense","width":3,"activation":"tanh"}]})"}}};
+        R"({"kind":"network","seed":7,"hidden":[{"kind":"dense","width":3,"activation":"tanh"}]})"}},
+      {"noisy_minibatch_sgd, moments",
+       {R"({"kind":"noisy_minibatch_sgd","rounds":3,"step_size":0.6,"averaging":"last","draw_fraction":0.5})", whole,
+        none, R"({"kind":"moments"})"}},
+      {"spider_alternate, projected features",
+       {R"({"kind":"spider_alternate","pairs":2,"step_size":0.4,"draw_fraction":1,"seed":5})",
+        whole,
+        none,
+        {},
+        R"({"origin":[0.1,-0.2,0,0.3],"directions":[{"weights":[0.6,0.8,0,0]},{"weights":[0,0,-1,0.5]}]})"}}};
   std::vector<std::pair<std::string, SmallFederation>> out;
   for (const auto& [name, row] : rows) {
     SmallFederation federation;
@@ -133,6 +157,9 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.domain = row.domain;
     federation.regulariser = row.regulariser;
     federation.model = row.model;
+    federation.projection = row.projection;
+    federation.noise_multiplier = row.noise_multiplier;
+    federation.silos = row.silos;
     out.emplace_back(name, federation);
   }
   return out;
@@ -153,7 +180,7 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
 }
 
 silo::Policy generous_policy() {
-  return {{"logistic", "least_squares", "softmax", "network"},
+  return {{"logistic", "least_squares", "softmax", "network", "moments"},
           {"noisy_minibatch_sgd", "accelerated_sgd", "localized_accelerated_sgd", "proximal_sgd", "prox_svrg", "spider",
            "spider_alternate", "local_sgd"},
           {"record"},

@@ -13,20 +13,23 @@ namespace undertone::tests {
 /// some with private holdouts, four features.
 struct SmallFederation {
   models::Loss loss = models::Loss::Logistic;
-  std::string model;  // JSON of one that needs classes, of which there are three; without it `loss` with an intercept
+  std::string
+      model;  // JSON of one that needs or takes classes, of which there are three; without it `loss` with an intercept
   int silos = 5;
   int rounds = 6;
   int evaluation_every = 3;
   double draw_fraction = 1.0;
   double step_size = 0.5;
   double clip_norm = 1.0;
+  double noise_multiplier = 0.0;  // chosen by hand where it is positive
   std::string averaging = "uniform";
   std::string points = "f64";
   std::string noise = "test";
   int quorum = 2;
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;
-  std::string algorithm;  // JSON; without it minibatch SGD as the members above say
+  std::string algorithm;   // JSON; without it minibatch SGD as the members above say
+  std::string projection;  // JSON of a job's section, if there is one
   std::string domain = R"({"kind":"l2_ball","radius":5})";
   std::string regulariser = R"({"kind":"l2","strength":0.01})";
 

@@ -339,6 +339,15 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"nesterov","smoothness":1})", "/algorithm/theorem: expected one of");
   says(R"({"theorem":"accelerated_convex","smoothness":1,"rounds":3})", "/algorithm/rounds");
   says(R"({"theorem":"accelerated_convex","smoothness":1,"answering":6})", "6");
+  says(R"({"theorem":"accelerated_convex","smoothness":1,"sampling":"poisson"})",
+       "/algorithm/sampling: expected one of");
+  says(R"({"theorem":"one_pass_convex","smoothness":0.25,"sampling":"with_replacement"})", "are read whole");
+  says(R"({"kind":"proximal_sgd","rounds":2,"step_size":1,"sampling":"with_replacement"})", "/algorithm/sampling");
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25,"sampling":"with_replacement"})";
+  const Result<Job> multiset = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(multiset) << multiset.error().message;
+  EXPECT_TRUE(plan_of(*multiset, multiset->cohort.front())->draws_with_replacement());
+  EXPECT_FALSE(plan_of(*job, job->cohort.front())->draws_with_replacement());
   tests::SmallFederation network = federation;
   network.algorithm = R"({"theorem":"accelerated_convex","smoothness":1})";
   network.regulariser = R"({"kind":"none"})";

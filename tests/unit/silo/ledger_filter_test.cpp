@@ -102,6 +102,20 @@ TEST_F(LedgerFilterTest, RefusesTheJobAndTheReleaseThatDoNotFit) {
   EXPECT_NE(third.error().message.find("filter"), std::string::npos) << third.error().message;
 }
 
+TEST_F(LedgerFilterTest, TakesNoJobThatDrawsWithReplacement) {
+  { (void)open().value(); }
+  ASSERT_TRUE(start_filter(budget_, budget_of(3.0, 1e-3)));
+  Ledger ledger = open().value();
+  tests::SmallFederation federation;
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25,"sampling":"with_replacement"})";
+  const std::string text = federation.job();
+  const config::Job job = config::parse_job(text, "job").value();
+  const Status reserved = ledger.reserve({sha256(text), {1}}, config::plan_of(job, job.cohort.front()).value(), text);
+  ASSERT_FALSE(reserved);
+  EXPECT_EQ(reserved.error().code, ErrorCode::PolicyRefused);
+  EXPECT_NE(reserved.error().message.find("with replacement"), std::string::npos);
+}
+
 TEST_F(LedgerFilterTest, WhatWasReservedBeforeStaysAndTheFilterTakesTheRest) {
   {
     Ledger ledger = open().value();

@@ -85,6 +85,45 @@ TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
   expect_refused_by_verifier("charged too little");
 }
 
+/// A plan whose training releases draw with replacement.
+class MultisetLedgerTest : public tests::LedgerOnDisk {
+ protected:
+  MultisetLedgerTest() {
+    tests::SmallFederation federation;
+    federation.algorithm =
+        R"({"theorem":"accelerated_strongly_convex","smoothness":0.3,"strong_convexity":0.1,"sampling":"with_replacement"})";
+    federation.regulariser = R"({"kind":"l2","strength":0.1})";
+    job_ = federation.job();
+    parsed_ = config::parse_job(job_, "job").value();
+    plan_ = config::plan_of(parsed_, parsed_.cohort.front()).value();
+    run_ = {sha256(job_), {1}};
+  }
+};
+
+TEST_F(MultisetLedgerTest, TheVerifierComposesDrawsWithReplacementByItsOwnMethod) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    ledger = open().value();
+    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  }
+  close();
+  EXPECT_NE(plan_.releases_text(privacy::Block::Training).find("r"), std::string::npos);
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(MultisetLedgerTest, AChargeThatDoesNotCoverThemIsFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  const auto less = privacy::EpsilonAmount::from_units(plan_.epsilon().units() / 100 * 97);
+  rewrite("\"epsilon\":\"" + plan_.epsilon().to_string() + "\"", "\"epsilon\":\"" + less.to_string() + "\"");
+  expect_refused_by_verifier("charged too little");
+}
+
 /// A plan whose messages are made of twenty draws of one record each.
 class LocalRunLedgerTest : public tests::LedgerOnDisk {
  protected:

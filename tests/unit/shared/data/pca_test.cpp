@@ -48,7 +48,7 @@ Eigen::MatrixXd four_points() {
 TEST(PublicPcaTest, FindsTheHandComputedComponents) {
   const PrincipalComponents out = public_pca(four_points(), 2).value();
   const double half = std::sqrt(0.5);
-  EXPECT_TRUE(out.mean.isApprox(Eigen::Vector2d(10, -4)));
+  EXPECT_TRUE(out.origin.isApprox(Eigen::Vector2d(10, -4)));
   EXPECT_TRUE(out.variances.isApprox(Eigen::Vector2d(8, 2)));
   EXPECT_TRUE(out.directions.col(0).isApprox(Eigen::Vector2d(half, half)));
   EXPECT_TRUE(out.directions.col(1).isApprox(Eigen::Vector2d(half, -half)));  // of equal entries the first is positive

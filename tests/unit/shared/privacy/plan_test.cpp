@@ -96,6 +96,52 @@ TEST(PlanTest, ASampledPlanIsChargedByItsDominatingProfile) {
   }
 }
 
+ReleaseShape multiset(double fraction) {
+  ReleaseShape shape = gradient(fraction);
+  shape.with_replacement = true;
+  return shape;
+}
+
+TEST(PlanTest, DrawsWithReplacementAreChargedForEveryTimeThatARecordMayBeIn) {
+  for (const double fraction : {0.05, 1.0}) {
+    SCOPED_TRACE(fraction);
+    const Plan plan = make_plan({{multiset(fraction), 30}}, facts(1.0, 1e-5)).value();
+    const auto drawn = static_cast<std::int64_t>(100.0 * fraction);
+    EXPECT_EQ(plan.release({0})->records_drawn, drawn);
+    EXPECT_TRUE(plan.release({0})->sampled());
+    EXPECT_TRUE(plan.reads_parts(Block::Training));  // even as many draws as records leave some out
+    EXPECT_TRUE(plan.lists(Block::Training));
+    EXPECT_NE(plan.releases_text(Block::Training).find(fmt::format("*30@{}/100r", drawn)), std::string::npos);
+    const double promised = plan.epsilon().value_rounded_up();
+    EXPECT_LE(promised, 1.0);
+    EXPECT_GE(promised, 0.99);
+    const GaussianShift shift = total_shift(plan.release({0})->cost());
+    const Bracket numeric = composed_epsilon({{multiset_gaussian_law(100, drawn, shift).value(), 30}},
+                                             plan.mechanism_delta(), {1e-4, CompositionLimits{}.points_max})
+                                .value();
+    EXPECT_LE(numeric.upper, 1.0 + 1e-3);
+    // A subset of as many, or all records once, may have less noise.
+    const Plan subset = make_plan({{gradient(fraction), 30}}, facts(1.0, 1e-5)).value();
+    EXPECT_GT(subset.cost(Block::Training).units(), plan.cost(Block::Training).units());
+  }
+  EXPECT_NE(make_plan({{multiset(0.05), 3}}, facts(1.0, 1e-5))->accountant().find("with replacement"),
+            std::string::npos);
+}
+
+TEST(PlanTest, TheOdometerOfDrawsWithReplacementRisesToItsEpsilon) {
+  const Plan plan = make_plan({{multiset(0.1), 20}}, facts(1.0, 1e-5)).value();
+  const ShiftSquaredAmount each = plan.release({0})->cost();
+  const double half = plan.epsilon_of(*each.times(10), {});
+  EXPECT_GT(half, 0.5);
+  EXPECT_LT(half, 0.9);
+  EXPECT_NEAR(plan.epsilon_of(*each.times(20), {}), plan.epsilon().value_rounded_up(), 2e-3);
+}
+
+TEST(PlanTest, NoShufflerHidesDrawsWithReplacement) {
+  for (const bool binomial : {false, true})
+    EXPECT_FALSE(make_plan({{multiset(0.1), 3}}, facts(1.0, 1e-4), Shuffling{20, binomial, 1 << 20}));
+}
+
 TEST(PlanTest, TheOdometerOfASampledPlanRisesToItsEpsilon) {
   const Plan plan = make_plan({{gradient(0.1), 50}}, facts(1.0, 1e-5)).value();
   const ShiftSquaredAmount each = plan.release({0})->cost();

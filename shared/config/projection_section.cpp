@@ -1,0 +1,64 @@
+#include "shared/config/projection_section.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::config {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kEntryMax = 1e6;
+
+/// Nothing where they are not as many as expected, or too large: that is noted.
+Eigen::VectorXd parse_entries(Section& section, const char* key, const char* about, std::size_t expected) {
+  const std::vector<double> entries = section.numbers(key, about);
+  if (section.recording()) return {};
+  if (entries.size() != expected) {
+    section.problem(key,
+                    fmt::format("expected {} numbers, one for each encoded feature, got {}", expected, entries.size()));
+    return {};
+  }
+  if (std::any_of(entries.begin(), entries.end(), [](double entry) { return std::abs(entry) > kEntryMax; })) {
+    section.problem(key, fmt::format("expected numbers from {} to {}", -kEntryMax, kEntryMax));
+    return {};
+  }
+  return Eigen::Map<const Eigen::VectorXd>(entries.data(), static_cast<Eigen::Index>(entries.size()));
+}
+
+}  // namespace
+
+data::Projection parse_projection(Section section, std::size_t features) {
+  const auto d = static_cast<Eigen::Index>(features);
+  data::Projection out{parse_entries(section, "origin", "subtracted from the encoded features", features), {}};
+  if (out.origin.size() != d) out.origin = Eigen::VectorXd::Zero(d);
+  std::vector<Section> directions =
+      section.objects("directions", 1, std::max<std::size_t>(features, 1), "one for each number that the model reads");
+  out.directions = Eigen::MatrixXd::Zero(d, static_cast<Eigen::Index>(directions.size()));
+  for (std::size_t j = 0; j < directions.size(); ++j) {
+    const Eigen::VectorXd weights =
+        parse_entries(directions[j], "weights", "of the features, from the origin", features);
+    if (weights.size() == d && d > 0) out.directions.col(static_cast<Eigen::Index>(j)) = weights;
+    directions[j].finish();
+  }
+  section.finish();
+  return out;
+}
+
+std::vector<std::string> component_names(Eigen::Index count) {
+  std::vector<std::string> out;
+  for (Eigen::Index j = 1; j <= count; ++j) out.push_back(fmt::format("component {}", j));
+  return out;
+}
+
+Json to_json(const data::Projection& projection) {
+  Json directions = Json::array();
+  for (Eigen::Index j = 0; j < projection.directions.cols(); ++j) {
+    const Eigen::VectorXd weights = projection.directions.col(j);
+    directions.push_back({{"weights", std::vector<double>(weights.begin(), weights.end())}});
+  }
+  return {{"origin", std::vector<double>(projection.origin.begin(), projection.origin.end())},
+          {"directions", std::move(directions)}};
+}
+
+}  // namespace undertone::config

@@ -1,0 +1,30 @@
+#include "shared/data/projection.hpp"
+
+namespace undertone::data {
+
+void Projection::project(const Eigen::Ref<const Eigen::MatrixXd>& features, Eigen::Ref<Eigen::MatrixXd> scores) const {
+  UNDERTONE_CHECK(features.rows() == origin.size() && scores.rows() == directions.cols() &&
+                  scores.cols() == features.cols());
+  const Eigen::VectorXd offset = directions.transpose() * origin;
+  scores.noalias() = directions.transpose() * features;
+  scores.colwise() -= offset;
+}
+
+Dataset Projection::project(const Dataset& dataset) const {
+  const auto projected = [this](const models::Records& records) {
+    models::Records out{Eigen::MatrixXd(directions.cols(), records.count()), records.targets};
+    if (records.count() > 0) project(records.features, out.features);
+    return out;
+  };
+  return {projected(dataset.training), projected(dataset.holdout)};
+}
+
+void Projection::reconstruct(const Eigen::Ref<const Eigen::MatrixXd>& scores,
+                             Eigen::Ref<Eigen::MatrixXd> features) const {
+  UNDERTONE_CHECK(features.rows() == origin.size() && scores.rows() == directions.cols() &&
+                  scores.cols() == features.cols());
+  features.noalias() = directions * scores;
+  features.colwise() += origin;
+}
+
+}  // namespace undertone::data

@@ -1,0 +1,331 @@
+#include <algorithm>
+#include <cmath>
+
+#include "shared/privacy/binomial_report.hpp"
+#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/plan.hpp"
+#include "shared/privacy/plan_parts.hpp"
+
+namespace undertone::privacy {
+namespace {
+
+constexpr std::uint64_t kRoundsMax = 1'000'000;
+constexpr std::uint64_t kDrawsMax = 1'000'000;  // of all messages together: as many as verifiers compose
+constexpr std::size_t kSegmentsMax = 12'000;    // 2,000 of an algorithm, and its evaluations between
+constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
+
+std::int64_t block_records(const SiloFacts& facts, Block block) {
+  switch (block) {
+    case Block::Training:
+      return facts.records;
+    case Block::Holdout:
+      return facts.holdout_records;
+  }
+  UNDERTONE_CHECK(false);
+}
+
+bool is_public(const SiloFacts& facts, Block block) { return block == Block::Holdout && facts.holdout_public; }
+
+/// Exact sums of public records are quantised too, so that every mode and order of arrival agrees to the bit.
+Lattice public_lattice(const ClipNorm& clip) {
+  Lattice lattice;
+  lattice.clip = std::int64_t{1} << 30;
+  lattice.step = std::ldexp(clip.value(), -30);
+  return lattice;
+}
+
+/// The shift of each of `rounds` releases that read every record: an equal share in whole units, so that what the
+/// lattices charge, rounded up to a unit, never exceeds the whole.
+Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, const Delta& delta) {
+  const double total = gaussian_shift_for(epsilon, delta).value();
+  const Result<ShiftSquaredAmount> affordable = ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
+  if (!affordable) return affordable.error();
+  const UInt128 each = affordable->units() / rounds;  // whole units: the remainder is not spent
+  return GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
+}
+
+}  // namespace
+
+Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
+  if (epsilon.value() > 30.0) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("epsilon must be at most 30, got {}", epsilon.value())};
+  }
+  const auto factor = static_cast<std::uint64_t>(std::ceil(1.0 + std::exp(epsilon.value())));
+  Result<DeltaAmount> per_message = kTotalVariationPerMessage.times(factor);
+  if (!per_message) return per_message;
+  return per_message->times(messages);
+}
+
+Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const std::optional<Shuffling>& shuffling) {
+  std::uint64_t rounds = 0;
+  for (const ScheduledRounds& part : schedule) {
+    if (part.rounds > kRoundsMax - rounds) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} rounds", facts.silo.name(), kRoundsMax)};
+    }
+    rounds += part.rounds;
+  }
+  std::uint64_t draws = 0;
+  for (const ScheduledRounds& part : schedule) {
+    const std::uint64_t each = part.shape.local ? part.shape.local->steps : 1;
+    std::uint64_t all = 0;
+    if (each == 0 || __builtin_mul_overflow(each, part.rounds, &all) || all > kDrawsMax - draws) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} draws of records", facts.silo.name(), kDrawsMax)};
+    }
+    draws += all;
+  }
+  const std::uint64_t silos =
+      shuffling && shuffling->binomial ? static_cast<std::uint64_t>(shuffling->honest_silos) : 1;
+  if (silos > kDrawsMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("silo {}: more than {} honest silos", facts.silo.name(), kDrawsMax)};
+  }
+  // A total's coins are those of all honest silos, and so is what their samplers may be off.
+  const Result<DeltaAmount> implementation = implementation_delta(facts.epsilon, draws * silos);
+  if (!implementation) return implementation.error();
+  const Result<DeltaAmount> target_delta = DeltaAmount::rounded_down(facts.delta.value());
+  if (!target_delta) return target_delta.error();
+  if (*implementation >= *target_delta) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
+                    facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), draws * silos)};
+  }
+  auto mechanism_amount = DeltaAmount::from_units(target_delta->units() - implementation->units());
+  std::uint64_t binomial_rounds = 0;
+  if (shuffling && shuffling->binomial) {
+    for (const ScheduledRounds& part : schedule)
+      if (!is_public(facts, part.shape.block)) binomial_rounds += part.rounds;
+  }
+  DeltaAmount failure_all;
+  double failure_each = 0.0;
+  if (binomial_rounds > 0) {
+    constexpr double kFailureShare = 1.0 / 32.0;  // of delta: what it costs the rest is a third of a percent of epsilon
+    failure_each = mechanism_amount.value_rounded_down() * kFailureShare / static_cast<double>(binomial_rounds);
+    const Result<DeltaAmount> each = DeltaAmount::rounded_up(failure_each);
+    if (!each) return each.error();
+    const Result<DeltaAmount> all = each->times(binomial_rounds);
+    if (!all) return all.error();
+    if (*all >= mechanism_amount)
+      return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: delta {} does not cover the failures of {} rounds",
+                                                           facts.silo.name(), facts.delta.value(), binomial_rounds)};
+    failure_all = *all;
+    mechanism_amount = DeltaAmount::from_units(mechanism_amount.units() - failure_all.units());
+  }
+  const Result<Delta> mechanism_delta = Delta::create(mechanism_amount.value_rounded_down());
+  if (!mechanism_delta) return mechanism_delta.error();
+  Plan plan(mechanism_amount, *mechanism_delta);
+  plan.shuffling_ = shuffling;
+  plan.failure_delta_ = failure_all;
+  plan.failure_each_ = failure_each;
+  plan.rounds_ = rounds;
+  plan.draws_ = draws;
+  for (const ScheduledRounds& part : schedule) {
+    if (part.rounds == 0) continue;
+    const std::int64_t whole = block_records(facts, part.shape.block);
+    const Slice::Positions positions =
+        part.shape.slice ? part.shape.slice->positions(whole) : Slice::Positions{0, whole};
+    const std::int64_t population = positions.to - positions.from;
+    UNDERTONE_CHECK(part.shape.local.has_value() == (part.shape.kind == QuestionKind::LocalRun));
+    const auto drawn =
+        part.shape.local
+            ? std::min<std::int64_t>(population, 1)
+            : static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
+    if (drawn < 1 || drawn > population) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: a draw of {} of {} records in a part of the {} of block {}", facts.silo.name(),
+                               drawn, population, whole, part.shape.block == Block::Training ? "training" : "holdout")};
+    }
+    if (part.shape.with_replacement && (shuffling || part.shape.local)) {
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("silo {}: draws with replacement are of sums that no shuffler hides", facts.silo.name())};
+    }
+    plan.segments_.push_back(
+        {{part.shape, drawn, population, ExactPublicSum{public_lattice(part.shape.clip)}, whole, positions},
+         part.rounds});
+    if (plan.segments_.size() > kSegmentsMax) {
+      return Error{ErrorCode::LimitExceeded,
+                   fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
+    }
+  }
+  if (Status met = plan.meet(facts); !met) return met.error();
+  if (shuffling && !shuffling->binomial) plan.take_credit(facts);
+  return plan;
+}
+
+Status Plan::meet(const SiloFacts& facts) {
+  const Result<DeltaAmount> target_delta = DeltaAmount::rounded_down(facts.delta.value());
+  if (!target_delta) return target_delta.error();
+  const bool fixed = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+    return segment.release.shape.shift && !is_public(facts, segment.release.shape.block);
+  });
+  // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
+  double aim = facts.epsilon.value();
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    if (Status calibrated = calibrate(facts, *Epsilon::create(aim)); !calibrated) return calibrated.error();
+    double epsilon = 0.0;
+    for (const Block block : {Block::Training, Block::Holdout}) {
+      const Result<double> charged = charge(block, facts.epsilon);
+      if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
+      epsilon = std::max(epsilon, *charged);
+    }
+    // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
+    if (training_cost_.units() == 0 && holdout_cost_.units() == 0) return {};
+    if (epsilon <= facts.epsilon.value()) {
+      const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(epsilon);
+      if (!amount) return amount.error();
+      epsilon_ = *amount;
+      delta_ = *target_delta;
+      return {};
+    }
+    if (fixed) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: the noise that was chosen costs epsilon {:.6g} at delta {}, at most {} was "
+                               "promised",
+                               facts.silo.name(), epsilon, facts.delta.value(), facts.epsilon.value())};
+    }
+    aim *= facts.epsilon.value() / epsilon * (1.0 - 1e-6);
+  }
+  return Error{ErrorCode::Internal,
+               fmt::format("silo {}: no noise was found that meets the promised epsilon {} at delta {}",
+                           facts.silo.name(), facts.epsilon.value(), mechanism_delta_.value())};
+}
+
+Status Plan::calibrate(const SiloFacts& facts, const Epsilon& epsilon) {
+  training_cost_ = {};
+  holdout_cost_ = {};
+  EqualShares shifts;
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    if (is_public(facts, block)) continue;
+    for (const Group& group : groups_of(segments_, block)) {
+      if (Status calibrated = calibrate_group(group, facts, epsilon, shifts); !calibrated) return calibrated;
+    }
+  }
+  return {};
+}
+
+Result<Mechanism> Plan::mechanism_for(const Release& release, GaussianShift shift) const {
+  if (!shuffling_ || !shuffling_->binomial) {
+    const Result<GaussianLattice> lattice =
+        gaussian_lattice(release.shape.clip, shift, release.shape.dimension, release.records_drawn);
+    if (!lattice) return lattice.error();
+    return Mechanism(*lattice);
+  }
+  BinomialRound round{shift, failure_each_, release.shape.dimension, shuffling_->honest_silos * release.records_drawn,
+                      shuffling_->coins_max};
+  const Result<BinomialChoice> choice = binomial_parameters_for(round);
+  if (!choice) return choice.error();
+  if (const Result<BinomialTable> coins = binomial_coins(choice->parameters, release.records_drawn); !coins)
+    return coins.error();
+  constexpr std::int64_t kGridUnitsMax = std::int64_t{1} << 28U;  // that a silo's sum keeps well inside 62 bits
+  if (release.records_drawn > kGridUnitsMax / choice->parameters.grid()) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{} records on a grid of {}: a silo's sum has at most {} grid units",
+                             release.records_drawn, choice->parameters.grid(), kGridUnitsMax)};
+  }
+  const Result<BinomialShift> certified =
+      binomial_shift(choice->parameters, round.dimension, round.vectors, failure_each_);
+  if (!certified) return certified.error();
+  return Mechanism(
+      BinomialSum{binomial_lattice(choice->parameters, release.shape.clip), choice->parameters, *certified});
+}
+
+Status Plan::calibrate_group(const Group& group, const SiloFacts& facts, const Epsilon& epsilon, EqualShares& shifts) {
+  std::vector<DrawnRounds> drawn;
+  std::uint64_t rounds = 0;
+  bool whole = true;  // every release of the group reads the very same records
+  for (const std::size_t i : group) {
+    const Release& release = segments_[i].release;
+    const std::uint64_t draws = segments_[i].rounds * release.draws();
+    drawn.push_back({drawn_part(release), draws, footprint_of(release)});
+    rounds += draws;
+    whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
+  }
+  // Groups that look alike, such as the parts of one pass, are calibrated once.
+  if (std::all_of(drawn.begin(), drawn.end(),
+                  [&](const DrawnRounds& one) { return one.footprint == drawn.front().footprint; })) {
+    for (DrawnRounds& one : drawn) one.footprint = {};
+  }
+  // Chosen noise is taken as it is; what it costs is charged with the rest.
+  const bool chosen = segments_[group.front()].release.shape.shift.has_value();
+  for (const std::size_t i : group)
+    if (segments_[i].release.shape.shift.has_value() != chosen)
+      return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
+  const auto known = shifts.find(rounds);
+  const Result<GaussianShift> shift = chosen                           ? *segments_[group.front()].release.shape.shift
+                                      : whole && known != shifts.end() ? known->second
+                                      : whole                          ? equal_share(rounds, epsilon, mechanism_delta_)
+                                                                       : common_shift(drawn, epsilon, mechanism_delta_);
+  if (whole && !chosen && shift) shifts.emplace(rounds, *shift);
+  if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
+  if (!chosen && shift->value() > kShiftMax) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
+                             "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
+                             facts.silo.name(), facts.delta.value(), shift->value(), kShiftMax)};
+  }
+  for (const std::size_t i : group) {
+    Segment& segment = segments_[i];
+    Release& release = segment.release;
+    const GaussianShift own = release.shape.shift.value_or(*shift);
+    if (own.value() > kShiftMax) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
+                               own.value(), kShiftMax)};
+    }
+    const Result<Mechanism> mechanism = mechanism_for(release, own);
+    if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};
+    release.mechanism = *mechanism;
+    if (Status charged = charge_cost(segment); !charged) return charged;
+  }
+  return {};
+}
+
+Status Plan::charge_cost(const Segment& segment) {
+  const Result<ShiftSquaredAmount> added = segment.release.cost().times(segment.rounds);
+  if (!added) return added.error();
+  ShiftSquaredAmount& cost = segment.release.shape.block == Block::Training ? training_cost_ : holdout_cost_;
+  const Result<ShiftSquaredAmount> sum = cost.plus(*added);
+  if (!sum) return sum.error();
+  cost = *sum;
+  return {};
+}
+
+void Plan::take_credit(const SiloFacts& facts) {
+  const std::optional<ShuffledRounds> rounds = reported_rounds();
+  if (!rounds) return;
+  const std::optional<CreditedShift> found =
+      credited_shift(*rounds, local_shift_of(segments_), facts.epsilon, mechanism_delta_amount_);
+  if (!found) return;
+  Plan credited = *this;
+  credited.credit_ = found->credit;
+  credited.failure_delta_ = found->credit.failure;
+  credited.mechanism_delta_amount_ =
+      DeltaAmount::from_units(mechanism_delta_amount_.units() - found->credit.failure.units());
+  const Result<Delta> rest = Delta::create(credited.mechanism_delta_amount_.value_rounded_down());
+  if (!rest) return;
+  credited.mechanism_delta_ = *rest;
+  credited.training_cost_ = {};
+  credited.holdout_cost_ = {};
+  for (Segment& segment : credited.segments_) {
+    if (segment.release.cost().units() == 0) continue;
+    const Result<Mechanism> mechanism = mechanism_for(segment.release, found->shift);
+    if (!mechanism) return;
+    segment.release.mechanism = *mechanism;
+    if (!credited.charge_cost(segment)) return;
+    // The lattice's own shift, a little off what was asked for, is what the failure has to cover.
+    const Result<DeltaAmount> failure =
+        credit_failure(*rounds, total_shift(segment.release.cost_of_draw()), credited.credit_->record_epsilon,
+                       credited.credit_->silo_epsilon, facts.epsilon);
+    if (!failure || *failure > credited.failure_delta_) return;
+  }
+  // A record meets as many rounds whichever it is, and what a round is bounded by does not depend on the lattice.
+  const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(found->epsilon);
+  if (!amount) return;
+  credited.epsilon_ = *amount;
+  *this = std::move(credited);
+}
+
+}  // namespace undertone::privacy
