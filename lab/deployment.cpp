@@ -149,6 +149,7 @@ Json silo_config(const config::Job& job, const Json& job_document, const config:
                {{"path", name + "/ledger.sqlite"}, {"head", "heads/" + name + ".json"}, {"key", name + "/ledger.key"}}},
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
+  if (job.projection) out["policy"]["projections"] = true;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);
     out["policy"]["shuffle"] = trust_of(job);

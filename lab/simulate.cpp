@@ -73,7 +73,9 @@ silo::Policy policy_for(const config::Job& job, const config::CohortMember& memb
           {*privacy::EpsilonAmount::rounded_up(member.facts.epsilon.value()),
            *privacy::DeltaAmount::rounded_up(member.facts.delta.value())},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(0)};
+          std::chrono::milliseconds(0),
+          std::nullopt,
+          true};
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {

@@ -117,10 +117,10 @@ Json releases_of(const privacy::Plan& plan) {
                   {"numbers", release.shape.dimension},
                   {"records", release.records_drawn},
                   {"draws", release.draws()},
-                  {"reads", release.shape.slice              ? "own part"
-                            : release.shape.with_replacement ? "fresh draw with replacement"
-                            : release.sampled()              ? "fresh draw"
-                                                             : "all"},
+                  {"reads", release.shape.with_replacement ? "fresh draw with replacement"
+                            : release.shape.slice          ? "own part"
+                            : release.sampled()            ? "fresh draw"
+                                                           : "all"},
                   {"clip_norm", release.shape.clip.value()},
                   {"public_records", !(shift > 0.0)},
                   {"noise_stddev_of_mean", release.noise_stddev_of_mean()},

@@ -10,6 +10,7 @@ namespace {
 
 /// Whether every release reads a whole block: then what a silo releases is one Gaussian of known shift.
 bool reads_everything(const config::Job& job) {
+  if (job.shuffle) return false;  // there it is one for whoever sees totals or a mix alone, and for a failure besides
   const privacy::Schedule schedule = config::schedule_of(job);
   return std::all_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
     return part.shape.draw_fraction == 1.0 && !part.shape.with_replacement && !part.shape.slice && !part.shape.local;

@@ -121,6 +121,14 @@ AlgorithmChoice checked(Section& section, AlgorithmChoice choice) {
   return choice;
 }
 
+/// Whether each round reads a part of its own, all of it: draws from it would no longer be one pass.
+bool reads_parts_whole(const algorithms::AlgorithmSettings& settings) {
+  const privacy::Schedule schedule = algorithms::schedule_of(settings, {*privacy::ClipNorm::create(1.0), 1.0});
+  return std::any_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
+    return part.shape.slice && part.shape.slice->cut == privacy::Slice::Cut::Equal;
+  });
+}
+
 }  // namespace
 
 geometry::Domain parse_domain(Section section) {
@@ -220,8 +228,7 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
     if (out.theorem) {
       out.settings = out.theorem->settings;
       out.draw_fraction = out.theorem->draw_fraction;
-      const auto* accelerated = std::get_if<algorithms::AcceleratedSgdSettings>(&out.settings);
-      if (out.with_replacement && accelerated != nullptr && accelerated->use == algorithms::RecordUse::OnePass)
+      if (out.with_replacement && reads_parts_whole(out.settings))
         section.problem("sampling", "expected without_replacement: the parts of one pass are read whole");
     }
     if (!section.recording()) {

@@ -9,6 +9,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kEntryMax = 1e6;
+constexpr std::size_t kDirectionsMax = 4096;
 
 /// Nothing where they are not as many as expected, or too large: that is noted.
 Eigen::VectorXd parse_entries(Section& section, const char* key, const char* about, std::size_t expected) {
@@ -30,18 +31,21 @@ Eigen::VectorXd parse_entries(Section& section, const char* key, const char* abo
 
 data::Projection parse_projection(Section section, std::size_t features) {
   const auto d = static_cast<Eigen::Index>(features);
-  data::Projection out{parse_entries(section, "origin", "subtracted from the encoded features", features), {}};
-  if (out.origin.size() != d) out.origin = Eigen::VectorXd::Zero(d);
-  std::vector<Section> directions =
-      section.objects("directions", 1, std::max<std::size_t>(features, 1), "one for each number that the model reads");
-  out.directions = Eigen::MatrixXd::Zero(d, static_cast<Eigen::Index>(directions.size()));
-  for (std::size_t j = 0; j < directions.size(); ++j) {
-    const Eigen::VectorXd weights =
-        parse_entries(directions[j], "weights", "of the features, from the origin", features);
-    if (weights.size() == d && d > 0) out.directions.col(static_cast<Eigen::Index>(j)) = weights;
-    directions[j].finish();
+  data::Projection none{Eigen::VectorXd::Zero(d), Eigen::MatrixXd::Zero(d, 1)};
+  Eigen::VectorXd origin = parse_entries(section, "origin", "subtracted from the encoded features", features);
+  const std::size_t most = section.recording() ? kDirectionsMax : std::clamp<std::size_t>(features, 1, kDirectionsMax);
+  // Nothing is allocated by a count alone: as many numbers as the matrix has stand in the file.
+  std::vector<Eigen::VectorXd> columns;
+  for (Section& direction : section.objects("directions", 1, most, "one for each number that the model reads")) {
+    Eigen::VectorXd weights = parse_entries(direction, "weights", "of the features, from the origin", features);
+    direction.finish();
+    if (weights.size() != d || d == 0) break;  // the first problem is enough
+    columns.push_back(std::move(weights));
   }
   section.finish();
+  if (origin.size() != d || columns.empty()) return none;
+  data::Projection out{std::move(origin), Eigen::MatrixXd(d, static_cast<Eigen::Index>(columns.size()))};
+  for (std::size_t j = 0; j < columns.size(); ++j) out.directions.col(static_cast<Eigen::Index>(j)) = columns[j];
   return out;
 }
 

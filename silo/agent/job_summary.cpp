@@ -29,12 +29,16 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
                                                        means_of(release.shape.kind), release.draws(), block)
                                          : fmt::format("{} times {} over {} {} records", segment.rounds,
                                                        means_of(release.shape.kind), release.records_drawn, block);
-  if (release.shape.slice) {
+  if (release.shape.with_replacement) {
+    what += release.shape.slice
+                ? " (drawn afresh each time from a part that no other line reads, with replacement: one "
+                  "may be among them twice)"
+                : " (drawn afresh each time, with replacement: one may be among them twice)";
+  } else if (release.shape.slice) {
     what += release.shape.slice->cut == privacy::Slice::Cut::Equal ? " (each time others than before)"
                                                                    : " (that no other line reads)";
   } else if (release.sampled()) {
-    what += release.shape.with_replacement ? " (drawn afresh each time, with replacement: one may be among them twice)"
-                                           : " (drawn afresh each time)";
+    what += " (drawn afresh each time)";
   }
   if (!(stddev > 0.0)) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
@@ -54,6 +58,7 @@ std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
     const auto same = [&segment](const privacy::Plan::Segment& other) {
       return other.release.shape.kind == segment.release.shape.kind &&
              other.release.shape.block == segment.release.shape.block &&
+             other.release.shape.with_replacement == segment.release.shape.with_replacement &&
              other.release.records_drawn == segment.release.records_drawn &&
              other.release.draws() == segment.release.draws() &&
              other.release.shape.clip == segment.release.shape.clip && other.release.cost() == segment.release.cost();

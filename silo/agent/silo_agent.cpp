@@ -30,7 +30,8 @@ bool SiloAgent::answers_quickly(const wire::Message& message) const {
   const auto* query = std::get_if<wire::QueryMessage>(&message);
   const SiloMachine* machine = query == nullptr ? nullptr : machine_of(query->run);
   constexpr std::int64_t kProductsMax = 100'000;
-  return machine != nullptr && queries::kind_of(query->query.question) != privacy::QuestionKind::LocalRun &&
+  return machine != nullptr && !machine->projects(query->run) &&
+         queries::kind_of(query->query.question) != privacy::QuestionKind::LocalRun &&
          queries::point_of(query->query.question).size() * machine->records() <= kProductsMax;
 }
 

@@ -253,8 +253,10 @@ const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, cons
 
 SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const config::Job& job) {
   if (workspace_.sums != nullptr && workspace_.run == run) return workspace_;
-  workspace_ = {run, make_record_sums(job.model), std::nullopt};
-  if (job.projection) workspace_.projected = job.projection->project(setup_.dataset);
+  workspace_ = {};  // at most one projected copy at a time
+  Workspace made{run, make_record_sums(job.model), std::nullopt};
+  if (job.projection) made.projected = job.projection->project(setup_.dataset);
+  workspace_ = std::move(made);
   return workspace_;
 }
 

@@ -91,6 +91,11 @@ class SiloMachine {
     return plan(run, job, true);
   }
   [[nodiscard]] Ledger& ledger() const noexcept { return setup_.ledger; }
+  /// Whether the run's model reads a map of all records, which is computed first.
+  [[nodiscard]] bool projects(const RunId& run) const {
+    const auto known = accepted_.find(run);
+    return known != accepted_.end() && known->second.job.projection.has_value();
+  }
   /// All of the data set's, whatever they are used for.
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }

@@ -65,6 +65,11 @@ Policy parse_policy(config::Section section) {
   std::optional<ShuffleTrust> shuffle;
   if (section.has("shuffle"))
     shuffle = parse_trust(section.object("shuffle", "what you believe of shufflers (default: no shuffled job)"));
+  const bool projections =
+      section.has("projections") &&
+      section.boolean("projections",
+                      "whether a job may bring a public map from a record's features to what its model reads; the silo "
+                      "then holds a second copy of its records, mapped (default false)");
   section.finish();
   return {std::move(models),
           std::move(algorithms),
@@ -76,7 +81,8 @@ Policy parse_policy(config::Section section) {
           {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)},
           approval,
           interval,
-          std::move(shuffle)};
+          std::move(shuffle),
+          projections};
 }
 
 /// {"path", "head", "key", "replaces"}

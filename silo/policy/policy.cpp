@@ -53,6 +53,10 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
   const auto refuse = [](std::string sentence) { return Error{ErrorCode::PolicyRefused, std::move(sentence)}; };
   if (Status ok = check_allowed(policy.models, job.model.name(), "model"); !ok) return ok;
   if (Status ok = check_allowed(policy.algorithms, job.algorithm_kind, "algorithm"); !ok) return ok;
+  if (job.projection && !policy.projections) {
+    return refuse(
+        "the job computes what its model reads from a record's features; policy.projections does not allow that");
+  }
   if (Status ok = check_allowed(policy.units, job.unit, "protected unit"); !ok) return ok;
   if (job.noise != noise) {
     return refuse(job.noise == privacy::NoiseKind::Test

@@ -41,6 +41,7 @@ struct Policy {
   Approval approval = Approval::Manual;
   std::chrono::milliseconds release_interval{0};  // 0: replies leave when they are ready
   std::optional<ShuffleTrust> shuffle = {};       // none: no shuffled job
+  bool projections = false;                       // whether a job may compute what its model reads
 };
 
 /// What a silo has, as far as a job may depend on it.

@@ -190,7 +190,9 @@ silo::Policy generous_policy() {
           *privacy::Delta::create(1e-2),
           {*privacy::EpsilonAmount::rounded_down(100.0), *privacy::DeltaAmount::rounded_down(0.1)},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(0)};
+          std::chrono::milliseconds(0),
+          std::nullopt,
+          true};
 }
 
 }  // namespace undertone::tests

@@ -202,6 +202,29 @@ TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
   }
 }
 
+TEST(ProjectionConfigTest, IsOfTheFeaturesAndTakesNoMoreThanStandsInTheFile) {
+  tests::SmallFederation federation;
+  const auto says = [&](const std::string& projection, const std::string& what) {
+    federation.projection = projection;
+    const Result<Job> job = parse_job(federation.job(), "job.json");
+    ASSERT_FALSE(job);
+    EXPECT_NE(job.error().message.find(what), std::string::npos) << job.error().message;
+    EXPECT_EQ(std::count(job.error().message.begin(), job.error().message.end(), '\n'), 0) << job.error().message;
+  };
+  says(R"({"origin":[0,0,0],"directions":[{"weights":[1,0,0,0]}]})", "/projection/origin: expected 4 numbers");
+  says(R"({"origin":[0,0,0,0],"directions":[{"weights":[1,0,0]},{"weights":[1]}]})",
+       "/projection/directions/0/weights: expected 4 numbers");
+  says(R"({"origin":[0,0,0,0],"directions":[{"weights":[1,0,0,1e7]}]})", "from -1000000 to 1000000");
+  says(R"({"origin":[0,0,0,0],"directions":[{},{},{}]})", "/projection/directions/0/weights: missing");
+  says(R"({"origin":[0,0,0,0],"directions":[]})", "/projection/directions");
+  federation.projection = R"({"origin":[1,0,0,0],"directions":[{"weights":[0,0,2,0]}]})";
+  const Job job = parse_job(federation.job(), "job.json").value();
+  EXPECT_EQ(job.model.features(), 1);
+  EXPECT_EQ(feature_names(job), std::vector<std::string>{"component 1"});
+  models::Records records{Eigen::MatrixXd::Constant(4, 2, 0.5), Eigen::VectorXd::Ones(2)};
+  EXPECT_EQ(job.projection->project({records, {}}).training.features, Eigen::MatrixXd::Constant(1, 2, 1.0));
+}
+
 std::string problems_of(const tests::SmallFederation& federation) {
   const Result<Job> job = parse_job(federation.job(), "job.json");
   return job ? "accepted" : job.error().message;
@@ -341,6 +364,7 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"accelerated_convex","smoothness":1,"answering":6})", "6");
   says(R"({"theorem":"accelerated_convex","smoothness":1,"sampling":"poisson"})",
        "/algorithm/sampling: expected one of");
+  says(R"({"theorem":"proximal_sgd","smoothness":0.25,"sampling":"with_replacement"})", "are read whole");
   says(R"({"theorem":"one_pass_convex","smoothness":0.25,"sampling":"with_replacement"})", "are read whole");
   says(R"({"kind":"proximal_sgd","rounds":2,"step_size":1,"sampling":"with_replacement"})", "/algorithm/sampling");
   federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25,"sampling":"with_replacement"})";

@@ -248,6 +248,21 @@ TEST(SiloMachineTest, ARefusalTellsTheOwnerWhyAndTheCoordinatorACode) {
   EXPECT_NE(heard.told[0].find("the job asks for epsilon 4, the policy allows 1"), std::string::npos) << heard.told[0];
 }
 
+TEST(SiloMachineTest, AMapOfTheFeaturesIsThePolicysToAllow) {
+  tests::SmallFederation federation;
+  federation.projection = R"({"origin":[0,0,0,0],"directions":[{"weights":[1,0,0,0]}]})";
+  Policy policy = tests::generous_policy();
+  policy.projections = false;
+  Agent refusing{federation, policy};
+  const Agent::Heard heard = refusing.say(wire::JobOffer{refusing.run, refusing.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("policy.projections"), std::string::npos) << heard.told[0];
+  Agent willing{federation};
+  EXPECT_EQ(willing.offer(), std::nullopt);
+  EXPECT_EQ(willing.say(willing.gradient(0)).replies.size(), 1U);
+  EXPECT_TRUE(willing.machine().projects(willing.run));
+}
+
 TEST(SiloMachineTest, AGenuineReceiptOfALaterHeadHaltsAForgedOneDoesNot) {
   Agent ahead{{}};
   ASSERT_EQ(ahead.offer(), std::nullopt);
