@@ -26,6 +26,9 @@ int components(const std::filesystem::path& model_file, std::int64_t count, cons
   for (Eigen::Index j = 0; j < found->variances.size(); ++j)
     fmt::print(stderr, "{:9}  {:<9.4g}  {:.1f} %\n", j + 1, found->variances[j], 100.0 * found->variances[j] / total);
   fmt::print(stderr, "The noise of the run that released the moments is in all of these.\n");
+  if (!(total > 0.0) || found->variances.sum() > total)
+    fmt::print(stderr,
+               "It is larger than what it hides: more records, fewer features or a smaller clip norm are needed.\n");
   const std::string content = config::to_json(*found).dump(1) + "\n";
   if (out.empty() || out == "-") {
     fmt::print("{}", content);
