@@ -77,10 +77,10 @@ class RoundLayout {
   }
 
  private:
-  RoundLayout(Form form, privacy::Release release, const queries::WireLattice& wire, std::size_t cohort,
+  RoundLayout(Form form, const privacy::Release& release, const queries::WireLattice& wire, std::size_t cohort,
               std::optional<privacy::ShareModulus> modulus, std::uint64_t units, sealing::ReplyLength length)
       : form_(form),
-        release_(std::move(release)),
+        release_(release),
         wire_(wire),
         cohort_(cohort),
         modulus_(modulus),

@@ -26,7 +26,7 @@ std::string with(const std::string& from, const std::string& to) {
 }
 
 TEST(JobConfigTest, AShuffledJobsSilosMustLookAlikeAndItsShufflersBeToldApart) {
-  const auto said = [](const std::string& from, const std::string& to, tests::ShuffledJob file = {}) {
+  const auto said = [](const std::string& from, const std::string& to, const tests::ShuffledJob& file = {}) {
     std::string job = file.json();
     EXPECT_NE(job.find(from), std::string::npos) << from;
     job.replace(job.find(from), from.size(), to);
