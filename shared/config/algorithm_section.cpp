@@ -217,6 +217,8 @@ geometry::Regulariser parse_regulariser(Section section, Eigen::Index regularise
 AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& problem,
                                 const algorithms::TheoremFacts& facts, algorithms::PlannedNoise noise) {
   AlgorithmChoice out;
+  if (section.has("sampling") && !section.has("theorem"))
+    section.problem("sampling", "expected a theorem beside it: draws of other jobs are without replacement");
   if (section.has("theorem")) {
     out.theorem = parse_theorem(section, problem, facts, noise);
     if (section.has("sampling")) {

@@ -151,6 +151,21 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, Problems& 
   }
 }
 
+/// The weights are moments after one whole step of size 1 from 0, and after nothing else.
+void check_moments(const AlgorithmChoice& algorithm, const algorithms::Problem& problem, Problems& problems) {
+  const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&algorithm.settings);
+  if (minibatch == nullptr || minibatch->rounds != 1 || minibatch->step_size != 1.0 ||
+      minibatch->averaging.kind != algorithms::Averaging::Kind::Last) {
+    problems.add("/algorithm",
+                 "moments are what one step leads to: expected noisy_minibatch_sgd with rounds 1, step_size 1 and "
+                 "averaging \"last\"");
+  }
+  if (!problem.regulariser.is_none())
+    problems.add("/regulariser/kind", "expected \"none\": it would shrink the moments");
+  if (!std::holds_alternative<geometry::WholeSpace>(problem.domain.set()))
+    problems.add("/domain/kind", "expected \"whole_space\": a bounded one would cut the moments off");
+}
+
 /// Without chosen noise.
 algorithms::GradientShape gradients_of(const Job& job) {
   algorithms::GradientShape shape{job.clip, job.draw_fraction};
@@ -264,6 +279,8 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
     problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
                                                  algorithms::kind_of(algorithm.settings), model.name()));
   }
+
+  if (model.moments() != nullptr && problems.none()) check_moments(algorithm, problem, problems);
 
   const Participation participation = parse_participation(root.object("participation"));
   if (participation.quorum > cohort.size()) {

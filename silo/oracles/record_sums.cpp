@@ -69,28 +69,20 @@ class LinearSums final : public RecordSums {
 /// As of linear models, record by record.
 class MomentSums final : public RecordSums {
  public:
-  explicit MomentSums(const models::MomentsModel& model)
-      : model_(model), one_(model.dimension()), other_(model.dimension()) {}
+  explicit MomentSums(const models::MomentsModel& model) : model_(model), gradient_(model.dimension()) {}
 
   void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     std::fill(sum.begin(), sum.end(), 0);
     for (const std::int64_t j : drawn.positions) {
-      model_.gradient(point, drawn.block, j, one_);
-      privacy::add_clipped(one_, lattice, sum);
+      model_.gradient(point, drawn.block, j, gradient_);
+      privacy::add_clipped(gradient_, lattice, sum);
     }
   }
 
-  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
-                   std::span<std::int64_t> sum) override {
-    const Eigen::Index d = model_.dimension();
-    std::fill(sum.begin(), sum.end(), 0);
-    for (const std::int64_t j : drawn.positions) {
-      model_.gradient(points.head(d), drawn.block, j, one_);
-      model_.gradient(points.tail(d), drawn.block, j, other_);
-      one_ -= other_;
-      privacy::add_clipped(one_, lattice, sum);
-    }
+  void differences(const Eigen::VectorXd& /*points*/, const privacy::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                   std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job of moments has one round, of gradients
   }
 
   void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
@@ -100,8 +92,7 @@ class MomentSums final : public RecordSums {
 
  private:
   models::MomentsModel model_;
-  Eigen::VectorXd one_;
-  Eigen::VectorXd other_;
+  Eigen::VectorXd gradient_;
 };
 
 /// The clipped sum is computed in doubles, then rounded to the lattice; a proven bound on all rounding is taken off the

@@ -142,7 +142,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
        {R"({"kind":"spider","rounds":5,"period":2,"step_size":0.2,"seed":4})", whole, none,
         R"({"kind":"network","seed":7,"hidden":[{"kind":"dense","width":3,"activation":"tanh"}]})"}},
       {"noisy_minibatch_sgd, moments",
-       {R"({"kind":"noisy_minibatch_sgd","rounds":3,"step_size":0.6,"averaging":"last","draw_fraction":0.5})", whole,
+       {R"({"kind":"noisy_minibatch_sgd","rounds":1,"step_size":1,"averaging":"last","draw_fraction":0.5})", whole,
         none, R"({"kind":"moments"})"}},
       {"spider_alternate, projected features",
        {R"({"kind":"spider_alternate","pairs":2,"step_size":0.4,"draw_fraction":1,"seed":5})",

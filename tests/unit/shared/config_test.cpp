@@ -258,6 +258,37 @@ TEST(AlgorithmConfigTest, SettingsThatDoNotServeAreRefusedWithASentence) {
            R"({"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,"draw_fraction":0.5,
                "stages":[{"rounds":3,"upsilon":1}]})"),
        "/algorithm/draw_fraction");
+  says(with_algorithm(R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"sampling":"with_replacement"})"),
+       "/algorithm/sampling: expected a theorem beside it");
+}
+
+TEST(ModelConfigTest, MomentsAreWhatOneWholeStepLeadsTo) {
+  const std::string step =
+      R"({"kind":"noisy_minibatch_sgd","rounds":1,"step_size":1,"averaging":"last","draw_fraction":1})";
+  tests::SmallFederation federation;
+  federation.model = R"({"kind":"moments"})";
+  federation.domain = R"({"kind":"whole_space"})";
+  federation.regulariser = R"({"kind":"none"})";
+  federation.algorithm = step;
+  EXPECT_TRUE(parse_job(federation.job(), "job"));
+  const auto says = [&](std::string tests::SmallFederation::*field, const std::string& value, const std::string& what) {
+    tests::SmallFederation other = federation;
+    other.*field = value;
+    const std::string problems = problems_of(other);
+    EXPECT_NE(problems.find(what), std::string::npos) << value << ": " << problems;
+  };
+  using Federation = tests::SmallFederation;
+  const auto with_step = [&](const std::string& from, const std::string& to) {
+    std::string other = step;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  const std::string algorithm = "/algorithm: moments are what one step leads to";
+  says(&Federation::algorithm, with_step("\"rounds\":1", "\"rounds\":2"), algorithm);
+  says(&Federation::algorithm, with_step("\"step_size\":1", "\"step_size\":0.5"), algorithm);
+  says(&Federation::algorithm, with_step("last", "uniform"), algorithm);
+  says(&Federation::algorithm, R"({"kind":"local_sgd","rounds":1,"local_steps":1,"step_size":1})", algorithm);
+  says(&Federation::regulariser, R"({"kind":"l2","strength":0.1})", "/regulariser/kind: expected \"none\"");
+  says(&Federation::domain, R"({"kind":"l2_ball","radius":2})", "/domain/kind: expected \"whole_space\"");
 }
 
 TEST(AlgorithmConfigTest, AHostileJobIsRefusedBeforeMemoryIsSpentOnIt) {
