@@ -34,6 +34,15 @@ class LedgerOnDisk : public ::testing::Test {
         plan_(config::plan_of(parsed_, member_).value()),
         run_{sha256(job_), {1}} {}
 
+  /// Another job: what follows is of the plan of its first silo.
+  void use(const SmallFederation& federation) {
+    job_ = federation.job();
+    parsed_ = config::parse_job(job_, "job").value();
+    member_ = parsed_.cohort.front();
+    plan_ = config::plan_of(parsed_, member_).value();
+    run_ = {sha256(job_), {1}};
+  }
+
   Result<Ledger> open(const DatasetIdentity& dataset, const Budget& budget, NoiseKind noise = NoiseKind::Secure) {
     database_.reset();
     database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
