@@ -14,20 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kTimeMax{600};
 
-/// Minibatch SGD on the same data with neither clipping that bites nor noise, run to convergence.
-Result<algorithms::MetricsRow> without_privacy(const std::filesystem::path& job) {
-  SimulateOptions plain;
-  plain.job = job;
-  plain.noise = SimulatedNoise::None;
-  plain.set = {
-      R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last","draw_fraction":1})",
-      R"(/regulariser={"kind":"l2","strength":0.001})", "/privacy/clip_norm=100", "/evaluation/every=0",
-      "/wire/replies=i64"};
-  const Result<algorithms::Outcome> outcome = simulate(plain, std::nullopt, nullptr);
-  if (!outcome) return outcome.error();
-  return outcome->metrics.back();
-}
-
 void print_statements(const Deployment& deployment, const std::string& run) {
   for (const config::CohortMember& member : deployment.job().cohort) {
     const SiloId& silo = member.facts.silo;
@@ -57,7 +43,7 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   const Json result = Json::parse(*text, nullptr, false);
   if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};
   const Json& last = result.at("metrics").back();
-  const Result<algorithms::MetricsRow> plain = without_privacy(job_file);
+  const Result<algorithms::MetricsRow> plain = simulate_without_privacy(job_file);
   if (!plain) return plain.error();
 
   print_statements(deployment, result.at("run").get<std::string>());

@@ -58,15 +58,13 @@ int run_simulate(const SimulateArguments& arguments) {
     options.nonce.emplace();
     std::copy(bytes->begin(), bytes->end(), options.nonce->begin());
   }
-  const Result<algorithms::Outcome> outcome =
-      simulate(options, arguments.out, [](const coordinator::RunMachine::Action& action) {
-        const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action);
-        if (closed == nullptr || !closed->metrics) return;
-        std::string line = fmt::format("round {:>4}/{}  after {} steps", closed->round.value + 1, closed->rounds,
-                                       closed->metrics->steps);
-        for (const double value : closed->metrics->values) line += fmt::format("  {:.4f}", value);
-        fmt::print("{}\n", line);
-      });
+  const Result<algorithms::Outcome> outcome = simulate(options, arguments.out, [](const SimulatedRound& over) {
+    if (!over.metrics) return;
+    std::string line =
+        fmt::format("round {:>4}/{}  after {} steps", over.round.value + 1, over.rounds, over.metrics->steps);
+    for (const double value : over.metrics->values) line += fmt::format("  {:.4f}", value);
+    fmt::print("{}\n", line);
+  });
   if (!outcome) return fail(outcome.error());
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
   return kDone;

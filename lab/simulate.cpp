@@ -91,7 +91,8 @@ Status write_out(const std::filesystem::path& out, const coordinator::RunReport&
 
 Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, const config::Job& job,
                                               const std::string& bytes, const std::vector<SimulatedSilo>& silos,
-                                              const std::optional<std::filesystem::path>& out) {
+                                              const std::optional<std::filesystem::path>& out,
+                                              const SimulationWatch& watch) {
   const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
   Result<PlannedCohort> planned = plan_cohort(job, silos);
   if (!planned) return planned.error();
@@ -100,7 +101,17 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
       std::move(planned->members));
   if (!cohort) return cohort.error();
   const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
-  Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
+  std::uint64_t rounds = 0;
+  for (const privacy::ScheduledRounds& part : config::schedule_of(job)) rounds += part.rounds;
+  std::size_t rows_seen = 0;
+  Result<algorithms::Outcome> outcome =
+      cohort->train(*algorithm, [&](RoundIndex round, const algorithms::FederatedAlgorithm& running) {
+        const std::vector<algorithms::MetricsRow> rows = running.metrics();
+        SimulatedRound over{round, rounds, std::nullopt};
+        if (rows.size() > rows_seen) over.metrics = rows.back();
+        rows_seen = rows.size();
+        if (watch) watch(over);
+      });
   if (!out) return outcome;
   std::map<SiloId, std::optional<wire::Refusal>> answers;
   for (const SimulatedSilo& silo : silos) answers.emplace(silo.id, std::nullopt);
@@ -160,7 +171,7 @@ Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job, const std::f
 }
 
 Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
-                                     const SimulatedFederation::Watch& watch) {
+                                     const SimulationWatch& watch) {
   const Result<std::string> file = read_file(options.job, kJobBytesMax);
   if (!file) return file.error();
   Result<std::string> bytes = job_for_simulation(*file, options.job.string(), options.set);
@@ -170,10 +181,13 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (Status planned = config::check_plans(*job, options.job.string()); !planned) return planned.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
-  if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out);
+  if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out, watch);
   SimulatedFederation federation(
       {*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
-  Result<algorithms::Outcome> outcome = federation.run(watch);
+  Result<algorithms::Outcome> outcome = federation.run([&](const coordinator::RunMachine::Action& action) {
+    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action);
+    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics});
+  });
   if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
   if (out) {
     Result<coordinator::RunStore> store = coordinator::RunStore::open(federation.coordinator_disk());
@@ -187,6 +201,22 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
     if (Status written = write_out(*out, report, *bytes); !written) return written.error();
   }
   return outcome;
+}
+
+Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::path& job) {
+  SimulateOptions plain;
+  plain.job = job;
+  plain.noise = SimulatedNoise::None;
+  plain.direct = true;
+  // The whole section, so that a shuffled job's silos answer with means, too, and not with counts on its coarse grid.
+  plain.set = {
+      R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last","draw_fraction":1})",
+      R"(/regulariser={"kind":"l2","strength":0.001})",
+      R"(/privacy={"mode":"isrl","unit":"record","noise":"test","clip_norm":100})", "/evaluation/every=0",
+      "/wire/replies=i64"};
+  const Result<algorithms::Outcome> outcome = simulate(plain, std::nullopt, nullptr);
+  if (!outcome) return outcome.error();
+  return outcome->metrics.back();
 }
 
 Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,

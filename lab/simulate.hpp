@@ -32,11 +32,23 @@ struct SimulateOptions {
 [[nodiscard]] Result<std::vector<SimulatedSilo>> silos_of(const config::Job& job,
                                                           const std::filesystem::path& job_file);
 
+/// Of a round that is over.
+struct SimulatedRound {
+  RoundIndex round;
+  std::uint64_t rounds = 0;                       // of the whole run
+  std::optional<algorithms::MetricsRow> metrics;  // where it was an evaluation
+};
+using SimulationWatch = std::function<void(const SimulatedRound&)>;
+
 /// Runs a job in this process and writes its results, with the job as it was run.
-/// @param watch sees the coordinator's actions
+/// @param watch sees every round; may be empty
 [[nodiscard]] Result<algorithms::Outcome> simulate(const SimulateOptions& options,
                                                    const std::optional<std::filesystem::path>& out,
-                                                   const SimulatedFederation::Watch& watch);
+                                                   const SimulationWatch& watch);
+
+/// The same data with minibatch SGD that clips nothing and adds no noise, run to convergence: what privacy cost.
+/// @return the last evaluation
+[[nodiscard]] Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::path& job);
 
 /// Writes NAME.csv for every silo of the job. @return the files
 [[nodiscard]] Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,

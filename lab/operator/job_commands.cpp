@@ -10,6 +10,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/shuffled/round_layout.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -43,18 +44,28 @@ double mean_noise_variance(const config::Job& job, const std::map<SiloId, privac
   return variance;
 }
 
-/// Payload bytes of a silo's replies and of the coordinator's queries to it, without framing.
-std::pair<std::uint64_t, std::uint64_t> bytes_of(const config::Job& job, const privacy::Plan& plan) {
+/// Payload bytes of a silo's replies and of the coordinator's queries to it, without framing. What goes to several
+/// shufflers counts once for each.
+/// @return an error where a shuffled message would be longer than any may be
+Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const config::Job& job, const privacy::Plan& plan) {
   const std::uint64_t reply_width = job.reply_lattice.type == queries::ReplyType::I32 ? 4 : 8;
   const std::uint64_t point_width = job.point_type == queries::PointType::F32 ? 4 : 8;
   std::uint64_t sent = 0;
-  for (const privacy::Plan::Segment& segment : plan.segments())
-    sent += segment.rounds * reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
+  for (const privacy::Plan::Segment& segment : plan.segments()) {
+    std::uint64_t reply = reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
+    if (job.shuffle && !std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)) {
+      const Result<shuffled::RoundLayout> layout =
+          shuffled::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size());
+      if (!layout) return layout.error();
+      reply = layout->message_bytes() * layout->shufflers();
+    }
+    sent += segment.rounds * reply;
+  }
   std::uint64_t received = 0;
   for (const privacy::Plan::Segment& segment : plan.segments())
     received += segment.rounds * point_width *
                 static_cast<std::uint64_t>(queries::point_size(segment.release.shape.kind, job.model.dimension()));
-  return {sent, received};
+  return std::pair(sent, received);
 }
 
 std::uint64_t plan_rounds(const config::Job& job) {
@@ -184,14 +195,15 @@ int plan_job(const std::filesystem::path& file, bool json) {
   Json silos = Json::array();
   for (const config::CohortMember& member : job->cohort) {
     const privacy::Plan& plan = plans.at(member.facts.silo);
-    const auto [sent, received] = bytes_of(*job, plan);
+    const Result<std::pair<std::uint64_t, std::uint64_t>> bytes = bytes_of(*job, plan);
+    if (!bytes) return fail(bytes.error());
     silos.push_back({{"silo", member.facts.silo.name()},
                      {"records", member.facts.records},
                      {"epsilon", plan.epsilon().value_rounded_up()},
                      {"delta", plan.delta().value_rounded_up()},
                      {"rounds", plan.rounds()},
-                     {"bytes_sent", sent},
-                     {"bytes_received", received},
+                     {"bytes_sent", bytes->first},
+                     {"bytes_received", bytes->second},
                      {"releases", releases_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans);

@@ -301,7 +301,8 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
   Json columns = Json::array();
   for (const std::string& word : runs) {
     Result<std::string> content = std::string();
-    if (std::filesystem::exists(std::filesystem::path(word) / "result.json")) {
+    const bool is_folder = std::filesystem::exists(std::filesystem::path(word) / "result.json");
+    if (is_folder) {
       content = read_file(std::filesystem::path(word) / "result.json", std::size_t{512} << 20U);
     } else {
       if (!client) {
@@ -317,7 +318,7 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
     const Json result = Json::parse(*content, nullptr, false);
     if (!result.is_object() || !result.contains("settings"))
       return fail({ErrorCode::InvalidData, fmt::format("{}: not a result", word)});
-    Json column = {{"run", text(result, "run").size() > 64 ? text(result, "run").substr(64, 12) : word},
+    Json column = {{"run", !is_folder && text(result, "run").size() > 64 ? text(result, "run").substr(64, 12) : word},
                    {"job", text(result.at("job"), "name")},
                    {"succeeded", result.at("succeeded")},
                    {"rounds closed", result.at("rounds")}};

@@ -37,8 +37,8 @@ class DirectCohort {
   /// @return an error where nobody or fewer than are to answer are there, or releases are of other data
   [[nodiscard]] static Result<DirectCohort> create(const Setup& setup, std::vector<Member> members);
 
-  /// Called after each round with its number and the algorithm's. May be empty.
-  using Watch = std::function<void(std::uint64_t round)>;
+  /// Called after each round, when the algorithm has made of it what it does. May be empty.
+  using Watch = std::function<void(RoundIndex round, const algorithms::FederatedAlgorithm& algorithm)>;
   /// Drives the algorithm to its end.
   [[nodiscard]] Result<algorithms::Outcome> train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
 

@@ -105,7 +105,7 @@ void explain_batch(const TheoremConditions& conditions, double batch, TheoremCho
   choice.reasons.push_back({"batch", batch,
                             conditions.noise() == PlannedNoise::Printed
                                 ? "ceil(max{eps n/(4 sqrt(2 R ln(2/delta))), eps^2 n^2/(R d ln(1/delta))}), at most n"
-                                : "every record"});
+                                : "n: as many draws as records"});
 }
 
 /// One phase of the localized method, federated-core 3.8.

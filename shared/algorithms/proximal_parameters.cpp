@@ -182,7 +182,7 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
                                         longest)});
   choice.reasons.push_back({"rounds", number(*rounds), "eps n sqrt(M q) sqrt(beta Delta)/(L sqrt(d ln(1/delta)))"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
-  choice.reasons.push_back({"batch", facts.records, "every record"});
+  choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
   // With silos drawn, the theorem takes their variance for that of records (misprint M3).
   if (facts.answering == facts.silos && conditions.noise() == PlannedNoise::Printed) {
     const Result<TheoremShifts> shifts =

@@ -22,9 +22,9 @@ Status minibatch_conditions(const TheoremConditions& conditions) {
 /// What both minibatch theorems say of the batch. @param rounds of the run
 void explain_batch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {
   choice.draw_fraction = conditions.fraction_of(batch);
-  choice.reasons.push_back(
-      {"batch", batch,
-       conditions.noise() == PlannedNoise::Printed ? "ceil(eps n/(4 sqrt(2 R ln(2/delta)))), of n" : "every record"});
+  choice.reasons.push_back({"batch", batch,
+                            conditions.noise() == PlannedNoise::Printed ? "ceil(eps n/(4 sqrt(2 R ln(2/delta)))), of n"
+                                                                        : "n: as many draws as records"});
 }
 
 Result<TheoremChoice> minibatch_convex(const TheoremConditions& conditions) {
