@@ -111,10 +111,10 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 
 void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close_v2(handle); }
 
-Result<Database> Database::open(const std::filesystem::path& path, Sync sync) {
+Result<Database> Database::open(const std::filesystem::path& path, Sync sync, const char* vfs) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, vfs);
   Database database(handle);
   if (code != SQLITE_OK) {
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), failure_of(handle, "SQLite").message)};
@@ -124,6 +124,12 @@ Result<Database> Database::open(const std::filesystem::path& path, Sync sync) {
                               (sync == Sync::Full ? "FULL;" : "NORMAL;");
   const Status ready = database.execute(pragmas);
   if (!ready) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), ready.error().message)};
+  if (sync == Sync::Full) {
+    // A process that was killed between writing a commit and syncing it leaves one that is read again and yet is gone
+    // when the power goes: nobody may act upon it before a checkpoint has synced the log.
+    const Status synced = database.execute("PRAGMA wal_checkpoint(PASSIVE)");
+    if (!synced) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), synced.error().message)};
+  }
   return database;
 }
 

@@ -52,7 +52,8 @@ class Database {
  public:
   enum class Sync { Full, Normal };
   /// Opens or creates, in WAL mode. A second process that holds the file makes this fail after `busy_ms`.
-  [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, Sync sync);
+  /// @param vfs SQLite's name of the file system, of a simulated disk say; null: the operating system's
+  [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, Sync sync, const char* vfs = nullptr);
   /// For looking beside the program that writes. @return an error where there is no such file
   [[nodiscard]] static Result<Database> open_to_read(const std::filesystem::path& path);
   [[nodiscard]] static Result<Database> in_memory();
