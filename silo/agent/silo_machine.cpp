@@ -1,5 +1,6 @@
 #include "silo/agent/silo_machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "shared/shuffled/round_layout.hpp"
@@ -88,7 +89,7 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
     Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind());
     if (!allowed) return allowed.error();
   }
-  Result<privacy::Plan> planned = config::plan_of(*job, *member);
+  Result<privacy::Plan> planned = setup_.planner(*job, *member);
   if (!planned) return planned.error();
   if (job->shuffle && ask_policy) {
     for (const config::Shuffle::Party& party : job->shuffle->shufflers) {
@@ -173,6 +174,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
     return actions;
   }
   const bool known = setup_.ledger.account(offer.run) != nullptr;
+  if (!known && std::find(over_.begin(), over_.end(), offer.run) != over_.end()) return actions;
   const auto kept = accepted_.find(offer.run);
   if (known && kept != accepted_.end() && !setup_.ledger.account(offer.run)->ended) {
     // Offered again: its plan is not made again, but the policy may have become stricter since.
@@ -388,6 +390,11 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   const bool news = account != nullptr && !account->ended;
   if (Status done = setup_.ledger.end(ended.run); !done) return {Halt{done.error()}};
   forget(ended.run);
+  if (account == nullptr) {
+    constexpr std::size_t kOverMax = 64;  // as many as a ledger keeps open
+    if (over_.size() >= kOverMax) over_.pop_front();
+    over_.push_back(ended.run);
+  }
   std::vector<Action> actions;
   if (Status forgotten = setup_.desk.forget_waiting(ended.run); !forgotten)
     actions.emplace_back(Tell{true, fmt::format("desk_not_written reason=\"{}\"", forgotten.error().message)});

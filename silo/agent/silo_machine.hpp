@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -7,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "shared/config/job.hpp"
+#include "shared/config/planner.hpp"
 #include "shared/data/split.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
@@ -67,6 +68,7 @@ class SiloMachine {
     std::string dataset_name;
     Ledger::Clock clock;
     std::set<std::string> shufflers = {};  // that this silo dials, by name: jobs of others could not be answered
+    config::Planner planner = config::plan_of;
   };
   explicit SiloMachine(Setup setup);
 
@@ -136,6 +138,7 @@ class SiloMachine {
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
+  std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
   std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
   Workspace workspace_;
   BinomialCoins coins_;

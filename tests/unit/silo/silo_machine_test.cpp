@@ -463,6 +463,15 @@ TEST(SiloMachineTest, AJobLargerThanItsLimitIsRefusedUnparsed) {
   EXPECT_EQ(std::get<wire::JobAnswer>(heard.messages.at(0)).refusal, wire::Refusal::InvalidJob);
 }
 
+TEST(SiloMachineTest, AnOfferThatIsOvertakenByTheEndReservesNothing) {
+  Agent agent{{}};
+  (void)agent.say(wire::JobEnded{agent.run, false});
+  EXPECT_TRUE(agent.say(wire::JobOffer{agent.run, agent.job}).messages.empty());
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+  agent.run.nonce[1] ^= 1;  // another run of the same job
+  EXPECT_EQ(agent.offer(), std::nullopt);
+}
+
 TEST(SiloMachineTest, AfterTheEndNothingNewIsAnswered) {
   Agent agent{{}};
   ASSERT_EQ(agent.offer(), std::nullopt);
