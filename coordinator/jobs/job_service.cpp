@@ -24,12 +24,13 @@ const RunId* run_of(const wire::Message& message) {
 }  // namespace
 
 JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-                       std::set<std::string> shufflers)
+                       std::set<std::string> shufflers, config::Planner planner)
     : store_(&store),
       wire_(wire),
       limits_(limits),
       clock_(std::move(clock)),
       shufflers_(std::move(shufflers)),
+      planner_(std::move(planner)),
       encoder_(wire) {}
 
 Result<JobService::Actions> JobService::start(TimePoint now) {
@@ -54,7 +55,7 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
   Result<std::optional<RunRecord>> record = store_->find(run);
   if (!record) return record.error();
   if (!*record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
-  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_);
+  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_, planner_);
   if (!machine) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
@@ -135,7 +136,7 @@ Result<JobService::Submitted> JobService::submit(const std::string& bytes, const
                                                  bool again, TimePoint now) {
   const Result<config::Job> job = config::parse_job(bytes, file);
   if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, file); !planned) return planned.error();
+  if (Status planned = config::check_plans(*job, file, planner_); !planned) return planned.error();
   if (job->shuffle) {
     if (Status able = check_shuffle(*job); !able) return Error{able.error().code, file + ": " + able.error().message};
   }
@@ -254,7 +255,7 @@ Status JobService::check_shuffle(const config::Job& job) const {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("/privacy/shuffle/shufflers: this coordinator dials no shuffler \"{}\"", party.name)};
   }
-  const Result<privacy::Plan> plan = config::plan_of(job, job.cohort.front());
+  const Result<privacy::Plan> plan = planner_(job, job.cohort.front());
   if (!plan) return plan.error();
   if (Status laid_out = shuffled::check_layouts(shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
     return laid_out;

@@ -44,7 +44,7 @@ class JobService {
 
   /// @param shufflers that this coordinator dials, by name: a job that names others is refused
   JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-             std::set<std::string> shufflers = {});
+             std::set<std::string> shufflers = {}, config::Planner planner = config::plan_of);
 
   /// Resumes what the store holds. Once, before anything else.
   [[nodiscard]] Result<Actions> start(TimePoint now);
@@ -95,6 +95,7 @@ class JobService {
   std::set<RunId> done_;
   std::set<SiloId> connected_;
   std::set<std::string> shufflers_;
+  config::Planner planner_;
   std::set<std::string> shufflers_connected_;
   wire::Encoder encoder_;
 };

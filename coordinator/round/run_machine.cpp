@@ -14,8 +14,9 @@ Error unfinished_checkpoint(const std::string& what) {
 
 }  // namespace
 
-RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits)
+RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits, config::Planner planner)
     : store_(&store),
+      planner_(std::move(planner)),
       record_(std::move(record)),
       job_(std::make_unique<config::Job>(std::move(job))),
       algorithm_(config::make_algorithm(*job_)),
@@ -23,28 +24,10 @@ RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire:
   for (const privacy::ScheduledRounds& part : config::schedule_of(*job_)) rounds_total_ += part.rounds;
 }
 
-Result<RunMachine> RunMachine::create(RunStore& store, std::string job_bytes, const std::string& file,
-                                      const Nonce& nonce, bool resume_finished, wire::Limits limits) {
-  Result<config::Job> job = config::parse_job(job_bytes, file);
-  if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, file); !planned) return planned.error();
-  const Digest id = sha256(job_bytes);
-  Result<std::optional<RunRecord>> known = store.newest_run(id);
-  if (!known) return known.error();
-  if (*known && (resume_finished || !is_end((**known).state)))
-    return RunMachine(store, *std::move(*known), *std::move(job), limits);
-  RunRecord record;
-  record.run = RunId{id, nonce};
-  record.job = std::move(job_bytes);
-  record.name = job->name;
-  if (Status begun = store.begin(record.run, job->name, record.job, RunState::Joining, 0); !begun) return begun.error();
-  return RunMachine(store, std::move(record), *std::move(job), limits);
-}
-
-Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits) {
+Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, config::Planner planner) {
   Result<config::Job> job = config::parse_job(record.job, record.name);
   if (!job) return job.error();
-  return RunMachine(store, std::move(record), *std::move(job), limits);
+  return RunMachine(store, std::move(record), *std::move(job), limits, std::move(planner));
 }
 
 bool RunMachine::takes_part(const SiloId& silo) const {
@@ -76,12 +59,20 @@ std::string RunMachine::saved_state() const {
   return std::move(writer).bytes();
 }
 
+Status RunMachine::restore() {
+  if (!record_.checkpoint) return {};
+  ByteReader reader(record_.checkpoint->algorithm_state);
+  if (Status restored = algorithm_->restore(reader); !restored) return restored;
+  return reader.end();
+}
+
 Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
   Actions out;
-  if (record_.checkpoint) {
-    ByteReader reader(record_.checkpoint->algorithm_state);
-    if (Status restored = algorithm_->restore(reader); !restored) return restored.error();
-    if (Status whole = reader.end(); !whole) return whole.error();
+  if (const Status restored = restore(); !restored) {
+    if (ended()) return restored.error();
+    if (Status done = end(restored.error(), now, out); !done) return done.error();
+    arm(out);
+    return out;
   }
   out.push_back(Tell{false, fmt::format("run_started run={} name=\"{}\" silos={} rounds={} resumed_at={}",
                                         record_.run.hex(), job_->name, job_->cohort.size(), rounds_total_,
@@ -370,9 +361,9 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   UNDERTONE_CHECK(record_.checkpoint.has_value());
   const algorithms::Step step = algorithm_->start();
   const auto* query = std::get_if<queries::Query>(&step);
-  if (query == nullptr) return unfinished_checkpoint("it is at the end");
+  if (query == nullptr) return end(unfinished_checkpoint("it is at the end"), now, out);
   const Digest digest = queries::query_digest(record_.run, *query);
-  if (digest != record_.checkpoint->query) return unfinished_checkpoint("its query is another");
+  if (digest != record_.checkpoint->query) return end(unfinished_checkpoint("its query is another"), now, out);
 
   phase_ = Phase::Round;
   round_began_ = now;
@@ -415,7 +406,7 @@ Status RunMachine::close_round(TimePoint now, Actions& out) {
   }
   const std::size_t rows_before = algorithm_->metrics().size();
   const Result<algorithms::Step> next = algorithm_->advance(gathered);
-  if (!next) return next.error();
+  if (!next) return end(next.error(), now, out);  // it diverged, say: that is this run's end, and no other's
   const auto* query = std::get_if<queries::Query>(&*next);
   RoundRecord closed{gathered.round, std::move(accepted), round_ != nullptr ? round_->missing() : shuffled_->missing(),
                      std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_), std::nullopt};

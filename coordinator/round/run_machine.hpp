@@ -12,7 +12,7 @@
 #include "coordinator/round/round_machine.hpp"
 #include "coordinator/round/shuffled_round.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/config/job.hpp"
+#include "shared/config/planner.hpp"
 #include "shared/sealing/reply_mac_key.hpp"
 #include "shared/sealing/sealing_key.hpp"
 #include "shared/wire/codec.hpp"
@@ -66,11 +66,9 @@ class RunMachine {
 
   enum class Phase { Joining, Round, Leaving, Done };
 
-  /// Continues the newest run of the job if it is unfinished or `resume_finished`, else begins one with `nonce`.
-  [[nodiscard]] static Result<RunMachine> create(RunStore& store, std::string job_bytes, const std::string& file,
-                                                 const Nonce& nonce, bool resume_finished, wire::Limits limits);
   /// Continues a run of the store where it stands.
-  [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits);
+  [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits,
+                                               config::Planner planner = config::plan_of);
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
   /// The silo's session is ready: it has been welcomed.
@@ -108,8 +106,10 @@ class RunMachine {
 
  private:
   using Actions = std::vector<Action>;
-  RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits);
+  RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits, config::Planner planner);
 
+  /// Of the algorithm, from the checkpoint. An error is this run's end, and no other's.
+  [[nodiscard]] Status restore();
   [[nodiscard]] Status begin_rounds(TimePoint now, Actions& out);
   [[nodiscard]] Status open_round(TimePoint now, Actions& out);
   [[nodiscard]] Status close_round(TimePoint now, Actions& out);
@@ -139,6 +139,7 @@ class RunMachine {
   [[nodiscard]] std::string saved_state() const;
 
   RunStore* store_;
+  config::Planner planner_;
   RunRecord record_;
   std::unique_ptr<config::Job> job_;
   std::unique_ptr<algorithms::FederatedAlgorithm> algorithm_;

@@ -36,7 +36,7 @@ void RunMachine::send_to_shuffler(const std::string& shuffler, const wire::Messa
 Status RunMachine::open_shuffled_round(const queries::Query& query, const Digest& digest, TimePoint now, Actions& out) {
   const config::Shuffle& shuffle = *job_->shuffle;
   if (!plan_) {
-    Result<privacy::Plan> plan = config::plan_of(*job_, job_->cohort.front());  // all silos have the same
+    Result<privacy::Plan> plan = planner_(*job_, job_->cohort.front());  // all silos have the same
     if (!plan) return end(plan.error(), now, out);
     plan_ = *std::move(plan);
   }

@@ -8,6 +8,7 @@
 #include "shared/config/algorithm_section.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/model_section.hpp"
+#include "shared/config/planner.hpp"
 #include "shared/config/projection_section.hpp"
 #include "shared/config/schema_section.hpp"
 
@@ -329,15 +330,17 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
   return job;
 }
 
-Status check_plans(const Job& job, const std::string& file) {
+Status check_plans(const Job& job, const std::string& file, const Planner& planner) {
   Problems problems(file);
   for (const CohortMember& member : job.cohort) {
-    const Result<privacy::Plan> plan = plan_of(job, member);
+    const Result<privacy::Plan> plan = planner(job, member);
     if (!plan) problems.add("/cohort", plan.error().message);
   }
   if (!problems.none()) return problems.error();
   return {};
 }
+
+Status check_plans(const Job& job, const std::string& file) { return check_plans(job, file, plan_of); }
 
 std::vector<std::string> feature_names(const Job& job) {
   return job.projection ? component_names(job.projection->directions.cols()) : data::encoded_names(job.schema);

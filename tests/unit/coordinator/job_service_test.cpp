@@ -91,6 +91,16 @@ TEST_F(ServiceTest, ARestartGoesOnWithWhatRanAndWithWhatWaited) {
   EXPECT_EQ(offers(), 1U);
 }
 
+TEST_F(ServiceTest, ARunWhoseCheckpointCannotBeReadEndsAloneAtARestart) {
+  const RunId broken = submit(1);
+  const RunId whole = submit(2);
+  ASSERT_TRUE(store_.start_rounds(broken, {RoundIndex{0}, "no state of any algorithm", Digest{}}));
+  boot();
+  EXPECT_EQ(state(broken), RunState::Failed);
+  EXPECT_EQ(state(whole), RunState::Joining);
+  EXPECT_NE(service_->machine(whole), nullptr);
+}
+
 TEST_F(ServiceTest, ACancelledRunIsToldToWhoAcceptedIt) {
   const RunId run = submit(1);
   (void)service_->on_connected(silo(0), now_).value();
