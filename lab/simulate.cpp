@@ -182,18 +182,21 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
   if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out, watch);
-  SimulatedFederation federation(
-      {*bytes, options.job.string(), *std::move(silos), options.seed, options.nonce, options.noise, {}});
-  Result<algorithms::Outcome> outcome = federation.run([&](const coordinator::RunMachine::Action& action) {
-    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action);
+  SimulatedFederation federation({.jobs = {{*bytes, options.job.string(), options.nonce}},
+                                  .silos = *std::move(silos),
+                                  .seed = options.seed,
+                                  .noise = options.noise});
+  SimulatedFederation::Watch seen;
+  seen.of_run = [&](const coordinator::JobService::OfRun& said) {
+    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
     if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics});
-  });
+  };
+  federation.run(seen);
   if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
+  Result<algorithms::Outcome> outcome = federation.outcome();
   if (out) {
-    Result<coordinator::RunStore> store = coordinator::RunStore::open(federation.coordinator_disk());
-    if (!store) return store.error();
-    const Result<std::vector<coordinator::RoundRecord>> rounds = store->rounds(federation.run_id());
-    const Result<std::optional<coordinator::RunRecord>> record = store->newest_run(federation.run_id().job);
+    const Result<std::vector<coordinator::RoundRecord>> rounds = federation.store().rounds(federation.run_id());
+    const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
     if (!rounds || !record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
     const coordinator::RunReport report{
         *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,

@@ -1,30 +1,27 @@
 #include "lab/simulation/simulated_federation.hpp"
 
+#include <algorithm>
 #include <utility>
-
-#include "silo/oracles/test_randomness.hpp"
 
 namespace undertone::lab {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// The head outside the ledger's file, on the same simulated disk.
-class MemoryHeadStore final : public silo::HeadStore {
- public:
-  explicit MemoryHeadStore(std::function<void()> around) : around_(std::move(around)) {}
-  [[nodiscard]] Result<std::optional<std::string>> read() override { return head_; }
-  [[nodiscard]] Status write(std::string_view head) override {
-    around_();
-    head_ = std::string(head);
-    around_();
-    return {};
-  }
+constexpr milliseconds kAskAgain{200};  // of people and their tools
+constexpr std::chrono::seconds kAftermath{120};
 
- private:
-  std::function<void()> around_;
-  std::optional<std::string> head_;
-};
+std::set<std::string> names_of(const std::vector<SimulatedFederation::Shuffler>& shufflers) {
+  std::set<std::string> out;
+  for (const SimulatedFederation::Shuffler& shuffler : shufflers) out.insert(shuffler.name);
+  return out;
+}
+
+std::map<std::string, std::string> secrets_of(const std::vector<SimulatedFederation::Shuffler>& shufflers) {
+  std::map<std::string, std::string> out;
+  for (const SimulatedFederation::Shuffler& shuffler : shufflers) out.emplace(shuffler.name, shuffler.secret);
+  return out;
+}
 
 }  // namespace
 
@@ -35,44 +32,61 @@ Nonce simulated_nonce(std::uint64_t seed) {
   return nonce;
 }
 
-struct SimulatedFederation::SiloProcess {
-  SimulatedSilo spec;
-  SigningKey key;
-  silo::DatasetIdentity identity;
-  std::unique_ptr<store::Database> disk;
-  std::unique_ptr<store::Database> desk_disk;
-  std::unique_ptr<silo::Desk> desk;
-  std::unique_ptr<MemoryHeadStore> head;
-  std::unique_ptr<silo::ReleaseRandomness> randomness;
-  // What dies with the process:
-  std::unique_ptr<silo::Ledger> ledger;
-  std::unique_ptr<silo::SiloMachine> machine;
-  std::uint64_t life = 0;
-  std::uint64_t session = 0;  // 0: not connected
-  std::uint64_t sessions = 0;
-};
-
-SimulatedFederation::SimulatedFederation(Setup setup) : setup_(std::move(setup)), chance_(setup_.seed ^ 0x5bd1e995U) {
-  coordinator_disk_ = std::make_unique<store::Database>(*store::Database::in_memory());
-  arm_disk(*coordinator_disk_);
+SimulatedFederation::SimulatedFederation(Setup setup)
+    : setup_(std::move(setup)),
+      world_(setup_.seed, setup_.faults),
+      audit_(secrets_of(setup_.shufflers), setup_.sealing_secret, setup_.planner),
+      runs_(setup_.jobs.size()),
+      refused_(setup_.jobs.size()) {
+  const std::set<std::string> names = names_of(setup_.shufflers);
+  const auto of_run = [this](const coordinator::JobService::OfRun& said) {
+    if (std::holds_alternative<coordinator::RunMachine::RoundClosed>(said.what))
+      audit_.check_rounds(said.run, *coordinator_->store());
+    if (watch_.of_run) watch_.of_run(said);
+  };
+  coordinator_ = std::make_unique<SimulatedCoordinator>(
+      world_, SimulatedCoordinator::Setup{names, setup_.sealing_secret, setup_.planner, of_run});
+  world_.add(*coordinator_, milliseconds(0));
+  for (const Shuffler& shuffler : setup_.shufflers) {
+    shufflers_.push_back(std::make_unique<SimulatedShuffler>(
+        world_, shuffler.name, shuffler.secret,
+        SimulatedShuffler::Watch{[this](const std::string& name, const shuffler::BatchMachine::Action& action) {
+                                   audit_.acts(name, action);
+                                 },
+                                 [this](const std::string& name, const std::vector<shuffler::Batch>& batches) {
+                                   audit_.restored(name, batches);
+                                 }}));
+    SimulatedShuffler& process = *shufflers_.back();
+    world_.add(process, milliseconds(0));
+    world_.link(*coordinator_, process);
+    process.know(*coordinator_);
+    coordinator_->know(process);
+  }
   for (SimulatedSilo& spec : setup_.silos) {
     const SiloId id = spec.id;
-    const Digest seed = sha256("undertone simulated silo " + id.name());
-    auto process = std::make_unique<SiloProcess>(
-        SiloProcess{std::move(spec), *SigningKey::from_seed(as_bytes(seed)), {}, {}, {}, {}, {}, {}, {}, {}});
-    process->identity = {"simulated-" + id.name(), seed, {}};
-    process->disk = std::make_unique<store::Database>(*store::Database::in_memory());
-    arm_disk(*process->disk);
-    process->desk_disk = std::make_unique<store::Database>(*store::Database::in_memory());
-    process->desk = std::make_unique<silo::Desk>(*silo::Desk::open(*process->desk_disk));
-    process->head = std::make_unique<MemoryHeadStore>([this] { maybe_crash(setup_.faults.crash_at_commit); });
-    switch (setup_.noise) {
-      case SimulatedNoise::Seeded:
-        process->randomness = std::make_unique<silo::TestRandomness>(setup_.seed, id);
-        break;
-      case SimulatedNoise::None:
-        process->randomness = std::make_unique<silo::NoiselessRandomness>(setup_.seed, id);
-        break;
+    SimulatedSiloProcess::Watch watch;
+    watch.leaving = [this](const SimulatedSiloProcess::Leaving& leaving) {
+      audit_.leaving(leaving, *silos_.at(leaving.silo));
+      if (watch_.leaving) watch_.leaving(leaving);
+    };
+    watch.received = [this](const SiloId& silo, const wire::Message& message) {
+      if (watch_.received) watch_.received(silo, message);
+    };
+    watch.rested = [this](SimulatedSiloProcess& silo) { audit_.rested(silo); };
+    watch.halted = [this](const SiloId& silo, const Error& reason) {
+      audit_.violate(fmt::format("silo {} halted: {}", silo.name(), reason.message));
+    };
+    auto process = std::make_unique<SimulatedSiloProcess>(world_, std::move(spec), setup_.seed, setup_.noise, names,
+                                                          setup_.planner, std::move(watch));
+    const auto joins = setup_.joins.find(id);
+    world_.add(*process, joins == setup_.joins.end() ? milliseconds(0) : joins->second);
+    world_.link(*process, *coordinator_);
+    process->know(*coordinator_);
+    coordinator_->know(*process);
+    for (const std::unique_ptr<SimulatedShuffler>& shuffler : shufflers_) {
+      world_.link(*process, *shuffler);
+      process->know(*shuffler);
+      shuffler->know(*process);
     }
     silos_.emplace(id, std::move(process));
   }
@@ -81,232 +95,145 @@ SimulatedFederation::SimulatedFederation(Setup setup) : setup_(std::move(setup))
 
 SimulatedFederation::~SimulatedFederation() = default;
 
-store::Database& SimulatedFederation::silo_disk(const SiloId& silo) { return *silos_.at(silo)->disk; }
-
-Result<silo::Ledger> SimulatedFederation::open_ledger(const SiloId& silo) {
-  SiloProcess& process = *silos_.at(silo);
-  return silo::Ledger::open(*process.disk, *process.head, process.key, process.identity, process.spec.policy.total,
-                            process.randomness->kind(), virtual_clock());
-}
-
-silo::Ledger::Clock SimulatedFederation::virtual_clock() const {
-  return [this] { return std::chrono::duration_cast<std::chrono::seconds>(now_).count(); };
-}
-
-void SimulatedFederation::after(milliseconds delay, std::function<void()> happen) {
-  queue_.push(Event{now_ + delay, next_order_++, std::move(happen)});
-}
-
-milliseconds SimulatedFederation::random_delay(milliseconds most) {
-  return milliseconds(chance_.below(static_cast<std::uint64_t>(most.count()) + 1));
-}
-
-void SimulatedFederation::maybe_crash(double probability) {
-  if (over_) return;
-  if (++crash_points_ == setup_.faults.crash_at_point) throw Crash{};
-  if (probability > 0.0 && chance_.chance(probability)) throw Crash{};
-}
-
-void SimulatedFederation::arm_disk(store::Database& disk) {
-  disk.observe_commits([this](store::Database::CommitPoint /*point*/) { maybe_crash(setup_.faults.crash_at_commit); });
-}
-
-void SimulatedFederation::survive(const std::function<void()>& event, const std::function<void()>& dead) {
-  try {
-    maybe_crash(setup_.faults.crash_at_event);
-    event();
-  } catch (const Crash&) {
-    ++crashes_;
-    dead();
+void SimulatedFederation::run(Watch watch) {
+  watch_ = std::move(watch);
+  for (std::size_t job = 0; job < setup_.jobs.size(); ++job) {
+    world_.after(setup_.jobs[job].submitted, [this, job] { submit(job); });
+    if (setup_.jobs[job].cancelled) world_.after(*setup_.jobs[job].cancelled, [this, job] { cancel(job); });
   }
-}
-
-Result<algorithms::Outcome> SimulatedFederation::run(const Watch& watch) {
-  watch_ = watch;
-  after(milliseconds(0), [this] { boot_coordinator(); });
-  for (auto& [id, process] : silos_) {
-    after(milliseconds(0), [this, silo = process.get()] { boot_silo(*silo); });
-  }
-  while (!over_ && !queue_.empty()) {
-    const Event event = queue_.top();
-    queue_.pop();
-    now_ = event.at;
-    if (now_ > setup_.time_max) break;
-    ++events_;
-    event.happen();
-  }
-  if (!over_ || !outcome_) {
-    violate(fmt::format("the run did not end within {} ms of virtual time", setup_.time_max.count()));
-    over_ = true;
-    return Error{ErrorCode::Internal, "the simulated run did not end"};
-  }
-  return *outcome_;
-}
-
-void SimulatedFederation::boot_coordinator() {
-  survive(
-      [this] {
-        Result<coordinator::RunStore> store = coordinator::RunStore::open(*coordinator_disk_);
-        if (!store) return violate("coordinator: " + store.error().message);
-        run_store_ = std::make_unique<coordinator::RunStore>(*store);
-        const Nonce nonce = setup_.nonce.value_or(simulated_nonce(setup_.seed));
-        Result<coordinator::RunMachine> machine =
-            coordinator::RunMachine::create(*run_store_, setup_.job, setup_.file, nonce, true, wire::Limits{});
-        if (!machine) {
-          outcome_ = machine.error();
-          over_ = true;
-          return;
-        }
-        machine_ = std::make_unique<coordinator::RunMachine>(*std::move(machine));
-        ++coordinator_life_;
-        run_ = machine_->run();
-        handle(machine_->start(now()));
-        for (auto& [id, silo] : silos_) {
-          if (silo->machine) after(random_delay(setup_.faults.delay_max), [this, s = silo.get()] { connect(*s); });
-        }
-      },
-      [this] { kill_coordinator(); });
-}
-
-void SimulatedFederation::kill_coordinator() {
-  machine_.reset();
-  run_store_.reset();
-  ++coordinator_life_;
-  for (auto& [id, silo] : silos_) silo->session = 0;
-  after(random_delay(setup_.faults.restart_max), [this] { boot_coordinator(); });
-}
-
-void SimulatedFederation::boot_silo(SiloProcess& silo) {
-  survive(
-      [&] {
-        Result<silo::Ledger> ledger = open_ledger(silo.spec.id);
-        if (!ledger)
-          return violate(fmt::format("silo {}: its ledger is refused after a crash: {}", silo.spec.id.name(),
-                                     ledger.error().message));
-        silo.ledger = std::make_unique<silo::Ledger>(*std::move(ledger));
-        silo.machine = std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{silo.spec.id,
-                                                                                    silo.spec.policy,
-                                                                                    silo.spec.facts,
-                                                                                    silo.spec.dataset,
-                                                                                    *silo.ledger,
-                                                                                    *silo.randomness,
-                                                                                    wire::Limits{},
-                                                                                    {},
-                                                                                    *silo.desk,
-                                                                                    silo.identity.name,
-                                                                                    virtual_clock()});
-        ++silo.life;
-        after(random_delay(setup_.faults.delay_max), [this, &silo] { connect(silo); });
-      },
-      [&] { kill_silo(silo); });
-}
-
-void SimulatedFederation::kill_silo(SiloProcess& silo) {
-  disconnect(silo);
-  silo.machine.reset();
-  silo.ledger.reset();
-  ++silo.life;
-  after(random_delay(setup_.faults.restart_max), [this, &silo] { boot_silo(silo); });
-}
-
-void SimulatedFederation::connect(SiloProcess& silo) {
-  if (silo.session != 0 || !silo.machine || !machine_) return;  // whoever is down connects when it is back
-  silo.session = ++silo.sessions;
-  survive(
-      [&] {
-        const Result<std::vector<queries::Receipt>> receipts = run_store_->receipts(silo.spec.id);
-        if (!receipts) return violate("coordinator: " + receipts.error().message);
-        const wire::Welcome welcome{wire::kProtocolMax, "simulated", *receipts};
-        handle(silo, silo.machine->on_message(welcome));
-        if (machine_ && silo.session != 0) handle(machine_->on_connected(silo.spec.id));
-      },
-      [this] { kill_coordinator(); });
-}
-
-void SimulatedFederation::disconnect(SiloProcess& silo) {
-  if (silo.session == 0) return;
-  silo.session = 0;
-  if (machine_) machine_->on_disconnected(silo.spec.id);
-}
-
-void SimulatedFederation::transmit(SiloProcess& silo, const std::shared_ptr<const std::string>& bytes, bool to_silo) {
-  if (silo.session == 0) return;
-  if (chance_.chance(setup_.faults.disconnect)) {
-    disconnect(silo);
-    after(random_delay(setup_.faults.delay_max), [this, &silo] { connect(silo); });
+  for (const OwnersAct& one : setup_.acts) world_.after(one.at, [this, one] { act(one); });
+  if (!world_.run(setup_.time_max, [this] { return !violations().empty() || all_ended(); })) {
+    std::string open;
+    for (std::size_t job = 0; job < runs_.size(); ++job) open += fmt::format("; job {}: {}", job, where_it_stands(job));
+    audit_.violate(fmt::format("the runs did not end within {} ms of virtual time{}", setup_.time_max.count(), open));
     return;
   }
-  const int copies = chance_.chance(setup_.faults.loss) ? 0 : chance_.chance(setup_.faults.duplication) ? 2 : 1;
-  for (int copy = 0; copy < copies; ++copy) {
-    after(random_delay(setup_.faults.delay_max), [this, &silo, bytes, to_silo, session = silo.session] {
-      if (silo.session == session) deliver(silo, *bytes, to_silo);
-    });
-  }
+  world_.calm();
+  (void)world_.run(world_.elapsed() + kAftermath, [this] { return !violations().empty(); });
+  if (!violations().empty()) return;
+  check_ends();
 }
 
-void SimulatedFederation::deliver(SiloProcess& silo, const std::string& bytes, bool to_silo) {
-  wire::Decoder decoder{wire::Limits{}};
-  const Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
-  if (!messages || messages->size() != 1)
-    return violate("a message did not survive the wire: " + (messages ? "cut" : messages.error().message));
-  const wire::Message& message = messages->front();
-  if (to_silo) {
-    survive([&] { handle(silo, silo.machine->on_message(message)); }, [&] { kill_silo(silo); });
-  } else {
-    survive([&] { handle(machine_->on_message(silo.spec.id, message, now())); }, [this] { kill_coordinator(); });
-  }
+void SimulatedFederation::submit(std::size_t job) {
+  const Job& wanted = setup_.jobs[job];
+  world_.after(*coordinator_, milliseconds(0), [this, job, &wanted] {
+    const Nonce nonce = wanted.nonce.value_or(simulated_nonce(setup_.seed + job));
+    const Result<std::optional<RunId>> run = coordinator_->submit(wanted.text, wanted.file, nonce);
+    if (!run) {
+      refused_[job] = run.error();
+    } else if (*run) {
+      runs_[job] = **run;
+      audit_.submitted(**run, wanted.text);
+    }
+  });
+  // Until an answer came.
+  world_.after(kAskAgain, [this, job] {
+    if (!runs_[job] && !refused_[job]) submit(job);
+  });
 }
 
-void SimulatedFederation::handle(SiloProcess& silo, std::vector<silo::Action> actions) {
-  for (silo::Action& action : actions) {
-    if (auto* send = std::get_if<silo::Send>(&action)) {
-      wire::Decoder decoder{wire::Limits{}};
-      const Result<std::vector<wire::Message>> sent = decoder.feed(send->bytes);
-      if (sent && sent->size() == 1) {
-        if (const auto* reply = std::get_if<wire::ReplyMessage>(&sent->front())) check_reply(silo, *reply, send->bytes);
+void SimulatedFederation::cancel(std::size_t job) {
+  const auto heard = std::make_shared<bool>(false);
+  world_.after(*coordinator_, milliseconds(0), [this, job, heard] {
+    *heard = refused_[job].has_value() || (runs_[job] && coordinator_->cancel(*runs_[job]));
+  });
+  world_.after(kAskAgain, [this, job, heard] {
+    if (!*heard) cancel(job);
+  });
+}
+
+void SimulatedFederation::act(const OwnersAct& act) {
+  using What = OwnersAct::What;
+  SimulatedSiloProcess& silo = *silos_.at(act.silo);
+  if (act.what == What::Leave) {
+    left_.insert(act.silo);
+    return world_.retire(silo);
+  }
+  const auto done = std::make_shared<bool>(false);
+  world_.after(silo, milliseconds(0), [this, act, &silo, done] {
+    if (act.what == What::Withdraw) {
+      if (!runs_[act.job]) return;
+      *done = silo.withdraw(*runs_[act.job]);
+      if (*done) audit_.withdrawn(act.silo, *runs_[act.job]);
+    } else {
+      const bool pauses = act.what == What::Pause;
+      if (!pauses) audit_.paused(act.silo, false);  // it may be on disk although the process dies over it
+      *done = silo.set_paused(pauses);
+      if (*done && pauses) audit_.paused(act.silo, true);
+    }
+  });
+  world_.after(kAskAgain, [this, act, done] {
+    const bool given_up = left_.contains(act.silo) || (act.what == What::Withdraw && refused_[act.job]);
+    if (!*done && !given_up) this->act(act);
+  });
+}
+
+bool SimulatedFederation::all_ended() {
+  for (std::size_t job = 0; job < runs_.size(); ++job) {
+    if (!runs_[job] && !refused_[job]) return false;
+  }
+  return coordinator_->alive() && coordinator_->service() != nullptr && coordinator_->service()->idle();
+}
+
+std::string SimulatedFederation::where_it_stands(std::size_t job) const {
+  if (refused_[job]) return "refused";
+  if (!runs_[job]) return "not submitted";
+  const coordinator::JobService* service = coordinator_->service();
+  const coordinator::RunMachine* machine = service == nullptr ? nullptr : service->machine(*runs_[job]);
+  if (machine == nullptr) return service == nullptr ? "the coordinator is down" : "over or queued";
+  std::string out = fmt::format("phase {}", static_cast<int>(machine->phase()));
+  if (const auto progress = machine->progress()) out += fmt::format(", round {}", progress->round.value);
+  for (const auto& [id, silo] : silos_) {
+    out += fmt::format(", {} {}{}", id.name(), silo->alive() ? "lives" : "is down",
+                       silo->ledger() == nullptr ? " without a ledger" : "");
+    if (const std::string why = machine->why_missing(id); !why.empty()) out += " (" + why + ")";
+  }
+  return out;
+}
+
+void SimulatedFederation::check_ends() {
+  for (std::size_t job = 0; job < runs_.size(); ++job) {
+    if (!runs_[job]) continue;
+    audit_.check_rounds(*runs_[job], store());
+    const Result<algorithms::Outcome> said = outcome(job);
+    const std::optional<algorithms::Outcome>& expected = audit_.expected(*runs_[job]);
+    const auto where = [&] { return fmt::format("job {}", job); };
+    if (said.has_value() != expected.has_value()) {
+      audit_.violate(fmt::format("{}: it ended otherwise than its rounds: {}", where(),
+                                 said ? "well, and they do not" : said.error().message));
+    } else if (said) {
+      if (said->vectors != expected->vectors) audit_.violate(where() + ": the model is not what its replies lead to");
+      for (std::size_t i = 0; i < said->metrics.size(); ++i) {
+        if (i >= expected->metrics.size() || said->metrics[i].values != expected->metrics[i].values)
+          audit_.violate(where() + ": an evaluation is not what its replies lead to");
       }
-      transmit(silo, std::make_shared<const std::string>(std::move(send->bytes)), false);
-    } else if (const auto* halt = std::get_if<silo::Halt>(&action)) {
-      violate(fmt::format("silo {} halted: {}", silo.spec.id.name(), halt->reason.message));
+    }
+    for (const auto& [id, silo] : silos_) {
+      if (left_.contains(id) || silo->ledger() == nullptr) continue;
+      const silo::RunAccount* account = silo->ledger()->account(*runs_[job]);
+      if (account != nullptr && !account->ended)
+        audit_.violate(fmt::format("{}: silo {} never heard that it is over", where(), id.name()));
     }
   }
 }
 
-void SimulatedFederation::check_reply(SiloProcess& silo, const wire::ReplyMessage& reply, const std::string& bytes) {
-  const std::uint64_t round = reply.reply.round.value;
-  const Digest digest = sha256(bytes);
-  const auto [seen, first] = replies_seen_.emplace(std::pair(silo.spec.id, round), digest);
-  if (!first && seen->second != digest)
-    violate(fmt::format("silo {} sent two different replies to round {}", silo.spec.id.name(), round));
-  Result<store::Statement> row = silo.disk->prepare(
-      "SELECT count(*) FROM replies, entries WHERE run = ? AND round = ? AND json_extract(CAST(body AS TEXT), "
-      "'$.reply') = ?");
-  if (!row) return violate(row.error().message);
-  row->bind_blob(1, reply.run.bytes()).bind(2, static_cast<std::int64_t>(round)).bind_text(3, to_hex(digest));
-  const Result<bool> found = row->step();
-  if (!found || row->integer(0) != 1)
-    violate(fmt::format("silo {} sent a reply to round {} that its ledger does not hold", silo.spec.id.name(), round));
-}
-
-void SimulatedFederation::handle(Result<std::vector<coordinator::RunMachine::Action>> actions) {
-  using Machine = coordinator::RunMachine;
-  if (!actions) return violate("coordinator: " + actions.error().message);
-  for (Machine::Action& action : *actions) {
-    if (watch_) watch_(action);
-    if (const auto* send = std::get_if<Machine::Send>(&action)) {
-      transmit(*silos_.at(send->silo), send->bytes, true);
-    } else if (const auto* armed = std::get_if<Machine::ArmTimer>(&action)) {
-      const milliseconds at = std::chrono::duration_cast<milliseconds>(armed->at.time_since_epoch());
-      after(std::max(at - now_, milliseconds(0)), [this, timer = ++timer_, life = coordinator_life_] {
-        if (timer != timer_ || life != coordinator_life_ || !machine_) return;
-        survive([this] { handle(machine_->on_timer(now())); }, [this] { kill_coordinator(); });
-      });
-    } else if (auto* ended = std::get_if<Machine::Ended>(&action)) {
-      outcome_ = std::move(ended->outcome);
-    } else if (std::holds_alternative<Machine::Goodbye>(action)) {
-      over_ = true;
-    }
+Result<algorithms::Outcome> SimulatedFederation::outcome(std::size_t job) {
+  if (refused_[job]) return *refused_[job];
+  if (!runs_[job] || coordinator_->store() == nullptr)
+    return Error{ErrorCode::Internal, "the simulated run did not end"};
+  Result<std::optional<coordinator::RunRecord>> record = store().find(*runs_[job]);
+  if (!record) return record.error();
+  if (!*record) return Error{ErrorCode::Internal, "the run is not in the store"};
+  if (!coordinator::is_end((**record).state)) return Error{ErrorCode::Internal, "the simulated run did not end"};
+  Result<coordinator::RunMachine> machine =
+      coordinator::RunMachine::open(store(), **std::move(record), wire::Limits{}, setup_.planner);
+  if (!machine) return machine.error();
+  Result<std::vector<coordinator::RunMachine::Action>> actions = machine->start(world_.now());
+  if (!actions) return actions.error();
+  for (coordinator::RunMachine::Action& action : *actions) {
+    if (auto* ended = std::get_if<coordinator::RunMachine::Ended>(&action)) return std::move(ended->outcome);
   }
+  return Error{ErrorCode::Internal, "an ended run does not say how"};
 }
 
 }  // namespace undertone::lab

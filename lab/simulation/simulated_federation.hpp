@@ -1,136 +1,100 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
-#include "coordinator/round/run_machine.hpp"
-#include "shared/base/random_source.hpp"
-#include "shared/data/split.hpp"
-#include "silo/agent/silo_machine.hpp"
+#include "lab/simulation/federation_audit.hpp"
+#include "lab/simulation/simulated_coordinator.hpp"
+#include "lab/simulation/simulated_shuffler.hpp"
+#include "lab/simulation/simulated_silo.hpp"
+#include "lab/simulation/simulated_world.hpp"
 
 namespace undertone::lab {
-
-/// How badly the simulated world behaves. All zero: messages arrive at once and nothing dies.
-struct FaultRates {
-  double loss = 0.0;                            // per message
-  double duplication = 0.0;                     // per message
-  std::chrono::milliseconds delay_max{0};       // uniform per message, so messages overtake each other
-  double disconnect = 0.0;                      // per message: the session breaks and all in flight is gone
-  double crash_at_event = 0.0;                  // per event a process handles, before it does
-  double crash_at_commit = 0.0;                 // at each side of each commit and of each write of a ledger's head
-  std::optional<std::uint64_t> crash_at_point;  // exactly at this one of all such points, counted from 1
-  std::chrono::milliseconds restart_max{0};     // a dead process is back within this
-};
-
-/// A silo of the simulation: what its agent would have read from its configuration and its data.
-struct SimulatedSilo {
-  SiloId id;
-  silo::Policy policy;
-  silo::DatasetFacts facts;
-  data::Dataset dataset;
-};
-
-enum class SimulatedNoise { Seeded, None };
 
 /// The nonce of a simulated run that is given none.
 [[nodiscard]] Nonce simulated_nonce(std::uint64_t seed);
 
-/// A coordinator and its silos in one thread and virtual time, made of the very objects that run over TCP, talking in
-/// the very bytes. A function of its seed. Disks outlive processes; processes may die at every event and on both
-/// sides of every commit. What must always hold is checked after every event and noted in `violations()`.
+/// A coordinator, its silos and shufflers in one thread and virtual time, made of the very objects that run over TCP,
+/// talking in the very bytes. A function of its seed. What must always hold is checked after every event and noted in
+/// `violations()`. @see FaultRates, FederationAudit
 class SimulatedFederation {
  public:
-  struct Setup {
-    std::string job;
+  struct Job {
+    std::string text;
     std::string file;
-    std::vector<SimulatedSilo> silos;
-    std::uint64_t seed = 0;
     std::optional<Nonce> nonce = std::nullopt;  // of the run; drawn from the seed if not given
+    std::chrono::milliseconds submitted{0};
+    std::optional<std::chrono::milliseconds> cancelled = std::nullopt;
+  };
+  struct Shuffler {
+    std::string name;
+    std::string secret;  // 32 bytes, of the key that shares are sealed to
+  };
+  /// What a silo's owner does. Leaving: the agent never comes back.
+  struct OwnersAct {
+    enum class What { Pause, Resume, Withdraw, Leave };
+    std::chrono::milliseconds at{0};
+    SiloId silo;
+    What what = What::Pause;
+    std::size_t job = 0;  // that is withdrawn from
+  };
+  struct Watch {
+    std::function<void(const coordinator::JobService::OfRun&)> of_run;
+    std::function<void(const SiloId&, const wire::Message&)> received;  // by a silo
+    std::function<void(const SimulatedSiloProcess::Leaving&)> leaving;
+  };
+  struct Setup {
+    std::vector<Job> jobs;
+    std::vector<SimulatedSilo> silos;
+    std::vector<Shuffler> shufflers = {};
+    std::string sealing_secret = {};                         // of the coordinator's key for mixed replies; may be empty
+    std::map<SiloId, std::chrono::milliseconds> joins = {};  // when a silo's agent is started first, if not at once
+    std::vector<OwnersAct> acts = {};
+    std::uint64_t seed = 0;
     SimulatedNoise noise = SimulatedNoise::Seeded;
-    FaultRates faults;
+    FaultRates faults = {};
     std::chrono::milliseconds time_max = std::chrono::hours(48);
+    config::Planner planner = config::plan_of;
   };
   explicit SimulatedFederation(Setup setup);
   ~SimulatedFederation();
   SimulatedFederation(const SimulatedFederation&) = delete;
   SimulatedFederation& operator=(const SimulatedFederation&) = delete;
 
-  using Watch = std::function<void(const coordinator::RunMachine::Action&)>;
-  /// Runs to the end. @param watch sees every action of the coordinator as it happens
-  /// @return the outcome, or the failure that the run stated
-  [[nodiscard]] Result<algorithms::Outcome> run(const Watch& watch = nullptr);
+  /// Runs until every job has ended, then a while without faults, in which everybody hears of it.
+  void run(Watch watch = {});
+  /// Of one job: what the coordinator's host would write, once `run` is over.
+  [[nodiscard]] Result<algorithms::Outcome> outcome(std::size_t job = 0);
 
-  [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return violations_; }
-  [[nodiscard]] std::uint64_t crashes() const noexcept { return crashes_; }
-  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
-  /// Points at which a process could have died.
-  [[nodiscard]] std::uint64_t crash_points() const noexcept { return crash_points_; }
-  [[nodiscard]] const RunId& run_id() const noexcept { return run_; }
-  [[nodiscard]] store::Database& coordinator_disk() { return *coordinator_disk_; }
-  [[nodiscard]] store::Database& silo_disk(const SiloId& silo);
-  /// Opens a silo's ledger as its agent would after a restart.
-  [[nodiscard]] Result<silo::Ledger> open_ledger(const SiloId& silo);
+  [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return audit_.violations(); }
+  [[nodiscard]] const SimulatedWorld& world() const noexcept { return world_; }
+  /// @pre the job was submitted
+  [[nodiscard]] RunId run_id(std::size_t job = 0) const { return runs_.at(job).value(); }
+  /// The coordinator's store, once `run` is over.
+  [[nodiscard]] coordinator::RunStore& store() { return *coordinator_->store(); }
 
  private:
-  struct Crash {};
-  struct SiloProcess;
-  struct Event {
-    std::chrono::milliseconds at;
-    std::uint64_t order;
-    std::function<void()> happen;
-    bool operator>(const Event& other) const noexcept { return at != other.at ? at > other.at : order > other.order; }
-  };
-
-  void after(std::chrono::milliseconds delay, std::function<void()> happen);
-  [[nodiscard]] std::chrono::milliseconds random_delay(std::chrono::milliseconds most);
-  [[nodiscard]] coordinator::TimePoint now() const { return coordinator::TimePoint(now_); }
-  [[nodiscard]] silo::Ledger::Clock virtual_clock() const;
-  void maybe_crash(double probability);
-  void arm_disk(store::Database& disk);
-  /// Runs an event of a process; if the process dies in it, `dead` is told.
-  void survive(const std::function<void()>& event, const std::function<void()>& dead);
-
-  void boot_coordinator();
-  void kill_coordinator();
-  void handle(Result<std::vector<coordinator::RunMachine::Action>> actions);
-  void boot_silo(SiloProcess& silo);
-  void kill_silo(SiloProcess& silo);
-  void handle(SiloProcess& silo, std::vector<silo::Action> actions);
-  void connect(SiloProcess& silo);
-  void disconnect(SiloProcess& silo);
-  void transmit(SiloProcess& silo, const std::shared_ptr<const std::string>& bytes, bool to_silo);
-  void deliver(SiloProcess& silo, const std::string& bytes, bool to_silo);
-  void check_reply(SiloProcess& silo, const wire::ReplyMessage& reply, const std::string& bytes);
-  void violate(const std::string& what) { violations_.push_back(what); }
+  void submit(std::size_t job);
+  void cancel(std::size_t job);
+  void act(const OwnersAct& act);
+  [[nodiscard]] bool all_ended();
+  void check_ends();
+  [[nodiscard]] std::string where_it_stands(std::size_t job) const;
 
   Setup setup_;
-  RandomSource chance_;
-  std::chrono::milliseconds now_{0};
-  std::uint64_t next_order_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
-
-  std::unique_ptr<store::Database> coordinator_disk_;
-  std::unique_ptr<coordinator::RunStore> run_store_;
-  std::unique_ptr<coordinator::RunMachine> machine_;
-  std::uint64_t coordinator_life_ = 0;
-  std::uint64_t timer_ = 0;
-  std::map<SiloId, std::unique_ptr<SiloProcess>> silos_;
-  std::map<std::pair<SiloId, std::uint64_t>, Digest> replies_seen_;  // (silo, round) of the one run
-
+  SimulatedWorld world_;
+  FederationAudit audit_;
   Watch watch_;
-  RunId run_;
-  std::optional<Result<algorithms::Outcome>> outcome_;
-  bool over_ = false;
-  std::vector<std::string> violations_;
-  std::uint64_t crashes_ = 0;
-  std::uint64_t events_ = 0;
-  std::uint64_t crash_points_ = 0;
+  std::unique_ptr<SimulatedCoordinator> coordinator_;
+  std::vector<std::unique_ptr<SimulatedShuffler>> shufflers_;
+  std::map<SiloId, std::unique_ptr<SimulatedSiloProcess>> silos_;
+  std::set<SiloId> left_;
+  std::vector<std::optional<RunId>> runs_;     // by job
+  std::vector<std::optional<Error>> refused_;  // by job
 };
 
 }  // namespace undertone::lab

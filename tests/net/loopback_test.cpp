@@ -66,8 +66,9 @@ TEST(LoopbackTest, TcpAndSimulatorGiveTheSameModelToTheBitAndEncodeABroadcastOnc
   const tests::SmallFederation federation;
   const std::string job = federation.job();
   constexpr std::uint64_t kSeed = 11;
-  lab::SimulatedFederation world({job, "job", federation.cohort(), kSeed, Nonce{9}, lab::SimulatedNoise::Seeded, {}});
-  const algorithms::Outcome simulated = world.run().value();
+  lab::SimulatedFederation world({.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+  world.run();
+  const algorithms::Outcome simulated = world.outcome().value();
 
   Coordinator coordinator(good());
   const RunId run = coordinator.submit(job);

@@ -1,188 +1,160 @@
+#include <chrono>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <iostream>
 
-#include "shared/algorithms/federated_algorithm.hpp"
-#include "tests/support/small_federation.hpp"
+#include "tests/support/fault_world.hpp"
 
 namespace undertone {
 namespace {
 
-using std::chrono::milliseconds;
+using Federation = lab::SimulatedFederation;
 
-/// Rates that are themselves a function of the seed, so that calm and wild worlds are both met.
-lab::FaultRates rates_of(std::uint64_t seed) {
-  RandomSource random(seed * 77 + 5);
-  lab::FaultRates rates;
-  rates.loss = 0.15 * random.unit();
-  rates.duplication = 0.2 * random.unit();
-  rates.delay_max = milliseconds(random.below(400));
-  rates.disconnect = 0.05 * random.unit();
-  rates.crash_at_event = 0.04 * random.unit();
-  rates.crash_at_commit = 0.06 * random.unit();
-  rates.restart_max = milliseconds(50 + random.below(1500));
-  return rates;
-}
-
-tests::SmallFederation federation_of(std::uint64_t seed) {
-  // Every third world runs one of the other algorithms.
-  static const auto every = [] {
-    auto out = tests::federations_of_every_algorithm();
-    // Planned anew by each process that starts, at a cost that buys nothing here.
-    std::erase_if(out, [](const auto& one) { return one.second.noise_multiplier > 0.0; });
-    return out;
-  }();
-  tests::SmallFederation federation =
-      seed % 3 == 0 ? every[(seed / 3) % every.size()].second : tests::SmallFederation{};
-  federation.silos = 3 + static_cast<int>(seed % 3);
-  federation.draw_fraction = seed % 2 == 0 ? 1.0 : 0.5;
-  if (seed % 10 == 9) {  // impatient: everybody must answer, quickly; some of these fail, and must say so
-    federation.quorum = federation.silos;
-    federation.round_deadline_ms = 700;
-    federation.join_deadline_ms = 1500;
-  }
-  federation.loss = seed % 4 < 2 ? models::Loss::Logistic : models::Loss::LeastSquares;
-  return federation;
-}
-
-/// What a fault-free fold of the replies that the store says were accepted would have given, each reply read from its
-/// silo's ledger and counted once.
-Result<algorithms::Outcome> replay_accepted(lab::SimulatedFederation& world, const config::Job& job) {
-  const coordinator::RunStore store_view = coordinator::RunStore::open(world.coordinator_disk()).value();
-  coordinator::RunStore store = store_view;
-  const std::vector<coordinator::RoundRecord> rounds = store.rounds(world.run_id()).value();
-  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
-  algorithms::Step step = algorithm->start();
-  for (const coordinator::RoundRecord& record : rounds) {
-    const auto& query = std::get<queries::Query>(step);
-    const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
-    queries::LatticeFold fold(
-        metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
-        job.reply_lattice.step_log2, job.reply_lattice.type);
-    for (const auto& [silo, digest] : record.accepted) {
-      store::Statement row =
-          world.silo_disk(silo).prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
-      row.bind_blob(1, world.run_id().bytes()).bind(2, static_cast<std::int64_t>(record.round.value));
-      if (!row.step().value()) return Error{ErrorCode::Internal, "an accepted reply is not in its silo's ledger"};
-      wire::Decoder decoder{wire::Limits{}};
-      const std::vector<wire::Message> messages = decoder.feed(row.bytes(0)).value();
-      const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
-      if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest) {
-        return Error{ErrorCode::Internal, "an accepted reply is not the one its silo's ledger holds"};
-      }
-      const config::CohortMember* member = job.member(silo);
-      fold.add(queries::values_of(reply.reply.answer),
-               metrics ? static_cast<std::uint64_t>(member->facts.holdout_records) : member->weight);
-    }
-    step = algorithm->advance({record.round, fold.replies(), fold.mean()}).value();
-  }
-  if (!std::holds_alternative<algorithms::Finished>(step))
-    return Error{ErrorCode::Internal, "the rounds do not reach the end"};
-  return std::get<algorithms::Finished>(step).outcome;
-}
-
-/// What must hold after every world, however it ended.
-void expect_sound(lab::SimulatedFederation& world, const config::Job& job, const Result<algorithms::Outcome>& outcome) {
-  for (const std::string& violation : world.violations()) ADD_FAILURE() << violation;
-  for (const config::CohortMember& member : job.cohort) {
-    const Result<silo::Ledger> ledger = world.open_ledger(member.facts.silo);
-    ASSERT_TRUE(ledger) << ledger.error().message;
-  }
-  if (!outcome) {
-    EXPECT_EQ(outcome.error().code, ErrorCode::QuorumMissed) << outcome.error().message;
-    return;
-  }
-  const Result<algorithms::Outcome> expected = replay_accepted(world, job);
-  ASSERT_TRUE(expected) << expected.error().message;
-  EXPECT_EQ(outcome->vectors.at("weights"), expected->vectors.at("weights"));
-  ASSERT_EQ(outcome->metrics.size(), expected->metrics.size());
-  for (std::size_t i = 0; i < outcome->metrics.size(); ++i) {
-    EXPECT_EQ(outcome->metrics[i].values, expected->metrics[i].values);
-  }
-}
-
-void run_seed(std::uint64_t seed, std::uint64_t& successes, std::uint64_t& crashes) {
-  SCOPED_TRACE(fmt::format("UNDERTONE_FAULT_SEED={}", seed));
-  const tests::SmallFederation federation = federation_of(seed);
-  const config::Job job = config::parse_job(federation.job(), "small").value();
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt,
-                                  lab::SimulatedNoise::Seeded, rates_of(seed), std::chrono::hours(1)});
-  const Result<algorithms::Outcome> outcome = world.run();
-  crashes += world.crashes();
-  successes += outcome ? 1 : 0;
-  expect_sound(world, job, outcome);
-}
-
-TEST(FaultSimulationTest, TwoHundredWorldsKeepEveryPromise) {
-  std::uint64_t successes = 0;
+struct Tally {
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t refused = 0;
   std::uint64_t crashes = 0;
-  if (const char* only = std::getenv("UNDERTONE_FAULT_SEED")) {
-    run_seed(std::strtoull(only, nullptr, 10), successes, crashes);
+  std::uint64_t events = 0;
+};
+
+/// A run ends well or says why not.
+void expect_stated(const Result<algorithms::Outcome>& outcome, Tally& tally) {
+  if (outcome) {
+    ++tally.succeeded;
     return;
   }
-  for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) run_seed(seed, successes, crashes);
-  std::cout << "successes " << successes << ", crashes " << crashes << "\n";
+  ++tally.failed;
+  EXPECT_TRUE(outcome.error().code == ErrorCode::QuorumMissed || outcome.error().code == ErrorCode::Cancelled)
+      << outcome.error().message;
+}
+
+void run_seed(tests::FaultWorlds& worlds, std::uint64_t seed, Tally& tally) {
+  SCOPED_TRACE(fmt::format("UNDERTONE_FAULT_SEED={}", seed));
+  Federation::Setup setup = worlds.world(seed);
+  const std::size_t jobs = setup.jobs.size();
+  Federation federation(std::move(setup));
+  federation.run();
+  tally.crashes += federation.world().crashes();
+  tally.events += federation.world().events();
+  for (const std::string& violation : federation.violations()) ADD_FAILURE() << violation;
+  if (!federation.violations().empty()) return;
+  for (std::size_t job = 0; job < jobs; ++job) expect_stated(federation.outcome(job), tally);
+}
+
+/// UNDERTONE_FAULT_SEED runs one world, UNDERTONE_FAULT_SEEDS as many.
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(FaultSimulationTest, WorldsKeepEveryPromise) {
+  tests::FaultWorlds worlds;
+  Tally tally;
+  if (std::getenv("UNDERTONE_FAULT_SEED") != nullptr)
+    return run_seed(worlds, number_from("UNDERTONE_FAULT_SEED", 0), tally);
+  const std::uint64_t from = number_from("UNDERTONE_FAULT_FROM", 0);
+  const std::uint64_t seeds = number_from("UNDERTONE_FAULT_SEEDS", 200);
+  for (std::uint64_t seed = from; seed < from + seeds && !HasFailure(); ++seed) {
+    run_seed(worlds, seed, tally);
+  }
+  std::cout << "succeeded " << tally.succeeded << ", failed " << tally.failed << ", crashes " << tally.crashes
+            << ", events " << tally.events << "\n";
+  if (seeds < 200) return;
   // The worlds must be wild enough to test something and calm enough to finish something.
-  EXPECT_GT(successes, 150U);
-  EXPECT_LT(successes, 200U);
-  EXPECT_GT(crashes, 1000U);
+  EXPECT_GT(tally.succeeded, seeds / 2);
+  EXPECT_GT(tally.failed, seeds / 100);
+  EXPECT_GT(tally.crashes, 5 * seeds);
 }
 
 TEST(FaultSimulationTest, ACrashAtAnySinglePointChangesNothing) {
-  tests::SmallFederation federation;
-  federation.silos = 3;
-  federation.rounds = 2;
-  federation.evaluation_every = 0;
-  const config::Job job = config::parse_job(federation.job(), "small").value();
-  const auto world_with = [&federation](std::optional<std::uint64_t> point) {
-    lab::FaultRates faults;
-    faults.crash_at_point = point;
-    return std::make_unique<lab::SimulatedFederation>(lab::SimulatedFederation::Setup{
-        federation.job(), "small", federation.cohort(), 5, std::nullopt, lab::SimulatedNoise::Seeded, faults});
-  };
-  const auto calm = world_with(std::nullopt);
-  const algorithms::Outcome undisturbed = calm->run().value();
-  ASSERT_GT(calm->crash_points(), 100U);
-  for (std::uint64_t point = 1; point <= calm->crash_points() && !HasFailure(); ++point) {
-    SCOPED_TRACE(point);
-    const auto world = world_with(point);
-    const Result<algorithms::Outcome> outcome = world->run();
-    EXPECT_EQ(world->crashes(), 1U);
-    expect_sound(*world, job, outcome);
-    ASSERT_TRUE(outcome) << outcome.error().message;
-    EXPECT_EQ(outcome->vectors.at("weights"), undisturbed.vectors.at("weights"));
+  tests::FaultWorlds worlds;
+  for (const char* form : {"", "shares"}) {
+    SCOPED_TRACE(form);
+    tests::SmallFederation small;
+    small.silos = 3;
+    small.rounds = 2;
+    small.evaluation_every = 0;
+    small.equal = true;
+    if (*form != '\0') small.shuffle = tests::FaultWorlds::shuffle(form);
+    const auto world_with = [&](std::optional<std::uint64_t> point) {
+      Federation::Setup setup{
+          .jobs = {{tests::FaultWorlds::named(small), "small"}}, .silos = small.cohort(), .seed = 5};
+      if (*form != '\0') {
+        setup.shufflers = tests::FaultWorlds::shufflers();
+        for (lab::SimulatedSilo& silo : setup.silos)
+          silo.policy.shuffle = silo::ShuffleTrust{{{"mixer-a", {}}, {"mixer-b", {}}}, {form}, 3};
+      }
+      setup.faults.crash_at_point = point;
+      setup.faults.power_loss = 1.0;
+      setup.planner = worlds.planner();
+      return std::make_unique<Federation>(std::move(setup));
+    };
+    const auto calm = world_with(std::nullopt);
+    calm->run();
+    const algorithms::Outcome undisturbed = calm->outcome().value();
+    const std::uint64_t points = calm->world().crash_points();
+    ASSERT_GT(points, 300U);
+    for (std::uint64_t point = 1; point <= points && !HasFailure(); ++point) {
+      SCOPED_TRACE(point);
+      const auto world = world_with(point);
+      world->run();
+      EXPECT_EQ(world->world().crashes(), 1U);
+      for (const std::string& violation : world->violations()) ADD_FAILURE() << violation;
+      const Result<algorithms::Outcome> outcome = world->outcome();
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->vectors.at("weights"), undisturbed.vectors.at("weights"));
+    }
   }
 }
 
 TEST(FaultSimulationTest, AWorldIsAFunctionOfItsSeed) {
-  const auto run = [](std::uint64_t seed) {
-    const tests::SmallFederation federation = federation_of(seed);
-    lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt,
-                                    lab::SimulatedNoise::Seeded, rates_of(seed), std::chrono::hours(1)});
-    const Result<algorithms::Outcome> outcome = world.run();
-    return std::tuple(world.events(), world.crashes(), outcome ? outcome->vectors.at("weights") : Eigen::VectorXd());
+  tests::FaultWorlds worlds;
+  const auto run = [&](std::uint64_t seed) {
+    Federation federation(worlds.world(seed));
+    federation.run();
+    const Result<algorithms::Outcome> outcome = federation.outcome();
+    return std::tuple(federation.world().events(), federation.world().crashes(),
+                      outcome ? outcome->vectors.at("weights") : Eigen::VectorXd());
   };
-  EXPECT_EQ(run(3), run(3));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    EXPECT_EQ(run(seed), run(seed));
+  }
+}
+
+TEST(FaultSimulationTest, ARunThatDivergesEndsAlone) {
+  tests::SmallFederation wild;
+  wild.name = "wild";
+  wild.points = "f32";
+  wild.step_size = 1e9;
+  wild.domain = R"({"kind":"whole_space"})";
+  wild.regulariser = R"({"kind":"l2","strength":1e6})";
+  const tests::SmallFederation small;
+  Federation federation({.jobs = {{wild.job(), "wild"}, {small.job(), "small"}}, .silos = small.cohort(), .seed = 1});
+  federation.run();
+  EXPECT_TRUE(federation.violations().empty());
+  const Result<algorithms::Outcome> outcome = federation.outcome(0);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("diverge"), std::string::npos) << outcome.error().message;
+  EXPECT_TRUE(federation.outcome(1));
 }
 
 TEST(FaultSimulationTest, ACalmWorldHearsEverySiloInEveryRound) {
-  const tests::SmallFederation federation;
-  lab::SimulatedFederation world({federation.job(),
-                                  "small",
-                                  federation.cohort(),
-                                  1,
-                                  std::nullopt,
-                                  lab::SimulatedNoise::Seeded,
-                                  {},
-                                  std::chrono::hours(1)});
+  const tests::SmallFederation small;
+  Federation federation({.jobs = {{small.job(), "small"}}, .silos = small.cohort(), .seed = 1});
   std::size_t rounds = 0;
-  const Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
-    if (const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&action)) {
+  Federation::Watch watch;
+  watch.of_run = [&](const coordinator::JobService::OfRun& said) {
+    if (const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what)) {
       ++rounds;
       EXPECT_EQ(closed->replies, 5U);
     }
-  });
+  };
+  federation.run(watch);
+  const Result<algorithms::Outcome> outcome = federation.outcome();
   ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_TRUE(world.violations().empty());
+  EXPECT_TRUE(federation.violations().empty());
   EXPECT_EQ(rounds, 8U);  // 6 gradients, 2 evaluations
 }
 

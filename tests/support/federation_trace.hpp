@@ -16,17 +16,17 @@ struct Trace {
 
 [[nodiscard]] inline Trace trace_of(const SmallFederation& federation, lab::SimulatedNoise noise,
                                     std::uint64_t seed = 1) {
-  lab::SimulatedFederation world({federation.job(), "small", federation.cohort(), seed, std::nullopt, noise, {}});
+  lab::SimulatedFederation world(
+      {.jobs = {{federation.job(), "small"}}, .silos = federation.cohort(), .seed = seed, .noise = noise});
   Trace trace;
-  Result<algorithms::Outcome> outcome = world.run([&](const coordinator::RunMachine::Action& action) {
-    const auto* send = std::get_if<coordinator::RunMachine::Send>(&action);
-    if (send == nullptr || send->silo.name() != "silo-0") return;
-    wire::Decoder decoder{wire::Limits{}};
-    for (const wire::Message& message : decoder.feed(*send->bytes).value()) {
-      if (const auto* query = std::get_if<wire::QueryMessage>(&message)) trace.asked.push_back(query->query);
-    }
-  });
+  lab::SimulatedFederation::Watch watch;
+  watch.received = [&](const SiloId& silo, const wire::Message& message) {
+    const auto* query = std::get_if<wire::QueryMessage>(&message);
+    if (query != nullptr && silo.name() == "silo-0") trace.asked.push_back(query->query);
+  };
+  world.run(watch);
   EXPECT_TRUE(world.violations().empty()) << world.violations().front();
+  Result<algorithms::Outcome> outcome = world.outcome();
   EXPECT_TRUE(outcome) << outcome.error().message;
   if (outcome) trace.outcome = *std::move(outcome);
   trace.run = world.run_id();

@@ -18,6 +18,7 @@ struct Member {
   double delta;
   int weight;
 };
+constexpr Member kEqualMember = {40, 10, true, 1.0, 1e-4, 1};
 constexpr Member kMembers[] = {{40, 10, true, 4.0, 1e-4, 40},
                                {25, 6, false, 1.0, 1e-3, 30},
                                {60, 12, true, 8.0, 1e-5, 60},
@@ -54,7 +55,7 @@ std::string SmallFederation::job() const {
     features += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
   std::string members;
   for (int i = 0; i < silos; ++i) {
-    const Member& m = kMembers[i];
+    const Member& m = equal ? kEqualMember : kMembers[i];
     members += fmt::format(
         "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},\"delta\":"
         "{},\"weight\":{}}}",
@@ -75,15 +76,16 @@ std::string SmallFederation::job() const {
       noise_multiplier > 0.0 ? fmt::format(R"(,"calibration":{{"by":"hand","noise_multiplier":{}}})", noise_multiplier)
                              : "";
   return fmt::format(
-      R"({{"format":"undertone.job/1","name":"small","data":{{"label":{},"features":[{}]}},{}
+      R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"isrl","unit":"record","noise":"{}","clip_norm":{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"record","noise":"{}","clip_norm":{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 "evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
-      regulariser, asked, noise, clip_norm, by_hand, members, quorum, join_deadline_ms, round_deadline_ms,
-      evaluation_every, points);
+      name, label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
+      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, clip_norm, by_hand,
+      shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
+      round_deadline_ms, evaluation_every, points);
 }
 
 std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {
@@ -169,7 +171,8 @@ std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed)
   const config::Job parsed = config::parse_job(job(), "small").value();
   std::vector<lab::SimulatedSilo> out;
   for (const config::CohortMember& member : parsed.cohort) {
-    RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records));
+    RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records) +
+                        (equal ? 7919 * out.size() : 0));
     data::Dataset dataset{synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.records)),
                           synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.holdout_records))};
     silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,

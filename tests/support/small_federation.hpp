@@ -12,6 +12,7 @@ namespace undertone::tests {
 /// A federation small enough to run hundreds of times: three to five silos of unequal size, epsilon, delta and weight,
 /// some with private holdouts, four features.
 struct SmallFederation {
+  std::string name = "small";
   models::Loss loss = models::Loss::Logistic;
   std::string
       model;  // JSON of one that needs or takes classes, of which there are three; without it `loss` with an intercept
@@ -30,6 +31,8 @@ struct SmallFederation {
   int join_deadline_ms = 8000;
   std::string algorithm;   // JSON; without it minibatch SGD as the members above say
   std::string projection;  // JSON of a job's section, if there is one
+  std::string shuffle;     // JSON of a shuffled job's section, if it is one
+  bool equal = false;      // silos are all alike, as shuffled jobs need them
   std::string domain = R"({"kind":"l2_ball","radius":5})";
   std::string regulariser = R"({"kind":"l2","strength":0.01})";
 

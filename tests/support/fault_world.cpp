@@ -1,0 +1,165 @@
+#include "tests/support/fault_world.hpp"
+
+#include "shared/base/random_source.hpp"
+#include "shared/sealing/sealing_key.hpp"
+
+namespace undertone::tests {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string secret_of(const char* whose) { return std::string(as_bytes(sha256(std::string("key of ") + whose))); }
+
+std::string public_key_hex(const std::string& secret) {
+  return to_hex(sealing::SealingKey::from_secret(secret)->public_key().bytes());
+}
+
+}  // namespace
+
+config::Planner KnownPlans::planner() {
+  return [this](const config::Job& job, const config::CohortMember& member) -> Result<privacy::Plan> {
+    const std::pair key(job.name, member.facts.silo);
+    const auto known = plans_.find(key);
+    return known != plans_.end() ? known->second : plans_.emplace(key, config::plan_of(job, member)).first->second;
+  };
+}
+
+std::string FaultWorlds::named(SmallFederation federation) {
+  federation.name = to_hex(sha256(federation.job())).substr(0, 16);
+  return federation.job();
+}
+
+std::vector<lab::SimulatedFederation::Shuffler> FaultWorlds::shufflers() {
+  return {{"mixer-a", secret_of("mixer-a")}, {"mixer-b", secret_of("mixer-b")}};
+}
+
+std::string FaultWorlds::sealing_secret() { return secret_of("coordinator"); }
+
+std::string FaultWorlds::shuffle(const std::string& form) {
+  std::string parties;
+  for (const lab::SimulatedFederation::Shuffler& one : shufflers()) {
+    parties += fmt::format(R"({}{{"name":"{}","key":"{}"}})", parties.empty() ? "" : ",", one.name,
+                           public_key_hex(one.secret));
+    if (form != "shares") break;
+  }
+  if (form == "shares") return fmt::format(R"({{"form":"shares","shufflers":[{}],"honest_min":2}})", parties);
+  if (form == "counts") return fmt::format(R"({{"form":"counts","shufflers":[{}],"honest_min":2}})", parties);
+  const Digest key = sealing::SealingKey::from_secret(sealing_secret())->public_key().fingerprint();
+  return fmt::format(R"({{"form":"{}","shufflers":[{{"name":"mixer-a"}}],"coordinator_key":"{}","honest_min":2}})",
+                     form, to_hex(key));
+}
+
+FaultWorlds::FaultWorlds() {
+  Family plain;
+  plain.jobs.emplace_back();
+  plain.jobs.emplace_back().draw_fraction = 0.5;
+  plain.jobs.emplace_back().rounds = 2;
+  Family classes;
+  for (const auto& [name, federation] : federations_of_every_algorithm()) {
+    if (federation.noise_multiplier > 0.0) continue;
+    (federation.model.empty() || federation.model.find("moments") != std::string::npos ? plain : classes)
+        .jobs.push_back(federation);
+  }
+  Family squares;
+  for (const double fraction : {1.0, 0.5}) {
+    SmallFederation one;
+    one.loss = models::Loss::LeastSquares;
+    one.draw_fraction = fraction;
+    squares.jobs.push_back(one);
+  }
+  Family equal;
+  for (const char* form : {"counts", "shares", "reports", ""}) {
+    SmallFederation one;
+    one.equal = true;
+    one.rounds = 3;
+    if (*form != '\0') one.shuffle = shuffle(form);
+    equal.jobs.push_back(one);
+  }
+  families_ = {plain, classes, squares, equal, equal};
+}
+
+lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
+  using Federation = lab::SimulatedFederation;
+  RandomSource random(seed * 31 + 17);
+  const Family& family = families_[random.below(families_.size())];
+  const int silos = 3 + static_cast<int>(random.below(3));
+  const bool impatient = random.chance(0.1);  // everybody must answer, quickly: some fail, and must say so
+  Federation::Setup setup;
+  const std::size_t jobs = random.chance(0.7) ? 1 : 2 + random.below(2);
+  for (std::size_t i = 0; i < jobs; ++i) {
+    SmallFederation federation = family.jobs[random.below(family.jobs.size())];
+    federation.silos = silos;
+    if (impatient) {
+      federation.quorum = silos;
+      federation.round_deadline_ms = 700;
+      federation.join_deadline_ms = 1500;
+    }
+    if (setup.silos.empty()) {
+      setup.silos = federation.cohort();
+      if (federation.equal) setup.shufflers = shufflers();
+    }
+    Federation::Job job{named(federation), "small"};
+    for (const Federation::Job& other : setup.jobs) {
+      if (other.text == job.text) job.text.clear();
+    }
+    if (job.text.empty()) continue;
+    job.submitted = i == 0 ? milliseconds(0) : milliseconds(random.below(4000));
+    if (random.chance(0.08)) job.cancelled = job.submitted + milliseconds(random.below(6000));
+    setup.jobs.push_back(std::move(job));
+  }
+  if (!setup.shufflers.empty()) {
+    silo::ShuffleTrust trust;
+    for (const Federation::Shuffler& one : setup.shufflers) trust.shufflers.push_back({one.name, std::nullopt});
+    trust.forms = {"counts", "shares", "reports"};
+    trust.honest_min = 5;
+    for (lab::SimulatedSilo& silo : setup.silos) silo.policy.shuffle = trust;
+    setup.sealing_secret = sealing_secret();
+  }
+  using What = Federation::OwnersAct::What;
+  for (const lab::SimulatedSilo& silo : setup.silos) {
+    if (random.chance(0.1)) setup.joins.emplace(silo.id, milliseconds(random.below(6000)));
+    if (random.chance(0.08)) {
+      const milliseconds at(random.below(6000));
+      setup.acts.push_back({at, silo.id, What::Pause, 0});
+      setup.acts.push_back({at + milliseconds(500 + random.below(4000)), silo.id, What::Resume, 0});
+    }
+    if (random.chance(0.05)) {
+      setup.acts.push_back({milliseconds(random.below(6000)), silo.id, What::Withdraw,
+                            static_cast<std::size_t>(random.below(setup.jobs.size()))});
+    }
+    if (random.chance(0.04)) setup.acts.push_back({milliseconds(random.below(8000)), silo.id, What::Leave, 0});
+  }
+  setup.seed = seed;
+  setup.faults = fault_rates(seed);
+  setup.time_max = std::chrono::minutes(20);
+  setup.planner = planner();
+  return setup;
+}
+
+lab::FaultRates fault_rates(std::uint64_t seed) {
+  RandomSource random(seed * 77 + 5);
+  const auto sometimes = [&](double share, double most) { return random.chance(share) ? most * random.unit() : 0.0; };
+  lab::FaultRates rates;
+  rates.loss = 0.15 * random.unit();
+  rates.duplication = 0.2 * random.unit();
+  rates.corruption = sometimes(0.3, 0.03);
+  rates.disconnect = 0.05 * random.unit();
+  rates.partition = sometimes(0.3, 0.03);
+  rates.delay_max = milliseconds(random.below(400));
+  rates.silence_max = milliseconds(random.below(2000));
+  rates.partition_max = milliseconds(random.below(3000));
+  rates.slow = sometimes(0.3, 0.5);
+  rates.slow_max = milliseconds(random.below(1500));
+  rates.clock_jump = sometimes(0.3, 0.1);
+  rates.clock_jump_max = std::chrono::hours(24 * 100);  // what ended a year ago by the clock is forgotten
+  rates.full_disk = sometimes(0.2, 0.02);
+  rates.full_disk_max = milliseconds(random.below(2000));
+  rates.crash_at_event = 0.03 * random.unit();
+  rates.crash_at_commit = 0.04 * random.unit();
+  rates.crash_at_write = sometimes(0.5, 0.01);
+  rates.power_loss = sometimes(0.5, 1.0);
+  rates.restart_max = milliseconds(50 + random.below(1500));
+  return rates;
+}
+
+}  // namespace undertone::tests
