@@ -10,6 +10,8 @@
 #include "shared/base/log.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
+#include "shared/net/http_client.hpp"
+#include "shared/net/socket_table.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -155,6 +157,39 @@ int show_sealing_key(const Options& options) {
   return kSucceeded;
 }
 
+/// Whether the service that this configuration is for answers on this machine, as this party's certificate lets it be
+/// asked. Without an HTTP service: whether something listens for silos.
+int check_health(const Options& options) {
+  const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
+  if (!config) return fail(config.error(), kCannotStart);
+  if (!config->http) {
+    const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
+    if (!sockets) return fail(sockets.error(), kCannotStart);
+    if (!net::listens_on(*sockets, config->port))
+      return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kRunFailed);
+    fmt::print("listens on port {}\n", config->port);
+    return kSucceeded;
+  }
+  std::optional<net::Credentials> credentials;
+  if (config->http->tls) {
+    const Result<certificates::CertificateFacts> own = certificates::load_certificate(config->tls.certificate);
+    if (!own) return fail(own.error(), kCannotStart);
+    Result<net::Credentials> loaded = net::Credentials::load(config->tls, net::Side::Client, own->party);
+    if (!loaded) return fail(loaded.error(), kCannotStart);
+    credentials.emplace(*std::move(loaded));
+  }
+  const std::string& bound = config->http->host;
+  const std::string host = bound == "0.0.0.0" ? "127.0.0.1" : bound == "::" ? "::1" : bound;
+  const net::HttpClient client({config->http->tls, host, std::to_string(config->http->port)},
+                               credentials ? &*credentials : nullptr, config->consortium, "", std::chrono::seconds(5));
+  const Result<net::HttpAnswer> answer = client.request("GET", "/healthz", "");
+  if (!answer) return fail(answer.error(), kRunFailed);
+  if (answer->status != 200)
+    return fail({ErrorCode::Unreachable, fmt::format("/healthz answered {}", answer->status)}, kRunFailed);
+  fmt::print("{}", answer->body);
+  return kSucceeded;
+}
+
 int init(const std::string& kit, bool renew) {
   const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
   if (!done) return fail(done.error(), kCannotStart);
@@ -165,7 +200,8 @@ int init(const std::string& kit, bool renew) {
 int run(int argc, char** argv) {
   CLI::App app{
       "Drives a consortium's training jobs: queues them, asks the silos, folds what they answer.\n"
-      "Exit codes: 0 done, or told to stop; 1 the run of `run` failed; 2 usage; 3 it could not start or go on; 4 `run` "
+      "Exit codes: 0 done, or told to stop; 1 the run of `run` failed, or `health` found none; 2 usage; 3 it could not "
+      "start or go on; 4 `run` "
       "was told to stop.",
       "undertone-coordinator"};
   app.require_subcommand(1);
@@ -190,6 +226,7 @@ int run(int argc, char** argv) {
   backup_command->add_option("--out", out, "a file that does not exist yet")->required();
   CLI::App* key_command =
       add("sealing-key", "Draw a key that a shuffled job's replies are sealed to, and print what the job calls it");
+  CLI::App* health_command = add("health", "Ask the service that runs here whether it is well; for supervisors");
   std::string kit = ".";
   bool renew = false;
   CLI::App* init_command = app.add_subcommand("init", "Make this coordinator's key and signing request in its kit");
@@ -203,6 +240,7 @@ int run(int argc, char** argv) {
   if (help.print()) return kSucceeded;
   if (init_command->parsed()) return init(kit, renew);
   if (backup_command->parsed()) return backup(options, out);
+  if (health_command->parsed()) return check_health(options);
   if (key_command->parsed()) return show_sealing_key(options);
   start_log("coordinator");
   return serve(options);

@@ -9,6 +9,7 @@
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
+#include "shared/net/socket_table.hpp"
 #include "shared/privacy/secure_bits.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
@@ -18,7 +19,7 @@
 namespace undertone::shuffler {
 namespace {
 
-enum ExitCode { kSucceeded = 0, kUsage = 2, kCannotStart = 3 };
+enum ExitCode { kSucceeded = 0, kUnwell = 1, kUsage = 2, kCannotStart = 3 };
 
 constexpr const char* kConfigName = "shuffler.json";
 
@@ -111,6 +112,18 @@ int check(const std::string& config_file) {
   return kSucceeded;
 }
 
+/// Whether something listens where this configuration says, found out without connecting: connections are logged.
+int check_health(const std::string& config_file) {
+  const Result<ShufflerConfig> config = load_shuffler_config(config_file);
+  if (!config) return fail(config.error(), kCannotStart);
+  const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
+  if (!sockets) return fail(sockets.error(), kCannotStart);
+  if (!net::listens_on(*sockets, config->port))
+    return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kUnwell);
+  fmt::print("listens on port {}\n", config->port);
+  return kSucceeded;
+}
+
 int show_key(const std::string& config_file) {
   const Result<ShufflerConfig> config = load_shuffler_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
@@ -146,7 +159,7 @@ int run(int argc, char** argv) {
   CLI::App app{
       "Stands between silos and the coordinator: collects a round's sealed replies and forwards them mixed, or added "
       "up, without saying whose they are.\n"
-      "Exit codes: 0 done, or told to stop; 2 usage; 3 it could not start or go on.",
+      "Exit codes: 0 done, or told to stop; 1 `health` found none; 2 usage; 3 it could not start or go on.",
       "undertone-shuffler"};
   app.require_subcommand(1);
   app.set_version_flag("--version", kBuild);
@@ -162,6 +175,7 @@ int run(int argc, char** argv) {
   std::string ports_file;
   run_command->add_option("--ports-file", ports_file, "write the port that was bound to this file");
   CLI::App* check_command = add("check", "Read configuration, certificate, key and store; nothing is served");
+  CLI::App* health_command = add("health", "Say whether a shuffler listens here; for supervisors");
   CLI::App* key_command =
       add("key", "Print the public key that jobs name this shuffler with; made on first use, and never another one");
   std::string kit = ".";
@@ -180,6 +194,7 @@ int run(int argc, char** argv) {
   if (init_command->parsed()) return init(kit, renew);
   if (key_command->parsed()) return show_key(config);
   if (check_command->parsed()) return check(config);
+  if (health_command->parsed()) return check_health(config);
   if (!run_command->parsed()) return kUsage;
   start_log("shuffler");
   return serve(config, ports_file);

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* kDescription =
     "An institution's agent: answers planned questions about its records, clipped, noised and charged to its own "
     "ledger.\n"
-    "Exit codes: 0 done, or told to stop; 1 refused, or the answer was no; 2 usage; 3 it cannot start or read its "
+    "Exit codes: 0 done, or told to stop; 1 refused, the answer was no, or `health` found none; 2 usage; 3 it cannot "
+    "start or read its "
     "files; 5 halted: a person must look at the ledger.";
 
 }  // namespace
@@ -78,6 +79,8 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   speaks_json(releases)->add_flag("--values", values, "the numbers too");
   speaks_json(takes_dataset(add(app, "budget", "What the policy grants, what is reserved, what is left",
                                 [&] { return show_budget(options); })));
+  add(app, "health", "Say whether an agent here is connected to the coordinator; for supervisors",
+      [&] { return check_health(options); });
   add(app, "pause", "Answer nothing until `resume`", [&] { return set_paused(options, true); });
   add(app, "resume", "Answer again", [&] { return set_paused(options, false); });
 

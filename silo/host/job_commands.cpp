@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/net/socket_table.hpp"
 #include "silo/agent/job_summary.hpp"
 #include "silo/host/owner_files.hpp"
 
@@ -101,6 +102,19 @@ int refuse_job(const OwnerOptions& options) {
 int withdraw_job(const OwnerOptions& options) {
   return decide(options, Decision::Withdrawn, "Withdraw for good? What was sent stays sent and charged.",
                 "Withdrawn. Nothing more is answered in this run.");
+}
+
+int check_health(const OwnerOptions& options) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
+  if (!sockets) return fail(sockets.error());
+  // A connection that the coordinator says nothing on is closed by the agent itself (session.silence_ms).
+  const std::uint16_t port = config->proxy ? config->proxy->port : config->port;
+  if (!net::connected_to(*sockets, port))
+    return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kRefused);
+  fmt::print("connected to port {}\n", port);
+  return kStopped;
 }
 
 int set_paused(const OwnerOptions& options, bool paused) {

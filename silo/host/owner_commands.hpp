@@ -34,6 +34,8 @@ struct OwnerOptions {
 /// Every entry as a JSON line, for an auditor.
 [[nodiscard]] int export_ledger(const OwnerOptions& options, const std::filesystem::path& out);
 [[nodiscard]] int show_budget(const OwnerOptions& options);
+/// Whether an agent on this machine is connected to the coordinator, or to the proxy on the way; nothing is opened.
+[[nodiscard]] int check_health(const OwnerOptions& options);
 [[nodiscard]] int set_paused(const OwnerOptions& options, bool paused);
 [[nodiscard]] int list_datasets(const OwnerOptions& options);
 /// Enters a data set into the configuration and begins its ledger.
