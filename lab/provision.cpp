@@ -188,11 +188,24 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
   return write_file_atomically(folder / "README", readme_of(self, with_keys));
 }
 
+/// Each becomes a name in a certificate: nothing that separates names there may stand in one.
+void check_hosts(config::Section& section, const std::vector<std::string>& hosts) {
+  constexpr std::size_t kLengthMax = 253;  // of a name in DNS
+  for (const std::string& host : hosts) {
+    const bool good = !host.empty() && host.size() <= kLengthMax && std::all_of(host.begin(), host.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == ':' ||
+             c == '-';
+    });
+    if (!good) section.problem("hosts", fmt::format("expected names or addresses, got \"{}\"", host));
+  }
+}
+
 /// Where a shuffler is reached. Without hosts it has a certificate, and the other kits do not say where it is.
 void parse_reached(config::Section& section, ConsortiumParty& out) {
   constexpr std::uint16_t kPort = 7445;
   if (section.has("hosts"))
     out.hosts = section.texts("hosts", "of a shuffler: names or addresses it is reached at; silos dial the first");
+  check_hosts(section, out.hosts);
   out.port = section.has("port") ? static_cast<std::uint16_t>(section.integer(
                                        "port", 1, 65535, "of a shuffler: for silos and the coordinator (default 7445)"))
                                  : kPort;
@@ -230,6 +243,7 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
   hub.party = {out.name, Role::Coordinator, coordinator.text("name", "1 to 64 of [a-z0-9-]")};
   hub.hosts = coordinator.texts("hosts", "names or addresses it is reached at; silos dial the first");
   if (hub.hosts.empty()) coordinator.problem("hosts", "expected at least one");
+  check_hosts(coordinator, hub.hosts);
   hub.port = static_cast<std::uint16_t>(
       coordinator.integer("port", 1, 65534, "for silos; the HTTP service is one above it, on loopback"));
   coordinator.finish();

@@ -63,5 +63,20 @@ TEST_F(ProvisionTest, AShufflerListensOnAPortOfItsOwnByDefault) {
   EXPECT_EQ(json(kit("shuffler-west") / "shuffler.json").at("listen").at("port"), 7445);
 }
 
+TEST_F(ProvisionTest, AHostThatIsNoNameIsRefusedWhereItStands) {
+  for (const char* host : {"", "hub.example,DNS:other.example", "hub example"}) {
+    SCOPED_TRACE(host);
+    config::Problems problems("consortium.json");
+    const nlohmann::json document = {{"format", "undertone.consortium/1"},
+                                     {"consortium", "lakeside"},
+                                     {"coordinator", {{"name", "hub"}, {"hosts", {host}}, {"port", 7443}}},
+                                     {"silos", {{{"name", "clinic-1"}}}}};
+    const Result<Consortium> refused = parse_consortium(document, problems);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("/coordinator/hosts: expected names or addresses"), std::string::npos)
+        << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace undertone::lab
