@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kLook{500};  // how often `watch` asks
+constexpr std::chrono::seconds kGoneMost{60};    // how long `watch` waits for a coordinator that is restarted
 
 struct Answer {
   Json body;
@@ -37,6 +38,20 @@ Result<Answer> ask(const OperatorClient& client, const std::string& method, cons
                          : answer->status < 500  ? ErrorCode::InvalidArgument
                                                  : ErrorCode::Internal;
   return Error{code, message};
+}
+
+/// Asks on while the coordinator cannot be reached: it was there a moment ago, and is restarted or behind a torn cable.
+Result<Answer> ask_on(const OperatorClient& client, const std::string& target) {
+  const auto first = std::chrono::steady_clock::now();
+  bool told = false;
+  while (true) {
+    Result<Answer> answer = ask(client, "GET", target);
+    const bool gone = !answer && answer.error().code == ErrorCode::Unreachable;
+    if (!gone || std::chrono::steady_clock::now() - first > kGoneMost) return answer;
+    if (!told) fmt::print(stderr, "undertone: {}; asking on for {} s\n", answer.error().message, kGoneMost.count());
+    told = true;
+    std::this_thread::sleep_for(kLook);
+  }
 }
 
 /// Fetches a file of a run as it is.
@@ -185,9 +200,9 @@ int watch_run(const OperatorOptions& options) {
   double seconds = 0.0;
   std::uint64_t timed = 0;
   while (true) {
-    const Result<Answer> state = ask(*client, "GET", "/api/v1/runs/" + *run);
+    const Result<Answer> state = ask_on(*client, "/api/v1/runs/" + *run);
     if (!state) return fail(state.error());
-    const Result<Answer> rounds = ask(*client, "GET", fmt::format("/api/v1/runs/{}/rounds?from={}", *run, next));
+    const Result<Answer> rounds = ask_on(*client, fmt::format("/api/v1/runs/{}/rounds?from={}", *run, next));
     if (!rounds) return fail(rounds.error());
     const std::uint64_t total = state->body.value("rounds_total", std::uint64_t{0});
     const std::size_t silos = state->body.at("silos").size();
@@ -214,7 +229,7 @@ int watch_run(const OperatorOptions& options) {
     const std::string now = text(rounds->body, "state");
     if (now == "succeeded" || now == "failed" || now == "cancelled") {
       if (!rounds->body.at("rounds").empty()) continue;
-      const Result<Answer> last = ask(*client, "GET", "/api/v1/runs/" + *run);
+      const Result<Answer> last = ask_on(*client, "/api/v1/runs/" + *run);
       if (!last) return fail(last.error());
       if (options.json) {
         fmt::print("{}\n", last->body.dump());
