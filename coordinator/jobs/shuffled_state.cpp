@@ -23,8 +23,11 @@ Result<std::vector<SiloId>> unpacked(const std::string& bytes) {
     if (!name) return name.error();
     Result<SiloId> silo = SiloId::create(*name);
     if (!silo) return silo.error();
+    if (!out.empty() && !(out.back() < *silo))
+      return Error{ErrorCode::StorageFailed, "a batch's silos in the store are not in ascending order"};
     out.push_back(*std::move(silo));
   }
+  if (Status whole = reader.end(); !whole) return whole.error();
   return out;
 }
 
@@ -67,7 +70,10 @@ Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) 
   if (const std::string expected(row->bytes(3)); !expected.empty()) {
     Result<std::vector<SiloId>> silos = unpacked(expected);
     if (!silos) return silos.error();
-    state.committed = ShuffledRound::Commit{static_cast<std::uint32_t>(row->integer(2)), *std::move(silos), {}};
+    const std::int64_t attempt = row->integer(2);
+    if (attempt < 0 || attempt >= std::int64_t{ShuffledRound::kAttemptsMax})
+      return Error{ErrorCode::StorageFailed, fmt::format("a shuffled round's attempt is {} in the store", attempt)};
+    state.committed = ShuffledRound::Commit{static_cast<std::uint32_t>(attempt), *std::move(silos), {}};
     if (const std::string closing(row->bytes(4)); !closing.empty()) {
       Result<std::vector<SiloId>> added = unpacked(closing);
       if (!added) return added.error();

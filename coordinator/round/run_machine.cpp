@@ -276,7 +276,7 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
   if (refused.refusal == wire::Refusal::UnknownRun && offers_again_[silo] < kOffersAgainMax) {
     ++offers_again_[silo];
     offer(silo, out);
-    ask(silo, out);
+    if (takes_part(silo)) ask(silo, out);
     return {};
   }
   if (refused.refusal == wire::Refusal::Paused) {  // it is asked again until the deadline
@@ -319,7 +319,9 @@ Status RunMachine::run_round_actions(const std::vector<RoundMachine::Action>& ac
       deadline_ = armed->at;
     } else if (const auto* again = std::get_if<RoundMachine::AskAgain>(&action)) {
       for (const SiloId& silo : again->silos) {
-        if (connected_.contains(silo)) ask(silo, out);
+        const auto answer = record_.answers.find(silo);
+        const bool accepted = answer != record_.answers.end() && !answer->second;  // it may have refused the job since
+        if (accepted && connected_.contains(silo)) ask(silo, out);
       }
     } else if (const auto* aborted = std::get_if<RoundMachine::AbortRound>(&action)) {
       done = end(aborted->reason, now, out);

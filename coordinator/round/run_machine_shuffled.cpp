@@ -114,7 +114,8 @@ Status RunMachine::run_shuffled_actions(std::vector<ShuffledRound::Action> actio
       send_to_shuffler(offered->shuffler, wire::JobOffer{record_.run, record_.job}, out);
     } else if (const auto* silos = std::get_if<ShuffledRound::AskSilos>(&action)) {
       for (const SiloId& silo : silos->silos) {
-        if (connected_.contains(silo)) ask(silo, out);
+        // A batch's silos are fixed: one that has refused the job since is still among them.
+        if (connected_.contains(silo) && takes_part(silo)) ask(silo, out);
       }
     } else if (const auto* armed = std::get_if<ShuffledRound::ArmDeadline>(&action)) {
       deadline_ = armed->at;

@@ -192,7 +192,8 @@ TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
 /// A service that dials one shuffler, which adds.
 class ShuffledServiceTest : public ServiceTest {
  protected:
-  ShuffledServiceTest() {
+  ShuffledServiceTest() { boot_with_mixer(); }
+  void boot_with_mixer() {
     service_.emplace(
         store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"mixer"});
     actions_ = service_->start(now_).value();
@@ -209,6 +210,26 @@ class ShuffledServiceTest : public ServiceTest {
     }
     return out;
   }
+  /// The silos that were sent a query.
+  [[nodiscard]] std::string asked() const {
+    std::string out;
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = decoder.feed(*sent->bytes).value();
+      if (std::holds_alternative<wire::QueryMessage>(messages.at(0)))
+        out += (out.empty() ? "" : " ") + sent->silo.name();
+    }
+    return out;
+  }
+  static std::string shuffled_job() {
+    std::string job = tests::ShuffledJob::counts("mixer", std::string(64, 'a')).json();
+    const std::string none = "\"holdout_records\":0";
+    for (std::size_t at; (at = job.find(none)) != std::string::npos;)
+      job.replace(at, none.size(), "\"holdout_records\":8");
+    return job;
+  }
   [[nodiscard]] bool closed_a_round() const {
     return std::any_of(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
       const auto* of_run = std::get_if<JobService::OfRun>(&action);
@@ -217,12 +238,47 @@ class ShuffledServiceTest : public ServiceTest {
   }
 };
 
+TEST_F(ShuffledServiceTest, AfterARestartWhoRefusedIsNotAskedAgain) {
+  // The batch was opened for three silos, of which one has changed its mind since.
+  const RunId run = service_->submit(shuffled_job(), "job", Nonce{1}, false, now_).value().run;
+  for (int i = 0; i < 3; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  say(2, wire::JobAnswer{run, wire::Refusal::Withdrawn});
+  boot_with_mixer();
+  for (int i = 0; i < 3; ++i) (void)service_->on_connected(silo(i), now_).value();
+  (void)service_->on_shuffler_connected("mixer", now_).value();
+  actions_ = service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+  EXPECT_EQ(asked(), "silo-0 silo-1");
+}
+
+TEST_F(ShuffledServiceTest, WhoSaysThatItDoesNotKnowTheRunIsNotAskedBeforeItAccepts) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 3; ++i) (void)service_->on_connected(silo(i), now_).value();
+  for (int i = 0; i < 2; ++i) say(i, wire::JobAnswer{run, std::nullopt});
+  actions_ = service_->on_timer(now_ + milliseconds(8000)).value();
+  ASSERT_EQ(asked().substr(0, 13), "silo-0 silo-1");
+  ASSERT_EQ(asked().find("silo-2"), std::string::npos);
+  say(2, wire::QueryRefused{run, {0}, wire::Refusal::UnknownRun});
+  EXPECT_EQ(offers(), 1U);
+  EXPECT_EQ(asked(), "");
+}
+
+TEST_F(ShuffledServiceTest, AtTheDeadlineWhoHasRefusedTheJobIsNotAskedAgain) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 5; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  say(4, wire::JobAnswer{run, wire::Refusal::Withdrawn});
+  actions_ = service_->on_timer(now_ + milliseconds(4000)).value();
+  EXPECT_EQ(asked().substr(0, 27), "silo-0 silo-1 silo-2 silo-3");
+  EXPECT_EQ(asked().find("silo-4"), std::string::npos);
+}
+
 TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) {
-  std::string job = tests::ShuffledJob::counts("mixer", std::string(64, 'a')).json();
-  const std::string none = "\"holdout_records\":0";
-  for (std::size_t at; (at = job.find(none)) != std::string::npos;)
-    job.replace(at, none.size(), "\"holdout_records\":8");
-  const RunId run = service_->submit(job, "job", Nonce{1}, false, now_).value().run;
+  const RunId run = service_->submit(shuffled_job(), "job", Nonce{1}, false, now_).value().run;
   for (int i = 0; i < 3; ++i) {
     (void)service_->on_connected(silo(i), now_).value();
     say(i, wire::JobAnswer{run, std::nullopt});
@@ -237,6 +293,23 @@ TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) 
   EXPECT_EQ(state(run), RunState::Cancelled);
   actions_ = service_->on_timer(now_ + std::chrono::hours(1)).value();
   EXPECT_EQ(told(), "");
+}
+
+TEST(RunStoreTest, AShuffledRoundThatCannotBeIsAnErrorOfTheStore) {
+  store::Database database = store::Database::in_memory().value();
+  RunStore store = RunStore::open(database).value();
+  const RunId run{sha256("job"), {1}};
+  const SiloId a = SiloId::create("a").value();
+  const SiloId b = SiloId::create("b").value();
+  const auto code_of = [&](std::uint32_t attempt, const std::vector<SiloId>& expected) {
+    EXPECT_TRUE(store.set_shuffled_state(run, {{}, {}, ShuffledRound::Commit{attempt, expected, {}}}));
+    const auto state = store.shuffled_state(run);
+    return state ? std::nullopt : std::optional(state.error().code);
+  };
+  EXPECT_EQ(code_of(1, {a, b}), std::nullopt);
+  EXPECT_EQ(code_of(2, {a, b}), ErrorCode::StorageFailed);  // there is no third attempt
+  EXPECT_EQ(code_of(1, {b, a}), ErrorCode::StorageFailed);
+  EXPECT_EQ(code_of(1, {a, a}), ErrorCode::StorageFailed);
 }
 
 TEST(RunStoreTest, AStoreOfVersion01IsTakenOverWithItsRuns) {
