@@ -223,6 +223,7 @@ void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
     problems_.add("entry {}: the filter: expected mechanism_delta to leave {:.6g} units of delta {}, found {} (rule 9)",
                   sequence, messages, fmt::to_string(whole.delta), fmt::to_string(whole.mechanism_delta));
   }
+  if (limit == 0) problems_.add("entry {}: the filter: expected a shift squared above 0, found 0 (rule 9)", sequence);
   check_plain(sequence, "the filter", whole, limit);
   filter_.emplace(Filter{limit, 0, 0, 0});
   // A sum that does not fit stays at the largest amount, which the report finds.

@@ -55,6 +55,12 @@ struct EntryFields {
     }
     return *parsed;
   }
+  /// A round or a sequence: below 2^63.
+  std::uint64_t index(const char* key) {
+    const privacy::UInt128 found = value(privacy::parse_decimal(text(key)));
+    if (found > INT64_MAX) good = false;
+    return static_cast<std::uint64_t>(found);
+  }
   RunId run() { return value(RunId::from_hex(text("run"))); }
   template <class Amount>
   Amount amount(const char* key) {

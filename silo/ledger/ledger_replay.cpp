@@ -88,7 +88,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
       return corrupt(entry.sequence, "concerns a run that is not open");
     RunAccount& account = found->second;
     if (kind == "released") {
-      const RoundIndex round{static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("round"))))};
+      const RoundIndex round{fields.index("round")};
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
       if (block == Block::Holdout && fields.text("block") != "holdout")
         return corrupt(entry.sequence, "reads a block that is neither training nor holdout");
@@ -162,7 +162,7 @@ Status Ledger::check_replies() {
     const Json body = Json::parse(entries->bytes(1), nullptr, false);
     EntryFields fields{body};
     const RunId run = fields.run();
-    const RoundIndex round{static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("round"))))};
+    const RoundIndex round{fields.index("round")};
     const Digest query = fields.value(digest_from_hex(fields.text("query")));
     const Result<std::optional<StoredReply>> reply = find_reply(run, round, query);
     if (!reply) return corrupt(sequence, reply.error().message);
@@ -176,7 +176,7 @@ Result<std::uint64_t> Ledger::check_not_behind(const std::string& text) {
   const Json head = Json::parse(text, nullptr, false);
   if (!head.is_object()) return Error{ErrorCode::LedgerCorrupt, "the head file is not a JSON object"};
   EntryFields fields{head};
-  const auto sequence = static_cast<std::uint64_t>(fields.value(privacy::parse_decimal(fields.text("sequence"))));
+  const auto sequence = fields.index("sequence");
   const Digest previous = fields.value(digest_from_hex(fields.text("previous")));
   const std::string body = fields.value(from_hex(fields.text("body")));
   const std::string signature = fields.value(from_hex(fields.text("signature")));

@@ -335,5 +335,12 @@ TEST(GaussianFilterTest, CountsEveryDrawOfNoiseThatAMessageIsMadeOf) {
   EXPECT_EQ(filter.draws_left(), 0U);
 }
 
+TEST_F(LedgerFilterTest, AFilterOfNothingIsRefusedByBoth) {
+  { (void)filtered(); }
+  close();
+  rewrite("\"shift_squared\":\"" + terms_->shift_squared.to_string() + "\"", "\"shift_squared\":\"0\"");
+  expect_refused(ErrorCode::LedgerCorrupt, "do not cover", "expected a shift squared above 0");
+}
+
 }  // namespace
 }  // namespace undertone::silo

@@ -363,5 +363,16 @@ TEST_F(LedgerTest, AHeadThatCannotBeWrittenStopsTheLedgerButLosesNothing) {
   EXPECT_EQ(reopened.find_reply(run_, {1}, query(1)).value()->bytes, "reply 1");  // committed, so it is re-sent
 }
 
+TEST_F(LedgerTest, ARoundThatNoCountHoldsIsRefusedAndNotCutOff) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  // 2^64 + 1: its last 64 bits are the round that was released.
+  rewrite("\"round\":\"1\"", "\"round\":\"18446744073709551617\"");
+  expect_refused(ErrorCode::LedgerCorrupt, "cannot be read", "round: expected a decimal integer below 2^63");
+}
+
 }  // namespace
 }  // namespace undertone::silo
