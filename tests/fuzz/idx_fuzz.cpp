@@ -1,19 +1,35 @@
-#include <cstddef>
-#include <cstdint>
-
 #include "shared/data/gzip.hpp"
 #include "shared/data/idx_reader.hpp"
+#include "tests/fuzz/memory_file.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace undertone::fuzz {
+namespace {
 
 /// A file of images or labels that somebody hands over: the first byte says of how many dimensions, 0 to 3.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace undertone::data;
-  if (size == 0) return 0;
-  const std::string_view content(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto array = parse_idx(content, data[0] % 4U, "idx");
-  if (!array) return 0;
+void idx(std::string_view input) {
+  using namespace data;
+  if (input.empty()) return;
+  const std::size_t dimensions = static_cast<unsigned char>(input.front()) % 4U;
+  const std::string_view content = input.substr(1);
+  static const MemoryFile file;
+  file.hold(content);
+  const auto images = read_idx_images(file.path());
+  const auto labels = read_idx_labels(file.path());
+  UNDERTONE_CHECK(!(images && labels));  // they differ in their dimensions
+  UNDERTONE_CHECK(!read_idx(file.path(), file.path()));
+  if (images)
+    UNDERTONE_CHECK(images->pixels.size() == 0 ||
+                    (images->pixels.minCoeff() >= 0.0 && images->pixels.maxCoeff() <= 1.0));
+  const auto array = parse_idx(content, dimensions, "idx");
+  if (!array) return;
   std::size_t values = 1;
   for (const std::size_t dimension : array->dimensions) values *= dimension;
-  UNDERTONE_CHECK(array->dimensions.size() == data[0] % 4U && array->values.size() == values);
+  UNDERTONE_CHECK(array->dimensions.size() == dimensions && array->values.size() == values);
   UNDERTONE_CHECK(values <= kPixelsMax && values <= kInflatedPerByteMax * content.size());
-  return 0;
 }
+
+const Target kTarget("idx", idx);
+
+}  // namespace
+}  // namespace undertone::fuzz

@@ -1,12 +1,33 @@
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
+#include <nlohmann/json.hpp>
 
 #include "shared/config/job.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/config/projection_section.hpp"
+#include "shared/config/schema_section.hpp"
+#include "tests/fuzz/target.hpp"
 
-/// A job's file, as an operator or a lying coordinator might send it.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto job = undertone::config::parse_job({reinterpret_cast<const char*>(data), size}, "job");
-  if (job) (void)undertone::config::make_algorithm(*job)->start();
-  return 0;
+namespace undertone::fuzz {
+namespace {
+
+/// A job's file, as an operator or a lying coordinator might send it: its projection and theorem sections with it. What
+/// is let in can be asked, and its parts that are written out again are read back as they were.
+void job(std::string_view input) {
+  const auto parsed = config::parse_job(input, "job");
+  if (!parsed) return;
+  (void)config::make_algorithm(*parsed)->start();
+  config::Problems problems("again");
+  const nlohmann::json schema = config::to_json(parsed->schema);
+  UNDERTONE_CHECK(config::parse_schema(config::Section(schema, "", problems)) == parsed->schema);
+  if (parsed->projection) {
+    const nlohmann::json projection = config::to_json(*parsed->projection);
+    const data::Projection same =
+        config::parse_projection(config::Section(projection, "", problems), data::encoded_width(parsed->schema));
+    UNDERTONE_CHECK(same.origin == parsed->projection->origin && same.directions == parsed->projection->directions);
+  }
+  UNDERTONE_CHECK(problems.none());
 }
+
+const Target kTarget("job", job);
+
+}  // namespace
+}  // namespace undertone::fuzz

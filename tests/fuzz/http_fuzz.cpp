@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "coordinator/http/api.hpp"
+#include "tests/fuzz/input.hpp"
+#include "tests/fuzz/target.hpp"
+#include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::fuzz {
+namespace {
+
+using namespace coordinator;
+
+/// A coordinator with a run under way, one that is queued and one that was cancelled; nothing that is asked changes it.
+class Service {
+ public:
+  Service() : database_(store::Database::in_memory().value()), store_(RunStore::open(database_).value()) {
+    service_.emplace(store_, wire::Limits{}, ServiceLimits{.runs_at_once = 1}, [] { return 1'763'716'143; });
+    (void)service_->start(now_).value();
+    tests::SmallFederation federation;
+    const std::string job = federation.job();
+    const auto submit = [&](std::uint8_t nonce) {
+      return service_->submit(job, "job", Nonce{nonce}, true, now_).value().run;
+    };
+    cancelled_ = submit(1);
+    (void)service_->cancel(cancelled_, "enough", now_).value();
+    under_way_ = submit(2);
+    const auto silos = federation.cohort();
+    for (const auto& silo : silos) {
+      (void)service_->on_connected(silo.id, now_).value();
+      (void)service_->on_message(silo.id, wire::JobAnswer{under_way_, std::nullopt}, now_).value();
+    }
+    UNDERTONE_CHECK(service_->machine(under_way_)->phase() == RunMachine::Phase::Round);
+    ApiHooks hooks;
+    hooks.submit = [this](const std::string& text, bool again) -> Result<ApiHooks::Submitted> {
+      const auto parsed = config::parse_job(text, "job");
+      if (!parsed) return parsed.error();
+      return ApiHooks::Submitted{under_way_, again};
+    };
+    hooks.cancel = [this](const RunId& run) -> Status {
+      if (run == under_way_) return {};
+      return Error{run == cancelled_ ? ErrorCode::InvalidArgument : ErrorCode::UnknownRun, "no"};
+    };
+    hooks.make_sealing_key = [] { return Result<Digest>(Digest{}); };
+    hooks.sessions = [silos] {
+      return std::vector<SiloSession>{{silos.front().id, "build", 3, 1}, {SiloId::create("else").value(), "", 1, 0}};
+    };
+    hooks.gauges = [] { return Metrics::Gauges{}; };
+    hooks.ready = [this] { return ready; };
+    api_.emplace(*service_, folder_.path(), metrics_, std::move(hooks));
+  }
+  /// "@1" and "@2" stand for the runs, which no input hits by chance.
+  [[nodiscard]] std::string with_runs(std::string target) const {
+    for (const auto& [mark, run] : {std::pair("@1", &cancelled_), std::pair("@2", &under_way_)}) {
+      for (std::size_t at = target.find(mark); at != std::string::npos; at = target.find(mark))
+        target.replace(at, 2, run->hex());
+    }
+    return target;
+  }
+  [[nodiscard]] ApiReply handle(const ApiRequest& request) { return api_->handle(request); }
+
+  bool ready = true;
+
+ private:
+  TimePoint now_{};
+  store::Database database_;
+  RunStore store_;
+  std::optional<JobService> service_;
+  RunId cancelled_;
+  RunId under_way_;
+  tests::TemporaryFolder folder_;
+  Metrics metrics_;
+  std::optional<Api> api_;
+};
+
+/// A request as far as it is ours: Beast has parsed it, or refused it. First whether its sender is authorised, then
+/// method and target, a line each, and the body.
+void http(std::string_view bytes) {
+  static Service service;
+  Input input(bytes);
+  const std::uint8_t flags = input.byte();
+  service.ready = (flags & 2U) == 0;
+  const std::string method(input.take_until('\n'));
+  const std::string target = service.with_runs(std::string(input.take_until('\n')));
+  const ApiRequest request{method, target, std::string(input.rest()), (flags & 1U) == 0};
+  const ApiReply reply = service.handle(request);
+  UNDERTONE_CHECK(reply.status >= 200 && reply.status < 600);
+  UNDERTONE_CHECK(reply.content_type.find_first_of("\r\n") == std::string::npos);
+  if (reply.content_type == "application/json") UNDERTONE_CHECK(nlohmann::json::accept(reply.body));
+  if (!request.authorised && reply.status != 401) {
+    UNDERTONE_CHECK(reply.content_type == "text/plain" && reply.body.size() < 16);  // healthz and readyz
+  }
+}
+
+const Target kTarget("http", http);
+
+}  // namespace
+}  // namespace undertone::fuzz
