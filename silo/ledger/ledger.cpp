@@ -27,6 +27,11 @@ Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
 }
 
+/// All of them or none: what the disk fails under, or the power, is a ledger or has not begun to be one.
+Status make_tables(store::Database& database) {
+  return database.transaction([&database] { return database.execute(kSchema); });
+}
+
 }  // namespace
 
 privacy::ShiftSquaredAmount RunAccount::reserved(Block block) const {
@@ -56,7 +61,7 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                             Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
-  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  if (Status ready = make_tables(database); !ready) return ready.error();
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();
@@ -172,7 +177,7 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
                                                   const std::string& dataset, const Budget& budget,
                                                   const FilterRequest& request, privacy::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
-  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  if (Status ready = make_tables(database); !ready) return ready.error();
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();

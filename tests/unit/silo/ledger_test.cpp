@@ -14,6 +14,16 @@ namespace {
 using privacy::NoiseKind;
 using LedgerTest = tests::LedgerOnDisk;
 
+TEST_F(LedgerTest, ADeathBeforeTheFirstCommitLeavesNoTableBehind) {
+  struct Died {};
+  store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+  database.observe_commits([](store::Database::CommitPoint /*point*/) { throw Died{}; });
+  EXPECT_THROW((void)Ledger::open(database, head_, key_, dataset_, budget_, NoiseKind::Secure, clock), Died);
+  store::Statement tables = database.prepare("SELECT count(*) FROM sqlite_master").value();
+  ASSERT_TRUE(tables.step().value());
+  EXPECT_EQ(tables.integer(0), 0);
+}
+
 TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
   Ledger ledger = open().value();
   ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
