@@ -266,34 +266,33 @@ std::filesystem::path Deployment::results() const {
   return options_.folder / "results";
 }
 
+Status Deployment::keep(Supervisor& supervisor, const std::string& name, std::vector<std::string> command,
+                        bool show_output, std::vector<int> final_exit_codes) const {
+  const auto own = options_.environment.find(name);
+  return supervisor.start({name, std::move(command), log(name), show_output, std::move(final_exit_codes),
+                           own == options_.environment.end() ? std::vector<std::string>() : own->second});
+}
+
 Status Deployment::start(Supervisor& supervisor) const {
   const std::filesystem::path& folder = options_.folder;
-  std::vector<std::string> command = {(options_.programs / "coordinator" / "undertone-coordinator").string(),
-                                      "run",
-                                      "--config",
-                                      (folder / "coordinator.json").string(),
-                                      "--job",
-                                      (folder / "job.json").string()};
+  const auto run = [&folder](const std::filesystem::path& program, const std::string& config) {
+    return std::vector<std::string>{program.string(), "run", "--config", (folder / (config + ".json")).string()};
+  };
   if (job_.shuffle) {
     for (const config::Shuffle::Party& party : job_.shuffle->shufflers) {
-      const std::vector<std::string> run = {(options_.programs / "shuffler" / "undertone-shuffler").string(), "run",
-                                            "--config", (folder / (party.name + ".json")).string()};
-      if (Status started = supervisor.start({party.name, run, folder / "logs" / (party.name + ".log"), false, {}});
-          !started)
-        return started;
+      const std::filesystem::path program = options_.programs / "shuffler" / "undertone-shuffler";
+      if (Status started = keep(supervisor, party.name, run(program, party.name), false, {}); !started) return started;
     }
   }
+  std::vector<std::string> command = run(options_.programs / "coordinator" / "undertone-coordinator", "coordinator");
+  command.insert(command.end(), {"--job", (folder / "job.json").string()});
   if (!options_.nonce.empty()) command.insert(command.end(), {"--nonce", options_.nonce});
-  if (Status started =
-          supervisor.start({"coordinator", std::move(command), folder / "logs" / "coordinator.log", true, {0, 1}});
-      !started)
+  if (Status started = keep(supervisor, "coordinator", std::move(command), options_.show_progress, {0, 1}); !started)
     return started;
   for (const config::CohortMember& member : job_.cohort) {
     const std::string& name = member.facts.silo.name();
-    const std::vector<std::string> run = {(options_.programs / "silo" / options_.silo_program).string(), "run",
-                                          "--config", (folder / (name + ".json")).string()};
-    if (Status started = supervisor.start({name, run, folder / "logs" / (name + ".log"), false, {}}); !started)
-      return started;
+    const std::filesystem::path program = options_.programs / "silo" / options_.silo_program;
+    if (Status started = keep(supervisor, name, run(program, name), false, {}); !started) return started;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct DeploymentOptions {
   std::filesystem::path folder;    // must not exist: data, keys, ledgers and results are made there
   std::filesystem::path programs;  // the build folder that holds coordinator/ and silo/
   std::string silo_program = "undertone-silo";
-  std::string nonce;  // of the run; drawn by the coordinator if empty
+  std::string nonce;          // of the run; drawn by the coordinator if empty
+  bool show_progress = true;  // the coordinator's lines on our standard output, else in its log
+  std::map<std::string, std::vector<std::string>> environment = {};  // "NAME=value", by the program's name
 };
 
 /// Everything the parties need, as their administrators would have prepared it, and how to start them.
@@ -30,6 +33,10 @@ class Deployment {
   [[nodiscard]] std::filesystem::path pids() const { return options_.folder / "pids"; }
   /// The folder of the job's run, once it has ended.
   [[nodiscard]] std::filesystem::path results() const;
+  [[nodiscard]] std::filesystem::path folder() const { return options_.folder; }
+  [[nodiscard]] std::filesystem::path log(const std::string& program) const {
+    return options_.folder / "logs" / (program + ".log");
+  }
   [[nodiscard]] std::filesystem::path store() const { return options_.folder / "coordinator" / "store.sqlite"; }
   [[nodiscard]] std::filesystem::path ledger(const SiloId& silo) const {
     return options_.folder / silo.name() / "ledger.sqlite";
@@ -44,6 +51,9 @@ class Deployment {
 
  private:
   Deployment(DeploymentOptions options, config::Job job) : options_(std::move(options)), job_(std::move(job)) {}
+  /// Keeps one of the deployment's programs running.
+  [[nodiscard]] Status keep(Supervisor& supervisor, const std::string& name, std::vector<std::string> command,
+                            bool show_output, std::vector<int> final_exit_codes) const;
   DeploymentOptions options_;
   config::Job job_;
   Digest job_digest_{};

@@ -30,13 +30,22 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-Result<pid_t> spawn_command(const std::vector<std::string>& command, FileActions& actions) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+/// As C wants them; valid as long as the texts are.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  return out;
+}
+
+Result<pid_t> spawn_command(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                            FileActions& actions) {
+  std::vector<char*> arguments = pointers_to(command);
   arguments.push_back(nullptr);
+  std::vector<char*> variables = pointers_to(environment);
+  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
+  variables.push_back(nullptr);
   pid_t process = 0;
-  const int code = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), environ);
+  const int code = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), variables.data());
   if (code != 0)
     return Error{ErrorCode::Internal, fmt::format("{}: cannot be started: {}", command[0], std::strerror(code))};
   return process;
@@ -59,7 +68,7 @@ Status Supervisor::spawn(const Program& program) {
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, program.log.c_str(), flags, 0600);
   if (!program.show_output) posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
-  const Result<pid_t> process = spawn_command(program.command, actions);
+  const Result<pid_t> process = spawn_command(program.command, program.environment, actions);
   if (!process) return process.error();
   running_[*process] = program.name;
   std::ofstream(pids_ / program.name) << *process << "\n";

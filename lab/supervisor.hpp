@@ -15,10 +15,11 @@ namespace undertone::lab {
 /// A program to keep running.
 struct Program {
   std::string name;
-  std::vector<std::string> command;   // the first is the executable's path
-  std::filesystem::path log;          // standard error, appended
-  bool show_output = false;           // standard output goes to ours, else to the log
-  std::vector<int> final_exit_codes;  // any other end, and every signal, means: start it again
+  std::vector<std::string> command;           // the first is the executable's path
+  std::filesystem::path log;                  // standard error, appended
+  bool show_output = false;                   // standard output goes to ours, else to the log
+  std::vector<int> final_exit_codes;          // any other end, and every signal, means: start it again
+  std::vector<std::string> environment = {};  // "NAME=value", beside what this process has
 };
 
 /// Starts programs and starts again what dies. Each running program's process id is in `pids`/NAME.
