@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "coordinator/jobs/run_store.hpp"
 #include "lab/deployment.hpp"
-#include "lab/ledger_verify.hpp"
 #include "lab/simulate.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
-#include "shared/wire/codec.hpp"
-#include "silo/agent/shuffled_reply.hpp"
+#include "shared/store/sqlite.hpp"
+#include "tests/support/federation_audit.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone {
@@ -80,35 +78,12 @@ std::string model_of(const Deployment& deployment, const std::function<void()>& 
   return read(deployment.results() / "model.json");
 }
 
-/// Every ledger verifies, and what the coordinator folded in is what each silo's ledger holds for that round.
+/// The run succeeded, and its files agree.
 void expect_sound(const Deployment& deployment) {
-  store::Database database = store::Database::open(deployment.store(), store::Database::Sync::Normal).value();
-  coordinator::RunStore store = coordinator::RunStore::open(database).value();
-  const auto record = store.newest_run(sha256(read(deployment.pids().parent_path() / "job.json"))).value();
-  ASSERT_TRUE(record);
-  EXPECT_EQ(record->state, coordinator::RunState::Succeeded);
-  const std::vector<coordinator::RoundRecord> rounds = store.rounds(record->run).value();
-  for (const config::CohortMember& member : deployment.job().cohort) {
-    const SiloId& silo = member.facts.silo;
-    SCOPED_TRACE(silo.name());
-    const lab::LedgerFindings findings =
-        lab::verify_ledger(deployment.ledger(silo), {deployment.head(silo), deployment.dataset(silo), std::nullopt});
-    for (const std::string& problem : findings.problems) ADD_FAILURE() << problem;
-    store::Database ledger = store::Database::open(deployment.ledger(silo), store::Database::Sync::Full).value();
-    for (const coordinator::RoundRecord& round : rounds) {
-      const auto accepted = round.accepted.find(silo);
-      if (accepted == round.accepted.end()) continue;
-      store::Statement row = ledger.prepare("SELECT bytes FROM replies WHERE run = ? AND round = ?").value();
-      row.bind_blob(1, record->run.bytes()).bind(2, static_cast<std::int64_t>(round.round.value));
-      ASSERT_TRUE(row.step().value());
-      if (silo::is_shuffled(row.bytes(0))) continue;  // nobody knows whose reply is whose
-      wire::Decoder decoder{wire::Limits{}};
-      const auto messages = decoder.feed(row.bytes(0)).value();
-      const auto& reply = std::get<wire::ReplyMessage>(messages.at(0));
-      EXPECT_EQ(queries::reply_digest(reply.run, reply.query, reply.type, reply.reply), accepted->second)
-          << "round " << round.round.value;
-    }
-  }
+  const tests::FederationAudit found = tests::audit(deployment);
+  for (const std::string& problem : found.problems) ADD_FAILURE() << problem;
+  EXPECT_TRUE(found.succeeded) << found.failure;
+  EXPECT_GT(found.replies, 0U);
 }
 
 TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToTheBit) {

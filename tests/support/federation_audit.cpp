@@ -1,0 +1,226 @@
+#include "tests/support/federation_audit.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "coordinator/jobs/run_store.hpp"
+#include "lab/ledger_verify.hpp"
+#include "shared/base/files.hpp"
+#include "shared/wire/codec.hpp"
+#include "silo/agent/shuffled_reply.hpp"
+
+namespace undertone::tests {
+namespace {
+
+using coordinator::RoundRecord;
+using coordinator::RunRecord;
+using coordinator::RunState;
+using coordinator::RunStore;
+
+constexpr std::size_t kFileBytesMax = std::size_t{64} << 20U;
+
+/// What a silo's ledger holds, read beside the verifier.
+struct LedgerRows {
+  std::map<std::uint64_t, std::string> replies;  // of the run, by round: the bytes as sent
+  std::map<std::uint64_t, std::string> hashes;   // of the entries, by sequence
+};
+
+Result<LedgerRows> read_ledger(const std::filesystem::path& file, const RunId& run) {
+  LedgerRows out;
+  Result<store::Database> ledger = store::Database::open_to_read(file);
+  if (!ledger) return ledger.error();
+  const auto read = [&ledger](const char* sql, std::map<std::uint64_t, std::string>& rows,
+                              const std::optional<std::string>& of_run) -> Status {
+    Result<store::Statement> row = ledger->prepare(sql);
+    if (!row) return row.error();
+    if (of_run) row->bind_blob(1, *of_run);
+    while (true) {
+      const Result<bool> found = row->step();
+      if (!found) return found.error();
+      if (!*found) return {};
+      rows.emplace(static_cast<std::uint64_t>(row->integer(0)), row->bytes(1));
+    }
+  };
+  if (Status done = read("SELECT round, bytes FROM replies WHERE run = ?", out.replies, run.bytes()); !done)
+    return done.error();
+  if (Status done = read("SELECT sequence, hash FROM entries", out.hashes, std::nullopt); !done) return done.error();
+  return out;
+}
+
+/// Whether the disk let the silo make its ledger at all. One that has not begun holds nothing, and the replies that it
+/// would have to hold are missed in it.
+bool has_begun(const std::filesystem::path& file) {
+  Result<store::Database> ledger = store::Database::open_to_read(file);
+  if (!ledger) return false;
+  Result<store::Statement> row = ledger->prepare("SELECT 1 FROM sqlite_master");
+  if (!row) return true;
+  const Result<bool> found = row->step();
+  return !found || *found;  // one that cannot be read is for the verifier
+}
+
+/// The one frame of a reply that went to the coordinator itself.
+Result<wire::ReplyMessage> decode(const std::string& bytes) {
+  wire::Decoder decoder{wire::Limits{}};
+  Result<std::vector<wire::Message>> messages = decoder.feed(bytes);
+  if (!messages) return messages.error();
+  if (messages->size() != 1 || !std::holds_alternative<wire::ReplyMessage>(messages->front()))
+    return Error{ErrorCode::Malformed, "stored bytes are not one reply"};
+  return std::get<wire::ReplyMessage>(std::move(messages->front()));
+}
+
+/// One deployment's files, held against each other.
+class Auditor {
+ public:
+  explicit Auditor(const lab::Deployment& deployment) : deployment_(deployment) {}
+
+  Status run() {
+    Result<store::Database> database = store::Database::open(deployment_.store(), store::Database::Sync::Normal);
+    if (!database) return database.error();
+    Result<RunStore> store = RunStore::open(*database);
+    if (!store) return store.error();
+    const Result<std::string> job = read_file(deployment_.folder() / "job.json", config::kJobBytesMax);
+    if (!job) return job.error();
+    const Result<std::optional<RunRecord>> record = store->newest_run(sha256(*job));
+    if (!record) return record.error();
+    if (!*record) return Error{ErrorCode::StorageFailed, "the coordinator's store has no run of the job"};
+    const RunRecord& run = **record;
+    const Result<std::vector<RoundRecord>> rounds = store->rounds(run.run);
+    if (!rounds) return rounds.error();
+    if (!is_end(run.state)) add("the run has not ended: {}", to_string(run.state));
+    out_.succeeded = run.state == RunState::Succeeded;
+    out_.failure = run.failure;
+    out_.everybody_answered =
+        out_.succeeded && std::all_of(rounds->begin(), rounds->end(), [&](const RoundRecord& round) {
+          return round.accepted.size() == deployment_.job().cohort.size();
+        });
+    std::map<SiloId, LedgerRows> ledgers;
+    for (const config::CohortMember& member : deployment_.job().cohort) {
+      const SiloId& silo = member.facts.silo;
+      check_account(member, run);
+      if (!has_begun(deployment_.ledger(silo))) continue;
+      Result<LedgerRows> rows = read_ledger(deployment_.ledger(silo), run.run);
+      if (!rows) return rows.error();
+      if (Status checked = check_receipts(silo, *rows, *store); !checked) return checked;
+      ledgers.emplace(silo, *std::move(rows));
+    }
+    for (const RoundRecord& round : *rounds) check_round(run.run, round, ledgers);
+    if (out_.succeeded && !deployment_.job().shuffle && out_.problems.empty()) return check_model(*rounds, ledgers);
+    return {};
+  }
+
+  template <class... Values>
+  void add(fmt::format_string<Values...> text, Values&&... values) {
+    out_.problems.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
+  [[nodiscard]] FederationAudit take() { return std::move(out_); }
+
+ private:
+  void check_account(const config::CohortMember& member, const RunRecord& run) {
+    const SiloId& silo = member.facts.silo;
+    lab::LedgerFindings findings;
+    if (has_begun(deployment_.ledger(silo)))
+      findings = lab::verify_ledger(deployment_.ledger(silo),
+                                    {deployment_.head(silo), deployment_.dataset(silo), std::nullopt});
+    for (const std::string& problem : findings.problems) add("{}: {}", silo.name(), problem);
+    if (findings.runs.size() > 1) add("{}: {} reservations for one run", silo.name(), findings.runs.size());
+    if (findings.epsilon > member.facts.epsilon.value() * (1 + 1e-9))
+      add("{}: charged {} where the job costs {}", silo.name(), findings.epsilon, member.facts.epsilon.value());
+    const auto answer = run.answers.find(silo);
+    if (answer != run.answers.end() && !answer->second && findings.runs.empty())
+      add("{}: the coordinator has an acceptance that the ledger knows nothing of", silo.name());
+  }
+
+  Status check_receipts(const SiloId& silo, const LedgerRows& rows, RunStore& store) {
+    const Result<std::vector<queries::Receipt>> receipts = store.receipts(silo);
+    if (!receipts) return receipts.error();
+    for (const queries::Receipt& receipt : *receipts) {
+      const auto entry = rows.hashes.find(receipt.sequence);
+      const auto first = rows.hashes.find(1);
+      if (entry == rows.hashes.end() || entry->second != as_bytes(receipt.hash) || first == rows.hashes.end() ||
+          first->second != as_bytes(receipt.ledger))
+        add("{}: the coordinator knows an entry {} that the ledger does not hold", silo.name(), receipt.sequence);
+    }
+    return {};
+  }
+
+  void check_round(const RunId& run, const RoundRecord& round, const std::map<SiloId, LedgerRows>& ledgers) {
+    for (const auto& [silo, digest] : round.accepted) {
+      ++out_.replies;
+      const auto ledger = ledgers.find(silo);
+      const std::string* bytes = nullptr;
+      if (ledger != ledgers.end()) {
+        const auto row = ledger->second.replies.find(round.round.value);
+        if (row != ledger->second.replies.end()) bytes = &row->second;
+      }
+      if (bytes == nullptr) {
+        add("{}: its reply to round {} was folded in, and its ledger holds none", silo.name(), round.round.value);
+        continue;
+      }
+      if (silo::is_shuffled(*bytes)) continue;  // nobody knows whose reply is whose
+      const Result<wire::ReplyMessage> reply = decode(*bytes);
+      if (!reply) {
+        add("{}: round {}: {}", silo.name(), round.round.value, reply.error().message);
+      } else if (queries::reply_digest(run, reply->query, reply->type, reply->reply) != digest) {
+        add("{}: its ledger holds another reply to round {} than was folded in", silo.name(), round.round.value);
+      }
+    }
+  }
+
+  /// The algorithm again, over the replies that the ledgers hold.
+  Status check_model(const std::vector<RoundRecord>& rounds, const std::map<SiloId, LedgerRows>& ledgers) {
+    const config::Job& job = deployment_.job();
+    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
+    algorithms::Step step = algorithm->start();
+    for (const RoundRecord& round : rounds) {
+      const auto* query = std::get_if<queries::Query>(&step);
+      if (query == nullptr || query->round != round.round) {
+        add("the store's round {} is not the algorithm's next", round.round.value);
+        return {};
+      }
+      const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
+      std::optional<queries::LatticeFold> fold;
+      for (const auto& [silo, digest] : round.accepted) {
+        const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
+        if (!reply) return reply.error();
+        const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
+        if (!fold)
+          fold.emplace(static_cast<Eigen::Index>(values.size()), reply->reply.step_log2, job.reply_lattice.type);
+        const config::CohortMember& member = *job.member(silo);
+        fold->add(values, metrics ? static_cast<std::uint64_t>(member.facts.holdout_records) : member.weight);
+      }
+      if (!fold) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
+      Result<algorithms::Step> next = algorithm->advance({round.round, fold->replies(), fold->mean()});
+      if (!next) return next.error();
+      step = *std::move(next);
+    }
+    const auto* finished = std::get_if<algorithms::Finished>(&step);
+    if (finished == nullptr) {
+      add("the run succeeded before its algorithm had finished");
+      return {};
+    }
+    const Result<std::string> file = read_file(deployment_.results() / "model.json", kFileBytesMax);
+    if (!file) return file.error();
+    const auto model = nlohmann::json::parse(*file, nullptr, false);
+    std::vector<double> written;
+    for (const auto& weight : model.at("weights")) written.push_back(weight.at("weight").get<double>());
+    if (job.model.linear()->intercept()) written.push_back(model.at("intercept").get<double>());
+    const Eigen::VectorXd& weights = finished->outcome.vectors.at("weights");
+    if (!std::equal(weights.begin(), weights.end(), written.begin(), written.end()))
+      add("the model is not what its algorithm makes of the replies in the ledgers");
+    return {};
+  }
+
+  const lab::Deployment& deployment_;
+  FederationAudit out_;
+};
+
+}  // namespace
+
+FederationAudit audit(const lab::Deployment& deployment) {
+  Auditor auditor(deployment);
+  if (Status done = auditor.run(); !done) auditor.add("{}", done.error().message);
+  return auditor.take();
+}
+
+}  // namespace undertone::tests
