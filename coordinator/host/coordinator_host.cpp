@@ -118,6 +118,7 @@ void CoordinatorHost::dial_shufflers() {
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
                                                       const Nonce& nonce, bool again) {
+  if (Status checked = service_.check(job, file); !checked) return checked.error();
   Result<JobService::Submitted> submitted = service_.submit(job, file, nonce, again, std::chrono::steady_clock::now());
   if (!submitted) return submitted;
   if (submitted->created) spdlog::info("job_submitted run={} file=\"{}\"", submitted->run.hex(), file);

@@ -132,14 +132,19 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
   return out;
 }
 
+Status JobService::check(const std::string& bytes, const std::string& file) const {
+  const Result<config::Job> job = config::parse_job(bytes, file);
+  if (!job) return job.error();
+  if (Status planned = config::check_plans(*job, file, planner_); !planned) return planned;
+  if (!job->shuffle) return {};
+  const Status able = check_shuffle(*job);
+  return able ? able : Error{able.error().code, file + ": " + able.error().message};
+}
+
 Result<JobService::Submitted> JobService::submit(const std::string& bytes, const std::string& file, const Nonce& nonce,
                                                  bool again, TimePoint now) {
   const Result<config::Job> job = config::parse_job(bytes, file);
   if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, file, planner_); !planned) return planned.error();
-  if (job->shuffle) {
-    if (Status able = check_shuffle(*job); !able) return Error{able.error().code, file + ": " + able.error().message};
-  }
   const Digest id = sha256(bytes);
   const Result<std::optional<RunRecord>> known = store_->newest_run(id);
   if (!known) return known.error();

@@ -54,7 +54,11 @@ class JobService {
     bool created = false;  // false: the job's newest run, which was there
     Actions actions;
   };
-  /// Queues a job, or names its newest run. @param again begins a new run even if one has ended
+  /// Whether a job can be run here. Plans it for every silo, which takes its time: deadlines must not begin before.
+  /// @param file for sentences about the job
+  [[nodiscard]] Status check(const std::string& job, const std::string& file) const;
+  /// Queues a job, or names its newest run. @pre `check` found nothing @param again begins a new run even if one has
+  /// ended
   /// @param file for sentences about the job @param nonce of the run
   [[nodiscard]] Result<Submitted> submit(const std::string& job, const std::string& file, const Nonce& nonce,
                                          bool again, TimePoint now);
