@@ -36,7 +36,7 @@ class FaultyFederation {
   };
 
   [[nodiscard]] static Result<FaultyFederation> prepare(Setup setup);
-  /// @return an error where the run did not end
+  /// @return an error where a process cannot be started
   [[nodiscard]] Result<Outcome> run(const Orders& orders);
 
   [[nodiscard]] std::vector<std::string> processes(Role role) const;
