@@ -14,7 +14,7 @@ using Kind = FaultyFederation::Kind;
 
 constexpr const char* kNonce = "000102030405060708090a0b0c0d0e0f";
 constexpr std::uint64_t kSeed = 42;
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kPatience{180};
 constexpr std::size_t kFileBytesMax = std::size_t{64} << 20U;
 
 /// A short job on real data.
