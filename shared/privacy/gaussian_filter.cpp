@@ -32,6 +32,9 @@ Result<FilterTerms> FilterTerms::create(EpsilonAmount epsilon, DeltaAmount delta
 
 bool FilterTerms::sound() const {
   constexpr double kSlack = 1e-9;
+  // No promise is this large, and to round such an amount down to a double takes for ever.
+  constexpr int kBitsMax = 120;
+  if (epsilon.units() >> kBitsMax != 0 || mechanism_delta.units() >> kBitsMax != 0) return false;
   const Result<Epsilon> target = Epsilon::create(epsilon.value_rounded_down());
   const Result<Delta> profile_delta = Delta::create(mechanism_delta.value_rounded_down());
   if (!target || !profile_delta || mechanism_delta > delta || shift_squared.units() == 0) return false;

@@ -342,5 +342,16 @@ TEST_F(LedgerFilterTest, AFilterOfNothingIsRefusedByBoth) {
   expect_refused(ErrorCode::LedgerCorrupt, "do not cover", "expected a shift squared above 0");
 }
 
+TEST_F(LedgerFilterTest, AFilterOfMoreThanAnybodyPromisesIsRefusedAtOnce) {
+  { (void)filtered(); }
+  close();
+  const std::string most = "340282366920938463463374607431768211455";  // 2^128 - 1
+  rewrite("\"epsilon\":\"" + terms_->epsilon.to_string() + "\"", "\"epsilon\":\"" + most + "\"");
+  expect_refused(ErrorCode::LedgerCorrupt, "do not cover", "the filter: expected mechanism_delta");
+  rewrite("\"mechanism_delta\":\"" + terms_->mechanism_delta.to_string() + "\"",
+          "\"mechanism_delta\":\"" + most + "\"");
+  expect_refused(ErrorCode::LedgerCorrupt, "do not cover", "the filter: expected mechanism_delta");
+}
+
 }  // namespace
 }  // namespace undertone::silo
