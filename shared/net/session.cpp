@@ -15,7 +15,8 @@ namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
-constexpr std::uint64_t kTurnBytesPerMs = 1024;  // the least rate of a large vector: 1 MiB/s
+constexpr std::uint64_t kTurnBytesPerMs = 1024;     // the least rate of a large vector: 1 MiB/s
+constexpr std::uint32_t kGreetingBytesMax = 65536;  // of a frame to a server that does not know its peer's protocol yet
 
 void log_failure(const char* what, const std::exception_ptr& failure) {
   try {
@@ -54,7 +55,6 @@ Session::Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGa
       buffer_(std::make_unique<std::array<char, kBufferBytes>>()),
       outbox_changed_(stream_.get_executor()),
       watch_timer_(stream_.get_executor()),
-      patience_(limits.handshake),
       gate_(std::move(gate)) {
   outbox_changed_.expires_at(asio::steady_timer::time_point::max());
 }
@@ -78,8 +78,9 @@ asio::awaitable<void> Session::keep_turn() {
 }
 
 asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side side) {
-  last_heard_ = std::chrono::steady_clock::now();
+  began_ = last_heard_ = std::chrono::steady_clock::now();
   listening_ = true;
+  if (side != Side::Client) decoder_.allow({kGreetingBytesMax, 0, kGreetingBytesMax});
   spawn_logged(stream_.get_executor(), watch(), "watch");
   boost::system::error_code ignored;
   stream_.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -109,7 +110,7 @@ asio::awaitable<Result<wire::Message>> Session::receive() {
       if (!std::holds_alternative<wire::Heartbeat>(message)) co_return message;
     }
     if (!open_) co_return Error{ErrorCode::Unreachable, close_reason_};
-    if (patience_ == limits_.silence) last_heard_ = std::chrono::steady_clock::now();
+    if (established_) last_heard_ = std::chrono::steady_clock::now();
     listening_ = true;
     const auto [error, size] = co_await stream_.async_read_some(asio::buffer(*buffer_), kAwait);
     listening_ = false;
@@ -157,7 +158,13 @@ void Session::wipe_received() {
   SSL_set_options(stream_.native_handle(), SSL_OP_CLEANSE_PLAINTEXT);
 }
 
+void Session::established() {
+  established_ = true;
+  decoder_.allow(limits_.wire);
+}
+
 void Session::finish() {
+  if (!finishing_) finishing_since_ = std::chrono::steady_clock::now();
   finishing_ = true;
   outbox_changed_.cancel();
 }
@@ -209,11 +216,21 @@ asio::awaitable<void> Session::write_loop() {
 asio::awaitable<void> Session::watch() {
   const std::shared_ptr<Session> self = shared_from_this();
   while (open_) {
-    watch_timer_.expires_after(std::min(limits_.heartbeat, patience_));
+    watch_timer_.expires_after(std::min({limits_.heartbeat, limits_.handshake, limits_.silence}));
     (void)co_await watch_timer_.async_wait(kAwait);
     if (!open_) break;
-    if (listening_ && std::chrono::steady_clock::now() - last_heard_ > patience_) {
-      close_reason_ = fmt::format("nothing was heard for {} ms", patience_.count());
+    const auto now = std::chrono::steady_clock::now();
+    if (!established_ && now - began_ > limits_.handshake) {
+      close_reason_ = fmt::format("no introduction within {} ms", limits_.handshake.count());
+      close();
+      break;
+    }
+    if (established_ && listening_ && now - last_heard_ > limits_.silence) {
+      close_reason_ = fmt::format("nothing was heard for {} ms", limits_.silence.count());
+      close();
+      break;
+    }
+    if (finishing_ && now - finishing_since_ > limits_.handshake) {
       close();
       break;
     }
@@ -222,7 +239,7 @@ asio::awaitable<void> Session::watch() {
       close();
       break;
     }
-    if (patience_ == limits_.silence && outbox_.empty()) send(wire::Heartbeat{});
+    if (established_ && outbox_.empty()) send(wire::Heartbeat{});
   }
 }
 

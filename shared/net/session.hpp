@@ -62,8 +62,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// TLS within the handshake deadline; then the peer is known. Starts the heartbeat, the watch for silence and the
-  /// writer.
+  /// TLS, and then the peer is known; it and what follows until `established` take `limits.handshake` at most, whatever
+  /// the peer says meanwhile. A server hears nothing but small frames before that. Starts the heartbeat, the watch and
+  /// the writer.
   [[nodiscard]] asio::awaitable<Result<certificates::CertificateFacts>> handshake(Side side);
 
   /// The next message that is not a heartbeat, or why there will be none.
@@ -72,11 +73,11 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Queues frames. A peer whose queue is full loses the connection, and nothing else.
   void send(Bytes bytes);
   void send(const wire::Message& message);
-  /// The handshake is over: from here on silence is measured by `silence`.
-  void established() { patience_ = limits_.silence; }
+  /// The peer has introduced itself: from here on silence is measured by `silence`.
+  void established();
   /// From here on nothing of what was read stays in a buffer once its message is whole: for whoever must forget it.
   void wipe_received();
-  /// Lets the queue run out, then closes.
+  /// Lets the queue run out, for `limits.handshake` at most, then closes.
   void finish();
   void close();
   /// For as long as the peer's certificate lasts; what it is, once the handshake is over.
@@ -101,8 +102,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::size_t outbox_bytes_ = 0;
   asio::steady_timer outbox_changed_;
   asio::steady_timer watch_timer_;
-  std::chrono::milliseconds patience_;
+  std::chrono::steady_clock::time_point began_;
   std::chrono::steady_clock::time_point last_heard_;
+  std::chrono::steady_clock::time_point finishing_since_;
   certificates::CertificateFacts peer_;
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;
@@ -110,6 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool at_gate_ = false;
   std::chrono::steady_clock::time_point turn_ends_{};  // a vector that trickles loses the connection
   bool open_ = true;
+  bool established_ = false;
   bool listening_ = false;  // silence counts only while somebody waits to hear: a busy owner is not a silent peer
   bool finishing_ = false;
   bool wiping_ = false;

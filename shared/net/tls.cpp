@@ -24,6 +24,9 @@ Result<std::unique_ptr<ssl::context>> make_context(const TlsFiles& files, Side s
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}: {}", path.string(), what, error.message())};
   };
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_3_VERSION);
+  // No session is taken up again: whoever comes back shows a certificate that may have been revoked meanwhile.
+  SSL_CTX_set_num_tickets(context->native_handle(), 0);
+  SSL_CTX_set_session_cache_mode(context->native_handle(), SSL_SESS_CACHE_OFF);
   context->set_verify_mode(
       side == Side::OpenServer ? ssl::verify_peer : ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
   if (error) return failed(files.authority, "TLS cannot be set up");

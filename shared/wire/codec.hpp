@@ -51,6 +51,8 @@ class Decoder {
   /// @param bytes as they came, cut anywhere
   /// @return the messages that were completed, in order
   [[nodiscard]] Result<std::vector<Message>> feed(std::string_view bytes);
+  /// Other limits from here on.
+  void allow(Limits limits) noexcept { limits_ = limits; }
   /// What the vector that is on its way will take once it is whole; 0 where none is.
   [[nodiscard]] std::uint64_t assembling_bytes() const noexcept;
   /// Between messages: overwrites what they left in the buffer.

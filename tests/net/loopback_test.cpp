@@ -224,6 +224,53 @@ TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
   EXPECT_GE(heard, 1U);  // the welcome; then offers, while it says nothing
 }
 
+TEST_F(StrangerTest, WhoeverSaysAnythingButHelloIsClosedAtTheDeadlineToo) {
+  // Heartbeats keep a session alive once it is greeted, and not before.
+  asio::io_context context(1);
+  net::Credentials credentials =
+      net::Credentials::load(tls("silo-0"), net::Side::Client, {"lakeside", certificates::Role::Silo, "silo-0"})
+          .value();
+  tcp::socket socket(context);
+  socket.connect({asio::ip::make_address("127.0.0.1"), coordinator_.ports().silos});
+  net::SessionLimits patient;
+  patient.handshake = patient.silence = std::chrono::minutes(2);  // the coordinator's is a second and a half
+  auto session =
+      std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials.context()), patient);
+  std::optional<Error> end;
+  const auto babble = [&]() -> asio::awaitable<void> {
+    asio::steady_timer pause(context);
+    const wire::Message heartbeat = wire::Heartbeat{};
+    while (!end) {
+      session->send(heartbeat);
+      pause.expires_after(milliseconds(50));
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+  };
+  const auto conversation = [&]() -> asio::awaitable<void> {
+    const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
+    if (!peer) co_return;
+    asio::co_spawn(context, babble(), asio::detached);
+    const Result<wire::Message> message = co_await session->receive();
+    end = message ? Error{ErrorCode::Internal, "an answer"} : message.error();
+    session->close();
+  };
+  asio::co_spawn(context, conversation(), asio::detached);
+  context.run();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, ErrorCode::Unreachable) << end->message;
+}
+
+TEST_F(StrangerTest, BeforeHelloNoVectorIsTaken) {
+  const auto answer = first_answer(coordinator_.ports().silos, tls("silo-0"), [](net::Session& session) {
+    queries::Reply reply{RoundIndex{0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{{1, 2, 3}}};
+    session.send(wire::Message(wire::ReplyMessage{{}, {}, queries::ReplyType::I64, std::move(reply)}));
+  });
+  ASSERT_TRUE(answer);
+  const auto* fault = std::get_if<wire::Fault>(&*answer);
+  ASSERT_NE(fault, nullptr);
+  EXPECT_EQ(fault->code, ErrorCode::LimitExceeded) << fault->sentence;
+}
+
 TEST_F(StrangerTest, AMemberOutsideTheCohortLearnsNothing) {
   const auto answer = first_answer(coordinator_.ports().silos, tls("stranger"), hello);
   ASSERT_TRUE(answer);

@@ -342,8 +342,10 @@ TEST_F(ShufflerLoopbackTest, APeerOfAnOlderProtocolIsRefusedWithASentence) {
 }
 
 TEST_F(ShufflerLoopbackTest, AnythingElseThanHelloIsAnsweredWithAFault) {
-  Peer rude(shuffler_.port(), good().silo("silo-0"), reply(0));
-  EXPECT_EQ(rude.expect<wire::Fault>().sentence, "expected hello, got sealed_reply");
+  Peer rude(shuffler_.port(), good().silo("silo-0"), wire::JobEnded{{}, true});
+  EXPECT_EQ(rude.expect<wire::Fault>().sentence, "expected hello, got job_ended");
+  Peer hasty(shuffler_.port(), good().silo("silo-0"), reply(0));
+  EXPECT_EQ(hasty.expect<wire::Fault>().code, ErrorCode::LimitExceeded);
 }
 
 TEST_F(ShufflerLoopbackTest, WhenItsStoreFailsItTakesNothingAndStops) {
