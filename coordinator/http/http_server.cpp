@@ -111,6 +111,12 @@ bool HttpServer::token_matches(std::string_view authorization) const {
   return CRYPTO_memcmp(given.data(), known.data(), known.size()) == 0;
 }
 
+bool HttpServer::is_of_another_site(const http::request<http::string_body>& request) {
+  if (request.method() == http::verb::get || request.method() == http::verb::head) return false;
+  const auto site = request["Sec-Fetch-Site"];
+  return request.count(http::field::origin) != 0 || (!site.empty() && site != "none" && site != "same-origin");
+}
+
 template <class Stream>
 asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer) {
   beast::flat_buffer buffer(kHeaderBytesMax + config::kJobBytesMax + 4096);
@@ -137,8 +143,8 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
       const http::request<http::string_body>& request = parser.get();
       const auto authorization = request[http::field::authorization];
       // Asked for each request: a certificate may be revoked while its connection stands.
-      const bool authorised =
-          (peer && is_operator(*peer)) || token_matches({authorization.data(), authorization.size()});
+      const bool by_token = token_matches({authorization.data(), authorization.size()});
+      const bool authorised = by_token || (peer && is_operator(*peer) && !is_of_another_site(request));
       const auto method = request.method_string();
       const auto target = request.target();
       reply = handler_({std::string(method), std::string(target), request.body(), authorised});

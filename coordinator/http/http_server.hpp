@@ -3,6 +3,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <functional>
 #include <optional>
 #include <set>
@@ -42,6 +44,10 @@ class HttpServer {
   [[nodiscard]] boost::asio::awaitable<void> converse(Stream& stream,
                                                       std::optional<certificates::CertificateFacts> peer);
   [[nodiscard]] bool is_operator(const certificates::CertificateFacts& peer) const;
+  /// Whether a browser sends it for a page of another site, with the certificate that it has for this one: such a
+  /// request may look, and change nothing.
+  [[nodiscard]] static bool is_of_another_site(
+      const boost::beast::http::request<boost::beast::http::string_body>& request);
   [[nodiscard]] bool token_matches(std::string_view authorization) const;
 
   boost::asio::io_context* context_;

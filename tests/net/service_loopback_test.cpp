@@ -283,6 +283,40 @@ std::string talk(std::uint16_t port, const std::string& bytes, bool one_at_a_tim
   return answer;
 }
 
+/// What a browser with a certificate hears.
+std::string talk_as(const net::TlsFiles& files, std::uint16_t port, const std::string& text) {
+  asio::io_context context(1);
+  asio::ssl::context tls(asio::ssl::context::tls_client);
+  tls.use_certificate_chain_file(files.certificate.string());
+  tls.use_private_key_file(files.key.string(), asio::ssl::context::pem);
+  asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
+  stream.next_layer().connect({asio::ip::make_address("127.0.0.1"), port});
+  stream.handshake(asio::ssl::stream_base::client);
+  asio::write(stream, asio::buffer(text));
+  std::string answer;
+  std::array<char, 4096> buffer{};
+  boost::system::error_code error;
+  while (!error) answer.append(buffer.data(), stream.read_some(asio::buffer(buffer), error));
+  return answer;
+}
+
+TEST_F(ServiceLoopbackTest, APageOfAnotherSiteChangesNothingWithAnOperatorsCertificate) {
+  LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, true); });
+  const net::TlsFiles alice = consortium_.party(Role::Operator, "alice");
+  const auto status = [&](const std::string& method, const std::string& headers) {
+    const std::string answer =
+        talk_as(alice, hub.ports().http,
+                method + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n" + headers + "\r\n");
+    return answer.substr(0, answer.find("\r\n"));
+  };
+  EXPECT_NE(status("POST /api/v1/sealing-keys", "").find(" 201"), std::string::npos)
+      << status("POST /api/v1/sealing-keys", "");
+  for (const char* headers : {"Origin: https://elsewhere.example\r\n", "Sec-Fetch-Site: cross-site\r\n",
+                              "Sec-Fetch-Site: same-site\r\n", "Origin: null\r\n"})
+    EXPECT_NE(status("POST /api/v1/sealing-keys", headers).find(" 401"), std::string::npos) << headers;
+  EXPECT_NE(status("GET /api/v1/runs", "Sec-Fetch-Site: cross-site\r\n").find(" 200"), std::string::npos);
+}
+
 TEST_F(ServiceLoopbackTest, StrangersAtTheHttpPortGetAnAnswerOrAreClosedAndNothingHangs) {
   LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
   const std::uint16_t port = hub.ports().http;
