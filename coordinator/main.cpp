@@ -8,6 +8,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
 #include "shared/net/http_client.hpp"
@@ -55,6 +56,12 @@ void show(const config::Job& job, const RunMachine::RoundClosed& closed) {
   std::fflush(stdout);
 }
 
+/// It holds keys that replies are sealed to.
+Result<store::Database> open_store(const std::filesystem::path& file) {
+  if (Status made = make_private_file(file); !made) return made.error();
+  return store::Database::open(file, store::Database::Sync::Full);
+}
+
 /// Serves until a signal, or until the run of `options.job` is over if there is one.
 int serve(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
@@ -74,7 +81,7 @@ int serve(const Options& options) {
   if (Status made = make_folder_for(config->store); !made) return fail(made.error(), kCannotStart);
   const Result<FileLock> lock = FileLock::acquire(config->store.string() + ".lock");
   if (!lock) return fail(lock.error(), kCannotStart);
-  Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);
+  Result<store::Database> database = open_store(config->store);
   if (!database) return fail(database.error(), kCannotStart);
   Result<RunStore> store = RunStore::open(*database);
   if (!store)
@@ -139,6 +146,7 @@ int backup(const Options& options, const std::string& out) {
   Result<store::Database> database = store::Database::open_to_read(config->store);
   if (!database) return fail(database.error(), kCannotStart);
   if (Status copied = database->copy_to(out); !copied) return fail(copied.error(), kCannotStart);
+  if (Status made = make_private_file(out); !made) return fail(made.error(), kCannotStart);
   fmt::print("{} is a whole copy of {} as of now.\n", out, config->store.string());
   return kSucceeded;
 }
@@ -147,7 +155,7 @@ int show_sealing_key(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
   if (Status made = make_folder_for(config->store); !made) return fail(made.error(), kCannotStart);
-  Result<store::Database> database = store::Database::open(config->store, store::Database::Sync::Full);
+  Result<store::Database> database = open_store(config->store);
   if (!database) return fail(database.error(), kCannotStart);
   Result<RunStore> store = RunStore::open(*database);
   if (!store) return fail(store.error(), kCannotStart);
@@ -238,6 +246,7 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   if (help.print()) return kSucceeded;
+  if (const Status guarded = protect_process(); !guarded) return fail(guarded.error(), kCannotStart);
   if (init_command->parsed()) return init(kit, renew);
   if (backup_command->parsed()) return backup(options, out);
   if (health_command->parsed()) return check_health(options);

@@ -77,7 +77,12 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
 }
 
 Status JobService::launch_queued(TimePoint now, Actions& out) {
-  while (!queue_.empty() && machines_.size() < limits_.runs_at_once) {
+  // What has ended and waits for silos to hear of it takes nobody's place.
+  const auto under_way = [this] {
+    return static_cast<std::size_t>(
+        std::count_if(machines_.begin(), machines_.end(), [](const auto& one) { return !one.second->ended(); }));
+  };
+  while (!queue_.empty() && under_way() < limits_.runs_at_once) {
     const RunId next = queue_.front();
     queue_.erase(queue_.begin());
     if (Status launched = launch(next, now, out); !launched) return launched;

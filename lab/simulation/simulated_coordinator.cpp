@@ -62,6 +62,8 @@ void SimulatedCoordinator::on_message(SimulatedProcess& peer, wire::Message mess
 Result<std::optional<RunId>> SimulatedCoordinator::submit(const std::string& job, const std::string& file,
                                                           const Nonce& nonce) {
   if (!service_) return std::optional<RunId>();
+  if (const Status checked = service_->check(job, file); !checked && checked.error().code != ErrorCode::StorageFailed)
+    return checked.error();
   Result<JobService::Submitted> submitted = service_->submit(job, file, nonce, false, world().now());
   if (!submitted && submitted.error().code != ErrorCode::StorageFailed) return submitted.error();
   if (!submitted) {

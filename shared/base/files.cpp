@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace undertone {
@@ -77,6 +79,15 @@ Status make_folder_for(const std::filesystem::path& file) {
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
   return {};
+}
+
+Status make_private_file(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const bool made = descriptor >= 0 && ::fchmod(descriptor, S_IRUSR | S_IWUSR) == 0;
+  const int why = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (made) return {};
+  return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", file.string(), std::generic_category().message(why))};
 }
 
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {

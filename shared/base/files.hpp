@@ -15,6 +15,10 @@ namespace undertone {
 /// Makes the folder that a file will stand in, for its owner alone, if it is not there.
 [[nodiscard]] Status make_folder_for(const std::filesystem::path& file);
 
+/// Makes a file, empty where it is not there yet, its owner's alone: nobody else reads it, nor what SQLite puts beside
+/// it.
+[[nodiscard]] Status make_private_file(const std::filesystem::path& file);
+
 /// Makes a file that another library wrote, and its name, survive a loss of power.
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/config/algorithm_section.hpp"
@@ -82,7 +83,7 @@ Participation parse_participation(Section section) {
   out.round_deadline =
       std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
   out.resend = std::chrono::milliseconds(
-      section.integer("resend_ms", 1, kMillisecondsMax, "how often an unanswered message is sent again"));
+      section.integer("resend_ms", 100, kMillisecondsMax, "how often an unanswered message is sent again"));
   section.finish();
   return out;
 }
@@ -332,9 +333,20 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
 
 Status check_plans(const Job& job, const std::string& file, const Planner& planner) {
   Problems problems(file);
+  // Silos that are alike have the same plan, and some plans take seconds.
+  using Facts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
+  std::set<Facts> planned;
   for (const CohortMember& member : job.cohort) {
+    const privacy::SiloFacts& facts = member.facts;
+    const Facts own{facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(),
+                    facts.delta.value()};
+    if (planned.contains(own)) continue;
     const Result<privacy::Plan> plan = planner(job, member);
-    if (!plan) problems.add("/cohort", plan.error().message);
+    if (!plan) {
+      problems.add("/cohort", plan.error().message);
+    } else {
+      planned.insert(own);
+    }
   }
   if (!problems.none()) return problems.error();
   return {};
