@@ -120,8 +120,17 @@ class StrangerTest : public ::testing::Test {
         }) {
     (void)coordinator_.submit(tests::SmallFederation{}.job());
   }
+  /// A member's connection, before TLS.
+  std::shared_ptr<net::Session> dial(asio::io_context& context, const net::SessionLimits& limits) {
+    tcp::socket socket(context);
+    socket.connect({asio::ip::make_address("127.0.0.1"), coordinator_.ports().silos});
+    return std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials_.context()), limits);
+  }
   static void hello(net::Session& session) { session.send(wire::Message(wire::Hello{1, 1, "stranger"})); }
   Coordinator coordinator_;
+  net::Credentials credentials_ =
+      net::Credentials::load(tls("silo-0"), net::Side::Client, {"lakeside", certificates::Role::Silo, "silo-0"})
+          .value();
 };
 
 TEST_F(StrangerTest, AMemberIsWelcomed) {
@@ -194,15 +203,10 @@ TEST_F(StrangerTest, PlainTcpGetsNothingAndIsClosed) {
 
 TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
   asio::io_context context(1);
-  net::Credentials credentials =
-      net::Credentials::load(tls("silo-0"), net::Side::Client, {"lakeside", certificates::Role::Silo, "silo-0"})
-          .value();
-  tcp::socket socket(context);
-  socket.connect({asio::ip::make_address("127.0.0.1"), coordinator_.ports().silos});
   net::SessionLimits mute;
   mute.heartbeat = std::chrono::minutes(1);  // the coordinator's patience is a second
   mute.silence = std::chrono::minutes(2);
-  auto session = std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials.context()), mute);
+  const std::shared_ptr<net::Session> session = dial(context, mute);
   std::size_t heard = 0;
   std::optional<Error> end;
   const auto conversation = [&]() -> asio::awaitable<void> {
@@ -227,15 +231,9 @@ TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
 TEST_F(StrangerTest, WhoeverSaysAnythingButHelloIsClosedAtTheDeadlineToo) {
   // Heartbeats keep a session alive once it is greeted, and not before.
   asio::io_context context(1);
-  net::Credentials credentials =
-      net::Credentials::load(tls("silo-0"), net::Side::Client, {"lakeside", certificates::Role::Silo, "silo-0"})
-          .value();
-  tcp::socket socket(context);
-  socket.connect({asio::ip::make_address("127.0.0.1"), coordinator_.ports().silos});
   net::SessionLimits patient;
   patient.handshake = patient.silence = std::chrono::minutes(2);  // the coordinator's is a second and a half
-  auto session =
-      std::make_shared<net::Session>(net::Session::Stream(std::move(socket), credentials.context()), patient);
+  const std::shared_ptr<net::Session> session = dial(context, patient);
   std::optional<Error> end;
   const auto babble = [&]() -> asio::awaitable<void> {
     asio::steady_timer pause(context);
