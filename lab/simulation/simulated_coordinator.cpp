@@ -84,13 +84,13 @@ bool SimulatedCoordinator::cancel(const RunId& run) {
 
 void SimulatedCoordinator::handle(Result<JobService::Actions> actions) {
   if (!actions) return world().give_up(*this);
-  for (JobService::Action& action : *actions) {
-    if (auto* send = std::get_if<JobService::SessionSend>(&action)) {
+  for (const JobService::Action& action : *actions) {
+    if (const auto* send = std::get_if<JobService::SessionSend>(&action)) {
       const auto peer = peers_.find(send->silo.name());
-      if (peer != peers_.end()) world().send(*this, *peer->second, std::move(send->bytes));
-    } else if (auto* shuffled = std::get_if<JobService::SendToShuffler>(&action)) {
+      if (peer != peers_.end()) world().send(*this, *peer->second, send->bytes);
+    } else if (const auto* shuffled = std::get_if<JobService::SendToShuffler>(&action)) {
       const auto peer = peers_.find(shuffled->shuffler);
-      if (peer != peers_.end()) world().send(*this, *peer->second, std::move(shuffled->bytes));
+      if (peer != peers_.end()) world().send(*this, *peer->second, shuffled->bytes);
     } else if (const auto* armed = std::get_if<JobService::ArmTimer>(&action)) {
       const milliseconds at = std::chrono::duration_cast<milliseconds>(armed->at.time_since_epoch());
       world().after(*this, std::max(at - world().elapsed(), milliseconds(0)), [this, timer = ++timer_] {

@@ -234,7 +234,8 @@ void SimulatedWorld::break_session(Link& link, bool half_open) {
   learn(false, server, server_first);
 }
 
-void SimulatedWorld::send(SimulatedProcess& from, SimulatedProcess& to, std::shared_ptr<const std::string> bytes) {
+void SimulatedWorld::send(SimulatedProcess& from, SimulatedProcess& to,
+                          const std::shared_ptr<const std::string>& bytes) {
   if (!from.alive_ || from.disk_.dead()) return;
   Link* link = link_of(from, to);
   if (link == nullptr) return;

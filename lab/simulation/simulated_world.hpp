@@ -98,7 +98,7 @@ class SimulatedWorld {
   void add(SimulatedProcess& process, std::chrono::milliseconds first_boot);
   /// The client dials whenever it has no session with the server.
   void link(SimulatedProcess& client, SimulatedProcess& server);
-  void send(SimulatedProcess& from, SimulatedProcess& to, std::shared_ptr<const std::string> bytes);
+  void send(SimulatedProcess& from, SimulatedProcess& to, const std::shared_ptr<const std::string>& bytes);
 
   void after(std::chrono::milliseconds delay, std::function<void()> happen);
   /// An event of this life of a process, which may die in it.
