@@ -33,6 +33,7 @@ class FileActions {
 /// As C wants them; valid as long as the texts are.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> out;
+  out.reserve(texts.size() + 1);
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
   return out;
 }

@@ -51,7 +51,7 @@ void read_back(Input& input) {
   UNDERTONE_CHECK(store.begin(kRun, "small", "{}", RunState::Joining, 0).has_value());
   const std::string run = kRun.bytes();
   const std::string name(input.take_until('\n'));
-  const std::int64_t refusal = static_cast<std::int8_t>(input.byte());
+  const std::int64_t refusal = std::int64_t{input.byte()} - 128;
   const std::string short_or_whole(input.byte() % 2 == 0 ? 32 : 31, 'd');
   put(fmt::format("INSERT INTO answers VALUES (?, CAST(? AS TEXT), {})", refusal), {run, name});
   put("INSERT INTO participation VALUES (?1, 0, CAST(?2 AS TEXT), ?3)", {run, name, short_or_whole});
