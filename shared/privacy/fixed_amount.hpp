@@ -79,11 +79,11 @@ class FixedAmount {
   }
   bool exceeds(double value) const {
     const double scaled = std::ldexp(value, FractionBits);
-    return scaled >= 0x1p127 || static_cast<UInt128>(scaled) > units_;
+    return scaled >= 0x1p128 || static_cast<UInt128>(scaled) > units_;
   }
   bool exceeds_or_equals(double value) const {
     const double scaled = std::ldexp(value, FractionBits);
-    return scaled >= 0x1p127 || static_cast<UInt128>(scaled) >= units_;
+    return scaled >= 0x1p128 || static_cast<UInt128>(scaled) >= units_;
   }
   UInt128 units_ = 0;
 };

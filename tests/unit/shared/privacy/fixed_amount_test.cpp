@@ -54,5 +54,15 @@ TEST(FixedAmountTest, AsADoubleItIsRoundedUp) {
   EXPECT_EQ(EpsilonAmount::from_units(UInt128{3} << 40U).value_rounded_up(), 3.0);
 }
 
+TEST(FixedAmountTest, TheLargestAmountsAreRoundedAtOnce) {
+  // Of 2^-40 each: 2^88 is the double above, its predecessor the one below.
+  const auto most = EpsilonAmount::from_units(~UInt128{0});
+  EXPECT_EQ(most.value_rounded_up(), 0x1p88);
+  EXPECT_EQ(most.value_rounded_down(), std::nextafter(0x1p88, 0.0));
+  const auto above_half = EpsilonAmount::from_units((UInt128{1} << 127U) + 1);
+  EXPECT_EQ(above_half.value_rounded_down(), 0x1p87);
+  EXPECT_EQ(above_half.value_rounded_up(), std::nextafter(0x1p87, HUGE_VAL));
+}
+
 }  // namespace
 }  // namespace undertone::privacy
