@@ -7,6 +7,7 @@
 #include "lab/simulation/direct_cohort.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/config/planner.hpp"
 #include "shared/data/csv_table.hpp"
 
 namespace undertone::lab {
@@ -96,9 +97,9 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
   const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
   Result<PlannedCohort> planned = plan_cohort(job, silos);
   if (!planned) return planned.error();
-  Result<DirectCohort> cohort = DirectCohort::create(
-      {job.model, job.reply_lattice, run, options.seed, options.noise, options.answering, options.threads},
-      std::move(planned->members));
+  Result<DirectCohort> cohort = DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise,
+                                                      options.answering, options.threads, job.aggregation},
+                                                     std::move(planned->members));
   if (!cohort) return cohort.error();
   const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
   std::uint64_t rounds = 0;
@@ -178,7 +179,8 @@ Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::
   if (!bytes) return bytes.error();
   const Result<config::Job> job = config::parse_job(*bytes, options.job.string());
   if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, options.job.string()); !planned) return planned.error();
+  if (const Result<config::PlausibleCohort> planned = config::PlausibleCohort::of(*job, options.job.string()); !planned)
+    return planned.error();
   Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
   if (!silos) return silos.error();
   if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out, watch);

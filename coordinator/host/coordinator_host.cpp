@@ -1,6 +1,7 @@
 #include "coordinator/host/coordinator_host.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
@@ -17,6 +18,17 @@ using asio::ip::tcp;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr const char* kBuild = "undertone-coordinator 0.2.0";
 constexpr std::size_t kResultsChecked = 200;
+constexpr const char* kSubmitted = "job";  // in place of a file's name
+
+/// Enters the planner on the thread that runs this. Never nothing: co_spawn asks for a type with an empty value.
+/// @param stopping makes an end of it before the next silo's plan
+asio::awaitable<std::optional<Result<PlannedJob>>> plan_on_this_thread(const std::string& text,
+                                                                       const std::atomic<bool>& stopping) {
+  co_return PlannedJob::plan(text, kSubmitted, [&stopping](const config::Job& job, const config::CohortMember& member) {
+    if (stopping) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
+    return config::plan_of(job, member);
+  });
+}
 
 std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
   std::set<std::string> out;
@@ -51,6 +63,11 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       housekeeping_(context),
       started_at_(wall_clock()) {}
 
+CoordinatorHost::~CoordinatorHost() {
+  stopping_ = true;
+  planning_.join();
+}
+
 Status CoordinatorHost::load_credentials() {
   certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
   if (self.name.empty()) {
@@ -80,7 +97,7 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   Ports ports{*bound, 0};
   if (config_.http) {
     http_.emplace(*context_, *config_.http, config_.consortium,
-                  [this](const ApiRequest& request) { return api_.handle(request); });
+                  [this](ApiRequest request) { return answer(std::move(request)); });
     const Result<std::uint16_t> http = http_->start(http_credentials_ ? &*http_credentials_ : nullptr);
     if (!http) return http.error();
     ports.http = *http;
@@ -118,18 +135,33 @@ void CoordinatorHost::dial_shufflers() {
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
                                                       const Nonce& nonce, bool again) {
-  if (Status checked = service_.check(job, file); !checked) return checked.error();
-  Result<JobService::Submitted> submitted = service_.submit(job, file, nonce, again, std::chrono::steady_clock::now());
+  const Result<PlannedJob> planned = PlannedJob::plan(job, file);
+  if (!planned) return planned.error();
+  return submit(*planned, file, nonce, again);
+}
+
+Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned, const std::string& file,
+                                                      const Nonce& nonce, bool again) {
+  Result<JobService::Submitted> submitted = service_.submit(planned, nonce, again, std::chrono::steady_clock::now());
   if (!submitted) return submitted;
   if (submitted->created) spdlog::info("job_submitted run={} file=\"{}\"", submitted->run.hex(), file);
   handle(std::exchange(submitted->actions, {}));
   return submitted;
 }
 
+asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
+  if (api_.needs_plan(request)) {
+    asio::awaitable<std::optional<Result<PlannedJob>>> planning = plan_on_this_thread(request.body, stopping_);
+    request.planned = co_await asio::co_spawn(planning_, std::move(planning), asio::use_awaitable);
+    if (stopped_) co_return ApiReply{503, "text/plain", "stopping\n"};
+  }
+  co_return api_.handle(request);
+}
+
 ApiHooks CoordinatorHost::hooks() {
   ApiHooks out;
-  out.submit = [this](const std::string& job, bool again) -> Result<ApiHooks::Submitted> {
-    const Result<JobService::Submitted> submitted = submit(job, "job", draw_nonce(), again);
+  out.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
+    const Result<JobService::Submitted> submitted = submit(planned, kSubmitted, draw_nonce(), again);
     if (!submitted) return submitted.error();
     return ApiHooks::Submitted{submitted->run, submitted->created};
   };
@@ -205,13 +237,14 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
 }
 
 asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
-  const net::Listener::Slot slot(listener_);
+  net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<Greeted> greeted = co_await greet(session);
   if (!greeted) {
     spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code), greeted.error().message);
     metrics_.connection_refused(std::string(to_string(greeted.error().code)));
     co_return;
   }
+  slot.introduced();
   const SiloId silo = greeted->silo;
   const auto before = peers_.find(silo);
   if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
@@ -235,18 +268,6 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
 }
 
-void CoordinatorHost::drop_revoked() {
-  const std::time_t now = std::time(nullptr);
-  for (const auto& [silo, peer] : peers_) {
-    const certificates::CertificateFacts& certificate = peer.session->peer();
-    const bool revoked = credentials_->revoked(certificate.serial);
-    if (!revoked && now <= certificate.not_after) continue;
-    spdlog::warn("silo_dropped silo={} reason=\"its certificate {}\"", silo.name(),
-                 revoked ? "was revoked" : "has expired");
-    peer.session->close();
-  }
-}
-
 asio::awaitable<void> CoordinatorHost::keep_house() {
   net::CredentialsWatch watch;
   net::CredentialsWatch http_watch;
@@ -255,7 +276,8 @@ asio::awaitable<void> CoordinatorHost::keep_house() {
     watch.look(*credentials_);
     if (http_credentials_) http_watch.look(*http_credentials_);
     if (dialling_) dialling_watch.look(*dialling_);
-    drop_revoked();
+    for (const auto& [silo, peer] : peers_) net::close_if_outdated(*peer.session, *credentials_);
+    for (const auto& [name, link] : links_) link->look_at_peer();
     if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
@@ -341,6 +363,7 @@ void CoordinatorHost::arm(TimePoint at) {
 
 void CoordinatorHost::stop() {
   stopped_ = true;
+  stopping_ = true;
   listener_.close();
   timer_.cancel();
   housekeeping_.cancel();

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +24,9 @@ class CoordinatorHost {
   using Watch = std::function<void(const JobService::OfRun&)>;
   /// @param watch sees what the runs do, as it happens; may be null
   CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch);
+  ~CoordinatorHost();
+  CoordinatorHost(const CoordinatorHost&) = delete;
+  CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 
   /// Binds, resumes what the store holds and begins to accept.
   struct Ports {
@@ -32,6 +37,7 @@ class CoordinatorHost {
   /// Stops accepting and lets every session say what it has to say.
   void stop();
 
+  /// Plans and queues a job; nothing else happens meanwhile.
   [[nodiscard]] Result<JobService::Submitted> submit(const std::string& job, const std::string& file,
                                                      const Nonce& nonce, bool again);
   [[nodiscard]] const JobService& service() const noexcept { return service_; }
@@ -56,7 +62,6 @@ class CoordinatorHost {
   [[nodiscard]] boost::asio::awaitable<Result<Greeted>> greet(SessionPtr session);
   /// Renewed certificates and revocations, warnings before expiry, results that a crash kept from being written.
   [[nodiscard]] boost::asio::awaitable<void> keep_house();
-  void drop_revoked();
   void handle(Result<JobService::Actions> actions);
   void handle(const JobService::OfRun& said);
   void write_result(const RunId& run, const Result<algorithms::Outcome>& outcome);
@@ -66,11 +71,17 @@ class CoordinatorHost {
   void dial_shufflers();
   [[nodiscard]] Metrics::Gauges gauges() const;
   [[nodiscard]] ApiHooks hooks();
+  /// Plans what is submitted on a thread of its own, so that sessions live on meanwhile.
+  [[nodiscard]] boost::asio::awaitable<ApiReply> answer(ApiRequest request);
+  [[nodiscard]] Result<JobService::Submitted> submit(const PlannedJob& planned, const std::string& file,
+                                                     const Nonce& nonce, bool again);
 
   boost::asio::io_context* context_;
   CoordinatorConfig config_;
   RunStore* store_;
   Watch watch_;
+  std::atomic<bool> stopping_ = false;  // read by the planning thread
+  boost::asio::thread_pool planning_{1};
   JobService service_;
   Metrics metrics_;
   Api api_;

@@ -70,6 +70,8 @@ Json metrics_of(const algorithms::MetricsRow& row, const config::Job& job) {
   return out;
 }
 
+const std::vector<std::string> kJobs = {"api", "v1", "jobs"};
+
 }  // namespace
 
 std::string utc_time(std::int64_t seconds) {
@@ -104,6 +106,10 @@ struct Api::Target {
     }
   }
 
+  [[nodiscard]] bool again() const {
+    const auto found = query.find("again");
+    return found != query.end() && found->second != "0";
+  }
   /// A whole number of the query. @return `fallback` where it is absent, an error where it is something else
   [[nodiscard]] Result<std::uint64_t> number(const std::string& key, std::uint64_t fallback) const {
     const auto found = query.find(key);
@@ -121,6 +127,13 @@ struct Api::Target {
 
 Api::Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks)
     : service_(&service), results_(std::move(results)), metrics_(&metrics), hooks_(std::move(hooks)) {}
+
+bool Api::needs_plan(const ApiRequest& request) const {
+  const Target target(request.target);
+  if (!request.authorised || request.method != "POST" || target.path != kJobs) return false;
+  const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
+  return known && !*known;
+}
 
 ApiReply Api::handle(const ApiRequest& request) {
   ApiReply reply = route(request, Target(request.target));
@@ -141,7 +154,7 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
     return {200, "text/plain; version=0.0.4", metrics_->render(hooks_.gauges())};
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
     return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
-  if (path[2] == "jobs" && path.size() == 3 && request.method == "POST") return submit(request, target);
+  if (path == kJobs && request.method == "POST") return submit(request, target);
   if (path[2] == "runs" && path.size() == 3 && get) return list(target);
   if (path[2] == "runs" && path.size() >= 4) return of_run(request, target);
   if (path[2] == "silos" && path.size() == 3 && get) return silos();
@@ -157,9 +170,14 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
 }
 
 ApiReply Api::submit(const ApiRequest& request, const Target& target) {
-  const auto again = target.query.find("again");
-  const Result<ApiHooks::Submitted> submitted =
-      hooks_.submit(request.body, again != target.query.end() && again->second != "0");
+  const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
+  if (!known) return error_reply(known.error());
+  Result<ApiHooks::Submitted> submitted = ApiHooks::Submitted{known->value_or(RunId()), false};
+  if (!*known) {
+    if (!request.planned) return error_reply(Error{ErrorCode::Internal, "the job was not planned"});
+    if (!*request.planned) return error_reply(request.planned->error());
+    submitted = hooks_.submit(**request.planned, target.again());
+  }
   if (!submitted) return error_reply(submitted.error());
   return json_reply(submitted->created ? 201 : 200, {{"run", submitted->run.hex()},
                                                      {"id", submitted->run.hex().substr(64, 12)},

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct ApiRequest {
   std::string method;
   std::string target;  // path and query
   std::string body;
-  bool authorised = false;  // an operator's certificate or the token
+  bool authorised = false;                         // an operator's certificate or the token
+  std::optional<Result<PlannedJob>> planned = {};  // of a submission's body
 };
 
 struct ApiReply {
@@ -38,7 +40,7 @@ struct ApiHooks {
     RunId run;
     bool created = false;
   };
-  std::function<Result<Submitted>(const std::string& job, bool again)> submit;
+  std::function<Result<Submitted>(const PlannedJob& job, bool again)> submit;
   std::function<Status(const RunId& run)> cancel;
   std::function<Result<Digest>()> make_sealing_key;
   std::function<std::vector<SiloSession>()> sessions;
@@ -51,6 +53,8 @@ struct ApiHooks {
 class Api {
  public:
   Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks);
+  /// Whether an operator submits a job that no run is of: it is to be planned before it is handled.
+  [[nodiscard]] bool needs_plan(const ApiRequest& request) const;
   [[nodiscard]] ApiReply handle(const ApiRequest& request);
 
  private:

@@ -1,5 +1,6 @@
 #include "coordinator/http/http_server.hpp"
 
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -8,6 +9,7 @@
 #include <boost/beast/ssl.hpp>
 #include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
+#include <tuple>
 
 #include "shared/base/files.hpp"
 #include "shared/config/job.hpp"
@@ -25,6 +27,7 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kHeaderBytesMax = 8192;
 constexpr std::size_t kTokenBytesMin = 32;
 constexpr int kRequestsMax = 1000;  // on one connection
+constexpr std::chrono::seconds kDrainTime{1};
 
 }  // namespace
 
@@ -46,6 +49,8 @@ Result<std::uint16_t> HttpServer::start(net::Credentials* credentials) {
                                                          config_.token_file.string(), kTokenBytesMin)};
     }
     token_ = *std::move(token);
+    if (const Status kept = check_private_file(config_.token_file); !kept)
+      spdlog::warn("token_exposed reason=\"{}\"", kept.error().message);
   }
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(config_.host, error);
@@ -74,15 +79,15 @@ asio::awaitable<void> HttpServer::accept() {
 }
 
 asio::awaitable<void> HttpServer::serve_plain(tcp::socket socket) {
-  const net::Listener::Slot slot(listener_);
   beast::tcp_stream stream(std::move(socket));
+  net::Listener::Slot slot(listener_, [&stream] { stream.close(); });
   std::optional<certificates::CertificateFacts> nobody;  // named: GCC 12 destroys such temporaries twice
-  co_await converse(stream, std::move(nobody));
+  co_await converse(stream, std::move(nobody), slot);
 }
 
 asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
-  const net::Listener::Slot slot(listener_);
   beast::ssl_stream<beast::tcp_stream> stream(beast::tcp_stream(std::move(socket)), credentials_->context());
+  net::Listener::Slot slot(listener_, [&stream] { beast::get_lowest_layer(stream).close(); });
   beast::get_lowest_layer(stream).expires_after(config_.timeout);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);
   if (error) {
@@ -91,7 +96,7 @@ asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
     const Result<certificates::CertificateFacts> peer = net::peer_facts(stream.native_handle());
     std::optional<certificates::CertificateFacts> known;
     if (peer) known = *peer;
-    co_await converse(stream, std::move(known));
+    co_await converse(stream, std::move(known), slot);
     beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(1));
     (void)co_await stream.async_shutdown(kAwait);
   }
@@ -117,18 +122,44 @@ bool HttpServer::is_of_another_site(const http::request<http::string_body>& requ
   return request.count(http::field::origin) != 0 || (!site.empty() && site != "none" && site != "same-origin");
 }
 
+/// Reads on for a moment and keeps nothing, so that the answer is not lost with a body that nobody read.
 template <class Stream>
-asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer) {
-  beast::flat_buffer buffer(kHeaderBytesMax + config::kJobBytesMax + 4096);
+asio::awaitable<void> drain(Stream& stream) {
+  std::array<char, 4096> thrown_away{};
+  beast::get_lowest_layer(stream).expires_after(kDrainTime);
+  for (std::size_t total = 0; total <= config::kJobBytesMax;) {
+    const auto [ended, size] = co_await stream.async_read_some(asio::buffer(thrown_away), kAwait);
+    if (ended) break;
+    total += size;
+  }
+}
+
+template <class Stream>
+asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer,
+                                           net::Listener::Slot& slot) {
+  beast::flat_buffer buffer(2 * kHeaderBytesMax);  // more for an operator alone
   for (int served = 0; served < kRequestsMax; ++served) {
     http::request_parser<http::string_body> parser;
     parser.header_limit(kHeaderBytesMax);
     parser.body_limit(config::kJobBytesMax);
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
-    const auto [unread, size] = co_await http::async_read(stream, buffer, parser, kAwait);
+    auto [unread, size] = co_await http::async_read_header(stream, buffer, parser, kAwait);
     if (unread == http::error::end_of_stream) break;
     ApiReply reply;
     bool keep = false;
+    bool authorised = false;
+    if (!unread) {
+      const http::request<http::string_body>& request = parser.get();
+      const auto authorization = request[http::field::authorization];
+      // Asked for each request: a certificate may be revoked while its connection stands.
+      const bool by_token = token_matches({authorization.data(), authorization.size()});
+      authorised = by_token || (peer && is_operator(*peer) && !is_of_another_site(request));
+    }
+    if (authorised) slot.introduced();
+    if (authorised && !parser.is_done()) {
+      buffer.max_size(kHeaderBytesMax + config::kJobBytesMax + 4096);
+      std::tie(unread, size) = co_await http::async_read(stream, buffer, parser, kAwait);
+    }
     if (unread == http::error::body_limit) {
       reply = {413, "application/json",
                "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the body is too large\"}}\n"};
@@ -140,14 +171,11 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     } else if (unread) {
       break;  // gone, or too slow
     } else {
-      const http::request<http::string_body>& request = parser.get();
-      const auto authorization = request[http::field::authorization];
-      // Asked for each request: a certificate may be revoked while its connection stands.
-      const bool by_token = token_matches({authorization.data(), authorization.size()});
-      const bool authorised = by_token || (peer && is_operator(*peer) && !is_of_another_site(request));
+      const http::request<http::string_body>& request = parser.get();  // of a stranger without its body
       const auto method = request.method_string();
       const auto target = request.target();
-      reply = handler_({std::string(method), std::string(target), request.body(), authorised});
+      ApiRequest asked{std::string(method), std::string(target), request.body(), authorised};
+      reply = co_await handler_(std::move(asked));
       keep = authorised && request.keep_alive();  // strangers do not hold a connection
     }
     http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
@@ -161,6 +189,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     response.prepare_payload();
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
     const auto [unsent, sent] = co_await http::async_write(stream, response, kAwait);
+    if (!unsent && !parser.is_done()) co_await drain(stream);
     if (unsent || !keep) break;
   }
 }

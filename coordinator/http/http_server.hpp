@@ -28,7 +28,7 @@ struct HttpConfig {
 /// The sockets under the API: bounded in connections, time, header and body.
 class HttpServer {
  public:
-  using Handler = std::function<ApiReply(const ApiRequest&)>;
+  using Handler = std::function<boost::asio::awaitable<ApiReply>(ApiRequest)>;
   /// @param consortium whose operators are let in
   HttpServer(boost::asio::io_context& context, const HttpConfig& config, std::string consortium, Handler handler);
 
@@ -42,7 +42,8 @@ class HttpServer {
   [[nodiscard]] boost::asio::awaitable<void> serve_tls(boost::asio::ip::tcp::socket socket);
   template <class Stream>
   [[nodiscard]] boost::asio::awaitable<void> converse(Stream& stream,
-                                                      std::optional<certificates::CertificateFacts> peer);
+                                                      std::optional<certificates::CertificateFacts> peer,
+                                                      net::Listener::Slot& slot);
   [[nodiscard]] bool is_operator(const certificates::CertificateFacts& peer) const;
   /// Whether a browser sends it for a page of another site, with the certificate that it has for this one: such a
   /// request may look, and change nothing.

@@ -5,7 +5,8 @@
 namespace undertone::coordinator {
 namespace {
 
-constexpr std::array<const char*, 5> kReceptions = {"accepted", "duplicate", "late", "foreign", "misshapen"};
+constexpr std::array<const char*, 6> kReceptions = {"accepted", "duplicate", "late",
+                                                    "foreign",  "misshapen", "implausible"};
 
 /// One family: its help, its type and then its samples.
 class Family {

@@ -44,7 +44,7 @@ class Metrics {
   std::uint64_t rounds_ = 0;
   double round_seconds_ = 0.0;
   std::uint64_t lost_ = 0;
-  std::array<std::uint64_t, 5> replies_{};  // by Reception
+  std::array<std::uint64_t, 6> replies_{};  // by Reception
   std::map<std::string, std::uint64_t> refused_;
   std::map<int, std::uint64_t> http_;
   std::uint64_t bytes_received_ = 0;

@@ -137,28 +137,48 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
   return out;
 }
 
-Status JobService::check(const std::string& bytes, const std::string& file) const {
-  const Result<config::Job> job = config::parse_job(bytes, file);
+Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const config::Planner& planner) {
+  Result<config::Job> job = config::parse_job(text, file);
   if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, file, planner_); !planned) return planned;
-  if (!job->shuffle) return {};
-  const Status able = check_shuffle(*job);
-  return able ? able : Error{able.error().code, file + ": " + able.error().message};
+  Result<config::PlausibleCohort> plausible = config::PlausibleCohort::of(*job, file, planner);
+  if (!plausible) return plausible.error();
+  if (job->shuffle) {
+    const Result<privacy::Plan> plan = planner(*job, job->cohort.front());  // all silos have the same
+    if (!plan) return plan.error();
+    if (Status laid_out = shuffled::check_layouts(*job->shuffle, *plan, job->reply_lattice, job->cohort.size());
+        !laid_out)
+      return Error{laid_out.error().code, file + ": " + laid_out.error().message};
+  }
+  return PlannedJob(text, file, *std::move(job), *std::move(plausible));
 }
 
-Result<JobService::Submitted> JobService::submit(const std::string& bytes, const std::string& file, const Nonce& nonce,
-                                                 bool again, TimePoint now) {
-  const Result<config::Job> job = config::parse_job(bytes, file);
-  if (!job) return job.error();
-  const Digest id = sha256(bytes);
-  const Result<std::optional<RunRecord>> known = store_->newest_run(id);
-  if (!known) return known.error();
-  if (*known && (!again || !is_end((*known)->state))) return Submitted{(*known)->run, false, {}};
+Result<std::optional<RunId>> JobService::known(const std::string& job, bool again) const {
+  const Result<std::optional<RunRecord>> newest = store_->newest_run(sha256(job));
+  if (!newest) return newest.error();
+  if (*newest && (!again || !is_end((*newest)->state))) return std::optional((*newest)->run);
+  return std::optional<RunId>();
+}
+
+Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, const Nonce& nonce, bool again,
+                                                 TimePoint now) {
+  const config::Job& job = planned.job_;
+  if (job.shuffle) {
+    if (const Status able = check_shuffle(*job.shuffle); !able)
+      return Error{able.error().code, planned.file_ + ": " + able.error().message};
+  }
+  const Result<std::optional<RunId>> there = known(planned.text_, again);
+  if (!there) return there.error();
+  if (*there) return Submitted{**there, false, {}};
+  const Digest id = sha256(planned.text_);
   if (queue_.size() >= limits_.runs_queued_max) {
     return Error{ErrorCode::LimitExceeded, fmt::format("{} jobs wait already, which is the most", queue_.size())};
   }
   const RunId run{id, nonce};
-  if (Status begun = store_->begin(run, job->name, bytes, RunState::Queued, clock_()); !begun) return begun.error();
+  std::vector<SiloId> cohort;
+  cohort.reserve(job.cohort.size());
+  for (const config::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
+  if (Status begun = store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()); !begun)
+    return begun.error();
   queue_.push_back(run);
   Result<Actions> actions = settle(now, {});
   if (!actions) return actions.error();
@@ -258,17 +278,12 @@ Result<Digest> make_sealing_key(RunStore& store) {
   return fingerprint;
 }
 
-Status JobService::check_shuffle(const config::Job& job) const {
-  const config::Shuffle& shuffle = *job.shuffle;
+Status JobService::check_shuffle(const config::Shuffle& shuffle) const {
   for (const config::Shuffle::Party& party : shuffle.shufflers) {
     if (shufflers_.contains(party.name)) continue;
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("/privacy/shuffle/shufflers: this coordinator dials no shuffler \"{}\"", party.name)};
   }
-  const Result<privacy::Plan> plan = planner_(job, job.cohort.front());
-  if (!plan) return plan.error();
-  if (Status laid_out = shuffled::check_layouts(shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
-    return laid_out;
   if (shuffle.adds()) return {};
   const Result<std::optional<std::string>> secret = store_->sealing_secret(shuffle.coordinator_key);
   if (!secret) return secret.error();

@@ -20,6 +20,24 @@ struct ServiceLimits {
   std::chrono::hours runs_kept{24 * 365};  // after their end
 };
 
+/// A job with a plan for every silo that it names.
+class PlannedJob {
+ public:
+  /// Takes the time that planning takes, and needs nothing of any service: any thread may do it.
+  /// @param file for sentences about the job
+  [[nodiscard]] static Result<PlannedJob> plan(const std::string& text, const std::string& file,
+                                               const config::Planner& planner = config::plan_of);
+
+ private:
+  friend class JobService;
+  PlannedJob(std::string text, std::string file, config::Job job, config::PlausibleCohort plausible)
+      : text_(std::move(text)), file_(std::move(file)), job_(std::move(job)), plausible_(std::move(plausible)) {}
+  std::string text_;
+  std::string file_;
+  config::Job job_;
+  config::PlausibleCohort plausible_;
+};
+
 /// The coordinator's whole behaviour: a queue of jobs and the machines of those that run, from events to actions. Plain
 /// state without IO but the store's commits; after a restart every run goes on where the store says.
 class JobService {
@@ -54,14 +72,11 @@ class JobService {
     bool created = false;  // false: the job's newest run, which was there
     Actions actions;
   };
-  /// Whether a job can be run here. Plans it for every silo, which takes its time: deadlines must not begin before.
-  /// @param file for sentences about the job
-  [[nodiscard]] Status check(const std::string& job, const std::string& file) const;
-  /// Queues a job, or names its newest run. @pre `check` found nothing @param again begins a new run even if one has
-  /// ended
-  /// @param file for sentences about the job @param nonce of the run
-  [[nodiscard]] Result<Submitted> submit(const std::string& job, const std::string& file, const Nonce& nonce,
-                                         bool again, TimePoint now);
+  /// The run that submitting these bytes would name without beginning one, if there is one.
+  [[nodiscard]] Result<std::optional<RunId>> known(const std::string& job, bool again) const;
+  /// Queues a job, or names its newest run. @param again begins a new run even if one has ended @param nonce of the run
+  /// @return an error where this coordinator has not the shufflers or the key that the job names
+  [[nodiscard]] Result<Submitted> submit(const PlannedJob& planned, const Nonce& nonce, bool again, TimePoint now);
   /// @return UnknownRun, or InvalidArgument where the run has ended
   [[nodiscard]] Result<Actions> cancel(const RunId& run, const std::string& reason, TimePoint now);
 
@@ -84,8 +99,8 @@ class JobService {
   [[nodiscard]] Status launch(const RunId& run, TimePoint now, Actions& out);
   [[nodiscard]] Status launch_queued(TimePoint now, Actions& out);
   [[nodiscard]] Status take(const RunId& run, Result<std::vector<RunMachine::Action>> actions, Actions& out);
-  /// Whether this coordinator can run a job through its shufflers.
-  [[nodiscard]] Status check_shuffle(const config::Job& job) const;
+  /// Whether this coordinator dials the shufflers and has the key.
+  [[nodiscard]] Status check_shuffle(const config::Shuffle& shuffle) const;
   /// Removes the machines that are done, starts what waits, arms the earliest timer.
   [[nodiscard]] Result<Actions> settle(TimePoint now, Actions out);
 

@@ -33,7 +33,21 @@ constexpr const char* kUpgradeToVersion1 =
     "round));"
     "CREATE TABLE ends_seen (run BLOB, silo TEXT, PRIMARY KEY (run, silo));"
     "PRAGMA user_version = 1;";
-constexpr std::int64_t kVersion = 1;
+/// Version 2: what a run's plans make plausible; who has yet to hear of an end, in place of who has heard of it.
+constexpr const char* kUpgradeToVersion2 =
+    "ALTER TABLE runs ADD COLUMN plausible BLOB NOT NULL DEFAULT x'';"
+    "CREATE TABLE ends_unseen (silo TEXT, number INTEGER, PRIMARY KEY (silo, number)) WITHOUT ROWID;"
+    "INSERT OR IGNORE INTO ends_unseen SELECT CASE WHEN member.type = 'object' THEN json_extract(member.value, "
+    "'$.silo') END AS"
+    " named, number FROM runs,"
+    " json_each(iif(json_valid(ltrim(CAST(job AS TEXT), char(65279))), ltrim(CAST(job AS TEXT), char(65279)), '{}'),"
+    " '$.cohort') AS member"
+    " WHERE named IS NOT NULL AND NOT EXISTS"
+    " (SELECT 1 FROM ends_seen WHERE ends_seen.run = runs.run AND ends_seen.silo = named);"
+    "CREATE INDEX ends_unseen_by_run ON ends_unseen (number);"
+    "DROP TABLE ends_seen;"
+    "PRAGMA user_version = 2;";
+constexpr std::int64_t kVersion = 2;
 constexpr std::size_t kReceiptsWaitingMax = 4096;
 constexpr std::int64_t kEndsTold = 64;  // a silo keeps no more runs open
 
@@ -91,27 +105,41 @@ Result<RunStore> RunStore::open(store::Database& database) {
 
 Status RunStore::upgrade() {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> row = database_->prepare("PRAGMA user_version");
-    if (!row) return row.error();
-    if (const Result<bool> found = row->step(); !found) return found.error();
-    const std::int64_t version = row->integer(0);
+    std::int64_t version = 0;
+    {  // no statement may be open while tables go
+      Result<store::Statement> row = database_->prepare("PRAGMA user_version");
+      if (!row) return row.error();
+      if (const Result<bool> found = row->step(); !found) return found.error();
+      version = row->integer(0);
+    }
     if (version > kVersion) {
       return Error{ErrorCode::StorageFailed,
                    fmt::format("the store is of a newer version ({}, this program knows {})", version, kVersion)};
     }
-    return version == kVersion ? Status() : database_->execute(kUpgradeToVersion1);
+    if (version < 1) {
+      if (Status upgraded = database_->execute(kUpgradeToVersion1); !upgraded) return upgraded;
+    }
+    return version < 2 ? database_->execute(kUpgradeToVersion2) : Status();
   });
 }
 
-Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job, RunState state,
-                       std::int64_t now) {
-  UNDERTONE_CHECK(state == RunState::Queued || state == RunState::Joining);
+Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job,
+                       const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now) {
   return commit([&]() -> Status {
     Result<store::Statement> insert = database_->prepare(
-        "INSERT INTO runs (run, job_digest, job, state, name, submitted_at) VALUES (?, ?, ?, ?, ?, ?)");
+        "INSERT INTO runs (run, job_digest, job, state, name, submitted_at, plausible) VALUES (?, ?, ?, ?, ?, ?, ?)");
     if (!insert) return insert.error();
-    insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job).bind_text(4, to_string(state));
-    return insert->bind_text(5, name).bind(6, now).run();
+    insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job);
+    insert->bind_text(4, to_string(RunState::Queued)).bind_text(5, name).bind(6, now);
+    if (Status inserted = insert->bind_blob(7, plausible).run(); !inserted) return inserted;
+    // Whoever is named may accept the job, even if its answer is lost on the way.
+    for (const SiloId& silo : cohort) {
+      Result<store::Statement> unseen =
+          database_->prepare("INSERT INTO ends_unseen SELECT ?, number FROM runs WHERE run = ?");
+      if (!unseen) return unseen.error();
+      if (Status noted = unseen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run(); !noted) return noted;
+    }
+    return {};
   });
 }
 
@@ -178,6 +206,15 @@ Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
   if (Status read = read_answers(**record); !read) return read.error();
   if (Status read = read_checkpoint(**record); !read) return read.error();
   return record;
+}
+
+Result<std::string> RunStore::plausible(const RunId& run) {
+  Result<store::Statement> row = database_->prepare("SELECT plausible FROM runs WHERE run = ?");
+  if (!row) return row.error();
+  row->bind_blob(1, run.bytes());
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  return *found ? row->bytes(0) : std::string();
 }
 
 Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
@@ -329,7 +366,8 @@ Status RunStore::fail(const RunId& run, RunState state, const std::string& reaso
 
 Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
   return commit([&]() -> Status {
-    Result<store::Statement> update = database_->prepare("UPDATE runs SET ended_at = ? WHERE run = ? AND ended_at = 0");
+    Result<store::Statement> update =
+        database_->prepare("UPDATE runs SET ended_at = ?, plausible = x'' WHERE run = ? AND ended_at = 0");
     if (!update) return update.error();
     return update->bind(1, now).bind_blob(2, run.bytes()).run();
   });
@@ -383,20 +421,17 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex f
 
 Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
   return commit([&]() -> Status {
-    Result<store::Statement> insert =
-        database_->prepare("INSERT OR IGNORE INTO ends_seen SELECT run, ? FROM runs WHERE run = ?");
-    if (!insert) return insert.error();
-    return insert->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run();
+    Result<store::Statement> seen = database_->prepare(
+        "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
+    if (!seen) return seen.error();
+    return seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run();
   });
 }
 
 Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& silo) {
-  // Whoever the job's text names may have accepted it, even if the answer was lost on the way.
   Result<store::Statement> rows = database_->prepare(
-      "SELECT run, state = 'succeeded' FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled')"
-      " AND instr(CAST(job AS TEXT), '\"' || ?1 || '\"') > 0"
-      " AND NOT EXISTS (SELECT 1 FROM ends_seen WHERE ends_seen.run = runs.run AND ends_seen.silo = ?1)"
-      " ORDER BY number DESC LIMIT ?2");
+      "SELECT runs.run, state = 'succeeded' FROM ends_unseen JOIN runs ON runs.number = ends_unseen.number"
+      " WHERE silo = ?1 AND state IN ('succeeded', 'failed', 'cancelled') ORDER BY ends_unseen.number DESC LIMIT ?2");
   if (!rows) return rows.error();
   rows->bind_text(1, silo.name()).bind(2, kEndsTold);
   std::vector<std::pair<RunId, bool>> out;
@@ -430,8 +465,11 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
       forgotten.push_back(*run);
     }
     for (const RunId& run : forgotten) {
-      for (const char* table :
-           {"answers", "checkpoints", "participation", "rounds", "ends_seen", "shuffled_runs", "runs"}) {
+      Result<store::Statement> unseen =
+          database_->prepare("DELETE FROM ends_unseen WHERE number = (SELECT number FROM runs WHERE run = ?)");
+      if (!unseen) return unseen.error();
+      if (Status removed = unseen->bind_blob(1, run.bytes()).run(); !removed) return removed;
+      for (const char* table : {"answers", "checkpoints", "participation", "rounds", "shuffled_runs", "runs"}) {
         Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
         if (!remove) return remove.error();
         if (Status removed = remove->bind_blob(1, run.bytes()).run(); !removed) return removed;

@@ -71,13 +71,18 @@ class RunStore {
  public:
   [[nodiscard]] static Result<RunStore> open(store::Database& database);
 
-  /// A new run, queued or joining. @param now seconds since 1970
-  [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job, RunState state,
-                             std::int64_t now);
+  /// A new run, queued. @param job its text @param cohort that it names @param plausible of the cohort
+  /// @param now seconds since 1970
+  [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job,
+                             const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now);
   [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
+  /// What the plans of a run's cohort make plausible. @see config::PlausibleCohort @return empty once it has ended, and
+  /// of a run that version 1 of the store began
+  [[nodiscard]] Result<std::string> plausible(const RunId& run);
   /// The newest run of a job, if there is one.
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);
-  /// Runs without answers, checkpoints and job texts, newest first. @param before a run's number; 0: from the newest
+  /// Runs without answers, checkpoints, plans and job texts, newest first. @param before a run's number; 0: from the
+  /// newest
   [[nodiscard]] Result<std::vector<RunRecord>> list(std::size_t most, std::int64_t before);
   /// Runs that have not ended, oldest first.
   [[nodiscard]] Result<std::vector<RunId>> unfinished();

@@ -5,8 +5,7 @@
 namespace undertone::coordinator {
 
 RoundMachine::RoundMachine(Setup setup)
-    : setup_(std::move(setup)),
-      fold_(setup_.shape.dimension, setup_.shape.lattice.step_log2, setup_.shape.lattice.type) {}
+    : setup_(std::move(setup)), fold_(setup_.aggregation, setup_.shape.dimension, setup_.shape.lattice) {}
 
 std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
   std::vector<Action> actions{ArmDeadline{now + setup_.deadline}};
@@ -28,6 +27,9 @@ std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, con
              std::holds_alternative<queries::PublicSums>(message.reply.answer) != expected->second.public_answer ||
              static_cast<Eigen::Index>(queries::values_of(message.reply.answer).size()) != setup_.shape.dimension) {
     reception = Reception::Misshapen;
+  } else if (setup_.plausible && !setup_.plausible(silo, queries::values_of(message.reply.answer))) {
+    reception = Reception::Implausible;
+    return on_lost(silo);
   } else {
     reception = Reception::Accepted;
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
@@ -76,7 +78,7 @@ std::vector<SiloId> RoundMachine::missing() const {
 
 queries::Gathered RoundMachine::gathered() const {
   UNDERTONE_CHECK(state_ == State::Closed);
-  return {setup_.round, fold_.replies(), fold_.mean()};
+  return {setup_.round, fold_.replies(), fold_.value()};
 }
 
 std::vector<RoundMachine::Action> RoundMachine::settle() {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "shared/base/ids.hpp"
-#include "shared/queries/fold.hpp"
+#include "shared/queries/aggregation.hpp"
 #include "shared/wire/messages.hpp"
 
 namespace undertone::coordinator {
@@ -46,13 +47,17 @@ class RoundMachine {
   };
   using Action = std::variant<ArmDeadline, AskAgain, CloseRound, AbortRound>;
   enum class State { Open, Closed, Aborted };
-  enum class Reception { Accepted, Duplicate, Late, Foreign, Misshapen };
+  enum class Reception { Accepted, Duplicate, Late, Foreign, Misshapen, Implausible };
+  /// Whether what a silo says may be honest. @see queries::PlausibleReplies
+  using Plausible = std::function<bool(const SiloId& silo, const std::vector<std::int64_t>& values)>;
 
   struct Setup {
     RunId run;
     RoundIndex round;
     Digest query{};
     ReplyShape shape;
+    queries::Aggregation aggregation;
+    Plausible plausible;  // empty: everything is
     std::map<SiloId, Participant> expected;
     std::size_t quorum = 1;
     std::chrono::milliseconds deadline{0};
@@ -60,7 +65,8 @@ class RoundMachine {
   explicit RoundMachine(Setup setup);
 
   [[nodiscard]] std::vector<Action> open(TimePoint now);
-  /// @param reception what became of the reply: only an accepted one has any effect
+  /// @param reception what became of the reply: only an accepted one is folded in. Whoever sent an implausible one is
+  ///   lost, as if it had refused
   [[nodiscard]] std::vector<Action> on_reply(const SiloId& silo, const wire::ReplyMessage& message,
                                              Reception& reception);
   /// The silo will not answer this round.
@@ -80,7 +86,7 @@ class RoundMachine {
  private:
   [[nodiscard]] std::vector<Action> settle();
   Setup setup_;
-  queries::LatticeFold fold_;
+  queries::RoundFold fold_;
   std::map<SiloId, Digest> accepted_;
   std::set<SiloId> lost_;
   State state_ = State::Open;

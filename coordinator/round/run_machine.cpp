@@ -6,6 +6,7 @@
 namespace undertone::coordinator {
 namespace {
 
+constexpr int kChangesMax = 16;     // of a silo's answer to the job, in a process's life: each is a commit
 constexpr int kOffersAgainMax = 3;  // in a round, to a silo that says it does not know the run
 
 Error unfinished_checkpoint(const std::string& what) {
@@ -14,20 +15,27 @@ Error unfinished_checkpoint(const std::string& what) {
 
 }  // namespace
 
-RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits, config::Planner planner)
+RunMachine::RunMachine(RunStore& store, RunRecord record, config::Job job, config::PlausibleCohort plausible,
+                       wire::Limits limits, config::Planner planner)
     : store_(&store),
       planner_(std::move(planner)),
       record_(std::move(record)),
       job_(std::make_unique<config::Job>(std::move(job))),
       algorithm_(config::make_algorithm(*job_)),
-      encoder_(limits) {
+      encoder_(limits),
+      plausible_(std::make_shared<const config::PlausibleCohort>(std::move(plausible))) {
   for (const privacy::ScheduledRounds& part : config::schedule_of(*job_)) rounds_total_ += part.rounds;
 }
 
 Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, config::Planner planner) {
   Result<config::Job> job = config::parse_job(record.job, record.name);
   if (!job) return job.error();
-  return RunMachine(store, std::move(record), *std::move(job), limits, std::move(planner));
+  const Result<std::string> kept = store.plausible(record.run);
+  if (!kept) return kept.error();
+  Result<config::PlausibleCohort> plausible = kept->empty() ? config::PlausibleCohort::of(*job, record.name, planner)
+                                                            : config::PlausibleCohort::read(*kept, *job);
+  if (!plausible) return plausible.error();
+  return RunMachine(store, std::move(record), *std::move(job), *std::move(plausible), limits, std::move(planner));
 }
 
 bool RunMachine::takes_part(const SiloId& silo) const {
@@ -248,6 +256,7 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   }
   const auto known = record_.answers.find(silo);
   const bool news = known == record_.answers.end() || known->second != answer.refusal;
+  if (news && ++changes_[silo] > kChangesMax) return {};
   if (news) {
     const privacy::SiloFacts& facts = job_->member(silo)->facts;
     if (Status stored =
@@ -291,7 +300,7 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out) {
-  if (phase_ != Phase::Round || round_ == nullptr) return {};
+  if (phase_ != Phase::Round || round_ == nullptr || implausible_.contains(silo)) return {};
   auto reception = RoundMachine::Reception::Foreign;
   const std::vector<RoundMachine::Action> actions = round_->on_reply(silo, reply, reception);
   out.push_back(ReplyCounted{reception});
@@ -308,6 +317,14 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
       out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"not of the query's shape\"",
                                            silo.name(), reply.reply.round.value)});
       break;
+    case RoundMachine::Reception::Implausible:
+      out.push_back(
+          Tell{true, fmt::format("reply_refused silo={} round={} reason=\"longer than its clip and noise explain\"",
+                                 silo.name(), reply.reply.round.value)});
+      said_[silo] = "its answer was longer than its clip and noise explain";
+      dropped_.insert(silo);
+      implausible_.insert(silo);
+      break;
   }
   return run_round_actions(actions, now, out);
 }
@@ -319,9 +336,7 @@ Status RunMachine::run_round_actions(const std::vector<RoundMachine::Action>& ac
       deadline_ = armed->at;
     } else if (const auto* again = std::get_if<RoundMachine::AskAgain>(&action)) {
       for (const SiloId& silo : again->silos) {
-        const auto answer = record_.answers.find(silo);
-        const bool accepted = answer != record_.answers.end() && !answer->second;  // it may have refused the job since
-        if (accepted && connected_.contains(silo)) ask(silo, out);
+        if (takes_part(silo) && connected_.contains(silo)) ask(silo, out);  // it may have refused since
       }
     } else if (const auto* aborted = std::get_if<RoundMachine::AbortRound>(&action)) {
       done = end(aborted->reason, now, out);
@@ -384,6 +399,11 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
       metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
   setup.shape.lattice = job_->reply_lattice;
   setup.shape.noise = job_->noise;
+  if (!metrics) setup.aggregation = job_->aggregation;
+  setup.plausible = [cohort = plausible_, asked = plausible_->asked(*query)](const SiloId& silo,
+                                                                             const std::vector<std::int64_t>& values) {
+    return cohort->of_silo(silo).admits(asked, values);
+  };
   setup.quorum = job_->participation.quorum;
   setup.deadline = job_->participation.round_deadline;
   for (const config::CohortMember& member : job_->cohort) {

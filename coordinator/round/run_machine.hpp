@@ -66,7 +66,8 @@ class RunMachine {
 
   enum class Phase { Joining, Round, Leaving, Done };
 
-  /// Continues a run of the store where it stands.
+  /// Continues a run of the store where it stands. Plans the cohort only where the store has a run of a version that
+  /// kept nothing of its plans.
   [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits,
                                                config::Planner planner = config::plan_of);
 
@@ -106,7 +107,8 @@ class RunMachine {
 
  private:
   using Actions = std::vector<Action>;
-  RunMachine(RunStore& store, RunRecord record, config::Job job, wire::Limits limits, config::Planner planner);
+  RunMachine(RunStore& store, RunRecord record, config::Job job, config::PlausibleCohort plausible, wire::Limits limits,
+             config::Planner planner);
 
   /// Of the algorithm, from the checkpoint. An error is this run's end, and no other's.
   [[nodiscard]] Status restore();
@@ -147,12 +149,15 @@ class RunMachine {
   wire::Encoder encoder_;
   Phase phase_ = Phase::Joining;
   std::set<SiloId> connected_;
-  std::set<SiloId> dropped_;  // refused a query of this run
+  std::set<SiloId> dropped_;      // refused a query of this run, or
+  std::set<SiloId> implausible_;  // said what no honest silo says; forgotten by a restart, as the others are
   std::set<SiloId> seen_end_;
   std::map<SiloId, std::string> said_;   // why an answer is still missing, as the silo says
   std::map<SiloId, int> offers_again_;   // in this round
+  std::map<SiloId, int> changes_;        // of each silo's mind about the job
   std::unique_ptr<RoundMachine> round_;  // of these two the one that is under way
   std::unique_ptr<ShuffledRound> shuffled_;
+  std::shared_ptr<const config::PlausibleCohort> plausible_;
   std::optional<privacy::Plan> plan_;  // of every silo of a shuffled job
   std::optional<sealing::SealingKey> sealing_key_;
   std::optional<sealing::ReplyMacKey> mac_key_;

@@ -76,7 +76,11 @@ Status RunMachine::open_shuffled_round(const queries::Query& query, const Digest
   }
   query_bytes_ = std::make_shared<const std::string>(encoder_.encode(message));
 
-  const shuffled::FoldedRound folded{record_.run, query, job_->noise};
+  // All silos have the same plan, so one speaks for all.
+  const shuffled::FoldedRound folded{
+      record_.run, query, job_->noise,
+      [cohort = plausible_, asked = plausible_->asked(query), any = job_->cohort.front().facts.silo](
+          const std::vector<std::int64_t>& values) { return cohort->of_silo(any).admits(asked, values); }};
   ShuffledRound::Setup setup;
   setup.run = record_.run;
   setup.round = query.round;

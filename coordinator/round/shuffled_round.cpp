@@ -183,9 +183,18 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, wire::BatchForward 
   if (!all(Standing::Forwarded)) return {};
   Result<queries::Gathered> gathered = setup_.fold->gathered();
   if (!gathered) return abort(gathered.error().code, "what the shufflers forwarded: " + gathered.error().message);
+  const std::uint64_t refused = setup_.fold->refused();
+  if (static_cast<std::uint64_t>(gathered->replies) < setup_.replies_min) {
+    return abort(ErrorCode::QuorumMissed,
+                 fmt::format("{} of {} reports are longer than clip and noise explain, quorum is {}", refused,
+                             forward.replies, setup_.replies_min));
+  }
   gathered_ = *std::move(gathered);
   state_ = State::Closed;
-  return {CloseRound{}};
+  if (refused == 0) return {CloseRound{}};
+  return {Tell{true, fmt::format("reports_refused round={} reports={} reason=\"longer than clip and noise explain\"",
+                                 setup_.round.value, refused)},
+          CloseRound{}};
 }
 
 ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchFailed& failed, TimePoint now) {

@@ -9,6 +9,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
+#include "shared/config/planner.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
 #include "shared/shuffled/round_layout.hpp"
 
@@ -23,7 +24,8 @@ Result<config::Job> load_job(const std::filesystem::path& file) {
   if (!bytes) return bytes.error();
   Result<config::Job> job = config::parse_job(*bytes, file.string());
   if (!job) return job.error();
-  if (Status planned = config::check_plans(*job, file.string()); !planned) return planned.error();
+  if (const Result<config::PlausibleCohort> planned = config::PlausibleCohort::of(*job, file.string()); !planned)
+    return planned.error();
   return job;
 }
 
@@ -82,6 +84,7 @@ struct Prediction {
 };
 
 std::optional<Prediction> prediction_of(const config::Job& job, double variance) {
+  if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
       minibatch != nullptr && job.model.is_convex()) {
     const std::optional<double> bound = algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
@@ -212,6 +215,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
   // All silos of a shuffled job are alike.
   const config::CohortMember& first = job->cohort.front();
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
+  const std::uint64_t held =
+      job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model.dimension()) * 8 : 0;
   const double dimension = static_cast<double>(job->model.dimension());
   const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
@@ -220,6 +225,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"mean_noise_stddev", std::sqrt(variance)},
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"aggregation", queries::to_string(job->aggregation)},
+                {"bytes_held_of_a_round", held},
                 {"shuffler", shuffler},
                 {"predicted_excess_risk",
                  prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
@@ -243,6 +250,12 @@ int plan_job(const std::filesystem::path& file, bool json) {
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   fmt::print("{}", describe_worth(shuffler));
+  if (held > 0) {
+    fmt::print(
+        "aggregation: {}. The coordinator holds the {} answers of a round, {} bytes. It withstands silos that lie; it "
+        "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
+        queries::to_string(job->aggregation), job->cohort.size(), held);
+  }
   for (const Json& silo : silos) {
     fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
                silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
@@ -275,15 +288,15 @@ int plan_job(const std::filesystem::path& file, bool json) {
   }
   if (variance > 0.0)
     fmt::print(
-        "noise of the weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
+        "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
         "the noise's norm\n",
-        std::sqrt(variance), signal_to_noise);
+        job->aggregation.robust() ? "plain " : "", std::sqrt(variance), signal_to_noise);
   if (prediction) {
     fmt::print(
         "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",
         prediction->measure, prediction->bound, prediction->source);
   } else {
-    fmt::print("predicted excess risk: none is stated for this algorithm, averaging, domain or model\n");
+    fmt::print("predicted excess risk: none is stated for this algorithm, averaging, aggregation, domain or model\n");
   }
   return kDone;
 }

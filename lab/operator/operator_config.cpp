@@ -21,6 +21,8 @@ Result<OperatorConfig> parse_operator_config(const nlohmann::json& document, con
   if (root.has("token_file")) out.token_file = folder / root.text("token_file", "a file with the coordinator's token");
   if (root.has("timeout_ms"))
     out.timeout = std::chrono::milliseconds(root.integer("timeout_ms", 10, 600'000, "of one request (default 30000)"));
+  if (endpoint && !endpoint->tls && !endpoint->is_loopback())
+    root.problem("url", "expected https:// for a host that is not loopback: nothing else hides the token");
   if (!root.recording() && out.endpoint.tls && (!out.tls || out.name.empty()))
     root.problem("tls", "expected tls and operator for an https url");
   root.finish();

@@ -156,11 +156,11 @@ Result<queries::Gathered> DirectCohort::ask(const queries::Query& query) {
     if (!estimate) return estimate.error();
     return queries::Gathered{query.round, static_cast<Eigen::Index>(asked.size()), std::move(estimate->mean)};
   }
-  queries::LatticeFold fold(first.shape.dimension, setup_.wire.step_log2, setup_.wire.type);
+  queries::RoundFold fold(metrics ? queries::Aggregation() : setup_.aggregation, first.shape.dimension, setup_.wire);
   answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
     fold.add(reply, metrics ? members_[i].holdout_weight : members_[i].weight);
   });
-  return queries::Gathered{query.round, fold.replies(), fold.mean()};
+  return queries::Gathered{query.round, fold.replies(), fold.value()};
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {

@@ -25,6 +25,7 @@ class DirectCohort {
     SimulatedNoise noise = SimulatedNoise::Seeded;
     std::size_t answering = 0;  // silos that answer a round, drawn uniformly for each; 0: all
     std::size_t threads = 1;    // the result is the same for any number
+    queries::Aggregation aggregation = {};
   };
   struct Member {
     SiloId id;

@@ -257,9 +257,9 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
       return gather_shuffled(shadow, run, query, release, record, store);
   }
   const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
-  queries::LatticeFold fold(
-      metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
-      job.reply_lattice.step_log2, job.reply_lattice.type);
+  queries::RoundFold fold(metrics ? queries::Aggregation() : job.aggregation,
+                          metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
+                          job.reply_lattice);
   for (const auto& [silo, digest] : record.accepted) {
     const Result<wire::Message> message = left_for(kCoordinator, silo, {run, query.round.value});
     if (!message) return message.error();
@@ -272,7 +272,7 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
                      : member->weight);
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
-  return queries::Gathered{query.round, fold.replies(), fold.mean()};
+  return queries::Gathered{query.round, fold.replies(), fold.value()};
 }
 
 Result<queries::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const RunId& run,

@@ -62,9 +62,9 @@ void SimulatedCoordinator::on_message(SimulatedProcess& peer, wire::Message mess
 Result<std::optional<RunId>> SimulatedCoordinator::submit(const std::string& job, const std::string& file,
                                                           const Nonce& nonce) {
   if (!service_) return std::optional<RunId>();
-  if (const Status checked = service_->check(job, file); !checked && checked.error().code != ErrorCode::StorageFailed)
-    return checked.error();
-  Result<JobService::Submitted> submitted = service_->submit(job, file, nonce, false, world().now());
+  const Result<coordinator::PlannedJob> planned = coordinator::PlannedJob::plan(job, file, setup_.planner);
+  Result<JobService::Submitted> submitted =
+      planned ? service_->submit(*planned, nonce, false, world().now()) : planned.error();
   if (!submitted && submitted.error().code != ErrorCode::StorageFailed) return submitted.error();
   if (!submitted) {
     world().give_up(*this);

@@ -38,6 +38,9 @@ SimulatedFederation::SimulatedFederation(Setup setup)
       audit_(secrets_of(setup_.shufflers), setup_.sealing_secret, setup_.planner),
       runs_(setup_.jobs.size()),
       refused_(setup_.jobs.size()) {
+  world_.watch_despair([this](const std::string& process) {
+    audit_.violate(process + " gave up, and its disk is well: what it left there cannot be read");
+  });
   const std::set<std::string> names = names_of(setup_.shufflers);
   const auto of_run = [this](const coordinator::JobService::OfRun& said) {
     if (std::holds_alternative<coordinator::RunMachine::RoundClosed>(said.what))

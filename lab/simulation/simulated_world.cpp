@@ -150,6 +150,7 @@ void SimulatedWorld::boot(SimulatedProcess& process) {
 }
 
 void SimulatedWorld::give_up(SimulatedProcess& process) {
+  if (despair_ && !process.disk_.dead() && !process.disk_.refused()) despair_(process.name_);
   after(milliseconds(0), [this, &process, life = process.life_] {
     if (process.life_ == life) die(process);
   });

@@ -105,6 +105,8 @@ class SimulatedWorld {
   void after(SimulatedProcess& process, std::chrono::milliseconds delay, std::function<void()> happen);
   /// The process ends its life itself, its work undone, once the present event is over. It is started again.
   void give_up(SimulatedProcess& process);
+  /// Called where a process gives up although its disk has failed it in nothing.
+  void watch_despair(std::function<void(const std::string& process)> watch) { despair_ = std::move(watch); }
   /// It never comes back.
   void retire(SimulatedProcess& process);
 
@@ -168,6 +170,7 @@ class SimulatedWorld {
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<SimulatedProcess*> processes_;
   std::map<std::pair<std::string, std::string>, std::chrono::milliseconds> cut_until_;  // (from, to)
+  std::function<void(const std::string& process)> despair_;
   bool over_ = false;
   bool calm_ = false;
   std::uint64_t crashes_ = 0;

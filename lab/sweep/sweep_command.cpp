@@ -77,7 +77,8 @@ Result<RunNumbers> outcome_of(const Sweep& sweep, const SweepCell& cell) {
                             cell.seed,
                             sweep.plan.noiseless ? SimulatedNoise::None : SimulatedNoise::Seeded,
                             sweep.plan.answering,
-                            1},
+                            1,
+                            job->aggregation},
                            std::move(planned->members));
   if (!cohort) return cohort.error();
   const Result<algorithms::Outcome> outcome = cohort->train(*config::make_algorithm(*job));

@@ -90,6 +90,15 @@ Status make_private_file(const std::filesystem::path& file) {
   return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", file.string(), std::generic_category().message(why))};
 }
 
+Status check_private_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  if (!error && (status.permissions() & kOthers) == std::filesystem::perms::none) return {};
+  return Error{ErrorCode::InvalidConfig,
+               fmt::format("{}: expected a file that its owner alone may read (chmod 600)", file.string())};
+}
+
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
   const std::string temporary = path.string() + ".new";
   {

@@ -19,6 +19,9 @@ namespace undertone {
 /// it.
 [[nodiscard]] Status make_private_file(const std::filesystem::path& file);
 
+/// @return an error where anybody but its owner may read or write the file
+[[nodiscard]] Status check_private_file(const std::filesystem::path& file);
+
 /// Makes a file that another library wrote, and its name, survive a loss of power.
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);
 

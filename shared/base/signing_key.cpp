@@ -8,6 +8,8 @@
 #include <openssl/pem.h>
 #include <unistd.h>
 
+#include "shared/base/files.hpp"
+
 namespace undertone {
 namespace {
 
@@ -33,6 +35,7 @@ Result<SigningKey> SigningKey::load_or_create(const std::filesystem::path& path)
   const Error unusable{ErrorCode::InvalidConfig,
                        fmt::format("{}: expected an Ed25519 private key in PEM form", path.string())};
   if (std::filesystem::exists(path)) {
+    if (const Status kept = check_private_file(path); !kept) return kept.error();
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) return unusable;
     EVP_PKEY* key = PEM_read_PrivateKey(file.get(), nullptr, nullptr, nullptr);

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
-#include <tuple>
 
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/config/algorithm_section.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/model_section.hpp"
-#include "shared/config/planner.hpp"
 #include "shared/config/projection_section.hpp"
 #include "shared/config/schema_section.hpp"
 
@@ -22,6 +19,7 @@ constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
 constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
 constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
 constexpr std::size_t kSilosMax = 10'000;
+constexpr double kHeldValuesMax = 0x1p22;     // of a round's answers where they are held: a second's work
 constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of work
 
 std::vector<CohortMember> parse_cohort(Section& root) {
@@ -84,6 +82,18 @@ Participation parse_participation(Section section) {
       std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
   out.resend = std::chrono::milliseconds(
       section.integer("resend_ms", 100, kMillisecondsMax, "how often an unanswered message is sent again"));
+  section.finish();
+  return out;
+}
+
+queries::Aggregation parse_aggregation(Section section) {
+  using Kind = queries::Aggregation::Kind;
+  queries::Aggregation out;
+  out.kind = section.choice<Kind>(
+      "kind", {{"mean", Kind::Mean}, {"trimmed_mean", Kind::TrimmedMean}, {"geometric_median", Kind::GeometricMedian}},
+      "the last two withstand silos that lie; every answer of a round is held, and no theorem speaks of the outcome");
+  if (out.kind == Kind::TrimmedMean || section.recording())
+    out.trim = section.number("trim", 0.0, 0.499, "of trimmed_mean: the share of the weight left out at either end");
   section.finish();
   return out;
 }
@@ -293,6 +303,19 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
     check_shuffled(*shuffle,
                    {algorithm.settings, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
                    problems);
+  queries::Aggregation aggregation;
+  if (root.has("aggregation"))
+    aggregation = parse_aggregation(root.object("aggregation", "what the coordinator makes of a round's answers"));
+  if (aggregation.robust() && shuffled)
+    problems.add("/aggregation/kind", "expected \"mean\": answers that nobody sees one by one can only be added");
+  if (aggregation.robust() && model.moments() != nullptr)
+    problems.add("/aggregation/kind", "expected \"mean\": moments are means");
+  if (const double held = static_cast<double>(cohort.size()) * static_cast<double>(model.dimension());
+      aggregation.robust() && held > kHeldValuesMax) {
+    problems.add("/aggregation/kind",
+                 fmt::format("{} silos' answers of {} numbers: a coordinator holds at most {:.0f} numbers of a round",
+                             cohort.size(), model.dimension(), kHeldValuesMax));
+  }
   Section evaluation = root.object("evaluation");
   const auto every = static_cast<std::uint64_t>(
       evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
@@ -327,32 +350,10 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
           every,
           point_type,
           lattice,
+          aggregation,
           std::move(simulation)};
   return job;
 }
-
-Status check_plans(const Job& job, const std::string& file, const Planner& planner) {
-  Problems problems(file);
-  // Silos that are alike have the same plan, and some plans take seconds.
-  using Facts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
-  std::set<Facts> planned;
-  for (const CohortMember& member : job.cohort) {
-    const privacy::SiloFacts& facts = member.facts;
-    const Facts own{facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(),
-                    facts.delta.value()};
-    if (planned.contains(own)) continue;
-    const Result<privacy::Plan> plan = planner(job, member);
-    if (!plan) {
-      problems.add("/cohort", plan.error().message);
-    } else {
-      planned.insert(own);
-    }
-  }
-  if (!problems.none()) return problems.error();
-  return {};
-}
-
-Status check_plans(const Job& job, const std::string& file) { return check_plans(job, file, plan_of); }
 
 std::vector<std::string> feature_names(const Job& job) {
   return job.projection ? component_names(job.projection->directions.cols()) : data::encoded_names(job.schema);

@@ -16,6 +16,7 @@
 #include "shared/data/schema.hpp"
 #include "shared/models/model.hpp"
 #include "shared/privacy/plan.hpp"
+#include "shared/queries/aggregation.hpp"
 #include "shared/queries/wire_lattice.hpp"
 
 namespace undertone::config {
@@ -64,6 +65,7 @@ struct Job {
   std::uint64_t evaluation_every = 0;
   queries::PointType point_type = queries::PointType::F64;
   queries::WireLattice reply_lattice;
+  queries::Aggregation aggregation;  // of answers; evaluations are always averaged
   std::optional<SimulationData> simulation;
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
@@ -79,10 +81,6 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 
 /// The parser behind it. @param problems may be a recording one
 [[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, Problems& problems);
-
-/// Whether every member's plan can be made: what a coordinator asks before it runs a job. A silo plans for itself
-/// alone.
-[[nodiscard]] Status check_plans(const Job& job, const std::string& file);
 
 /// Of the numbers that the model reads: the encoded features, or "component 1" and so on of a projection.
 [[nodiscard]] std::vector<std::string> feature_names(const Job& job);

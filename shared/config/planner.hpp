@@ -1,16 +1,42 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "shared/base/byte_stream.hpp"
 #include "shared/config/job.hpp"
+#include "shared/queries/plausible_replies.hpp"
 
 namespace undertone::config {
 
 /// What makes the plan of a silo: `plan_of`, or what gives the same faster. @see plan_of
 using Planner = std::function<Result<privacy::Plan>(const Job& job, const CohortMember& member)>;
 
-/// Whether every silo of the job has a plan. @return an error that names all those that have none
-[[nodiscard]] Status check_plans(const Job& job, const std::string& file, const Planner& planner);
+/// What the plans of a whole cohort make plausible.
+class PlausibleCohort {
+ public:
+  /// Plans for every silo: what a coordinator asks before it runs a job. A silo plans for itself alone. Silos that are
+  /// alike are planned once.
+  /// @param file the job's name, for errors
+  /// @return an error that names all silos that have no plan
+  [[nodiscard]] static Result<PlausibleCohort> of(const Job& job, const std::string& file,
+                                                  const Planner& planner = plan_of);
+
+  [[nodiscard]] queries::PlausibleReplies::Asked asked(const queries::Query& query) const { return {query, shapes_}; }
+  /// @pre the silo is of the job's cohort
+  [[nodiscard]] const queries::PlausibleReplies& of_silo(const SiloId& silo) const { return kinds_[kind_of_.at(silo)]; }
+
+  [[nodiscard]] std::string save() const;
+  /// @return an error where the bytes are damaged or of another cohort
+  [[nodiscard]] static Result<PlausibleCohort> read(std::string_view bytes, const Job& job);
+
+ private:
+  explicit PlausibleCohort(const Job& job) : shapes_(schedule_of(job)) {}
+  queries::AskedShapes shapes_;
+  std::vector<queries::PlausibleReplies> kinds_;
+  std::map<SiloId, std::size_t> kind_of_;
+};
 
 }  // namespace undertone::config

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "shared/base/files.hpp"
+
 namespace undertone::net {
 namespace {
 
@@ -19,7 +21,23 @@ bool CredentialsWatch::look(Credentials& credentials) {
     warned_ = now;
     spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(ends));
   }
+  if (now - warned_of_key_ >= kDay) {
+    if (const Status kept = check_private_file(credentials.key_file()); !kept) {
+      warned_of_key_ = now;
+      spdlog::warn("key_exposed reason=\"{}\"", kept.error().message);
+    }
+  }
   return renewed && *renewed;
+}
+
+void close_if_outdated(Session& session, const Credentials& credentials) {
+  const certificates::CertificateFacts& peer = session.peer();
+  if (peer.serial.empty()) return;  // it has shown none yet
+  const bool revoked = credentials.revoked(peer.serial);
+  if (!revoked && std::time(nullptr) <= peer.not_after) return;
+  spdlog::warn("connection_dropped peer=\"{}\" reason=\"its certificate {}\"", describe(peer.party),
+               revoked ? "was revoked" : "has expired");
+  session.close();
 }
 
 }  // namespace undertone::net

@@ -87,6 +87,12 @@ Result<HttpEndpoint> HttpEndpoint::parse(const std::string& url) {
   return out;
 }
 
+bool HttpEndpoint::is_loopback() const {
+  boost::system::error_code not_an_address;
+  const asio::ip::address address = asio::ip::make_address(host, not_an_address);
+  return not_an_address ? host == "localhost" : address.is_loopback();
+}
+
 HttpClient::HttpClient(HttpEndpoint endpoint, Credentials* credentials, std::string consortium, std::string token,
                        std::chrono::milliseconds timeout)
     : endpoint_(std::move(endpoint)),

@@ -14,6 +14,8 @@ struct HttpEndpoint {
   std::string host;
   std::string port;
   [[nodiscard]] static Result<HttpEndpoint> parse(const std::string& url);
+  /// Whether the host is this machine by its address or by the name "localhost".
+  [[nodiscard]] bool is_loopback() const;
 };
 
 struct HttpAnswer {

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
 
 namespace undertone::net {
@@ -31,6 +32,10 @@ void Link::stop() {
   stopped_ = true;
   pause_.cancel();
   if (session_) session_->finish();
+}
+
+void Link::look_at_peer() {
+  if (session_) close_if_outdated(*session_, *credentials_);
 }
 
 void Link::send(const wire::Message& message) {

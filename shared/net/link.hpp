@@ -42,6 +42,8 @@ class Link {
 
   void start();
   void stop();
+  /// Drops the connection where the service's certificate has ended or was revoked meanwhile.
+  void look_at_peer();
   [[nodiscard]] bool connected() const noexcept { return connected_; }
   [[nodiscard]] const std::string& name() const noexcept { return setup_.address.name; }
   /// Nothing happens where the link is down: who sends must send again once it is connected.

@@ -16,6 +16,32 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 
+Listener::Slot::Slot(Listener& listener, std::function<void()> close)
+    : places_(listener.places_),
+      close_(std::move(close)),
+      since_(std::chrono::steady_clock::now()),
+      place_(places_->strangers.insert(places_->strangers.end(), this)) {
+  ++places_->taken;
+}
+
+Listener::Slot::~Slot() {
+  introduced();
+  --places_->taken;
+}
+
+void Listener::Slot::introduced() {
+  if (std::exchange(stranger_, false)) places_->strangers.erase(place_);
+}
+
+bool Listener::make_room() {
+  if (places_->strangers.empty()) return false;
+  Slot& longest = *places_->strangers.front();
+  if (std::chrono::steady_clock::now() - longest.since_ < kGrace) return false;
+  longest.introduced();  // whatever becomes of it, it is asked no more
+  longest.close_();
+  return true;
+}
+
 Result<std::uint16_t> Listener::listen(const std::string& host, std::uint16_t port) {
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(host, error);
@@ -45,7 +71,7 @@ asio::awaitable<std::optional<tcp::socket>> Listener::accept() {
       (void)co_await pause.async_wait(kAwait);
       continue;
     }
-    if (connections_ < connections_max_) co_return std::move(socket);
+    if (places_->taken < connections_max_ || make_room()) co_return std::move(socket);
   }
   co_return std::nullopt;
 }

@@ -3,8 +3,12 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,23 +16,39 @@
 
 namespace undertone::net {
 
-/// A TCP port and the connections that come in by it, a bounded number at a time. Belongs to the thread of its
-/// io_context.
+/// A TCP port and the connections that come in by it, a bounded number at a time. Where all places are taken, whoever
+/// has waited longest without introducing itself gives its place to the next that comes, so that strangers who hold
+/// connections keep nobody out for long. Belongs to the thread of its io_context.
 class Listener {
+  struct Places;
+
  public:
   /// One of the connections, counted for as long as it stands, whatever way it ends. Whoever serves one holds one.
   class Slot {
    public:
-    explicit Slot(Listener& listener) : count_(&listener.connections_) { ++*count_; }
+    /// @param close ends the connection; called at most once, before it has introduced itself
+    Slot(Listener& listener, std::function<void()> close);
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
-    ~Slot() { --*count_; }
+    ~Slot();
+    /// It is known who is at the other end: the place is its own from now on.
+    void introduced();
 
    private:
-    std::size_t* count_;
+    friend class Listener;
+    std::shared_ptr<Places> places_;  // a connection may outlive the listener
+    std::function<void()> close_;
+    std::chrono::steady_clock::time_point since_;
+    std::list<Slot*>::iterator place_;  // among the strangers, as long as it is one
+    bool stranger_ = true;
   };
 
-  /// @param connections_max what comes while so many stand is closed at once
+  /// How long a connection has to introduce itself, whoever else comes.
+  static constexpr std::chrono::seconds kGrace{1};
+
+  /// @param connections_max what comes while so many stand is closed at once, unless another makes room; then there may
+  /// be one more for as long
+  ///   as that takes
   Listener(boost::asio::io_context& context, std::size_t connections_max)
       : acceptor_(context), connections_max_(connections_max) {}
 
@@ -47,7 +67,14 @@ class Listener {
  private:
   boost::asio::ip::tcp::acceptor acceptor_;
   std::size_t connections_max_;
-  std::size_t connections_ = 0;
+  /// Closes the connection that has been a stranger's for longest, if that is longer than kGrace.
+  [[nodiscard]] bool make_room();
+
+  struct Places {
+    std::size_t taken = 0;
+    std::list<Slot*> strangers;  // in the order they came
+  };
+  std::shared_ptr<Places> places_ = std::make_shared<Places>();
 };
 
 }  // namespace undertone::net

@@ -39,6 +39,7 @@ class Credentials {
   /// @return whether there are new ones
   [[nodiscard]] Result<bool> refresh();
   [[nodiscard]] const certificates::CertificateFacts& own() const noexcept { return own_; }
+  [[nodiscard]] const std::filesystem::path& key_file() const noexcept { return files_.key; }
   [[nodiscard]] bool revoked(const std::string& serial) const { return revoked_.contains(serial); }
 
  private:

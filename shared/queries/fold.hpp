@@ -44,7 +44,7 @@ class LatticeFold {
 struct Gathered {
   RoundIndex round;
   Eigen::Index replies = 0;  // >= 1
-  Eigen::VectorXd mean;      // [dimension of the release]
+  Eigen::VectorXd mean;      // [dimension of the release]; or what the job asks for in its place, @see Aggregation
 };
 
 }  // namespace undertone::queries

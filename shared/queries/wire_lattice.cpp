@@ -6,9 +6,8 @@
 #include "shared/base/large_memory.hpp"
 
 namespace undertone::queries {
-namespace {
 
-double largest(ReplyType type) {
+double largest(ReplyType type) noexcept {
   switch (type) {
     case ReplyType::I32:
       return 0x1p31 - 1.0;
@@ -17,8 +16,6 @@ double largest(ReplyType type) {
   }
   return 0.0;
 }
-
-}  // namespace
 
 Status check_fits(const privacy::Release& release, const WireLattice& wire) {
   if (std::holds_alternative<privacy::BinomialSum>(release.mechanism)) return {};  // counts are on no wire lattice

@@ -17,6 +17,9 @@ struct WireLattice {
   int step_log2 = 0;
 };
 
+/// The largest magnitude that a value of the type may have.
+[[nodiscard]] double largest(ReplyType type) noexcept;
+
 /// An error where a release's mean, with 40 standard deviations of noise, does not fit the type, or the step is coarser
 /// than a quarter of the noise it would round. Of a local run: where what its steps may add up to does not.
 [[nodiscard]] Status check_fits(const privacy::Release& release, const WireLattice& wire);

@@ -25,7 +25,8 @@ struct Context {
         round(folded.query.round),
         query(queries::query_digest(folded.run, folded.query)),
         clip(of.clip_of(folded.query.question)),
-        noise(folded.noise) {}
+        noise(folded.noise),
+        plausible(folded.plausible) {}
 
   [[nodiscard]] Error malformed(std::string_view why) const {
     return Error{ErrorCode::Malformed, fmt::format("round {}: {}", round.value, why)};
@@ -65,6 +66,7 @@ struct Context {
   Digest query;
   privacy::ClipNorm clip;
   privacy::NoiseKind noise;
+  std::function<bool(const std::vector<std::int64_t>&)> plausible;
 };
 
 std::string_view bytes_of(const std::vector<std::int64_t>& counts) {
@@ -168,6 +170,7 @@ class ReportsFold final : public BatchFold {
     UNDERTONE_CHECK(shuffler == 0 && reports_.empty());
     queries::LatticeFold fold = empty();
     std::vector<Digest> reports;
+    std::uint64_t refused = 0;
     const Status opened = open_units(context_, keys_, replies, std::move(units), [&](std::string_view body) -> Status {
       const auto noise = static_cast<std::uint8_t>(body[1]);
       if (body[0] != RoundLayout::kNoisedForm || noise != static_cast<std::uint8_t>(context_.noise)) {
@@ -181,19 +184,25 @@ class ReportsFold final : public BatchFold {
       const std::optional<std::vector<std::int64_t>> values = context_.layout.wire().type == queries::ReplyType::I32
                                                                   ? values_of<std::int32_t>(numbers, largest)
                                                                   : values_of<std::int64_t>(numbers, largest);
-      if (!values) return context_.malformed(fmt::format("a report has a value of magnitude above {}", largest));
-      fold.add(*values, 1);
       reports.push_back(sha256(body));
+      // Its code is under a key of the silos: one of them made it, and no shuffler is to blame.
+      if (!values || (context_.plausible && !context_.plausible(*values))) {
+        ++refused;
+      } else {
+        fold.add(*values, 1);
+      }
       return {};
     });
     if (!opened) return opened;
     std::sort(reports.begin(), reports.end());
     fold_ = std::move(fold);
     reports_ = std::move(reports);
+    refused_ = refused;
     return {};
   }
   [[nodiscard]] Result<queries::Gathered> gathered() const override {
     UNDERTONE_CHECK(!reports_.empty());
+    if (fold_.replies() == 0) return context_.malformed("no report of the batch is one that an honest silo sends");
     return queries::Gathered{context_.round, fold_.replies(), fold_.mean()};
   }
   [[nodiscard]] Digest digest() const override {
@@ -211,7 +220,10 @@ class ReportsFold final : public BatchFold {
   Context context_;
   OpeningKeys keys_;
   queries::LatticeFold fold_;
+  [[nodiscard]] std::uint64_t refused() const override { return refused_; }
+
   std::vector<Digest> reports_;  // ascending
+  std::uint64_t refused_ = 0;
 };
 
 /// One total of each shuffler: the counts themselves, or two shares of them.

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "shared/base/digest.hpp"
 #include "shared/privacy/noise_kind.hpp"
@@ -33,6 +35,8 @@ class BatchFold {
   /// Identifies what was folded: the query, how many replied and what they add up to (reports: each), in any order.
   /// @pre gathered() is no error
   [[nodiscard]] virtual Digest digest() const = 0;
+  /// Reports of the batch that were not folded, since no honest silo sends such.
+  [[nodiscard]] virtual std::uint64_t refused() const { return 0; }
 };
 
 /// What is folded.
@@ -40,6 +44,8 @@ struct FoldedRound {
   RunId run;
   const queries::Query& query;                            // needed while the fold is made
   privacy::NoiseKind noise = privacy::NoiseKind::Secure;  // what reports must say that they drew
+  /// Whether a report may be honest; empty: all may. @see queries::PlausibleReplies
+  std::function<bool(const std::vector<std::int64_t>& values)> plausible = {};
 };
 /// What mixed units are opened with. Both outlive the fold.
 struct OpeningKeys {

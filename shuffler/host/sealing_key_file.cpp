@@ -14,11 +14,7 @@ Result<sealing::SealingKey> load_sealing_key(const std::filesystem::path& file) 
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: there is no key; `undertone-shuffler key` makes one", file.string())};
   }
-  constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
-  if (error || (status.permissions() & kOthers) != std::filesystem::perms::none) {
-    return Error{ErrorCode::InvalidConfig,
-                 fmt::format("{}: expected a file that its owner alone may read (chmod 600)", file.string())};
-  }
+  if (const Status kept = check_private_file(file); !kept) return kept.error();
   Result<std::string> bytes = read_file(file, sealing::SealingPublicKey::kBytes);
   if (!bytes) return bytes.error();
   Result<sealing::SealingKey> key = sealing::SealingKey::from_secret(*bytes);

@@ -97,12 +97,13 @@ asio::awaitable<Result<certificates::Party>> ShufflerHost::greet(SessionPtr sess
 }
 
 asio::awaitable<void> ShufflerHost::serve(SessionPtr session) {
-  const net::Listener::Slot slot(listener_);
+  net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<certificates::Party> peer = co_await greet(session);
   if (!peer) {
     spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(peer.error().code), peer.error().message);
     co_return;
   }
+  slot.introduced();
   if (peer->role == Role::Coordinator) {
     co_await serve_coordinator(session, peer->name);
     co_return;
@@ -258,25 +259,12 @@ void ShufflerHost::tell(const SiloId& silo, const wire::Message& message) {
   if (session != silos_.end()) session->second->send(message);
 }
 
-void ShufflerHost::drop_revoked() {
-  const std::time_t today = std::time(nullptr);
-  const auto look = [this, today](net::Session& session) {
-    const certificates::CertificateFacts& certificate = session.peer();
-    const bool revoked = credentials_->revoked(certificate.serial);
-    if (!revoked && today <= certificate.not_after) return;
-    spdlog::warn("connection_dropped peer=\"{}\" reason=\"its certificate {}\"", describe(certificate.party),
-                 revoked ? "was revoked" : "has expired");
-    session.close();
-  };
-  for (const auto& [silo, session] : silos_) look(*session);
-  if (coordinator_) look(*coordinator_);
-}
-
 asio::awaitable<void> ShufflerHost::keep_house() {
   net::CredentialsWatch watch;
   while (!stopped_) {
     watch.look(*credentials_);
-    drop_revoked();
+    for (const auto& [silo, session] : silos_) net::close_if_outdated(*session, *credentials_);
+    if (coordinator_) net::close_if_outdated(*coordinator_, *credentials_);
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }

@@ -57,7 +57,6 @@ class ShufflerHost {
   [[nodiscard]] boost::asio::awaitable<void> serve_coordinator(SessionPtr session, std::string name);
   /// Renewed certificates and revocations, warnings before expiry.
   [[nodiscard]] boost::asio::awaitable<void> keep_house();
-  void drop_revoked();
 
   /// @return whether it is something that a coordinator says to a shuffler
   [[nodiscard]] bool take(wire::Message message);

@@ -118,6 +118,8 @@ asio::awaitable<void> SiloHost::keep_credentials() {
   net::CredentialsWatch watch;
   while (!stopped_) {
     watch.look(*credentials_);
+    if (session_) net::close_if_outdated(*session_, *credentials_);
+    for (const auto& [name, link] : links_) link->look_at_peer();
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }

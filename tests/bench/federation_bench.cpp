@@ -1,6 +1,8 @@
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -9,10 +11,13 @@
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 
 #include "coordinator/host/coordinator_host.hpp"
@@ -30,7 +35,9 @@
 ///   federation_bench rounds [SILOS ROUNDS]      small rounds, full durability
 ///   federation_bench vectors [SILOS DIMENSION [durable]]  large vectors: transfer and fold alone, or with each reply
 ///                                               committed at its silo before it leaves
-///   federation_bench many [PROCESSES AGENTS]    many agents in few processes
+///   federation_bench many [PROCESSES AGENTS ROUNDS]  many agents in few processes
+///   federation_bench restarts [SILOS RESTARTS]  a coordinator that is killed and started again in mid-run
+///   federation_bench strangers [STRANGERS SILOS ROUNDS]  rounds while strangers hold, drip into and knock at the port
 namespace undertone {
 namespace {
 
@@ -144,7 +151,7 @@ struct Work {
   std::vector<lab::SimulatedSilo> silos;
 };
 
-Work make_work(int silos, int rounds, int features) {
+Work make_work(int silos, int rounds, int features, double draw_fraction = 1.0) {
   std::string columns;
   for (int f = 0; f < features; ++f)
     columns += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
@@ -158,11 +165,11 @@ Work make_work(int silos, int rounds, int features) {
   work.job = fmt::format(
       R"({{"format":"undertone.job/1","name":"bench","data":{{"label":{{"column":"y","negative":"n","positive":"p"}},"features":[{}]}},
 "model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
-"algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":0.5,"averaging":"uniform","draw_fraction":1}},
+"algorithm":{{"kind":"noisy_minibatch_sgd","rounds":{},"step_size":0.5,"averaging":"uniform","draw_fraction":{}}},
 "privacy":{{"mode":"isrl","unit":"record","noise":"secure","clip_norm":1}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":60000,"round_deadline_ms":60000,"resend_ms":30000}},
 "evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
-      columns, rounds, members, silos);
+      columns, rounds, draw_fraction, members, silos);
   const config::Job parsed = config::parse_job(work.job, "bench").value();
   RandomSource random(1);
   const auto records = [&](int count) {
@@ -254,9 +261,102 @@ void wait_for(const std::vector<pid_t>& children) {
   }
 }
 
+/// What strangers have done, seen by both processes.
+struct StrangersSeen {
+  std::atomic<std::uint64_t> connected = 0;  // connections that stood, over all time
+  std::atomic<std::uint64_t> standing = 0;
+  std::atomic<std::uint64_t> knocks = 0;  // TLS handshakes without a certificate
+};
+
+/// Two fifths of them hold a connection and say nothing, as many drip a byte a second into theirs, the rest begins TLS
+/// without a certificate, `knocks_a_second` of them. Whoever is closed comes again.
+class Strangers {
+ public:
+  Strangers(std::uint16_t port, int count, int knocks_a_second, StrangersSeen& seen)
+      : port_(port), knocks_a_second_(knocks_a_second), seen_(&seen) {
+    tls_.set_verify_mode(asio::ssl::verify_none);
+    for (int i = 0; i < 2 * count / 5; ++i) asio::co_spawn(context_, hold(false, i), asio::detached);
+    for (int i = 0; i < 2 * count / 5; ++i) asio::co_spawn(context_, hold(true, i), asio::detached);
+    asio::co_spawn(context_, knock_on(), asio::detached);
+  }
+  void run() { context_.run(); }
+
+ private:
+  asio::awaitable<std::optional<tcp::socket>> dial() {
+    tcp::socket socket(context_);
+    const auto [failed] = co_await socket.async_connect({asio::ip::address_v4::loopback(), port_}, kAwait);
+    if (failed) co_return std::nullopt;
+    ++seen_->connected;
+    co_return std::move(socket);
+  }
+  asio::awaitable<void> sleep(std::chrono::milliseconds time) {
+    asio::steady_timer timer(context_, time);
+    (void)co_await timer.async_wait(kAwait);
+  }
+  asio::awaitable<void> hold(bool drips, int number) {
+    co_await sleep(std::chrono::milliseconds(number));
+    const std::array<char, 6> hello = {0x16, 0x03, 0x01, 0x20, 0x00, 0x01};  // a handshake of 8 KiB, never whole
+    while (true) {
+      std::optional<tcp::socket> socket = co_await dial();
+      if (!socket) {
+        co_await sleep(std::chrono::milliseconds(200));
+        continue;
+      }
+      ++seen_->standing;
+      for (std::size_t at = 0;; ++at) {
+        boost::system::error_code closed;
+        char byte = 0;
+        if (drips) {
+          std::tie(closed, std::ignore) =
+              co_await asio::async_write(*socket, asio::buffer(&hello[std::min(at, hello.size() - 1)], 1), kAwait);
+          if (!closed) co_await sleep(std::chrono::seconds(1));
+        } else {
+          std::tie(closed, std::ignore) = co_await socket->async_read_some(asio::buffer(&byte, 1), kAwait);
+        }
+        if (closed) break;
+      }
+      --seen_->standing;
+    }
+  }
+  asio::awaitable<void> knock() {
+    std::optional<tcp::socket> socket = co_await dial();
+    if (!socket) co_return;
+    TlsStream stream(*std::move(socket), tls_);
+    const auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::client, kAwait);
+    char byte = 0;
+    if (!refused) (void)co_await stream.async_read_some(asio::buffer(&byte, 1), kAwait);  // TLS 1.3 refuses it now
+    ++seen_->knocks;
+  }
+  asio::awaitable<void> knock_on() {
+    auto next = Clock::now();
+    while (true) {
+      asio::co_spawn(context_, knock(), asio::detached);
+      next += std::chrono::microseconds(1'000'000 / knocks_a_second_);
+      asio::steady_timer timer(context_, next);
+      (void)co_await timer.async_wait(kAwait);
+    }
+  }
+
+  asio::io_context context_{1};
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  std::uint16_t port_;
+  int knocks_a_second_;
+  StrangersSeen* seen_;
+};
+
+std::size_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024U;
+}
+
 /// Agents in processes of `per_process` each, the coordinator here. @return the latency of each round in seconds
+/// @param beside called with the port before the job is submitted; a process that it began, or nothing
+/// @param settle how long that is let be before the job is submitted
 std::vector<double> run_federation(tests::Certificates& certificates, const Work& work, int per_process,
-                                   const std::filesystem::path& folder) {
+                                   const std::filesystem::path& folder,
+                                   const std::function<std::optional<pid_t>(std::uint16_t)>& beside = nullptr,
+                                   std::chrono::seconds settle = {}) {
   int ready[2];
   must(::pipe(ready) == 0, "pipe");
   std::vector<net::TlsFiles> files;
@@ -280,7 +380,7 @@ std::vector<double> run_federation(tests::Certificates& certificates, const Work
   config.name = "hub";
   config.host = "127.0.0.1";
   config.tls = certificates.hub();
-  config.connections_max = 4096;
+  config.connections_max = 8192;
   config.results = folder / "results";
   store::Database database = store::Database::open(folder / "store.sqlite", store::Database::Sync::Full).value();
   coordinator::RunStore store = coordinator::RunStore::open(database).value();
@@ -300,6 +400,11 @@ std::vector<double> run_federation(tests::Certificates& certificates, const Work
   });
   const std::uint16_t port = host.start().value().silos;
   for (std::size_t i = 0; i < children.size(); ++i) must(::write(ready[1], &port, sizeof port) == sizeof port, "port");
+  if (beside) {
+    if (const std::optional<pid_t> child = beside(port)) children.push_back(*child);
+    const auto until = Clock::now() + settle;
+    while (Clock::now() < until) context.run_one_until(until);
+  }
   (void)host.submit(work.job, "bench", Nonce{1}, false).value();
   while (!over) context.run_one();
   for (const pid_t child : children) ::kill(child, SIGKILL);
@@ -355,13 +460,126 @@ void bench_rounds(int silos, int rounds, int per_process, const char* name) {
   fmt::print("{}: {} silos, {} to a process, d = 51, every commit synced\n", name, silos, per_process);
   fmt::print("  bare fan-out   {:8.2f} ms a round\n", 1e3 * bare);
   fmt::print("  federation     {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean, 1e3 * median(latencies));
-  fmt::print("  ratio of rates {:.2f}\n", bare / mean);
+  fmt::print("  ratio of rates {:.2f}\n  coordinator's peak {:.0f} MB, with the silos' records that it made\n",
+             bare / mean, static_cast<double>(peak_bytes()) / 1e6);
 }
 
-std::size_t peak_bytes() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024U;
+/// A coordinator in a process of its own. Writes its port, then the number of each round that it closes.
+void serve_run(tests::Certificates& certificates, const std::string* job, std::uint16_t port,
+               const std::filesystem::path& folder, int told) {
+  coordinator::CoordinatorConfig config;
+  config.consortium = certificates.authority().consortium();
+  config.name = "hub";
+  config.host = "127.0.0.1";
+  config.port = port;
+  config.tls = certificates.hub();
+  config.results = folder / "results";
+  store::Database database = store::Database::open(folder / "store.sqlite", store::Database::Sync::Full).value();
+  coordinator::RunStore store = coordinator::RunStore::open(database).value();
+  asio::io_context context(1);
+  const auto tell = [told](std::uint64_t number) {
+    must(::write(told, &number, sizeof number) == sizeof number, "tell");
+  };
+  coordinator::CoordinatorHost host(context, config, store, [&](const coordinator::JobService::OfRun& said) {
+    if (const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what)) tell(closed->round.value);
+  });
+  tell(host.start().value().silos);
+  if (job != nullptr) (void)host.submit(*job, "bench", Nonce{1}, false).value();
+  context.run();
+}
+
+/// What a coordinator's death costs a run, from the kill to the end of the next round; silos wait 50 to 500 ms before
+/// they dial again.
+void bench_restarts(int silos, int restarts) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates certificates("bench");
+  const int rounds = 20 * restarts + 40;
+  const Work work = make_work(silos, rounds, 50, 0.5);  // a sampled job: its plans take their time
+  std::vector<net::TlsFiles> files;
+  for (const lab::SimulatedSilo& silo : work.silos) files.push_back(certificates.silo(silo.id.name()));
+  (void)certificates.hub();
+  int told[2];
+  must(::pipe(told) == 0, "pipe");
+  const auto hear = [&] {
+    std::uint64_t number = 0;
+    must(::read(told[0], &number, sizeof number) == sizeof number, "hear");
+    return number;
+  };
+  const auto begin = [&](const std::string* job, std::uint16_t port) {
+    return in_child([&] { serve_run(certificates, job, port, folder.path(), told[1]); });
+  };
+  pid_t coordinator = begin(&work.job, 0);
+  const auto port = static_cast<std::uint16_t>(hear());
+  std::vector<pid_t> children;
+  for (std::size_t i = 0; i < work.silos.size(); ++i) {
+    children.push_back(in_child([&, i] {
+      asio::io_context context(1);
+      const Agent agent(context, work.silos[i], port, files[i], certificates.authority().consortium(), folder.path());
+      context.run();
+    }));
+  }
+  std::vector<double> gaps;
+  std::vector<double> latencies;
+  std::uint64_t round = hear();
+  for (int restart = 1; restart <= restarts; ++restart) {
+    while (round < static_cast<std::uint64_t>(20 * restart)) {
+      const auto since = Clock::now();
+      round = hear();
+      latencies.push_back(seconds_since(since));
+    }
+    const auto killed = Clock::now();
+    ::kill(coordinator, SIGKILL);
+    wait_for({coordinator});
+    coordinator = begin(nullptr, port);
+    while (hear() != port) {  // rounds that the first one closed before it died
+    }
+    round = hear();
+    gaps.push_back(seconds_since(killed));
+  }
+  children.push_back(coordinator);
+  for (const pid_t child : children) ::kill(child, SIGKILL);
+  wait_for(children);
+  fmt::print("restarts: {} silos, d = 51, half of the records drawn, every commit synced, {} kills\n", silos, restarts);
+  fmt::print("  a round                        {:8.2f} ms (median)\n", 1e3 * median(latencies));
+  fmt::print("  from a kill to the next round  {:8.2f} ms (median), {:.2f} at most\n", 1e3 * median(gaps),
+             1e3 * *std::max_element(gaps.begin(), gaps.end()));
+}
+
+void bench_strangers(int strangers, int silos, int rounds) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  must(files.rlim_cur > 10'000, "10,000 open files are needed");
+  void* shared = ::mmap(nullptr, sizeof(StrangersSeen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  must(shared != MAP_FAILED, "mmap");
+  auto& seen = *new (shared) StrangersSeen;
+  tests::Certificates certificates("bench");
+  const Work work = make_work(silos, rounds, 50);
+  const auto measured = [&](const std::function<std::optional<pid_t>(std::uint16_t)>& beside) {
+    const tests::TemporaryFolder folder;
+    const std::chrono::seconds settle(strangers < 1000 ? 1 : 10);  // a stranger is let stand for 7
+    return run_federation(certificates, work, 1, folder.path(), beside, settle);
+  };
+  const auto mean = [](const std::vector<double>& latencies) {
+    return std::accumulate(latencies.begin(), latencies.end(), 0.0) / static_cast<double>(latencies.size());
+  };
+  constexpr int kKnocksASecond = 500;
+  const std::vector<double> alone = measured([](std::uint16_t) { return std::nullopt; });
+  const auto begun = Clock::now();
+  const std::vector<double> disturbed = measured(
+      [&](std::uint16_t port) { return in_child([&] { Strangers(port, strangers, kKnocksASecond, seen).run(); }); });
+  const double took = seconds_since(begun);
+  fmt::print("strangers: {} silos, d = 51, every commit synced, beside {} strangers on the same cores\n", silos,
+             strangers);
+  fmt::print("  undisturbed    {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean(alone), 1e3 * median(alone));
+  fmt::print("  disturbed      {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean(disturbed), 1e3 * median(disturbed));
+  fmt::print("  ratio          {:8.2f} (median {:.2f})\n", mean(disturbed) / mean(alone),
+             median(disturbed) / median(alone));
+  fmt::print("  {} connections stood at the end, {:.0f} a second were made, {:.0f} of them began TLS\n",
+             seen.standing.load(), static_cast<double>(seen.connected) / took, static_cast<double>(seen.knocks) / took);
+  fmt::print("  coordinator's peak {:.0f} MB\n", static_cast<double>(peak_bytes()) / 1e6);
+  ::munmap(shared, sizeof(StrangersSeen));
 }
 
 /// One silo of the vector bench: takes the query, sends a reply of its size.
@@ -563,11 +781,15 @@ int run(int argc, char** argv) {
     bench_rounds(number(2, 25), number(3, 100), 1, "rounds");
   } else if (what == "many") {
     bench_rounds(number(2, 4) * number(3, 50), number(4, 20), number(3, 50), "many");
+  } else if (what == "restarts") {
+    bench_restarts(number(2, 5), number(3, 10));
+  } else if (what == "strangers") {
+    bench_strangers(number(2, 5000), number(3, 5), number(4, 400));
   } else if (what == "vectors") {
     bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
                   argc > 4 && argv[4] == std::string("durable"));
   } else {
-    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many [NUMBERS]\n");
+    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many|restarts|strangers [NUMBERS]\n");
     return 2;
   }
   return 0;

@@ -18,10 +18,9 @@ class Service {
   Service() : database_(store::Database::in_memory().value()), store_(RunStore::open(database_).value()) {
     service_.emplace(store_, wire::Limits{}, ServiceLimits{.runs_at_once = 1}, [] { return 1'763'716'143; });
     (void)service_->start(now_).value();
-    tests::SmallFederation federation;
-    const std::string job = federation.job();
+    const tests::SmallFederation federation;
     const auto submit = [&](std::uint8_t nonce) {
-      return service_->submit(job, "job", Nonce{nonce}, true, now_).value().run;
+      return service_->submit(planned_, Nonce{nonce}, true, now_).value().run;
     };
     cancelled_ = submit(1);
     (void)service_->cancel(cancelled_, "enough", now_).value();
@@ -33,9 +32,7 @@ class Service {
     }
     UNDERTONE_CHECK(service_->machine(under_way_)->phase() == RunMachine::Phase::Round);
     ApiHooks hooks;
-    hooks.submit = [this](const std::string& text, bool again) -> Result<ApiHooks::Submitted> {
-      const auto parsed = config::parse_job(text, "job");
-      if (!parsed) return parsed.error();
+    hooks.submit = [this](const PlannedJob&, bool again) -> Result<ApiHooks::Submitted> {
       return ApiHooks::Submitted{under_way_, again};
     };
     hooks.cancel = [this](const RunId& run) -> Status {
@@ -58,11 +55,18 @@ class Service {
     }
     return target;
   }
-  [[nodiscard]] ApiReply handle(const ApiRequest& request) { return api_->handle(request); }
+  [[nodiscard]] ApiReply handle(ApiRequest& request) {
+    if (api_->needs_plan(request)) {  // one plan stands for all: an input's own would take long
+      const Result<config::Job> parsed = config::parse_job(request.body, "job");
+      request.planned = parsed ? Result<PlannedJob>(planned_) : parsed.error();
+    }
+    return api_->handle(request);
+  }
 
   bool ready = true;
 
  private:
+  PlannedJob planned_ = PlannedJob::plan(tests::SmallFederation{}.job(), "job").value();
   TimePoint now_{};
   store::Database database_;
   RunStore store_;
@@ -83,7 +87,7 @@ void http(std::string_view bytes) {
   service.ready = (flags & 2U) == 0;
   const std::string method(input.take_until('\n'));
   const std::string target = service.with_runs(std::string(input.take_until('\n')));
-  const ApiRequest request{method, target, std::string(input.rest()), (flags & 1U) == 0};
+  ApiRequest request{method, target, std::string(input.rest()), (flags & 1U) == 0};
   const ApiReply reply = service.handle(request);
   UNDERTONE_CHECK(reply.status >= 200 && reply.status < 600);
   UNDERTONE_CHECK(reply.content_type.find_first_of("\r\n") == std::string::npos);

@@ -41,15 +41,16 @@ struct Submitted {
     for (std::size_t at; (at = job.find(none)) != std::string::npos;)
       job.replace(at, none.size(), "\"holdout_records\":8");
     add(job);
-    UNDERTONE_CHECK(config::plan_of(parsed.back(), parsed.back().cohort.front()).has_value());
   }
   void add(const std::string& job) {
     jobs.push_back(job);
     parsed.push_back(config::parse_job(job, "job").value());
+    plausible.push_back(config::PlausibleCohort::of(parsed.back(), "job").value().save());
     runs.push_back({sha256(job), {static_cast<std::uint8_t>(runs.size())}});
   }
   std::vector<std::string> jobs;
   std::vector<config::Job> parsed;
+  std::vector<std::string> plausible;
   std::vector<RunId> runs;
 };
 
@@ -60,8 +61,11 @@ class World {
     limits_.runs_at_once = 1 + how % 3U;
     for (std::size_t i = 0; i < kRuns; ++i) {
       const std::size_t job = (i + how / 3U) % kRuns;
+      std::vector<SiloId> cohort;
+      for (const config::CohortMember& member : submitted_.parsed[job].cohort) cohort.push_back(member.facts.silo);
       UNDERTONE_CHECK(
-          store_.begin(submitted_.runs[job], "job", submitted_.jobs[job], RunState::Queued, clock_).has_value());
+          store_.begin(submitted_.runs[job], "job", submitted_.jobs[job], cohort, submitted_.plausible[job], clock_)
+              .has_value());
     }
     boot();
   }

@@ -48,7 +48,7 @@ void read_back(Input& input) {
     UNDERTONE_CHECK(statement.run().has_value());
   };
   clear();
-  UNDERTONE_CHECK(store.begin(kRun, "small", "{}", RunState::Joining, 0).has_value());
+  UNDERTONE_CHECK(store.begin(kRun, "small", "{}", {}, "", 0).has_value());
   const std::string run = kRun.bytes();
   const std::string name(input.take_until('\n'));
   const std::int64_t refusal = std::int64_t{input.byte()} - 128;

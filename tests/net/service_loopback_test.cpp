@@ -127,6 +127,14 @@ TEST_F(ServiceLoopbackTest, ARevokedSiloIsDroppedWhileItIsConnectedAndNotLetInAg
   }));
 }
 
+TEST_F(ServiceLoopbackTest, SilosLeaveACoordinatorThatIsRevokedWhileTheyAreConnected) {
+  LoopbackCoordinator hub(consortium_);
+  const auto agents = silos(hub.ports().silos);
+  ASSERT_TRUE(hub.wait_until([](auto& host) { return host.service().connected().size() == 5; }));
+  ASSERT_TRUE(consortium_.authority().revoke(Role::Coordinator, "hub", std::time(nullptr)));
+  EXPECT_TRUE(hub.wait_until([](auto& host) { return host.service().connected().empty(); }));
+}
+
 TEST_F(ServiceLoopbackTest, ExpiredEarlyAndRevokedCertificatesAreRefusedByName) {
   LoopbackCoordinator hub(consortium_, [](auto& config) { config.session.handshake = milliseconds(500); });
   const auto refusal = [&](const net::TlsFiles& files) -> std::string {
@@ -329,9 +337,41 @@ TEST_F(ServiceLoopbackTest, StrangersAtTheHttpPortGetAnAnswerOrAreClosedAndNothi
   EXPECT_NE(talk(port, "GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x')).find("431"), std::string::npos);
   EXPECT_NE(talk(port, "POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 4294967296\r\n\r\n").find("413"),
             std::string::npos);
+  // Of a body that a stranger announces nothing is waited for, and of one that it sends nothing is kept.
+  const std::string upload = "POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n";
+  EXPECT_NE(talk(port, upload).find("401"), std::string::npos);
+  EXPECT_NE(talk(port, upload + std::string(1'000'000, 'x')).find("401"), std::string::npos);
   EXPECT_EQ(talk(port, ""), "");                             // silence: closed at the deadline
   EXPECT_EQ(talk(port, "GET /healthz HTTP/1.1\r\nHo"), "");  // half a request: closed at the deadline
   EXPECT_EQ(talk(port, std::string("\x16\x03\x01\x02\x00", 5) + std::string(512, 'x')).find("200"), std::string::npos);
+}
+
+TEST_F(ServiceLoopbackTest, StrangersWhoHoldEveryConnectionKeepNoSiloOut) {
+  asio::io_context context(1);
+  std::vector<tcp::socket> strangers;  // some stand when the coordinator goes
+  LoopbackCoordinator hub(consortium_, [](auto& config) {
+    config.connections_max = 6;
+    config.session.handshake = std::chrono::minutes(10);  // nobody is closed for its slowness
+  });
+  for (int i = 0; i < 6; ++i) {
+    strangers.emplace_back(context).connect({asio::ip::address_v4::loopback(), hub.ports().silos});
+    strangers.back().non_blocking(true);
+  }
+  const auto standing = [&] {
+    return std::count_if(strangers.begin(), strangers.end(), [](tcp::socket& stranger) {
+      char byte = 0;
+      boost::system::error_code error;
+      (void)stranger.read_some(asio::buffer(&byte, 1), error);
+      return error == asio::error::would_block;
+    });
+  };
+  const auto agents = silos(hub.ports().silos);
+  EXPECT_TRUE(hub.wait_until([](auto& host) { return host.service().connected().size() == 5; }));
+  EXPECT_EQ(standing(), 1);  // those who waited longest made room, and no more than were needed
+  // Five are known and one is not: of those who come now each takes the last one's place, and no silo's.
+  for (int i = 0; i < 3; ++i)
+    strangers.emplace_back(context).connect({asio::ip::address_v4::loopback(), hub.ports().silos});
+  hub.on_thread([](auto& host) { EXPECT_EQ(host.service().connected().size(), 5U); });
 }
 
 TEST_F(ServiceLoopbackTest, PlainHttpOnTheTlsPortIsClosed) {

@@ -93,6 +93,23 @@ TEST(NumericSpineTest, NoiseReachesTheModelAtTheScaleThePlansClaim) {
   EXPECT_NEAR(squares / samples / variance, 1.0, 6.0 * std::sqrt(2.0 / samples));
 }
 
+TEST(NumericSpineTest, ARobustCentreOfHonestSilosTrainsAModelAsTheMeanDoes) {
+  tests::SmallFederation federation;
+  federation.rounds = 30;
+  federation.averaging = "last";
+  const auto outcome = [&](const char* aggregation) {
+    federation.aggregation = aggregation;
+    return trace_of(federation, lab::SimulatedNoise::None).outcome.vectors.at("weights");
+  };
+  const Eigen::VectorXd mean = outcome("");
+  EXPECT_EQ(outcome(R"({"kind":"trimmed_mean","trim":0})"), mean);
+  for (const char* robust : {R"({"kind":"trimmed_mean","trim":0.2})", R"({"kind":"geometric_median"})"}) {
+    const Eigen::VectorXd weights = outcome(robust);
+    EXPECT_NE(weights, mean);  // five silos, of other records each
+    EXPECT_LT((weights - mean).norm(), 0.5 * mean.norm()) << robust;
+  }
+}
+
 TEST(NumericSpineTest, NarrowPointsAreRoundedBeforeTheyAreUsed) {
   tests::SmallFederation federation;
   federation.points = "f32";

@@ -179,18 +179,19 @@ class Auditor {
         return {};
       }
       const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
-      std::optional<queries::LatticeFold> fold;
+      std::optional<queries::RoundFold> fold;
       for (const auto& [silo, digest] : round.accepted) {
         const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
         if (!reply) return reply.error();
         const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
         if (!fold)
-          fold.emplace(static_cast<Eigen::Index>(values.size()), reply->reply.step_log2, job.reply_lattice.type);
+          fold.emplace(metrics ? queries::Aggregation() : job.aggregation, static_cast<Eigen::Index>(values.size()),
+                       job.reply_lattice);
         const config::CohortMember& member = *job.member(silo);
         fold->add(values, metrics ? static_cast<std::uint64_t>(member.facts.holdout_records) : member.weight);
       }
       if (!fold) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
-      Result<algorithms::Step> next = algorithm->advance({round.round, fold->replies(), fold->mean()});
+      Result<algorithms::Step> next = algorithm->advance({round.round, fold->replies(), fold->value()});
       if (!next) return next.error();
       step = *std::move(next);
     }

@@ -60,7 +60,8 @@ class ShuffledRound {
   }
   [[nodiscard]] std::unique_ptr<shuffled::BatchFold> fold() const {
     if (shuffle.adds()) return shuffled::make_added_fold(layout, {run, query});
-    return shuffled::make_mixed_fold(layout, {run, query}, {coordinator, mac_key});
+    return shuffled::make_mixed_fold(layout, {run, query, privacy::NoiseKind::Secure, plausible},
+                                     {coordinator, mac_key});
   }
 
   /// What a shuffler forwards of the silos' messages to it.
@@ -69,6 +70,7 @@ class ShuffledRound {
     return shuffle.adds() ? added(shuffler, messages) : mixed(messages, seed);
   }
 
+  std::function<bool(const std::vector<std::int64_t>&)> plausible;  // of reports; empty: all are
   RunId run{sha256("job"), {}};
   queries::Query query;
   sealing::SealingKey coordinator = sealing::SealingKey::generate();

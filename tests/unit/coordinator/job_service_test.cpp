@@ -27,8 +27,13 @@ class ServiceTest : public ::testing::Test {
     text.replace(text.find("\"small\""), 7, fmt::format("\"job-{}\"", number));
     return text;
   }
+  Result<JobService::Submitted> submit_text(const std::string& text, const Nonce& nonce, bool again) {
+    const Result<PlannedJob> planned = PlannedJob::plan(text, "job");
+    if (!planned) return planned.error();
+    return service_->submit(*planned, nonce, again, now_);
+  }
   RunId submit(int number, std::uint8_t nonce = 1, bool again = false) {
-    JobService::Submitted submitted = service_->submit(job(number), "job", Nonce{nonce}, again, now_).value();
+    JobService::Submitted submitted = submit_text(job(number), Nonce{nonce}, again).value();
     actions_ = std::move(submitted.actions);
     return submitted.run;
   }
@@ -69,12 +74,12 @@ TEST_F(ServiceTest, JobsBeyondTheLimitWaitTheirTurnInOrder) {
 
 TEST_F(ServiceTest, SubmittingTheSameBytesTwiceIsOneRunUntilItIsToldAgain) {
   const RunId first = submit(1);
-  const JobService::Submitted same = service_->submit(job(1), "job", Nonce{2}, true, now_).value();
+  const JobService::Submitted same = submit_text(job(1), Nonce{2}, true).value();
   EXPECT_FALSE(same.created);  // it has not ended
   EXPECT_EQ(same.run, first);
   (void)service_->cancel(first, "enough", now_).value();
-  EXPECT_FALSE(service_->submit(job(1), "job", Nonce{2}, false, now_).value().created);
-  EXPECT_TRUE(service_->submit(job(1), "job", Nonce{2}, true, now_).value().created);
+  EXPECT_FALSE(submit_text(job(1), Nonce{2}, false).value().created);
+  EXPECT_TRUE(submit_text(job(1), Nonce{2}, true).value().created);
 }
 
 TEST_F(ServiceTest, ARestartGoesOnWithWhatRanAndWithWhatWaited) {
@@ -157,8 +162,8 @@ TEST_F(ServiceTest, AFullQueueRefusesAndABadJobIsNotQueued) {
   boot();
   (void)submit(1);
   (void)submit(2);
-  EXPECT_EQ(service_->submit(job(3), "job", Nonce{3}, false, now_).error().code, ErrorCode::LimitExceeded);
-  EXPECT_EQ(service_->submit("{}", "job", Nonce{4}, false, now_).error().code, ErrorCode::InvalidConfig);
+  EXPECT_EQ(submit_text(job(3), Nonce{3}, false).error().code, ErrorCode::LimitExceeded);
+  EXPECT_EQ(submit_text("{}", Nonce{4}, false).error().code, ErrorCode::InvalidConfig);
 }
 
 TEST_F(ServiceTest, OldRunsAreForgottenWithEverythingOfTheirsButTheCharges) {
@@ -187,6 +192,80 @@ TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
   EXPECT_EQ(machine.why_missing(silo(0)), "waits for its owner");
   say(0, wire::JobAnswer{run, wire::Refusal::Budget});
   EXPECT_EQ(machine.why_missing(silo(0)), "refused the job: budget");
+}
+
+TEST_F(ServiceTest, ASiloChangesItsMindAboutAJobSixteenTimesAndNoMore) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  for (int i = 1; i <= 40; ++i) {
+    const auto refusal = i % 2 == 0 ? std::optional(wire::Refusal::Budget) : std::nullopt;
+    say(0, wire::JobAnswer{run, refusal});
+    const auto& known = store_.find(run).value()->answers.at(silo(0));
+    EXPECT_EQ(known, i <= 16 ? refusal : std::optional(wire::Refusal::Budget)) << i;
+  }
+}
+
+/// A run in its first round, whose five silos say what they like.
+class ImplausibleReplyTest : public ServiceTest {
+ protected:
+  ImplausibleReplyTest() : run_(submit(1)) {
+    accept();
+    for (int i = 0; i < 5; ++i) say(i, wire::JobAnswer{run_, std::nullopt});
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = decoder.feed(*sent->bytes).value();
+      if (const auto* query = std::get_if<wire::QueryMessage>(&messages.at(0))) query_ = query->query;
+    }
+  }
+  void accept() {
+    for (int i = 0; i < 5; ++i) (void)service_->on_connected(silo(i), now_).value();
+  }
+  /// What becomes of a reply with a first coordinate so large.
+  std::optional<RoundMachine::Reception> reply(int number, double value) {
+    const auto units = static_cast<std::int64_t>(std::ldexp(value, 40));
+    say(number,
+        wire::ReplyMessage{run_,
+                           queries::query_digest(run_, query_),
+                           queries::ReplyType::I64,
+                           {query_.round, -40, privacy::NoiseKind::Test, queries::NoisedSums{{units, 0, 0, 0, 0}}}});
+    for (const JobService::Action& action : actions_) {
+      const auto* said = std::get_if<JobService::OfRun>(&action);
+      if (said == nullptr) continue;
+      if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said->what)) return counted->reception;
+    }
+    return std::nullopt;
+  }
+  RunId run_;
+  queries::Query query_;
+};
+
+TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
+  EXPECT_EQ(reply(0, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  EXPECT_EQ(service_->machine(run_)->why_missing(silo(1)), "its answer was longer than its clip and noise explain");
+  for (const int honest : {2, 3}) EXPECT_EQ(reply(honest, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(store_.rounds(run_).value().size(), 0U);
+  EXPECT_EQ(reply(4, 0.5), RoundMachine::Reception::Accepted);
+  const std::vector<RoundRecord> closed = store_.rounds(run_).value();
+  ASSERT_EQ(closed.size(), 1U);  // nobody waited for silo 1
+  EXPECT_EQ(closed[0].missing, std::vector<SiloId>{silo(1)});
+  EXPECT_EQ(closed[0].accepted.size(), 4U);
+}
+
+TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBegan) {
+  boot();
+  accept();
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x''"));
+  boot();
+  accept();
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  EXPECT_EQ(reply(2, 0.5), RoundMachine::Reception::Accepted);
+  ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x'0001'"));
+  boot();
+  EXPECT_EQ(state(run_), RunState::Failed);  // it ends alone, and nothing is folded unchecked
 }
 
 /// A service that dials one shuffler, which adds.
@@ -240,7 +319,7 @@ class ShuffledServiceTest : public ServiceTest {
 
 TEST_F(ShuffledServiceTest, AfterARestartWhoRefusedIsNotAskedAgain) {
   // The batch was opened for three silos, of which one has changed its mind since.
-  const RunId run = service_->submit(shuffled_job(), "job", Nonce{1}, false, now_).value().run;
+  const RunId run = submit_text(shuffled_job(), Nonce{1}, false).value().run;
   for (int i = 0; i < 3; ++i) {
     (void)service_->on_connected(silo(i), now_).value();
     say(i, wire::JobAnswer{run, std::nullopt});
@@ -278,7 +357,7 @@ TEST_F(ShuffledServiceTest, AtTheDeadlineWhoHasRefusedTheJobIsNotAskedAgain) {
 }
 
 TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) {
-  const RunId run = service_->submit(shuffled_job(), "job", Nonce{1}, false, now_).value().run;
+  const RunId run = submit_text(shuffled_job(), Nonce{1}, false).value().run;
   for (int i = 0; i < 3; ++i) {
     (void)service_->on_connected(silo(i), now_).value();
     say(i, wire::JobAnswer{run, std::nullopt});
@@ -343,8 +422,8 @@ class ApiTest : public ServiceTest {
  protected:
   ApiTest() {
     ApiHooks hooks;
-    hooks.submit = [this](const std::string& text, bool again) -> Result<ApiHooks::Submitted> {
-      const auto submitted = service_->submit(text, "job", Nonce{nonce_++}, again, now_);
+    hooks.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
+      const auto submitted = service_->submit(planned, Nonce{nonce_++}, again, now_);
       if (!submitted) return submitted.error();
       return ApiHooks::Submitted{submitted->run, submitted->created};
     };
@@ -363,7 +442,9 @@ class ApiTest : public ServiceTest {
   }
   ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
                bool authorised = true) {
-    return api_->handle({method, target, body, authorised});
+    ApiRequest request{method, target, body, authorised};
+    if (api_->needs_plan(request)) request.planned = PlannedJob::plan(body, "job");
+    return api_->handle(request);
   }
   nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
     return nlohmann::json::parse(ask(method, target, body).body);

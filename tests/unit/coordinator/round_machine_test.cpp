@@ -12,7 +12,7 @@ const TimePoint kStart{};
 
 SiloId silo(const char* name) { return SiloId::create(name).value(); }
 
-RoundMachine machine(std::size_t quorum) {
+RoundMachine::Setup setup_of(std::size_t quorum) {
   RoundMachine::Setup setup;
   setup.round = {3};
   setup.query = sha256("query");
@@ -20,8 +20,10 @@ RoundMachine machine(std::size_t quorum) {
   for (const char* name : {"a", "b", "c"}) setup.expected.emplace(silo(name), Participant{1, false});
   setup.quorum = quorum;
   setup.deadline = milliseconds(100);
-  return RoundMachine(setup);
+  return setup;
 }
+
+RoundMachine machine(std::size_t quorum) { return RoundMachine(setup_of(quorum)); }
 
 wire::ReplyMessage reply(std::int64_t value) {
   return {{},
@@ -121,6 +123,35 @@ TEST(RoundMachineTest, LateForeignAndMisshapenRepliesChangeNothing) {
   other.reply.answer = queries::NoisedSums{{1, 2, 3}};
   expect(silo("a"), other, Reception::Misshapen);
   EXPECT_TRUE(m.accepted().empty());
+}
+
+TEST(RoundMachineTest, WhoeverSaysWhatNoHonestSiloDoesIsLost) {
+  RoundMachine::Setup setup = setup_of(1);
+  setup.plausible = [](const SiloId& from, const std::vector<std::int64_t>& values) {
+    return from != silo("b") || values[0] <= 100;
+  };
+  RoundMachine m(std::move(setup));
+  Reception reception{};
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_reply(silo("a"), reply(101), reception).empty());
+  EXPECT_EQ(reception, Reception::Accepted);
+  EXPECT_TRUE(m.on_reply(silo("b"), reply(101), reception).empty());
+  EXPECT_EQ(reception, Reception::Implausible);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(103), reception)));  // b is not waited for
+  EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("b")});
+  EXPECT_EQ(m.gathered().mean[0], 102.0 / 1024.0);
+}
+
+TEST(RoundMachineTest, FoldsAsItIsAsked) {
+  RoundMachine::Setup setup = setup_of(3);
+  setup.aggregation = {queries::Aggregation::Kind::TrimmedMean, 0.4};
+  RoundMachine m(std::move(setup));
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1 << 30), reception);
+  (void)m.on_reply(silo("b"), reply(1024), reception);
+  (void)m.on_reply(silo("c"), reply(-7), reception);
+  EXPECT_EQ(m.gathered().mean[0], 1.0);
 }
 
 TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {

@@ -10,6 +10,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/config/planner.hpp"
 #include "shuffler/host/shuffler_config.hpp"
 #include "silo/host/silo_config.hpp"
 #include "tests/support/shuffled_job.hpp"
@@ -107,7 +108,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
 TEST(JobConfigTest, ACoordinatorIsToldOfAMemberWithoutAPlan) {
   const Result<Job> job = parse_job(with("\"reply_step_log2\":-40", "\"reply_step_log2\":10"), "job.json");
   ASSERT_TRUE(job);
-  const Status planned = check_plans(*job, "job.json");
+  const Result<PlausibleCohort> planned = PlausibleCohort::of(*job, "job.json");
   ASSERT_FALSE(planned);
   EXPECT_NE(planned.error().message.find("job.json: /cohort: silo silo-0: a wire step"), std::string::npos);
 }
@@ -197,7 +198,7 @@ TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
     const Result<Job> job = parse_job(federation.job(), "job.json");
     ASSERT_TRUE(job) << job.error().message;
     EXPECT_EQ(job->algorithm_kind, name.substr(0, name.find(',')));
-    const Status planned = check_plans(*job, "job.json");
+    const Result<PlausibleCohort> planned = PlausibleCohort::of(*job, "job.json");
     EXPECT_TRUE(planned) << planned.error().message;
   }
 }
@@ -384,7 +385,7 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   EXPECT_EQ(job->algorithm_kind, "accelerated_sgd");
   ASSERT_TRUE(job->theorem);
   EXPECT_EQ(job->theorem->source, "Theorem 129");
-  EXPECT_TRUE(check_plans(*job, "job.json"));
+  EXPECT_TRUE(PlausibleCohort::of(*job, "job.json"));
   const auto says = [&](const char* algorithm, const std::string& what) {
     federation.algorithm = algorithm;
     const std::string problems = problems_of(federation);
@@ -419,6 +420,70 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"accelerated_convex","smoothness":1,"gap":1})", "no diameter");
 }
 
+TEST(OperatorConfigTest, ATokenGoesToLoopbackAloneWhereNothingHidesIt) {
+  const auto url = [](const std::string& said) {
+    Problems problems("operator.json");
+    const nlohmann::json document = {
+        {"format", "undertone.operator/1"}, {"consortium", "lakeside"}, {"url", said}, {"token_file", "token"}};
+    const auto config = lab::parse_operator_config(document, ".", problems);
+    return config ? std::string() : config.error().message;
+  };
+  for (const char* near : {"http://127.0.0.1:7444", "http://[::1]:7444", "http://localhost:7444"})
+    EXPECT_EQ(url(near), "");
+  for (const char* far : {"http://192.0.2.7:7444", "http://hub.example:7444", "http://localhost.example:1"})
+    EXPECT_NE(url(far).find("/url: expected https:// for a host that is not loopback"), std::string::npos) << far;
+}
+
+TEST(AggregationConfigTest, IsTheMeanUnlessAJobAsksForWhatItsOtherSectionsAllow) {
+  using Kind = queries::Aggregation::Kind;
+  tests::SmallFederation federation;
+  const auto parsed = [&](const std::string& aggregation) {
+    federation.aggregation = aggregation;
+    return parse_job(federation.job(), "job.json");
+  };
+  EXPECT_EQ(parsed("")->aggregation.kind, Kind::Mean);
+  EXPECT_EQ(parsed(R"({"kind":"mean"})")->aggregation.kind, Kind::Mean);
+  EXPECT_EQ(parsed(R"({"kind":"geometric_median"})")->aggregation.kind, Kind::GeometricMedian);
+  const Result<Job> trimmed = parsed(R"({"kind":"trimmed_mean","trim":0.25})");
+  EXPECT_EQ(trimmed->aggregation.kind, Kind::TrimmedMean);
+  EXPECT_EQ(trimmed->aggregation.trim, 0.25);
+  const auto says = [&](const std::string& aggregation, const std::string& expected) {
+    const Result<Job> job = parsed(aggregation);
+    ASSERT_FALSE(job);
+    EXPECT_NE(job.error().message.find(expected), std::string::npos) << job.error().message;
+  };
+  says(R"({"kind":"krum"})", "/aggregation/kind: expected one of");
+  says(R"({"kind":"trimmed_mean"})", "/aggregation/trim: missing");
+  says(R"({"kind":"trimmed_mean","trim":0.5})", "/aggregation/trim");
+  says(R"({"kind":"geometric_median","trim":0.1})", "/aggregation/trim");
+  std::string shuffled = tests::ShuffledJob::counts("mixer", std::string(64, 'a')).json();
+  const std::size_t at = shuffled.find("\"evaluation\"");
+  ASSERT_NE(at, std::string::npos);
+  const Result<Job> added = parse_job(shuffled.insert(at, R"("aggregation":{"kind":"geometric_median"},)"), "job.json");
+  ASSERT_FALSE(added);
+  EXPECT_NE(added.error().message.find("can only be added"), std::string::npos) << added.error().message;
+}
+
+TEST(AggregationConfigTest, WhatARoundHoldsIsBounded) {
+  // 5,000 silos of 5 numbers, then of 843.
+  nlohmann::json job = nlohmann::json::parse(tests::SmallFederation{}.job());
+  job["aggregation"] = {{"kind", "geometric_median"}};
+  nlohmann::json silo = job["cohort"][0];
+  job["cohort"] = nlohmann::json::array();
+  for (int i = 0; i < 5000; ++i) {
+    silo["silo"] = "silo-" + std::to_string(i);
+    job["cohort"].push_back(silo);
+  }
+  EXPECT_TRUE(parse_job(job.dump(), "job.json"));
+  job["data"]["label"] = {{"column", "y"}, {"classes", {"a", "b", "c"}}};
+  job["model"] = nlohmann::json::parse(
+      R"({"kind":"network","seed":7,"hidden":[{"kind":"dense","width":105,"activation":"tanh"}]})");
+  const Result<Job> large = parse_job(job.dump(), "job.json");
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().message.find("a coordinator holds at most 4194304 numbers"), std::string::npos)
+      << large.error().message;
+}
+
 TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) {
   const auto with = [](const std::string& calibration) {
     std::string out = tests::SmallFederation{}.job();
@@ -427,7 +492,7 @@ TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) 
   };
   const Result<Job> loud = parse_job(with(R"({"by":"hand","noise_multiplier":0.5})"), "job.json");
   ASSERT_TRUE(loud);
-  const Status refused = check_plans(*loud, "job.json");
+  const Result<PlausibleCohort> refused = PlausibleCohort::of(*loud, "job.json");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("the noise that was chosen costs epsilon"), std::string::npos);
   const Result<Job> quiet = parse_job(with(R"({"by":"hand","noise_multiplier":40})"), "job.json");
@@ -472,7 +537,7 @@ TEST(ModelConfigTest, ASmallJobCannotAskForMuchMemoryOrTime) {
   federation.algorithm = R"({"kind":"local_sgd","rounds":11,"local_steps":100000,"step_size":1})";
   const Result<Job> many = parse_job(federation.job(), "job.json");
   ASSERT_TRUE(many) << many.error().message;
-  const Status planned = check_plans(*many, "job.json");
+  const Result<PlausibleCohort> planned = PlausibleCohort::of(*many, "job.json");
   ASSERT_FALSE(planned);
   EXPECT_NE(planned.error().message.find("draws of records"), std::string::npos);
   for (const char* clip : {"1e-200", "0", "5e-324"}) {

@@ -237,13 +237,27 @@ TEST(ReportsFoldTest, WhatIsNoProperAnswerIsNamed) {
   const ShuffledRound round(ShuffleForm::Reports);
   constexpr std::int64_t kLargest = std::int64_t{1} << 62U;
   EXPECT_TRUE(take_with(round, report_body(1, NoiseKind::Secure, {kLargest, -kLargest, 0})));
-  for (const std::int64_t beyond : {kLargest + 1, -kLargest - 1, std::numeric_limits<std::int64_t>::min()}) {
-    expect_named(take_with(round, report_body(1, NoiseKind::Secure, {0, 0, beyond})), ErrorCode::Malformed,
-                 "magnitude above");
-  }
   expect_named(take_with(round, report_body(1, NoiseKind::Test, {1, 2, 3})), ErrorCode::Malformed,
                "form 1 with noise 1, got 1 and 2");
   expect_named(take_with(round, report_body(2, NoiseKind::Secure, {1, 2, 3})), ErrorCode::Malformed, "got 2 and 1");
+}
+
+TEST(ReportsFoldTest, WhatNoHonestSiloSendsIsLeftOutAndCounted) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 62U;
+  ShuffledRound round(ShuffleForm::Reports);
+  round.plausible = [](const std::vector<std::int64_t>& values) { return std::abs(values[0]) < 1000; };
+  const std::vector<Counts> all = {{4, 8, 12}, {1000, 0, 0}, {2, 4, 6}};
+  const std::unique_ptr<BatchFold> fold = folded(round, all);
+  EXPECT_EQ(fold->refused(), 1);
+  const queries::Gathered gathered = fold->gathered().value();
+  EXPECT_EQ(gathered.replies, 2);
+  EXPECT_EQ(gathered.mean * 0x1p20, Eigen::Vector3d(3, 6, 9));
+  EXPECT_NE(fold->digest(), folded(round, {all[0], all[2]})->digest());  // it is of all that came
+  expect_named(folded(round, {all[1], {-5000, 0, 0}})->gathered(), "no report of the batch");
+  EXPECT_EQ(folded(ShuffledRound(ShuffleForm::Reports))->refused(), 0);
+  // A silo made it, and the shuffler that forwards it is not to blame.
+  for (const std::int64_t beyond : {kLargest + 1, -kLargest - 1, std::numeric_limits<std::int64_t>::min()})
+    EXPECT_TRUE(take_with(round, report_body(1, privacy::NoiseKind::Secure, {0, 0, beyond})));
 }
 
 TEST(TotalsFoldTest, ATotalOfAnotherDimensionIsNamed) {
