@@ -240,7 +240,8 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<Greeted> greeted = co_await greet(session);
   if (!greeted) {
-    spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code), greeted.error().message);
+    log_within(refusals_, fmt::format("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code),
+                                      greeted.error().message));
     metrics_.connection_refused(std::string(to_string(greeted.error().code)));
     co_return;
   }

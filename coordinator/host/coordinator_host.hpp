@@ -13,6 +13,7 @@
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
+#include "shared/base/line_budget.hpp"
 #include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
 
@@ -91,6 +92,7 @@ class CoordinatorHost {
   std::optional<HttpServer> http_;
   std::shared_ptr<net::AssemblyGate> gate_;
   net::Listener listener_;
+  LineBudget refusals_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;
   std::map<SiloId, Peer> peers_;

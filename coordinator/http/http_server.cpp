@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "shared/base/files.hpp"
+#include "shared/base/log.hpp"
 #include "shared/config/job.hpp"
 #include "shared/net/session.hpp"
 
@@ -91,7 +92,8 @@ asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
   beast::get_lowest_layer(stream).expires_after(config_.timeout);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);
   if (error) {
-    spdlog::warn("http_refused reason=\"{}\"", net::describe_tls_failure(stream.native_handle(), error));
+    log_within(refusals_,
+               fmt::format("http_refused reason=\"{}\"", net::describe_tls_failure(stream.native_handle(), error)));
   } else {
     const Result<certificates::CertificateFacts> peer = net::peer_facts(stream.native_handle());
     std::optional<certificates::CertificateFacts> known;

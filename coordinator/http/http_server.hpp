@@ -10,6 +10,7 @@
 #include <set>
 
 #include "coordinator/http/api.hpp"
+#include "shared/base/line_budget.hpp"
 #include "shared/net/listener.hpp"
 #include "shared/net/tls.hpp"
 
@@ -58,6 +59,7 @@ class HttpServer {
   net::Credentials* credentials_ = nullptr;
   std::string token_;
   net::Listener listener_;
+  LineBudget refusals_;
 };
 
 }  // namespace undertone::coordinator

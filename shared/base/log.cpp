@@ -47,4 +47,10 @@ void log_event(bool warning, const std::string& text) {
   }
 }
 
+void log_within(LineBudget& budget, const std::string& event) {
+  const LineBudget::Verdict verdict = budget.ask(std::chrono::steady_clock::now());
+  if (verdict.left_out > 0) spdlog::warn("lines_left_out count={}", verdict.left_out);
+  if (verdict.log) log_event(true, event);
+}
+
 }  // namespace undertone

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "shared/base/line_budget.hpp"
+
 namespace undertone {
 
 /// Sets up the process's log on standard error: for people on a terminal, JSON lines otherwise.
@@ -9,5 +11,8 @@ void start_log(const std::string& program);
 
 /// Logs an event that a machine told: `name key=value ...`. What is not plain text in it is replaced.
 void log_event(bool warning, const std::string& event);
+
+/// Logs a warning about somebody who is not known, as long as the budget lasts.
+void log_within(LineBudget& budget, const std::string& event);
 
 }  // namespace undertone

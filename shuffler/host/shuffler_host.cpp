@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "shared/base/log.hpp"
 #include "shared/net/credentials_watch.hpp"
 
 namespace undertone::shuffler {
@@ -100,7 +101,8 @@ asio::awaitable<void> ShufflerHost::serve(SessionPtr session) {
   net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<certificates::Party> peer = co_await greet(session);
   if (!peer) {
-    spdlog::warn("connection_refused code={} reason=\"{}\"", to_string(peer.error().code), peer.error().message);
+    log_within(refusals_, fmt::format("connection_refused code={} reason=\"{}\"", to_string(peer.error().code),
+                                      peer.error().message));
     co_return;
   }
   slot.introduced();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/base/line_budget.hpp"
 #include "shared/net/listener.hpp"
 #include "shared/net/session.hpp"
 #include "shuffler/batch/batch_gate.hpp"
@@ -85,6 +86,7 @@ class ShufflerHost {
   std::optional<net::Credentials> credentials_;
   std::shared_ptr<net::AssemblyGate> assembly_gate_;
   net::Listener listener_;
+  LineBudget refusals_;
   Deadlines deadlines_;
   boost::asio::steady_timer housekeeping_;
   std::map<SiloId, SessionPtr> silos_;

@@ -473,6 +473,7 @@ void serve_run(tests::Certificates& certificates, const std::string* job, std::u
   config.host = "127.0.0.1";
   config.port = port;
   config.tls = certificates.hub();
+  config.connections_max = 1024;
   config.results = folder / "results";
   store::Database database = store::Database::open(folder / "store.sqlite", store::Database::Sync::Full).value();
   coordinator::RunStore store = coordinator::RunStore::open(database).value();
