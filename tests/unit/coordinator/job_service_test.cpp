@@ -200,7 +200,7 @@ TEST_F(ServiceTest, ASiloChangesItsMindAboutAJobSixteenTimesAndNoMore) {
   for (int i = 1; i <= 40; ++i) {
     const auto refusal = i % 2 == 0 ? std::optional(wire::Refusal::Budget) : std::nullopt;
     say(0, wire::JobAnswer{run, refusal});
-    const auto& known = store_.find(run).value()->answers.at(silo(0));
+    const std::optional<wire::Refusal> known = store_.find(run).value()->answers.at(silo(0));
     EXPECT_EQ(known, i <= 16 ? refusal : std::optional(wire::Refusal::Budget)) << i;
   }
 }
