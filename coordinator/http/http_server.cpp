@@ -139,7 +139,7 @@ asio::awaitable<void> drain(Stream& stream) {
 template <class Stream>
 asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certificates::CertificateFacts> peer,
                                            net::Listener::Slot& slot) {
-  beast::flat_buffer buffer(2 * kHeaderBytesMax);  // more for an operator alone
+  beast::flat_buffer buffer(std::size_t{2} * kHeaderBytesMax);  // more for an operator alone
   for (int served = 0; served < kRequestsMax; ++served) {
     http::request_parser<http::string_body> parser;
     parser.header_limit(kHeaderBytesMax);
