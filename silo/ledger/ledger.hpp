@@ -75,8 +75,8 @@ class Ledger {
   /// Seconds since 1970 by the silo's clock, for the entries' times.
   using Clock = std::function<std::int64_t()>;
 
-  /// Creates an empty ledger or replays and verifies an existing one: chain, signatures, replies against entries, the
-  /// head outside, the data set. @param noise what kind of noise this ledger's releases carry
+  /// Creates an empty ledger or replays and verifies an existing one: chain, newest signature, replies against entries,
+  /// the head outside, the data set. @param noise what kind of noise this ledger's releases carry
   [[nodiscard]] static Result<Ledger> open(store::Database& database, HeadStore& head, const SigningKey& key,
                                            const DatasetIdentity& dataset, const Budget& budget,
                                            privacy::NoiseKind noise, Clock clock);
