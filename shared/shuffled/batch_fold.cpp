@@ -77,9 +77,9 @@ std::string_view bytes_of(const std::vector<std::int64_t>& counts) {
 template <class Each>
 Status open_units(const Context& context, const OpeningKeys& keys, std::uint64_t replies, std::string units,
                   const Each& each) {
-  if (const Status some = context.check_replies(replies); !some) return some;
+  if (Status some = context.check_replies(replies); !some) return some;
   const RoundLayout& layout = context.layout;
-  if (const Status whole = context.check(replies, units.size(), replies * layout.message_bytes()); !whole) return whole;
+  if (Status whole = context.check(replies, units.size(), replies * layout.message_bytes()); !whole) return whole;
   const sealing::RoundTerms terms = layout.terms(context.run, context.round, context.query);
   std::vector<sealing::Ticket> tickets;
   tickets.reserve(replies * layout.units());
@@ -87,12 +87,12 @@ Status open_units(const Context& context, const OpeningKeys& keys, std::uint64_t
   for (std::size_t at = 0; at < bytes; at += layout.unit_bytes()) {
     Result<sealing::OpenedReply> opened =
         sealing::open(keys.coordinator, keys.mac_key, terms,
-                      bytes == layout.unit_bytes() ? std::move(units) : units.substr(at, layout.unit_bytes()));
+                      bytes == layout.unit_bytes() ? std::exchange(units, {}) : units.substr(at, layout.unit_bytes()));
     if (!opened) return opened.error();
     if (opened->body().size() != layout.body_bytes())
       return context.malformed(fmt::format("a unit has {} bytes, got {}", layout.body_bytes(), opened->body().size()));
     tickets.push_back(opened->ticket());
-    if (const Status good = each(opened->body()); !good) return good;
+    if (Status good = each(opened->body()); !good) return good;
   }
   std::sort(tickets.begin(), tickets.end());
   if (std::adjacent_find(tickets.begin(), tickets.end()) != tickets.end())
@@ -109,7 +109,7 @@ class BitsFold final : public BatchFold {
     const auto dimension = static_cast<std::size_t>(context_.layout.dimension());
     std::vector<std::int64_t> ones(dimension, 0);
     std::vector<std::int64_t> bits(dimension, 0);
-    const Status opened = open_units(context_, keys_, replies, std::move(units), [&](std::string_view body) -> Status {
+    Status opened = open_units(context_, keys_, replies, std::move(units), [&](std::string_view body) -> Status {
       std::uint32_t coordinate = 0;
       std::memcpy(&coordinate, body.data(), sizeof coordinate);
       const auto bit = static_cast<unsigned char>(body[sizeof coordinate]);
@@ -171,7 +171,7 @@ class ReportsFold final : public BatchFold {
     queries::LatticeFold fold = empty();
     std::vector<Digest> reports;
     std::uint64_t refused = 0;
-    const Status opened = open_units(context_, keys_, replies, std::move(units), [&](std::string_view body) -> Status {
+    Status opened = open_units(context_, keys_, replies, std::move(units), [&](std::string_view body) -> Status {
       const auto noise = static_cast<std::uint8_t>(body[1]);
       if (body[0] != RoundLayout::kNoisedForm || noise != static_cast<std::uint8_t>(context_.noise)) {
         return context_.malformed(fmt::format("expected a report of form {} with noise {}, got {} and {}",
@@ -233,8 +233,8 @@ class TotalsFold final : public BatchFold {
 
   [[nodiscard]] Status take(std::size_t shuffler, std::uint64_t replies, std::string units) override {
     UNDERTONE_CHECK(shuffler < totals_.size() && !totals_[shuffler]);
-    if (const Status some = context_.check_replies(replies); !some) return some;
-    if (const Status whole = context_.check(replies, units.size(), context_.layout.body_bytes()); !whole) return whole;
+    if (Status some = context_.check_replies(replies); !some) return some;
+    if (Status whole = context_.check(replies, units.size(), context_.layout.body_bytes()); !whole) return whole;
     Total total{replies, std::vector<std::uint64_t>(static_cast<std::size_t>(context_.layout.dimension()), 0)};
     const std::span<const std::uint8_t> words(reinterpret_cast<const std::uint8_t*>(units.data()), units.size());
     if (const Status added = privacy::add_share(words, context_.layout.modulus(), total.words); !added)

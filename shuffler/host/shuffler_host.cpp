@@ -44,7 +44,7 @@ Result<std::uint16_t> ShufflerHost::start() {
       net::Credentials::load(config_.tls, net::Side::Server, {config_.consortium, Role::Shuffler, config_.name});
   if (!credentials) return credentials.error();
   credentials_.emplace(*std::move(credentials));
-  const Result<std::uint16_t> port = listener_.listen(config_.host, config_.port);
+  Result<std::uint16_t> port = listener_.listen(config_.host, config_.port);
   if (!port) return port.error();
   Result<std::vector<Batch>> batches = store_->load();
   if (!batches) return batches.error();
