@@ -528,7 +528,7 @@ void bench_restarts(int silos, int restarts) {
   std::vector<double> latencies;
   std::uint64_t round = hear();
   for (int restart = 1; restart <= restarts; ++restart) {
-    while (round < static_cast<std::uint64_t>(20 * restart)) {
+    while (round < std::uint64_t{20} * static_cast<std::uint64_t>(restart)) {
       const auto since = Clock::now();
       round = hear();
       latencies.push_back(seconds_since(since));
