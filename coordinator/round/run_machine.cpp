@@ -317,14 +317,17 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
       out.push_back(Tell{true, fmt::format("reply_ignored silo={} round={} reason=\"not of the query's shape\"",
                                            silo.name(), reply.reply.round.value)});
       break;
-    case RoundMachine::Reception::Implausible:
-      out.push_back(
-          Tell{true, fmt::format("reply_refused silo={} round={} reason=\"longer than its clip and noise explain\"",
-                                 silo.name(), reply.reply.round.value)});
-      said_[silo] = "its answer was longer than its clip and noise explain";
+    case RoundMachine::Reception::Implausible: {
+      const queries::PlausibleReplies& plausible = plausible_->of_silo(silo);
+      said_[silo] =
+          fmt::format("its answer has norm {:.4g}, its clip and noise explain at most {:.4g}",
+                      plausible.length(*asked_, queries::values_of(reply.reply.answer)), plausible.reach(*asked_));
+      out.push_back(Tell{true, fmt::format("reply_refused silo={} round={} reason=\"{}\"", silo.name(),
+                                           reply.reply.round.value, said_[silo])});
       dropped_.insert(silo);
       implausible_.insert(silo);
       break;
+    }
   }
   return run_round_actions(actions, now, out);
 }
@@ -400,9 +403,9 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   setup.shape.lattice = job_->reply_lattice;
   setup.shape.noise = job_->noise;
   if (!metrics) setup.aggregation = job_->aggregation;
-  setup.plausible = [cohort = plausible_, asked = plausible_->asked(*query)](const SiloId& silo,
-                                                                             const std::vector<std::int64_t>& values) {
-    return cohort->of_silo(silo).admits(asked, values);
+  asked_ = std::make_shared<const queries::PlausibleReplies::Asked>(plausible_->asked(*query));
+  setup.plausible = [cohort = plausible_, asked = asked_](const SiloId& silo, const std::vector<std::int64_t>& values) {
+    return cohort->of_silo(silo).admits(*asked, values);
   };
   setup.quorum = job_->participation.quorum;
   setup.deadline = job_->participation.round_deadline;

@@ -158,7 +158,8 @@ class RunMachine {
   std::unique_ptr<RoundMachine> round_;  // of these two the one that is under way
   std::unique_ptr<ShuffledRound> shuffled_;
   std::shared_ptr<const config::PlausibleCohort> plausible_;
-  std::optional<privacy::Plan> plan_;  // of every silo of a shuffled job
+  std::shared_ptr<const queries::PlausibleReplies::Asked> asked_;  // in the round that is under way
+  std::optional<privacy::Plan> plan_;                              // of every silo of a shuffled job
   std::optional<sealing::SealingKey> sealing_key_;
   std::optional<sealing::ReplyMacKey> mac_key_;
   Bytes offer_bytes_;

@@ -108,8 +108,12 @@ double PlausibleReplies::reach(const Asked& asked) const {
 
 bool PlausibleReplies::admits(const Asked& asked, const std::vector<std::int64_t>& values) const {
   if (!asked.shape) return false;
+  if (asked.start.size() > 0 && static_cast<std::size_t>(asked.start.size()) != values.size()) return false;
+  return length(asked, values) <= reach(asked);
+}
+
+double PlausibleReplies::length(const Asked& asked, const std::vector<std::int64_t>& values) const {
   const bool local = asked.start.size() > 0;
-  if (local && static_cast<std::size_t>(asked.start.size()) != values.size()) return false;
   double squares = 0.0;
   for (std::size_t j = 0; j < values.size(); ++j) {
     double units = static_cast<double>(values[j]);
@@ -117,7 +121,7 @@ bool PlausibleReplies::admits(const Asked& asked, const std::vector<std::int64_t
     if (local) units -= clamped(std::ldexp(asked.start[static_cast<Eigen::Index>(j)], -wire_.step_log2), wire_.type);
     squares += units * units;
   }
-  return std::ldexp(std::sqrt(squares), wire_.step_log2) <= reach(asked);
+  return std::ldexp(std::sqrt(squares), wire_.step_log2);
 }
 
 void PlausibleReplies::save(ByteWriter& writer) const {

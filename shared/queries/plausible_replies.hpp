@@ -55,6 +55,8 @@ class PlausibleReplies {
   /// Whether a reply may be honest. False for a round that no plan has.
   /// @param values [dimension of the release], in steps of the wire lattice
   [[nodiscard]] bool admits(const Asked& asked, const std::vector<std::int64_t>& values) const;
+  /// The norm that counts, in real units. @pre of a local run: as many values as its start has
+  [[nodiscard]] double length(const Asked& asked, const std::vector<std::int64_t>& values) const;
   /// The largest norm that is admitted, in real units: of a local run, of its distance from the start. 0: none
   [[nodiscard]] double reach(const Asked& asked) const;
 
