@@ -21,11 +21,11 @@ constexpr std::size_t kResultsChecked = 200;
 constexpr const char* kSubmitted = "job";  // in place of a file's name
 
 /// Enters the planner on the thread that runs this. Never nothing: co_spawn asks for a type with an empty value.
-/// @param stopping makes an end of it before the next silo's plan
+/// @param stopped makes an end of it before the next silo's plan
 asio::awaitable<std::optional<Result<PlannedJob>>> plan_on_this_thread(const std::string& text,
-                                                                       const std::atomic<bool>& stopping) {
-  co_return PlannedJob::plan(text, kSubmitted, [&stopping](const config::Job& job, const config::CohortMember& member) {
-    if (stopping) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
+                                                                       const std::atomic<bool>& stopped) {
+  co_return PlannedJob::plan(text, kSubmitted, [&stopped](const config::Job& job, const config::CohortMember& member) {
+    if (stopped) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
     return config::plan_of(job, member);
   });
 }
@@ -64,7 +64,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       started_at_(wall_clock()) {}
 
 CoordinatorHost::~CoordinatorHost() {
-  stopping_ = true;
+  stopped_ = true;
   planning_.join();
 }
 
@@ -151,9 +151,8 @@ Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned,
 
 asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
   if (api_.needs_plan(request)) {
-    asio::awaitable<std::optional<Result<PlannedJob>>> planning = plan_on_this_thread(request.body, stopping_);
+    asio::awaitable<std::optional<Result<PlannedJob>>> planning = plan_on_this_thread(request.body, stopped_);
     request.planned = co_await asio::co_spawn(planning_, std::move(planning), asio::use_awaitable);
-    if (stopped_) co_return ApiReply{503, "text/plain", "stopping\n"};
   }
   co_return api_.handle(request);
 }
@@ -364,7 +363,6 @@ void CoordinatorHost::arm(TimePoint at) {
 
 void CoordinatorHost::stop() {
   stopped_ = true;
-  stopping_ = true;
   listener_.close();
   timer_.cancel();
   housekeeping_.cancel();

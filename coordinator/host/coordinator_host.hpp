@@ -81,7 +81,7 @@ class CoordinatorHost {
   CoordinatorConfig config_;
   RunStore* store_;
   Watch watch_;
-  std::atomic<bool> stopping_ = false;  // read by the planning thread
+  std::atomic<bool> stopped_ = false;  // the planning thread reads it
   boost::asio::thread_pool planning_{1};
   JobService service_;
   Metrics metrics_;
@@ -99,7 +99,6 @@ class CoordinatorHost {
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::int64_t started_at_ = 0;
   std::optional<Error> failure_;
-  bool stopped_ = false;
 };
 
 /// Seconds since 1970, as the operating system says.

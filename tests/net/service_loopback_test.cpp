@@ -346,6 +346,36 @@ TEST_F(ServiceLoopbackTest, StrangersAtTheHttpPortGetAnAnswerOrAreClosedAndNothi
   EXPECT_EQ(talk(port, std::string("\x16\x03\x01\x02\x00", 5) + std::string(512, 'x')).find("200"), std::string::npos);
 }
 
+TEST_F(ServiceLoopbackTest, WhileAJobIsPlannedEverybodyElseIsServed) {
+  LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
+  // Sixty silos that draw half of their records, no two alike: seconds of planning.
+  nlohmann::json job = nlohmann::json::parse(federation_.job());
+  job["algorithm"]["draw_fraction"] = 0.5;
+  nlohmann::json silo = job["cohort"][0];
+  job["cohort"] = nlohmann::json::array();
+  for (int i = 0; i < 60; ++i) {
+    silo["silo"] = fmt::format("silo-{}", i);
+    silo["records"] = 100 + i;
+    job["cohort"].push_back(silo);
+  }
+  const std::string body = job.dump();
+  asio::io_context context(1);
+  tcp::socket submitting(context);
+  submitting.connect({asio::ip::address_v4::loopback(), hub.ports().http});
+  asio::write(submitting,
+              asio::buffer(fmt::format("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n"
+                                       "Connection: close\r\nContent-Length: {}\r\n\r\n{}",
+                                       kToken, body.size(), body)));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(talk(hub.ports().http, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").find("200 OK"),
+              std::string::npos);
+  }
+  EXPECT_EQ(submitting.available(), 0U);  // it is not answered yet
+  std::array<char, 64> answer{};
+  const std::size_t size = submitting.read_some(asio::buffer(answer));
+  EXPECT_EQ(std::string(answer.data(), std::min<std::size_t>(size, 12)), "HTTP/1.1 201");
+}
+
 TEST_F(ServiceLoopbackTest, StrangersWhoHoldEveryConnectionKeepNoSiloOut) {
   asio::io_context context(1);
   std::vector<tcp::socket> strangers;  // some stand when the coordinator goes
