@@ -185,12 +185,17 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
 Result<lab::DirectCohort> direct(const config::Job& job, const std::vector<lab::SimulatedSilo>& silos, const RunId& run,
                                  std::uint64_t seed, std::size_t answering, std::size_t threads) {
   return lab::DirectCohort::create(
-      {job.model, job.reply_lattice, run, seed, lab::SimulatedNoise::Seeded, answering, threads},
+      {job.model, job.reply_lattice, run, seed, lab::SimulatedNoise::Seeded, answering, threads, job.aggregation},
       lab::plan_cohort(job, silos).value().members);
 }
 
 TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
-  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+  auto federations = tests::federations_of_every_algorithm();
+  for (const char* robust : {R"({"kind":"trimmed_mean","trim":0.2})", R"({"kind":"geometric_median"})"}) {
+    federations.emplace_back(robust, tests::SmallFederation());
+    federations.back().second.aggregation = robust;
+  }
+  for (const auto& [name, federation] : federations) {
     SCOPED_TRACE(name);
     const config::Job job = config::parse_job(federation.job(), "small").value();
     const std::vector<lab::SimulatedSilo> silos = federation.cohort();

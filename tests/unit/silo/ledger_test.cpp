@@ -239,6 +239,47 @@ TEST_F(LedgerTest, AnEditedAndRehashedEntryIsRefused) {
   expect_refused(ErrorCode::LedgerCorrupt, "edited and re-hashed", "signature");
 }
 
+TEST_F(LedgerTest, AnEditInTheMiddleIsFoundByTheNewestSignatureHoweverManyHashesAreMadeAgain) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  // The third entry says something else, and it and all that follow get the hashes that they should then have; each
+  // keeps its signature, the newest among them.
+  store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+  std::string previous;
+  std::uint64_t rehashed = 0;
+  for (std::uint64_t sequence = 1;; ++sequence) {
+    std::string body;
+    {
+      store::Statement row = database.prepare("SELECT body, hash FROM entries WHERE sequence = ?").value();
+      row.bind(1, static_cast<std::int64_t>(sequence));
+      if (!row.step().value()) break;
+      body = row.bytes(0);
+      if (sequence < 3) {
+        previous = row.bytes(1);
+        continue;
+      }
+    }
+    if (sequence == 3) {
+      const std::size_t at = body.find("\"cost\":\"") + 8;
+      body.replace(at, body.find('"', at) - at, "1");
+    }
+    std::string material = "undertone ledger entry 1";
+    material.append(reinterpret_cast<const char*>(&sequence), sizeof sequence);
+    const Digest hash = sha256(material + previous + body);
+    store::Statement update =
+        database.prepare("UPDATE entries SET previous = ?, body = ?, hash = ? WHERE sequence = ?").value();
+    update.bind_blob(1, previous).bind_blob(2, body).bind_blob(3, as_bytes(hash));
+    ASSERT_TRUE(update.bind(4, static_cast<std::int64_t>(sequence)).run());
+    previous = std::string(as_bytes(hash));
+    ++rehashed;
+  }
+  EXPECT_GE(rehashed, 3U);
+  expect_refused(ErrorCode::LedgerCorrupt, "edited and re-hashed", "signature");
+}
+
 TEST_F(LedgerTest, ATruncatedLedgerIsRefused) {
   {
     Ledger ledger = open().value();
