@@ -1,12 +1,12 @@
 #include "coordinator/host/coordinator_host.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
 #include "coordinator/jobs/result.hpp"
 #include "shared/base/log.hpp"
+#include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/privacy/secure_bits.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using net::kAwait;
 constexpr const char* kBuild = "undertone-coordinator 0.2.0";
 constexpr std::size_t kResultsChecked = 200;
 constexpr const char* kSubmitted = "job";  // in place of a file's name

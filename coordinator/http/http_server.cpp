@@ -1,9 +1,7 @@
 #include "coordinator/http/http_server.hpp"
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
@@ -14,6 +12,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
 #include "shared/config/job.hpp"
+#include "shared/net/await.hpp"
 #include "shared/net/session.hpp"
 
 namespace undertone::coordinator {
@@ -23,7 +22,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using net::kAwait;
 
 constexpr std::uint32_t kHeaderBytesMax = 8192;
 constexpr std::size_t kTokenBytesMin = 32;

@@ -13,7 +13,7 @@ std::string packed(const std::vector<SiloId>& silos) {
   return std::move(writer).bytes();
 }
 
-Result<std::vector<SiloId>> unpacked(const std::string& bytes) {
+Result<std::vector<SiloId>> silos_in(const std::string& bytes) {
   ByteReader reader(bytes);
   const Result<std::uint64_t> count = reader.u64();
   if (!count || *count > wire::kBatchSilosMax) return Error{ErrorCode::StorageFailed, "a closed batch cannot be read"};
@@ -68,14 +68,14 @@ Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) 
   if (!mac_key) return Error{ErrorCode::StorageFailed, "a run's reply key cannot be read"};
   ShuffledState state{*mac_key, RoundIndex{static_cast<std::uint64_t>(row->integer(1))}};
   if (const std::string expected(row->bytes(3)); !expected.empty()) {
-    Result<std::vector<SiloId>> silos = unpacked(expected);
+    Result<std::vector<SiloId>> silos = silos_in(expected);
     if (!silos) return silos.error();
     const std::int64_t attempt = row->integer(2);
     if (attempt < 0 || attempt >= std::int64_t{ShuffledRound::kAttemptsMax})
       return Error{ErrorCode::StorageFailed, fmt::format("a shuffled round's attempt is {} in the store", attempt)};
     state.committed = ShuffledRound::Commit{static_cast<std::uint32_t>(attempt), *std::move(silos), {}};
     if (const std::string closing(row->bytes(4)); !closing.empty()) {
-      Result<std::vector<SiloId>> added = unpacked(closing);
+      Result<std::vector<SiloId>> added = silos_in(closing);
       if (!added) return added.error();
       state.committed->closing = *std::move(added);
     }

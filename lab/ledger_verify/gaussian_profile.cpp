@@ -11,8 +11,6 @@ long double normal_density(long double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi_v<long double> / std::numbers::sqrt2_v<long double>;
 }
 
-long double upper_tail(long double x) { return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2; }
-
 /// Upper tail of the normal distribution over its density, for x >= 0.
 long double mills_ratio(long double x) {
   if (x < 4) return upper_tail(x) / normal_density(x);
@@ -22,6 +20,8 @@ long double mills_ratio(long double x) {
 }
 
 }  // namespace
+
+long double upper_tail(long double x) { return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2; }
 
 long double gaussian_profile(long double epsilon, long double mu) {
   const long double near = epsilon / mu - mu / 2;

@@ -2,6 +2,9 @@
 
 namespace undertone::ledger_verify {
 
+/// 1 - Phi(x).
+[[nodiscard]] long double upper_tail(long double x);
+
 /// Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), for mu > 0. Since e^epsilon density(epsilon/mu + mu/2) =
 /// density(epsilon/mu - mu/2), both terms are that density times a Mills ratio, and e^epsilon is never formed.
 /// Source: Balle and Wang 2018, Theorem 8.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "lab/ledger_verify/gaussian_profile.hpp"
 
@@ -16,8 +15,6 @@ constexpr Real kProbabilityMin = 1e-60L;  // times a million rounds and thousand
 constexpr Real kRoundOff = std::numeric_limits<Real>::epsilon();
 constexpr Real kStepLast = 1e-12L;  // of the level; what is left after it is at most its square times a shift
 constexpr Real kLossMax = 5000;     // its exponential, and that times a moment's, are finite
-
-Real upper_tail(Real x) { return std::erfc(x / std::numbers::sqrt2_v<Real>) / 2; }
 
 /// Where G's slope by the ratio is that of this level.
 Real loss_at(Real shift, Real level) { return shift * (level - shift / 2); }

@@ -4,14 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/algorithms/number.hpp"
 #include "shared/algorithms/predicted_risk.hpp"
 
 namespace undertone::algorithms {
 namespace {
 
 constexpr const char* kExcessRisk = "excess risk";
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
 
 /// Of what is run: the silos' losses and the squared l2 regulariser.
 double whole_smoothness(const TheoremConditions& conditions) {

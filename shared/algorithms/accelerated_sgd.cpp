@@ -5,12 +5,12 @@
 
 #include "shared/geometry/local_domain.hpp"
 #include "shared/geometry/parameter.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::algorithms {
 
 namespace {
 
-constexpr std::uint64_t kRoundsMax = 1'000'000;
 constexpr double kUpsilonMin = 1e-100;  // so that eta of the last round is no denormal
 
 }  // namespace
@@ -49,7 +49,7 @@ Result<std::unique_ptr<AcceleratedSgd>> AcceleratedSgd::create(AcceleratedSgdSet
         return bad(fmt::format("a stage of {} rounds with upsilon {}", stage.rounds, stage.upsilon));
     }
   }
-  if (settings.rounds() > kRoundsMax) return bad(fmt::format("at most {} rounds in all", kRoundsMax));
+  if (settings.rounds() > privacy::kRoundsMax) return bad(fmt::format("at most {} rounds in all", privacy::kRoundsMax));
   return std::unique_ptr<AcceleratedSgd>(new AcceleratedSgd(std::move(settings)));
 }
 

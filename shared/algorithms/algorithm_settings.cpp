@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shared/algorithms/number.hpp"
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::algorithms {
@@ -12,8 +13,6 @@ Result<std::unique_ptr<FederatedAlgorithm>> as_algorithm(Result<std::unique_ptr<
   if (!made) return made.error();
   return std::unique_ptr<FederatedAlgorithm>(*std::move(made));
 }
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
 
 }  // namespace
 

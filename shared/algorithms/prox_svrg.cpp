@@ -4,22 +4,20 @@
 
 #include "shared/base/random_source.hpp"
 #include "shared/geometry/parameter.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::algorithms {
-namespace {
-
-constexpr std::uint64_t kRoundsMax = 1'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& settings) {
-  const bool bounded = settings.restarts <= kRoundsMax && settings.epochs <= kRoundsMax && settings.inner < kRoundsMax;
+  const bool bounded = settings.restarts <= privacy::kRoundsMax && settings.epochs <= privacy::kRoundsMax &&
+                       settings.inner < privacy::kRoundsMax;
   if (!bounded || settings.restarts == 0 || settings.epochs == 0 || settings.inner == 0 ||
-      settings.restarts * settings.epochs > kRoundsMax / (settings.inner + 1)) {
+      settings.restarts * settings.epochs > privacy::kRoundsMax / (settings.inner + 1)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("SVRG: {} restarts of {} epochs of 1 + {} rounds: expected at least one of each and at "
                              "most {} rounds",
-                             settings.restarts, settings.epochs, settings.inner, kRoundsMax)};
+                             settings.restarts, settings.epochs, settings.inner, privacy::kRoundsMax)};
   }
   if (Status step = geometry::check_positive("the step size of SVRG", settings.step_size); !step) return step.error();
   const Result<geometry::ProximalStep> proximal =

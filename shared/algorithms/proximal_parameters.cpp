@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/algorithms/number.hpp"
 #include "shared/algorithms/predicted_risk.hpp"
 #include "shared/algorithms/theorem_noise.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 
 constexpr const char* kExcessRisk = "excess risk";
 constexpr const char* kStationarity = "squared norm of the proximal gradient mapping";
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
 
 /// What the two proximal-PL theorems ask for.
 Status proximal_conditions(const TheoremConditions& conditions) {

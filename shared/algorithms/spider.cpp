@@ -4,11 +4,10 @@
 
 #include "shared/base/random_source.hpp"
 #include "shared/geometry/parameter.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::algorithms {
 namespace {
-
-constexpr std::uint64_t kRoundsMax = 1'000'000;
 
 Error diverged(std::uint64_t round) {
   return {ErrorCode::Internal, fmt::format("SPIDER diverged in round {}: a smaller step is needed", round)};
@@ -23,11 +22,11 @@ queries::Question difference(const Eigen::VectorXd& at, const Eigen::VectorXd& f
 }  // namespace
 
 Result<std::unique_ptr<Spider>> Spider::create(const SpiderSettings& settings) {
-  if (settings.rounds == 0 || settings.rounds > kRoundsMax || settings.period == 0) {
+  if (settings.rounds == 0 || settings.rounds > privacy::kRoundsMax || settings.period == 0) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("SPIDER: {} rounds with an anchor every {}: expected 1 to {} rounds and a period of at "
                              "least 1",
-                             settings.rounds, settings.period, kRoundsMax)};
+                             settings.rounds, settings.period, privacy::kRoundsMax)};
   }
   if (Status step = geometry::check_positive("the step size of SPIDER", settings.step_size); !step) return step.error();
   const Result<geometry::ProximalStep> proximal =
@@ -94,10 +93,10 @@ Status Spider::restore(ByteReader& state) {
 }
 
 Result<std::unique_ptr<SpiderAlternate>> SpiderAlternate::create(const SpiderAlternateSettings& settings) {
-  if (settings.pairs == 0 || settings.pairs > kRoundsMax / 2) {
-    return Error{
-        ErrorCode::InvalidArgument,
-        fmt::format("SPIDER's alternate form: {} pairs of rounds, expected 1 to {}", settings.pairs, kRoundsMax / 2)};
+  if (settings.pairs == 0 || settings.pairs > privacy::kRoundsMax / 2) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("SPIDER's alternate form: {} pairs of rounds, expected 1 to {}", settings.pairs,
+                             privacy::kRoundsMax / 2)};
   }
   if (Status step = geometry::check_positive("the step size of SPIDER", settings.step_size); !step) return step.error();
   const bool whole = std::holds_alternative<geometry::WholeSpace>(settings.problem.domain.set());

@@ -4,15 +4,16 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/algorithms/number.hpp"
 #include "shared/algorithms/predicted_risk.hpp"
 #include "shared/algorithms/theorem_noise.hpp"
 #include "shared/geometry/parameter.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::algorithms {
 namespace {
 
-constexpr double kRoundsMax = 1'000'000.0;
 constexpr double kRounding = 1e-9;  // relative: a diameter that was computed another way
 
 }  // namespace
@@ -79,7 +80,9 @@ Status TheoremConditions::bounded_domain() const {
 }
 
 Result<std::uint64_t> TheoremConditions::whole_rounds(double value) const {
-  if (!(value <= kRoundsMax)) return refuse(fmt::format("asks for {} rounds, more than {}", value, kRoundsMax));
+  if (!(value <= number(privacy::kRoundsMax))) {
+    return refuse(fmt::format("asks for {} rounds, more than {}", value, privacy::kRoundsMax));
+  }
   return static_cast<std::uint64_t>(std::ceil(std::max(value, 1.0)));
 }
 

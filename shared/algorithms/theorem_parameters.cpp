@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "shared/algorithms/accelerated_parameters.hpp"
+#include "shared/algorithms/number.hpp"
 #include "shared/algorithms/proximal_parameters.hpp"
 
 namespace undertone::algorithms {
 namespace {
 
 constexpr const char* kExcessRisk = "excess risk";
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
 
 Status minibatch_conditions(const TheoremConditions& conditions) {
   if (Status fits = conditions.bounded_domain(); !fits) return fits;

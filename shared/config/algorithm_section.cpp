@@ -3,17 +3,19 @@
 #include <algorithm>
 
 #include "shared/config/theorem_section.hpp"
+#include "shared/privacy/rounds_max.hpp"
+
 namespace undertone::config {
 namespace {
 
-constexpr std::int64_t kRoundsMax = 1'000'000;
+constexpr auto kRoundsMax = static_cast<std::int64_t>(privacy::kRoundsMax);
 constexpr double kNumberMax = 1e9;
 constexpr double kRadiusMin = 1e-9;
 constexpr std::int64_t kLocalStepsMax = 100'000;
 constexpr std::uint64_t kEntriesMax = 2'000;  // of a schedule: each is planned, charged and listed for itself
 constexpr std::size_t kStagesMax = 64;
 
-enum class Kind : std::uint8_t {
+enum class AlgorithmKind : std::uint8_t {
   MinibatchSgd,
   Accelerated,
   Localized,
@@ -24,14 +26,15 @@ enum class Kind : std::uint8_t {
   LocalSgd,
 };
 
-constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {{"noisy_minibatch_sgd", Kind::MinibatchSgd},
-                                                                        {"accelerated_sgd", Kind::Accelerated},
-                                                                        {"localized_accelerated_sgd", Kind::Localized},
-                                                                        {"proximal_sgd", Kind::ProximalSgd},
-                                                                        {"prox_svrg", Kind::ProxSvrg},
-                                                                        {"spider", Kind::Spider},
-                                                                        {"spider_alternate", Kind::SpiderAlternate},
-                                                                        {"local_sgd", Kind::LocalSgd}};
+constexpr std::initializer_list<std::pair<const char*, AlgorithmKind>> kAlgorithmKinds = {
+    {"noisy_minibatch_sgd", AlgorithmKind::MinibatchSgd},
+    {"accelerated_sgd", AlgorithmKind::Accelerated},
+    {"localized_accelerated_sgd", AlgorithmKind::Localized},
+    {"proximal_sgd", AlgorithmKind::ProximalSgd},
+    {"prox_svrg", AlgorithmKind::ProxSvrg},
+    {"spider", AlgorithmKind::Spider},
+    {"spider_alternate", AlgorithmKind::SpiderAlternate},
+    {"local_sgd", AlgorithmKind::LocalSgd}};
 
 template <class T>
 T noted(Section& section, const char* key, Result<T> made, T harmless) {
@@ -81,17 +84,18 @@ algorithms::AcceleratedPhase parse_phase(Section& section) {
 /// The keys that several algorithms share, each read where one of them wants it.
 struct Keys {
   Section& section;
-  Kind kind;
+  AlgorithmKind kind;
 
-  [[nodiscard]] bool wanted(std::initializer_list<Kind> by) const {
+  [[nodiscard]] bool wanted(std::initializer_list<AlgorithmKind> by) const {
     return section.recording() || std::find(by.begin(), by.end(), kind) != by.end();
   }
-  std::uint64_t count(const char* key, std::initializer_list<Kind> by, const char* about,
+  std::uint64_t count(const char* key, std::initializer_list<AlgorithmKind> by, const char* about,
                       std::int64_t most = kRoundsMax) {
     return wanted(by) ? static_cast<std::uint64_t>(section.integer(key, 1, most, about)) : 1;
   }
   std::optional<double> smoothness() {
-    if (!wanted({Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate}) || !section.has("smoothness"))
+    if (!wanted({AlgorithmKind::ProxSvrg, AlgorithmKind::Spider, AlgorithmKind::SpiderAlternate}) ||
+        !section.has("smoothness"))
       return std::nullopt;
     return section.number("smoothness", 0.0, kNumberMax,
                           "a public beta: differences are clipped to beta times the distance of their points (default: "
@@ -99,7 +103,7 @@ struct Keys {
                           true);
   }
   std::uint64_t seed() {
-    if (!wanted({Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate})) return 0;
+    if (!wanted({AlgorithmKind::ProxSvrg, AlgorithmKind::Spider, AlgorithmKind::SpiderAlternate})) return 0;
     return static_cast<std::uint64_t>(
         section.integer("seed", 0, INT64_MAX, "public: chooses which iterate is the output"));
   }
@@ -114,7 +118,7 @@ AlgorithmChoice checked(Section& section, AlgorithmChoice choice) {
   }
   const algorithms::Extent extent = algorithms::extent_of(choice.settings);
   choice.rounds = extent.rounds;
-  if (extent.rounds > static_cast<std::uint64_t>(kRoundsMax) || extent.entries > kEntriesMax) {
+  if (extent.rounds > privacy::kRoundsMax || extent.entries > kEntriesMax) {
     section.problem(key, fmt::format("{} rounds of {} kinds or parts of releases: expected at most {} and {}",
                                      extent.rounds, extent.entries, kRoundsMax, kEntriesMax));
   }
@@ -238,15 +242,19 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
       return out.theorem ? checked(section, std::move(out)) : out;
     }
   }
-  const auto kind = section.choice<Kind>("kind", kKinds, "docs/researchers-guide.md says which reads what");
+  const auto kind =
+      section.choice<AlgorithmKind>("kind", kAlgorithmKinds, "docs/researchers-guide.md says which reads what");
   Keys keys{section, kind};
-  const std::uint64_t rounds =
-      keys.count("rounds", {Kind::MinibatchSgd, Kind::ProximalSgd, Kind::Spider, Kind::LocalSgd}, "R: steps");
+  const std::uint64_t rounds = keys.count(
+      "rounds",
+      {AlgorithmKind::MinibatchSgd, AlgorithmKind::ProximalSgd, AlgorithmKind::Spider, AlgorithmKind::LocalSgd},
+      "R: steps");
   double step_size = 1.0;
-  if (keys.wanted(
-          {Kind::MinibatchSgd, Kind::ProximalSgd, Kind::ProxSvrg, Kind::Spider, Kind::SpiderAlternate, Kind::LocalSgd}))
+  if (keys.wanted({AlgorithmKind::MinibatchSgd, AlgorithmKind::ProximalSgd, AlgorithmKind::ProxSvrg,
+                   AlgorithmKind::Spider, AlgorithmKind::SpiderAlternate, AlgorithmKind::LocalSgd}))
     step_size = section.number("step_size", 0.0, kNumberMax, "eta", true);
-  if (keys.wanted({Kind::MinibatchSgd, Kind::Accelerated, Kind::Localized, Kind::ProxSvrg, Kind::SpiderAlternate})) {
+  if (keys.wanted({AlgorithmKind::MinibatchSgd, AlgorithmKind::Accelerated, AlgorithmKind::Localized,
+                   AlgorithmKind::ProxSvrg, AlgorithmKind::SpiderAlternate})) {
     out.draw_fraction = section.number("draw_fraction", 0.0, 1.0,
                                        "of the records that a round reads (of prox_svrg: that a difference reads), "
                                        "drawn afresh without replacement; 1 "
@@ -254,17 +262,18 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
                                        true);
   }
   algorithms::Averaging averaging;
-  if (keys.wanted({Kind::MinibatchSgd})) averaging = parse_averaging(section, step_size, problem.regulariser.l2());
+  if (keys.wanted({AlgorithmKind::MinibatchSgd}))
+    averaging = parse_averaging(section, step_size, problem.regulariser.l2());
   auto use = algorithms::RecordUse::Shared;
   std::vector<algorithms::AcceleratedPhase> phases;
-  if (keys.wanted({Kind::Accelerated})) {
+  if (keys.wanted({AlgorithmKind::Accelerated})) {
     use = section.choice<algorithms::RecordUse>(
         "reads", {{"shared", algorithms::RecordUse::Shared}, {"one_pass", algorithms::RecordUse::OnePass}},
         "of accelerated_sgd: every round the same records, or each a part that no other reads");
     phases.push_back(parse_phase(section));
   }
-  if (keys.wanted({Kind::Localized})) {
-    if (kind == Kind::Localized) use = algorithms::RecordUse::Phased;
+  if (keys.wanted({AlgorithmKind::Localized})) {
+    if (kind == AlgorithmKind::Localized) use = algorithms::RecordUse::Phased;
     for (Section& one : section.objects("phases", 1, kStagesMax,
                                         "of localized_accelerated_sgd: phase i reads a part of n/2^i records")) {
       algorithms::AcceleratedPhase phase = parse_phase(one);
@@ -272,41 +281,43 @@ AlgorithmChoice parse_algorithm(Section section, const algorithms::Problem& prob
         phase.radius =
             one.number("radius", 0.0, kNumberMax, "how far from its starting point (default: all of the domain)", true);
       one.finish();
-      if (kind == Kind::Localized) phases.push_back(std::move(phase));
+      if (kind == AlgorithmKind::Localized) phases.push_back(std::move(phase));
     }
   }
-  const std::uint64_t restarts = keys.count("restarts", {Kind::ProxSvrg}, "S of prox_svrg: 1, or more for PL-SVRG");
-  const std::uint64_t epochs = keys.count("epochs", {Kind::ProxSvrg}, "E of prox_svrg");
-  const std::uint64_t inner = keys.count("inner", {Kind::ProxSvrg}, "Q of prox_svrg: differences after each anchor");
-  const std::uint64_t period = keys.count("period", {Kind::Spider}, "q of spider: an anchor every q rounds");
-  const std::uint64_t pairs = keys.count("pairs", {Kind::SpiderAlternate}, "E - 1 of spider_alternate");
+  const std::uint64_t restarts =
+      keys.count("restarts", {AlgorithmKind::ProxSvrg}, "S of prox_svrg: 1, or more for PL-SVRG");
+  const std::uint64_t epochs = keys.count("epochs", {AlgorithmKind::ProxSvrg}, "E of prox_svrg");
+  const std::uint64_t inner =
+      keys.count("inner", {AlgorithmKind::ProxSvrg}, "Q of prox_svrg: differences after each anchor");
+  const std::uint64_t period = keys.count("period", {AlgorithmKind::Spider}, "q of spider: an anchor every q rounds");
+  const std::uint64_t pairs = keys.count("pairs", {AlgorithmKind::SpiderAlternate}, "E - 1 of spider_alternate");
   const std::uint64_t local_steps =
-      keys.count("local_steps", {Kind::LocalSgd}, "K of local_sgd: a silo's own steps in a round, of one record each",
-                 kLocalStepsMax);
+      keys.count("local_steps", {AlgorithmKind::LocalSgd},
+                 "K of local_sgd: a silo's own steps in a round, of one record each", kLocalStepsMax);
   const std::optional<double> smoothness = keys.smoothness();
   const std::uint64_t seed = keys.seed();
   section.finish();
   switch (kind) {
-    case Kind::MinibatchSgd:
+    case AlgorithmKind::MinibatchSgd:
       out.settings = algorithms::MinibatchSgdSettings{problem, rounds, step_size, averaging};
       break;
-    case Kind::Accelerated:
-    case Kind::Localized:
+    case AlgorithmKind::Accelerated:
+    case AlgorithmKind::Localized:
       out.settings = algorithms::AcceleratedSgdSettings{problem, std::move(phases), use};
       break;
-    case Kind::ProximalSgd:
+    case AlgorithmKind::ProximalSgd:
       out.settings = algorithms::ProximalSgdSettings{problem, rounds, step_size};
       break;
-    case Kind::ProxSvrg:
+    case AlgorithmKind::ProxSvrg:
       out.settings = algorithms::ProxSvrgSettings{problem, restarts, epochs, inner, step_size, smoothness, seed};
       break;
-    case Kind::Spider:
+    case AlgorithmKind::Spider:
       out.settings = algorithms::SpiderSettings{problem, rounds, period, step_size, smoothness, seed};
       break;
-    case Kind::SpiderAlternate:
+    case AlgorithmKind::SpiderAlternate:
       out.settings = algorithms::SpiderAlternateSettings{problem, pairs, step_size, smoothness, seed};
       break;
-    case Kind::LocalSgd:
+    case AlgorithmKind::LocalSgd:
       out.settings = algorithms::LocalSgdSettings{problem, rounds, local_steps, step_size};
       break;
   }

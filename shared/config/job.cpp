@@ -9,11 +9,11 @@
 #include "shared/config/model_section.hpp"
 #include "shared/config/projection_section.hpp"
 #include "shared/config/schema_section.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::config {
 namespace {
 
-constexpr std::int64_t kRoundsMax = 1'000'000;
 constexpr std::uint64_t kEvaluationsMax = 10'000;
 constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
 constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
@@ -317,8 +317,9 @@ Result<Job> parse_job(const nlohmann::json& document, Problems& problems) {
                              cohort.size(), model.dimension(), kHeldValuesMax));
   }
   Section evaluation = root.object("evaluation");
-  const auto every = static_cast<std::uint64_t>(
-      evaluation.integer("every", 0, kRoundsMax, "evaluate after so many steps; 0: only after the last"));
+  const auto every =
+      static_cast<std::uint64_t>(evaluation.integer("every", 0, static_cast<std::int64_t>(privacy::kRoundsMax),
+                                                    "evaluate after so many steps; 0: only after the last"));
   evaluation.finish();
   if (every != 0 && algorithm.rounds / every > kEvaluationsMax) {
     problems.add("/evaluation/every",

@@ -16,36 +16,46 @@ constexpr Eigen::Index kWeightsMax = Eigen::Index{1} << 22;
 constexpr Eigen::Index kValuesMax = Eigen::Index{1} << 20;
 constexpr double kProductsMax = 0x1p28;
 
-enum class Kind : std::uint8_t { Logistic, LeastSquares, Hinge, Absolute, Quantile, Huber, Softmax, Network, Moments };
+enum class ModelKind : std::uint8_t {
+  Logistic,
+  LeastSquares,
+  Hinge,
+  Absolute,
+  Quantile,
+  Huber,
+  Softmax,
+  Network,
+  Moments
+};
 
-constexpr std::initializer_list<std::pair<const char*, Kind>> kKinds = {
-    {"logistic", Kind::Logistic}, {"least_squares", Kind::LeastSquares},
-    {"hinge", Kind::Hinge},       {"absolute", Kind::Absolute},
-    {"quantile", Kind::Quantile}, {"huber", Kind::Huber},
-    {"softmax", Kind::Softmax},   {"network", Kind::Network},
-    {"moments", Kind::Moments}};
+constexpr std::initializer_list<std::pair<const char*, ModelKind>> kModelKinds = {
+    {"logistic", ModelKind::Logistic}, {"least_squares", ModelKind::LeastSquares},
+    {"hinge", ModelKind::Hinge},       {"absolute", ModelKind::Absolute},
+    {"quantile", ModelKind::Quantile}, {"huber", ModelKind::Huber},
+    {"softmax", ModelKind::Softmax},   {"network", ModelKind::Network},
+    {"moments", ModelKind::Moments}};
 
 constexpr std::initializer_list<std::pair<const char*, models::Activation>> kActivations = {
     {"relu", models::Activation::Relu}, {"tanh", models::Activation::Tanh}, {"identity", models::Activation::Identity}};
 
 /// Nothing where the kind is no linear model's.
-std::optional<models::Loss> loss_of(Kind kind) {
+std::optional<models::Loss> loss_of(ModelKind kind) {
   switch (kind) {
-    case Kind::Logistic:
+    case ModelKind::Logistic:
       return models::Loss::Logistic;
-    case Kind::LeastSquares:
+    case ModelKind::LeastSquares:
       return models::Loss::LeastSquares;
-    case Kind::Hinge:
+    case ModelKind::Hinge:
       return models::Loss::Hinge;
-    case Kind::Absolute:
+    case ModelKind::Absolute:
       return models::Loss::Absolute;
-    case Kind::Quantile:
+    case ModelKind::Quantile:
       return models::Loss::Quantile;
-    case Kind::Huber:
+    case ModelKind::Huber:
       return models::Loss::Huber;
-    case Kind::Softmax:
-    case Kind::Network:
-    case Kind::Moments:
+    case ModelKind::Softmax:
+    case ModelKind::Network:
+    case ModelKind::Moments:
       return std::nullopt;
   }
   UNDERTONE_CHECK(false);
@@ -147,8 +157,8 @@ Json to_json(const models::NetworkShape& shape) {
 }
 
 ModelChoice parse_model(Section section, const data::Schema& schema, Eigen::Index features) {
-  const auto kind = section.choice<Kind>(
-      "kind", kKinds,
+  const auto kind = section.choice<ModelKind>(
+      "kind", kModelKinds,
       "logistic and hinge for a label of two values, softmax and network for one of classes, moments for any: the "
       "features' means and products, docs/researchers-guide.md; the others for a number");
   const std::optional<models::Loss> loss = loss_of(kind);
@@ -165,7 +175,7 @@ ModelChoice parse_model(Section section, const data::Schema& schema, Eigen::Inde
                       "other losses one with min and max");
     }
   }
-  if (kind == Kind::Moments && !section.recording()) {
+  if (kind == ModelKind::Moments && !section.recording()) {
     const models::MomentsModel made(features);
     if (features > kWeightsMax || made.dimension() > kWeightsMax) {
       section.problem("kind", fmt::format("moments of {} features are more than {} numbers", features, kWeightsMax));
@@ -175,7 +185,7 @@ ModelChoice parse_model(Section section, const data::Schema& schema, Eigen::Inde
   } else if (section.recording() || !loss) {
     const Eigen::Index classes = several != nullptr ? static_cast<Eigen::Index>(several->classes.size()) : 2;
     models::NetworkShape shape{{1, 1, features}, {}, classes};
-    if (section.recording() || kind == Kind::Network) {
+    if (section.recording() || kind == ModelKind::Network) {
       shape = parse_network(section, features, classes);
       out.seed = static_cast<std::uint64_t>(
           section.integer("seed", 0, INT64_MAX, "of network: public, of the weights that training starts from"));

@@ -17,11 +17,11 @@ struct ParserState {
   std::vector<std::string> row;
 };
 
-void on_field(void* text, std::size_t size, void* state) {
+void take_cell(void* text, std::size_t size, void* state) {
   static_cast<ParserState*>(state)->row.emplace_back(static_cast<const char*>(text), size);
 }
 
-void on_row(int /*terminator*/, void* state) {
+void take_row(int /*terminator*/, void* state) {
   auto* parser = static_cast<ParserState*>(state);
   parser->rows.push_back(std::move(parser->row));
   parser->row.clear();
@@ -34,8 +34,8 @@ Result<CsvTable> parse_csv(std::string_view text, const std::string& name) {
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_APPEND_NULL) == 0);
   const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
   ParserState state;
-  const std::size_t parsed = csv_parse(&parser, text.data(), text.size(), on_field, on_row, &state);
-  if (parsed != text.size() || csv_fini(&parser, on_field, on_row, &state) != 0) {
+  const std::size_t parsed = csv_parse(&parser, text.data(), text.size(), take_cell, take_row, &state);
+  if (parsed != text.size() || csv_fini(&parser, take_cell, take_row, &state) != 0) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(parsed), '\n');
     return Error{ErrorCode::InvalidData, fmt::format("{}:{}: a quotation mark where none may stand", name, line)};
   }

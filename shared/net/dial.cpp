@@ -1,14 +1,13 @@
 #include "shared/net/dial.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <utility>
 
 #include "shared/base/files.hpp"
+#include "shared/net/await.hpp"
 #include "shared/net/tunnel.hpp"
 
 namespace undertone::net {
@@ -16,7 +15,6 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kCredentialsBytesMax = 4096;
 
 /// Shared with the handler of its deadline, which may be queued already when the attempt is over.

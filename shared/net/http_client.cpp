@@ -1,13 +1,13 @@
 #include "shared/net/http_client.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+
+#include "shared/net/await.hpp"
 
 namespace undertone::net {
 namespace {
@@ -15,7 +15,6 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint64_t kAnswerBytesMax = std::uint64_t{512} << 20U;
 
 using Request = http::request<http::string_body>;

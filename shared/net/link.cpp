@@ -1,11 +1,10 @@
 #include "shared/net/link.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <random>
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
 
@@ -13,7 +12,6 @@ namespace undertone::net {
 namespace {
 
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kProtocolMin = 3;  // the first that shufflers are spoken to in
 
 }  // namespace

@@ -1,18 +1,17 @@
 #include "shared/net/listener.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <spdlog/spdlog.h>
 #include <utility>
+
+#include "shared/net/await.hpp"
 
 namespace undertone::net {
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 

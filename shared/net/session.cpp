@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 
+#include "shared/net/await.hpp"
+
 namespace undertone::net {
 namespace {
-
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
 constexpr std::uint64_t kTurnBytesPerMs = 1024;     // the least rate of a large vector: 1 MiB/s

@@ -5,11 +5,11 @@
 #include "shared/privacy/gaussian_accountant.hpp"
 #include "shared/privacy/plan.hpp"
 #include "shared/privacy/plan_parts.hpp"
+#include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::privacy {
 namespace {
 
-constexpr std::uint64_t kRoundsMax = 1'000'000;
 constexpr std::uint64_t kDrawsMax = 1'000'000;  // of all messages together: as many as verifiers compose
 constexpr std::size_t kSegmentsMax = 12'000;    // 2,000 of an algorithm, and its evaluations between
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published

@@ -9,16 +9,12 @@
 
 #include "shared/base/overloaded.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/log_add.hpp"
 
 namespace undertone::privacy {
 namespace {
 
 constexpr double kRoundedUp = 1.0 + 1e-12;
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b);
-  return std::isinf(high) ? high : high + std::log1p(std::exp(std::min(a, b) - high));
-}
 
 /// ln(1/g).
 double log_inverse_stopping(const NegativeBinomialRuns& rule) { return -std::log(rule.stopping()); }

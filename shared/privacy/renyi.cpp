@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "shared/privacy/log_add.hpp"
+
 namespace undertone::privacy {
 namespace {
 
@@ -52,11 +54,6 @@ double largest_rho(const Function& epsilon_of, double target) {
     (epsilon_of(middle) <= target ? low : high) = middle;
   }
   return low;
-}
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b);
-  return std::isinf(high) ? high : high + std::log1p(std::exp(std::min(a, b) - high));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <sodium.h>
 
+#include "shared/sealing/raw_bytes.hpp"
+
 namespace undertone::sealing {
 namespace {
 
@@ -17,8 +19,6 @@ std::string_view name_of(MacPurpose purpose) {
   }
   UNDERTONE_CHECK(false);
 }
-
-const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
 }  // namespace
 

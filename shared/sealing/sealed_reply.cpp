@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "shared/base/large_memory.hpp"
+#include "shared/sealing/raw_bytes.hpp"
 
 namespace undertone::sealing {
 namespace {
@@ -32,9 +33,6 @@ constexpr std::size_t kMessageAt = crypto_box_SEALBYTES;
 static_assert(kMessageAt == kBoxAt + crypto_box_MACBYTES);
 static_assert(kMessageAt + kBodyAt == ReplyLength::kOverheadBytes);
 static_assert(ReplyLength::kBodyBytesMax + kBodyAt < crypto_box_curve25519xsalsa20poly1305_MESSAGEBYTES_MAX);
-
-const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
-unsigned char* raw(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 
 std::string_view bytes_of(const std::uint64_t& value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 std::string_view bytes_of(const Ticket& ticket) {

@@ -4,13 +4,13 @@
 #include <sodium.h>
 #include <utility>
 
+#include "shared/sealing/raw_bytes.hpp"
+
 namespace undertone::sealing {
 namespace {
 
 static_assert(SealingPublicKey::kBytes == crypto_box_PUBLICKEYBYTES &&
               SecretBytes::kBytes == crypto_box_SECRETKEYBYTES);
-
-const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
 /// Scalars are multiples of 8, the cofactor: with a point of small order the product is zero whatever the scalar.
 bool has_small_order(std::string_view point) {

@@ -1,11 +1,10 @@
 #include "shuffler/host/shuffler_host.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 #include <utility>
 
 #include "shared/base/log.hpp"
+#include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 
 namespace undertone::shuffler {
@@ -14,7 +13,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using certificates::Role;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using net::kAwait;
 
 /// Ends a session with a sentence for the peer.
 Error refuse(net::Session& session, Error error) {

@@ -13,11 +13,6 @@
 namespace undertone::silo {
 namespace {
 
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "undertone-silo: {}\n", error.message);
-  return code;
-}
-
 /// A data set that is served. The ledger refers to the files, so this never moves.
 struct Served {
   LedgerFiles files;
@@ -41,6 +36,11 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
 }
 
 }  // namespace
+
+int fail(const Error& error, ExitCode code) {
+  fmt::print(stderr, "undertone-silo: {}\n", error.message);
+  return code;
+}
 
 void protect_process() {
   if (const Status done = undertone::protect_process(); !done)

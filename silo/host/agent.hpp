@@ -18,6 +18,9 @@ enum ExitCode { kStopped = 0, kRefused = 1, kUsage = 2, kCannotStart = 3, kHalte
   return error.code == ErrorCode::LedgerCorrupt || error.code == ErrorCode::LedgerRolledBack ? kHalted : kCannotStart;
 }
 
+/// Prints the sentence. @return the code
+int fail(const Error& error, ExitCode code = kCannotStart);
+
 /// Records and keys are in memory: no core dump, and no other process of this user looks in. What is written is the
 /// owner's alone. Every command begins with it.
 void protect_process();

@@ -50,11 +50,6 @@ Status collect_runs(Files& files) {
 
 }  // namespace
 
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "undertone-silo: {}\n", error.message);
-  return code;
-}
-
 std::string short_name(const RunId& run) { return run.hex().substr(64, 12); }
 
 Result<Files> open_files(const OwnerOptions& options) {

@@ -13,9 +13,6 @@
 /// What the owner's commands share.
 namespace undertone::silo {
 
-/// Prints the sentence. @return the code
-int fail(const Error& error, ExitCode code = kCannotStart);
-
 /// "3f2a…": the nonce's beginning tells runs apart, the job's digest does not tell runs of one job apart.
 [[nodiscard]] std::string short_name(const RunId& run);
 

@@ -1,6 +1,5 @@
 #include "silo/host/silo_host.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -9,6 +8,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
 #include "silo/agent/privacy_statement.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using net::kAwait;
 constexpr const char* kBuild = "undertone-silo 0.2.0";
 
 /// Enters the agent on the worker thread.

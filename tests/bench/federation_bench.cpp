@@ -1,10 +1,8 @@
 #include <atomic>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +23,7 @@
 #include "coordinator/round/round_machine.hpp"
 #include "lab/simulation/simulated_federation.hpp"
 #include "shared/base/large_memory.hpp"
+#include "shared/net/await.hpp"
 #include "silo/host/institution.hpp"
 #include "silo/host/silo_host.hpp"
 #include "silo/oracles/secure_randomness.hpp"
@@ -45,7 +44,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using Clock = std::chrono::steady_clock;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using net::kAwait;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
