@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "tests/bench/federation/benches.hpp"
+#include "tests/bench/federation/parts.hpp"
+
+namespace undertone::bench {
+
+void bench_rounds(int silos, int rounds, int per_process, const char* name) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates certificates("bench");
+  const Work work = make_work(silos, rounds, 50);
+  // The same bytes as a round's query and reply of 51 numbers on the wire.
+  BareLoad load{silos, rounds, 530, 580, 1};
+  const double bare = bare_seconds(certificates, load, per_process, folder.path()) / rounds;
+  load.commits = 2;  // as many as a ledger and its head take
+  const double committed = bare_seconds(certificates, load, per_process, folder.path()) / rounds;
+  const std::vector<double> latencies = run_federation(certificates, work, per_process, folder.path());
+  fmt::print("{}: {} silos, {} to a process, d = 51, every commit synced\n", name, silos, per_process);
+  fmt::print("  bare fan-out   {:8.2f} ms a round, one synced write for an answer\n", 1e3 * bare);
+  fmt::print("  the same       {:8.2f} ms a round, two\n", 1e3 * committed);
+  fmt::print("  federation     {:8.2f} ms a round (median {:.2f})\n", 1e3 * mean(latencies), 1e3 * median(latencies));
+  fmt::print("  ratio of rates {:.2f}, {:.2f}\n  coordinator's peak {:.0f} MB, with the silos' records that it made\n",
+             bare / mean(latencies), committed / mean(latencies), static_cast<double>(peak_bytes()) / 1e6);
+}
+
+void bench_restarts(int silos, int restarts) {
+  const tests::TemporaryFolder folder;
+  tests::Certificates certificates("bench");
+  const int rounds = 20 * restarts + 40;
+  const Work work = make_work(silos, rounds, 50, 0.5);  // a sampled job: its plans take their time
+  for (const lab::SimulatedSilo& silo : work.silos) (void)certificates.silo(silo.id.name());
+  (void)certificates.hub();
+  const Pipe told;
+  const auto hear = [&told] { return told.read<std::uint64_t>(); };
+  pid_t coordinator = coordinator_in_child(certificates, &work.job, 0, folder.path(), told);
+  const auto port = static_cast<std::uint16_t>(hear());
+  const Pipe ready;
+  std::vector<pid_t> children;
+  for (std::size_t i = 0; i < work.silos.size(); ++i) {
+    children.push_back(agents_in_child(certificates, work, i, 1, ready, folder.path()));
+    ready.write(port);
+  }
+  std::vector<double> gaps;
+  std::vector<double> latencies;
+  std::uint64_t round = hear();
+  for (int restart = 1; restart <= restarts; ++restart) {
+    while (round < std::uint64_t{20} * static_cast<std::uint64_t>(restart)) {
+      const auto since = Clock::now();
+      round = hear();
+      latencies.push_back(seconds_since(since));
+    }
+    const auto killed = Clock::now();
+    kill_all({coordinator});
+    coordinator = coordinator_in_child(certificates, nullptr, port, folder.path(), told);
+    while (hear() != port) {  // rounds that the first one closed before it died
+    }
+    round = hear();
+    gaps.push_back(seconds_since(killed));
+  }
+  children.push_back(coordinator);
+  kill_all(children);
+  fmt::print("restarts: {} silos, d = 51, half of the records drawn, every commit synced, {} kills\n", silos, restarts);
+  fmt::print("  a round                        {:8.2f} ms (median)\n", 1e3 * median(latencies));
+  fmt::print("  from a kill to the next round  {:8.2f} ms (median), {:.2f} at most\n", 1e3 * median(gaps),
+             1e3 * *std::max_element(gaps.begin(), gaps.end()));
+}
+
+}  // namespace undertone::bench
