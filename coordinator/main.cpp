@@ -13,9 +13,12 @@
 #include "shared/command_line/help_texts.hpp"
 #include "shared/net/http_client.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/store/wiped_memory.hpp"
 
 namespace undertone::coordinator {
 namespace {
+
+constexpr std::size_t kOtherFiles = 256;  // stores, results, links to shufflers, who is about to be refused
 
 enum ExitCode { kSucceeded = 0, kRunFailed = 1, kUsage = 2, kCannotStart = 3, kStopped = 4 };
 
@@ -66,6 +69,9 @@ Result<store::Database> open_store(const std::filesystem::path& file) {
 int serve(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
+  const std::size_t connections = config->connections_max + (config->http ? config->http->connections_max : 0);
+  if (Status allowed = allow_open_files(connections + kOtherFiles, "connections_max"); !allowed)
+    return fail(allowed.error(), kCannotStart);
   std::optional<std::string> job_bytes;
   std::optional<config::Job> job;
   const Result<Nonce> nonce = nonce_of(options.nonce);
@@ -247,6 +253,7 @@ int run(int argc, char** argv) {
   }
   if (help.print()) return kSucceeded;
   if (const Status guarded = protect_process(); !guarded) return fail(guarded.error(), kCannotStart);
+  if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error(), kCannotStart);
   if (init_command->parsed()) return init(kit, renew);
   if (backup_command->parsed()) return backup(options, out);
   if (health_command->parsed()) return check_health(options);

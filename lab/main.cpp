@@ -22,6 +22,7 @@
 #include "lab/sweep/sweep_command.hpp"
 #include "lab/table_partition.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/command_line/help_texts.hpp"
 
@@ -412,7 +413,8 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   CLI::App* report_command = add(app, actions, "report", "One HTML page for a run's results, or for several runs",
                                  [&] { return run_report(arguments.reported); });
   report_command
-      ->add_option("dir", arguments.reported.folder, "a folder with a result.json, or with such folders below")
+      ->add_option("dir", arguments.reported.folder,
+                   "a folder with a result.json, with such folders below, or of a sweep")
       ->required();
   report_command->add_option("--out", arguments.reported.out, "a file; without it, report.html in the folder");
 
@@ -478,6 +480,8 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
   if (help.print()) return kDone;
+  // Authorities' keys and operators' tokens pass through it.
+  if (const Status guarded = forbid_dumps(); !guarded) return fail(guarded.error());
   // A command under another one counts, not the one above it.
   const CLI::App* chosen = &app;
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();

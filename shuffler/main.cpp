@@ -19,6 +19,8 @@
 namespace undertone::shuffler {
 namespace {
 
+constexpr std::size_t kOtherFiles = 64;  // the store, who is about to be refused
+
 enum ExitCode { kSucceeded = 0, kUnwell = 1, kUsage = 2, kCannotStart = 3 };
 
 constexpr const char* kConfigName = "shuffler.json";
@@ -53,6 +55,8 @@ Status open_store(const std::filesystem::path& file, Opened& out) {
 int serve(const std::string& config_file, const std::string& ports_file) {
   const Result<ShufflerConfig> config = load_shuffler_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
+  if (Status allowed = allow_open_files(config->connections_max + kOtherFiles, "connections_max"); !allowed)
+    return fail(allowed.error(), kCannotStart);
   Result<sealing::SealingKey> key = load_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   Opened opened;

@@ -3,8 +3,8 @@
 #include <new>
 #include <string.h>
 
-/// Replaces the operators of the whole program: whatever C++ code gives back is overwritten first, so that sealed
-/// replies, opened shares, totals and the slots that tell senders apart do not outlive their owners in free memory.
+/// Replaces the operators of the whole program: whatever C++ code gives back is overwritten first, so that tokens,
+/// keys, exact sums, sealed replies and the slots that tell senders apart do not outlive their owners in free memory.
 
 namespace {
 
