@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "tests/support/shuffler_peer.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone {
@@ -53,6 +54,7 @@ Result<wire::Message> first_answer(std::uint16_t port, const net::TlsFiles& file
       answer.emplace(peer.error());
       co_return;
     }
+    session->established();  // from here on it has patience
     talk(*session);
     answer.emplace(co_await session->receive());
     session->close();
@@ -83,6 +85,24 @@ TEST(LoopbackTest, TcpAndSimulatorGiveTheSameModelToTheBitAndEncodeABroadcastOnc
     EXPECT_EQ(outcome->metrics[i].values, simulated.metrics[i].values);
   // Five silos, 8 rounds: one offer, eight queries, one end. Not five of each.
   EXPECT_EQ(coordinator.messages_encoded(), 10U);
+}
+
+TEST(LoopbackTest, EveryAlgorithmGivesTheSimulatorsModelToTheBit) {
+  constexpr std::uint64_t kSeed = 12;
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    SCOPED_TRACE(name);
+    const std::string job = federation.job();
+    lab::SimulatedFederation world({.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+    world.run();
+    Coordinator coordinator(good());
+    const RunId run = coordinator.submit(job);
+    std::vector<std::unique_ptr<Silo>> silos;
+    for (const lab::SimulatedSilo& spec : federation.cohort())
+      silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, kSeed, tls(spec.id.name())));
+    const Result<algorithms::Outcome> outcome = coordinator.outcome(run);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->vectors, world.outcome().value().vectors);
+  }
 }
 
 TEST(LoopbackTest, TheRunGoesOnWithoutASiloThatIsNotThere) {
@@ -168,7 +188,9 @@ TEST_F(StrangerTest, AVersionMismatchGivesBothSidesASentenceThatNamesBoth) {
 }
 
 TEST_F(StrangerTest, WhoeverDoesNotGreetIsClosedAtTheDeadline) {
+  const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(first_answer(coordinator_.ports().silos, tls("silo-0"), [](net::Session&) {}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, net::SessionLimits{}.silence);  // it was not this side
 }
 
 TEST_F(StrangerTest, AnythingElseThanHelloIsAnsweredWithAFault) {
@@ -212,6 +234,7 @@ TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
   const auto conversation = [&]() -> asio::awaitable<void> {
     const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
     if (!peer) co_return;
+    session->established();
     hello(*session);
     while (!end) {
       const Result<wire::Message> message = co_await session->receive();
@@ -223,9 +246,11 @@ TEST_F(StrangerTest, AMemberThatFallsSilentIsClosed) {
     }
   };
   asio::co_spawn(context, conversation(), asio::detached);
+  const auto start = std::chrono::steady_clock::now();
   context.run();
   ASSERT_TRUE(end);
-  EXPECT_GE(heard, 1U);  // the welcome; then offers, while it says nothing
+  EXPECT_GE(heard, 1U);                                               // the welcome; then offers, while it says nothing
+  EXPECT_LT(std::chrono::steady_clock::now() - start, mute.silence);  // it was the coordinator
 }
 
 TEST_F(StrangerTest, WhoeverSaysAnythingButHelloIsClosedAtTheDeadlineToo) {
@@ -247,15 +272,18 @@ TEST_F(StrangerTest, WhoeverSaysAnythingButHelloIsClosedAtTheDeadlineToo) {
   const auto conversation = [&]() -> asio::awaitable<void> {
     const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
     if (!peer) co_return;
+    session->established();
     asio::co_spawn(context, babble(), asio::detached);
     const Result<wire::Message> message = co_await session->receive();
     end = message ? Error{ErrorCode::Internal, "an answer"} : message.error();
     session->close();
   };
   asio::co_spawn(context, conversation(), asio::detached);
+  const auto start = std::chrono::steady_clock::now();
   context.run();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->code, ErrorCode::Unreachable) << end->message;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, patient.silence);  // it was the coordinator
 }
 
 TEST_F(StrangerTest, BeforeHelloNoVectorIsTaken) {
@@ -269,10 +297,16 @@ TEST_F(StrangerTest, BeforeHelloNoVectorIsTaken) {
   EXPECT_EQ(fault->code, ErrorCode::LimitExceeded) << fault->sentence;
 }
 
-TEST_F(StrangerTest, AMemberOutsideTheCohortLearnsNothing) {
-  const auto answer = first_answer(coordinator_.ports().silos, tls("stranger"), hello);
-  ASSERT_TRUE(answer);
-  EXPECT_TRUE(std::holds_alternative<wire::Welcome>(*answer));  // of the consortium, but no job is offered
+TEST(LoopbackTest, AMemberOutsideTheCohortLearnsNothing) {
+  std::optional<Coordinator> coordinator(std::in_place, good());
+  (void)coordinator->submit(tests::SmallFederation{}.job());
+  const std::uint16_t port = coordinator->ports().silos;
+  tests::ShufflerPeer stranger = tests::ShufflerPeer::welcomed(port, tls("stranger"));
+  tests::ShufflerPeer member = tests::ShufflerPeer::welcomed(port, tls("silo-0"));
+  for (int i = 0; i < 2; ++i) (void)member.expect<wire::JobOffer>();  // and again, since it does not answer
+  coordinator.reset();
+  const auto heard = stranger.receive();
+  EXPECT_FALSE(heard) << wire::name_of(*heard);
 }
 
 TEST(BackoffTest, DoublesToAMaximumWithJitterAndStartsAgain) {

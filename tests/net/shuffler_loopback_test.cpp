@@ -4,6 +4,7 @@
 #include "shared/sealing/sealed_reply.hpp"
 #include "shared/shuffled/adder_mac_key.hpp"
 #include "tests/support/loopback_shuffler.hpp"
+#include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/shuffler_peer.hpp"
 
@@ -311,6 +312,39 @@ TEST_F(ShufflerLoopbackTest, ACoordinatorCannotSpeakAsASilo) {
   hub.send(reply(0));
   EXPECT_EQ(hub.expect<wire::Fault>().sentence, "a coordinator does not send a shuffler sealed_reply");
   EXPECT_FALSE(hub.receive());
+}
+
+TEST_F(ShufflerLoopbackTest, OfEveryKindOfMessageOnlyASilosOwnIsTakenFromASilo) {
+  Peer hub = opened(batch());
+  for (const wire::Message& message : tests::one_of_each(run())) {
+    if (std::holds_alternative<wire::SealedReply>(message) || std::holds_alternative<wire::Heartbeat>(message))
+      continue;
+    SCOPED_TRACE(wire::name_of(message));
+    Peer silo = Peer::silo(shuffler_.port(), 0);
+    silo.send(message);
+    (void)silo.expect<wire::Fault>();
+    EXPECT_FALSE(silo.receive());
+  }
+  hand_over();  // the batch goes on
+  EXPECT_EQ(hub.expect<wire::BatchForward>().replies, 3U);
+}
+
+TEST_F(ShufflerLoopbackTest, OfEveryKindOfMessageOnlyACoordinatorsOwnAreTakenFromACoordinator) {
+  std::optional<Peer> hub = opened(batch());
+  for (const wire::Message& message : tests::one_of_each(run())) {
+    if (std::holds_alternative<wire::JobOffer>(message) || std::holds_alternative<wire::BatchOpen>(message) ||
+        std::holds_alternative<wire::BatchClose>(message) || std::holds_alternative<wire::BatchDelivered>(message) ||
+        std::holds_alternative<wire::BatchAbandon>(message) || std::holds_alternative<wire::Heartbeat>(message)) {
+      continue;
+    }
+    SCOPED_TRACE(wire::name_of(message));
+    hub->send(message);
+    (void)hub->expect<wire::Fault>();
+    EXPECT_FALSE(hub->receive());
+    hub.emplace(opened(batch()));
+  }
+  hand_over();
+  EXPECT_EQ(hub->expect<wire::BatchForward>().replies, 3U);
 }
 
 TEST_F(ShufflerLoopbackTest, AWrongRoleIsRefusedByName) {

@@ -1,9 +1,13 @@
 #include "coordinator/jobs/job_service.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/http/api.hpp"
+#include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -269,6 +273,71 @@ TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBega
   EXPECT_EQ(state(run_), RunState::Failed);  // it ends alone, and nothing is folded unchecked
 }
 
+/// A run in its first round, and everything of it that a message could change.
+class WrongSenderTest : public ImplausibleReplyTest {
+ protected:
+  std::string seen() {
+    std::string out =
+        fmt::format("state {}, {} rounds;", static_cast<int>(state(run_)), store_.rounds(run_).value().size());
+    for (int i = 0; i < 5; ++i) {
+      out += fmt::format(" {}, {} ends;", service_->machine(run_)->why_missing(silo(i)),
+                         store_.ends_unseen(silo(i)).value().size());
+    }
+    for (const auto& [silo, charge] : store_.charges().value())
+      out += fmt::format(" {} {}", silo.name(), charge.epsilon);
+    const std::optional<RunRecord> record = store_.find(run_).value();
+    for (const auto& [silo, answer] : record->answers) out += " " + silo.name();
+    return out;
+  }
+  /// Nobody is sent anything, and no reply counted.
+  void expect_silence(const wire::Message& message) {
+    for (const JobService::Action& action : actions_) {
+      EXPECT_FALSE(std::holds_alternative<JobService::SessionSend>(action)) << wire::name_of(message);
+      EXPECT_FALSE(std::holds_alternative<JobService::SendToShuffler>(action)) << wire::name_of(message);
+      const auto* said = std::get_if<JobService::OfRun>(&action);
+      EXPECT_TRUE(said == nullptr || std::holds_alternative<RunMachine::Tell>(said->what)) << wire::name_of(message);
+    }
+  }
+};
+
+TEST_F(WrongSenderTest, WhatOnlyACoordinatorOrAShufflerSaysChangesNothingFromASilo) {
+  const std::string before = seen();
+  int kinds = 0;
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    if (std::holds_alternative<wire::JobAnswer>(message) || std::holds_alternative<wire::ReplyMessage>(message) ||
+        std::holds_alternative<wire::QueryRefused>(message) || std::holds_alternative<wire::ReceiptMessage>(message) ||
+        std::holds_alternative<wire::JobEndedSeen>(message) || std::holds_alternative<wire::JobPending>(message)) {
+      continue;  // a silo's own
+    }
+    say(0, message);
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+    ++kinds;
+  }
+  EXPECT_GE(kinds, 20);
+}
+
+TEST_F(WrongSenderTest, WhoIsNotOfTheCohortChangesNothing) {
+  const std::string before = seen();
+  const SiloId stranger = SiloId::create("stranger").value();
+  actions_ = service_->on_connected(stranger, now_).value();
+  expect_silence(wire::Heartbeat{});
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    actions_ = service_->on_message(stranger, message, now_).value();
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+  }
+}
+
+TEST_F(WrongSenderTest, AShufflerIsNotHeardInARunThatNamesNone) {
+  const std::string before = seen();
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    actions_ = service_->on_shuffler_message("mixer", message, now_).value();
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+  }
+}
+
 /// A service that dials one shuffler, which adds.
 class ShuffledServiceTest : public ServiceTest {
  protected:
@@ -457,12 +526,32 @@ class ApiTest : public ServiceTest {
 };
 
 TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
-  for (const char* target : {"/metrics", "/api/v1/runs", "/api/v1/silos", "/api/v1/runs/ab", "/elsewhere"})
-    EXPECT_EQ(ask("GET", target, "", false).status, 401) << target;
-  EXPECT_EQ(ask("POST", "/api/v1/jobs", job(1), false).status, 401);
-  EXPECT_EQ(ask("GET", "/healthz", "", false).status, 200);
-  EXPECT_EQ(ask("GET", "/readyz", "", false).status, 200);
-  EXPECT_TRUE(json("GET", "/api/v1/runs")["runs"].empty());  // nothing was queued
+  const RunId run = submit(1);
+  const std::string of_run = "/api/v1/runs/" + run.hex();
+  // Every route of docs/openapi.json, of a run that exists.
+  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
+  const nlohmann::json paths = nlohmann::json::parse(file)["paths"];
+  int routes = 0;
+  for (const auto& [path, methods] : paths.items()) {
+    std::string target = path;
+    if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, run.hex());
+    for (const auto& [method, about] : methods.items()) {
+      if (method == "parameters") continue;
+      std::string upper = method;
+      std::transform(upper.begin(), upper.end(), upper.begin(),
+                     [](char c) { return static_cast<char>(std::toupper(c)); });
+      const bool health = path == "/healthz" || path == "/readyz";
+      EXPECT_EQ(ask(upper, target, upper == "POST" ? job(2) : "", false).status, health ? 200 : 401) << upper << path;
+      if (!health && upper == "GET") {
+        EXPECT_NE(ask(upper, target, "").status, 401) << path;
+      }
+      ++routes;
+    }
+  }
+  EXPECT_GE(routes, 13);
+  EXPECT_EQ(ask("GET", "/elsewhere", "", false).status, 401);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 1U);  // nothing was queued
+  EXPECT_EQ(state(run), RunState::Joining);                   // nor cancelled
 }
 
 TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {

@@ -36,6 +36,8 @@ struct Quadratic {
 Eigen::VectorXd answer(const queries::Query& query, const Gradient& gradient) {
   const Eigen::VectorXd& points = queries::point_of(query.question);
   if (std::holds_alternative<queries::GradientQuestion>(query.question)) return gradient(points);
+  // Where a silo's own descent ends: any function of where it begins will do.
+  if (std::holds_alternative<queries::LocalRunQuestion>(query.question)) return points - 0.2 * gradient(points);
   const Eigen::Index d = points.size() / 2;
   return gradient(points.head(d)) - gradient(points.tail(d));
 }
@@ -86,7 +88,8 @@ std::vector<std::pair<std::string, AlgorithmSettings>> every_algorithm(Eigen::In
           {"pl-svrg", ProxSvrgSettings{composite, 3, 2, 3, 0.2, {}, 8}},
           {"spider", SpiderSettings{composite, 10, 4, 0.2, 2.5, 9}},
           {"spider, one period", SpiderSettings{composite, 5, 50, 0.2, {}, 10}},
-          {"alternate", SpiderAlternateSettings{free, 4, 0.2, {}, 11}}};
+          {"alternate", SpiderAlternateSettings{free, 4, 0.2, {}, 11}},
+          {"local", LocalSgdSettings{in_ball(d), 6, 5, 0.2}}};
 }
 
 TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {

@@ -3,6 +3,7 @@
 #include "silo/agent/hand_over.hpp"
 #include "silo/agent/shuffled_reply.hpp"
 #include "silo/policy/policy.hpp"
+#include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 
 namespace undertone::silo {
@@ -48,6 +49,17 @@ TEST(HandOverTest, AskedAgainEveryShufflerGetsItAgain) {
   EXPECT_EQ(told(over.offer(run(1), {3}, pair("1"))), "mixer-a:1a mixer-b:1b");
   EXPECT_EQ(told(over.on_message("mixer-a", wire::SealedReplyTaken{run(1), {3}})), "");
   EXPECT_EQ(told(over.on_message("mixer-b", wire::SealedReplyTaken{run(1), {3}})), "handed-over");
+}
+
+TEST(HandOverTest, WhatNoShufflerSendsASiloIsIgnored) {
+  HandOver over;
+  (void)over.offer(run(1), {4}, pair("1"));
+  for (const wire::Message& message : tests::one_of_each(run(1))) {
+    if (std::holds_alternative<wire::SealedReplyTaken>(message)) continue;
+    EXPECT_EQ(told(over.on_message("mixer-a", message)), "tells") << wire::name_of(message);
+  }
+  EXPECT_EQ(told(over.on_message("mixer-c", wire::SealedReplyTaken{run(1), {4}})), "");  // another shuffler
+  EXPECT_EQ(told(over.on_connected("mixer-a")), "mixer-a:1a");
 }
 
 TEST(HandOverTest, AReconnectedShufflerGetsWhatItHasNotTaken) {

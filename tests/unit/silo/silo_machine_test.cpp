@@ -7,6 +7,7 @@
 #include "silo/oracles/secure_randomness.hpp"
 #include "silo/oracles/test_randomness.hpp"
 #include "tests/support/memory_head.hpp"
+#include "tests/support/one_of_each.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::silo {
@@ -479,6 +480,23 @@ TEST(SiloMachineTest, AfterTheEndNothingNewIsAnswered) {
   (void)agent.say(wire::JobEnded{agent.run, true});
   EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Unplanned);
   EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // what left may be sent again
+}
+
+TEST(SiloMachineTest, WhatNoCoordinatorSendsChangesNothing) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const queries::Receipt before = agent.ledger().head();
+  for (const wire::Message& message : tests::one_of_each(agent.run)) {
+    if (std::holds_alternative<wire::Welcome>(message) || std::holds_alternative<wire::JobOffer>(message) ||
+        std::holds_alternative<wire::QueryMessage>(message) || std::holds_alternative<wire::JobEnded>(message)) {
+      continue;
+    }
+    const Agent::Heard heard = agent.say(message);
+    EXPECT_TRUE(heard.messages.empty()) << wire::name_of(message);
+    EXPECT_FALSE(heard.halted) << wire::name_of(message);
+    EXPECT_EQ(agent.ledger().head().sequence, before.sequence) << wire::name_of(message);
+  }
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // the run goes on
 }
 
 TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
