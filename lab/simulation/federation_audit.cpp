@@ -1,6 +1,7 @@
 #include "lab/simulation/federation_audit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "shared/privacy/additive_shares.hpp"
@@ -25,6 +26,30 @@ std::optional<std::string> stored_reply(store::Database& database, const RunId& 
   if (!found || !*found) return std::nullopt;
   return row->bytes(0);
 }
+
+/// A weighted mean in plain arithmetic, which shares nothing with the program's folds.
+class WeightedSum {
+ public:
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight) {
+    sums_.resize(values.size(), 0.0L);
+    for (std::size_t j = 0; j < values.size(); ++j)
+      sums_[j] += static_cast<long double>(values[j]) * static_cast<long double>(weight);
+    weights_ += static_cast<long double>(weight);
+  }
+  [[nodiscard]] bool is(const Eigen::VectorXd& mean, int step_log2) const {
+    if (static_cast<std::size_t>(mean.size()) != sums_.size()) return false;
+    for (std::size_t j = 0; j < sums_.size(); ++j) {
+      const long double expected = std::ldexp(sums_[j] / weights_, step_log2);
+      const long double found = mean[static_cast<Eigen::Index>(j)];
+      if (std::abs(found - expected) > 1e-12L * std::max(std::abs(expected), std::ldexp(1.0L, step_log2))) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<long double> sums_;
+  long double weights_ = 0.0L;
+};
 
 }  // namespace
 
@@ -260,6 +285,8 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
   queries::RoundFold fold(metrics ? queries::Aggregation() : job.aggregation,
                           metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
                           job.reply_lattice);
+  const bool mean = metrics || !job.aggregation.robust();
+  WeightedSum recount;
   for (const auto& [silo, digest] : record.accepted) {
     const Result<wire::Message> message = left_for(kCoordinator, silo, {run, query.round.value});
     if (!message) return message.error();
@@ -267,12 +294,16 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
     if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest)
       return missing(fmt::format("the accepted reply of silo {} is not the one that left it", silo.name()));
     const config::CohortMember* member = job.member(silo);
-    fold.add(queries::values_of(reply.reply.answer),
-             metrics ? static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1))
-                     : member->weight);
+    const std::uint64_t weight =
+        metrics ? static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1)) : member->weight;
+    fold.add(queries::values_of(reply.reply.answer), weight);
+    recount.add(queries::values_of(reply.reply.answer), weight);
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
-  return queries::Gathered{query.round, fold.replies(), fold.value()};
+  Eigen::VectorXd value = fold.value();
+  if (mean && !recount.is(value, job.reply_lattice.step_log2))
+    return missing("a round's fold is not the weighted mean of its replies");
+  return queries::Gathered{query.round, fold.replies(), std::move(value)};
 }
 
 Result<queries::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const RunId& run,
