@@ -93,6 +93,13 @@ Json metrics_of(const RunReport& report) {
   return rows;
 }
 
+/// What the coordinator held and what cannot be claimed of the result, where it is no mean.
+std::string aggregation_of(const config::Job& job) {
+  if (!job.aggregation.robust()) return queries::to_string(job.aggregation);
+  return fmt::format("{}: the coordinator held the {} answers of each round; the source's rates are not claimed",
+                     queries::to_string(job.aggregation), job.cohort.size());
+}
+
 Json settings_of(const RunReport& report) {
   const config::Job& job = report.job;
   const algorithms::Problem& problem = algorithms::problem_of(job.algorithm);
@@ -107,6 +114,7 @@ Json settings_of(const RunReport& report) {
               {"draw_fraction", job.draw_fraction},
               {"sampling", job.with_replacement ? "with_replacement" : "without_replacement"},
               {"clip_norm", job.clip.value()},
+              {"aggregation", aggregation_of(job)},
               {"quorum", job.participation.quorum},
               {"noise", report.noise_absent                       ? "none"
                         : job.noise == privacy::NoiseKind::Secure ? "secure"
