@@ -7,7 +7,7 @@
 #include <map>
 
 #include "lab/report/html.hpp"
-#include "lab/report/page_assets.hpp"
+#include "lab/report/page_frame.hpp"
 #include "lab/report/report_charts.hpp"
 
 namespace undertone::lab {
@@ -95,20 +95,6 @@ std::string comparison(const std::vector<ReportedRun>& runs) {
     for (const std::string& name : varied) table.rows.back().push_back(run.result.setting(name));
   }
   return "<section><h2>Comparison</h2>\n" + to_html(table) + "</section>\n";
-}
-
-std::string charts_section(const nlohmann::ordered_json& charts) {
-  if (charts.empty()) return "";
-  std::string out = "<section id=\"charts\" hidden><h2>Charts</h2>\n<div class=\"charts\">\n";
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    const std::string title = escape_html(charts[i]["title"].get<std::string>());
-    const std::string note = escape_html(charts[i]["note"].get<std::string>());
-    out += fmt::format(
-        "<figure><figcaption>{0}{2}</figcaption><div class=\"canvas\"><canvas id=\"chart-{1}\" role=\"img\" "
-        "aria-label=\"Line chart: {0}. The tables below have the numbers.\"></canvas></div></figure>\n",
-        title, i, note.empty() ? "" : " <small>" + note + "</small>");
-  }
-  return out + "</div></section>\n";
 }
 
 std::string summary(const ReportedRun& run) {
@@ -249,47 +235,28 @@ std::string details(const ReportedRun& run) {
   return privacy(run) + evaluations(run) + participation(run.result) + settings(run) + statements(run);
 }
 
-std::string head(const std::string& title, const nlohmann::ordered_json& charts) {
-  const std::string scripts =
-      charts.empty() ? "" : fmt::format("script-src {} {}; ", content_hash(kChartLibrary), content_hash(kPageScript));
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {}style-src {}; base-uri 'none'; "
-      "form-action 'none'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{}</style>\n</head>\n",
-      scripts, content_hash(kPageStyle), escape_html(title), kPageStyle);
-}
-
 }  // namespace
 
 std::string report_page(const std::vector<ReportedRun>& runs) {
   UNDERTONE_CHECK(!runs.empty());
   const bool single = runs.size() == 1;
   const std::string title = single ? "Run of " + runs[0].name : fmt::format("{} runs", runs.size());
-  const nlohmann::ordered_json charts = report_charts(runs);
-  std::string out = head(title, charts);
-  out += fmt::format("<body>\n<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + void_banner(runs);
-  if (!single) out += comparison(runs);
-  if (single) out += "<section><h2>The run</h2>\n" + summary(runs[0]) + "</section>\n";
-  out += charts_section(charts);
+  std::string before = void_banner(runs);
+  if (!single) before += comparison(runs);
+  if (single) before += "<section><h2>The run</h2>\n" + summary(runs[0]) + "</section>\n";
+  std::string after;
   if (single) {
-    out += "<section><h2>In detail</h2>\n" + details(runs[0]) + "</section>\n";
+    after = "<section><h2>In detail</h2>\n" + details(runs[0]) + "</section>\n";
   } else {
-    out += "<section><h2>Each run</h2>\n";
+    after = "<section><h2>Each run</h2>\n";
     for (std::size_t r = 0; r < runs.size(); ++r) {
-      out += fmt::format("<details class=\"run\" id=\"run-{}\"><summary>{}{}</summary>\n{}</details>\n", r,
-                         escape_html(runs[r].name), runs[r].is_void() ? " (VOID)" : "",
-                         summary(runs[r]) + details(runs[r]));
+      after += fmt::format("<details class=\"run\" id=\"run-{}\"><summary>{}{}</summary>\n{}</details>\n", r,
+                           escape_html(runs[r].name), runs[r].is_void() ? " (VOID)" : "",
+                           summary(runs[r]) + details(runs[r]));
     }
-    out += "</section>\n";
+    after += "</section>\n";
   }
-  out += "</main>\n";
-  if (!charts.empty()) {
-    out += fmt::format("<script type=\"application/json\" id=\"chart-data\">{}</script>\n", script_json(charts));
-    out += fmt::format("<script>{}</script>\n<script>{}</script>\n", kChartLibrary, kPageScript);
-  }
-  return out + "</body>\n</html>\n";
+  return framed_page(title, before, report_charts(runs), after);
 }
 
 }  // namespace undertone::lab
