@@ -125,6 +125,82 @@ TEST(ReproduceTest, SaysWhatIsMissing) {
   EXPECT_NE(task.error().message.find("insurance.csv"), std::string::npos);
 }
 
+/// A figure of two methods whose test errors over five splits are these, at each target.
+class VerdictTest : public ::testing::Test {
+ protected:
+  VerdictTest() {
+    experiment_ = *find_experiment("fig3.12");
+    experiment_.methods = {Method::MinibatchSgd, Method::LocalSgd};
+    experiment_.claims = {{"A beats B", Method::MinibatchSgd, Method::LocalSgd, true, 0.0, 1e9, 0.0, {}}};
+    experiment_.epsilons.clear();
+  }
+  void target(double epsilon, const std::vector<double>& a, const std::vector<double>& b) {
+    experiment_.epsilons.push_back(epsilon);
+    for (const NoiseRule noise : {NoiseRule::Paper, NoiseRule::Accountant}) {
+      results_[{0, Method::MinibatchSgd, noise, epsilon}] = point(a);
+      results_[{0, Method::LocalSgd, noise, epsilon}] = point(b);
+    }
+  }
+  static PointResults point(const std::vector<double>& errors) {
+    PointResults out;
+    for (const double error : errors) out.splits.emplace_back().test_error = error;
+    return out;
+  }
+  /// "HOLDS: holds at 1 of 1, fails at 0", of the certified noise.
+  std::string verdict() {
+    const std::string text = write_figure_report(experiment_, results_, folder_.path()).value();
+    const std::size_t from = text.find("(certified noise): ") + 19;
+    return text.substr(from, text.find('\n', from) - from);
+  }
+  tests::TemporaryFolder folder_;
+  Experiment experiment_;
+  FigureResults results_;
+};
+
+const std::vector<double> kLow = {0.10, 0.11, 0.12, 0.11, 0.10};
+const std::vector<double> kHigh = {0.20, 0.22, 0.21, 0.23, 0.21};
+
+TEST_F(VerdictTest, SaysWhatTheDataSayEitherWay) {
+  target(1.0, kLow, kHigh);
+  EXPECT_EQ(verdict(), "HOLDS: holds at 1 of 1, fails at 0");
+  target(3.0, kLow, kLow);
+  EXPECT_EQ(verdict(), "PARTLY: holds at 1 of 2, fails at 0");
+  target(6.0, kHigh, kLow);
+  EXPECT_EQ(verdict(), "MIXED: holds at 1 of 3, fails at 1");
+}
+
+TEST_F(VerdictTest, FailsWhereTheOppositeIsSureAtEveryTarget) {
+  target(1.0, kHigh, kLow);
+  target(3.0, kHigh, kLow);
+  EXPECT_EQ(verdict(), "FAILS: holds at 0 of 2, fails at 2");
+}
+
+TEST_F(VerdictTest, OfManyTargetsOneThatIsBarelyAgainstTheClaimIsChance) {
+  // One-sided p of the opposite 0.04 alone, four times that after Holm's correction over four targets.
+  const std::vector<double> worse = {0.12, 0.13, 0.115, 0.14, 0.10};
+  const std::vector<double> better = {0.10, 0.115, 0.117, 0.105, 0.095};
+  target(1.0, worse, better);
+  EXPECT_EQ(verdict(), "FAILS: holds at 0 of 1, fails at 1");
+  for (const double epsilon : {3.0, 6.0, 9.0}) target(epsilon, kLow, {0.11, 0.10, 0.12, 0.10, 0.11});
+  EXPECT_EQ(verdict(), "UNDECIDED: holds at 0 of 4, fails at 0");
+}
+
+TEST_F(VerdictTest, AMarginIsWhatAMayBeWorseBy) {
+  experiment_.claims[0].margin = -0.01;
+  target(1.0, {0.101, 0.112, 0.119, 0.111, 0.102}, kLow);  // worse by a tenth of a point
+  EXPECT_EQ(verdict(), "HOLDS: holds at 1 of 1, fails at 0");
+  experiment_.claims[0].margin = 0.1;
+  EXPECT_EQ(verdict(), "FAILS: holds at 0 of 1, fails at 1");
+}
+
+TEST_F(VerdictTest, AnErrorBelowANumberNeedsNoOtherMethod) {
+  experiment_.claims[0].below = 0.15;
+  target(1.0, kLow, kHigh);
+  EXPECT_EQ(verdict(), "HOLDS: holds at 1 of 1, fails at 0");
+  experiment_.claims[0].below = 0.1;
+  EXPECT_EQ(verdict(), "FAILS: holds at 0 of 1, fails at 1");
+}
+
 TEST(ReproduceTest, WritesTableTextAndPictureAndGoesOnWhereItStood) {
   tests::TemporaryFolder folder;
   Experiment experiment = quick(*find_experiment("fig3.12"));
