@@ -133,9 +133,17 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const s
             ? std::min<std::int64_t>(population, 1)
             : static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
+      const char* block = part.shape.block == Block::Training ? "training" : "holdout";
+      if (part.shape.slice && population < 1) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("silo {}: {} rounds read disjoint parts of its n = {} {} records, which leaves none for "
+                        "part {}: R K <= n is needed, K >= 1 records a round",
+                        facts.silo.name(), part.shape.slice->of, whole, block, part.shape.slice->index + 1)};
+      }
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("silo {}: a draw of {} of {} records in a part of the {} of block {}", facts.silo.name(),
-                               drawn, population, whole, part.shape.block == Block::Training ? "training" : "holdout")};
+                   fmt::format("silo {}: K = {} of n = {} {} records a round, expected from 1 to n (draw_fraction {})",
+                               facts.silo.name(), drawn, population, block, part.shape.draw_fraction)};
     }
     if (part.shape.with_replacement && (shuffling || part.shape.local)) {
       return Error{

@@ -272,7 +272,17 @@ TEST(PlanTest, DifferencesScaleWithTheDistanceOfTheirPoints) {
   EXPECT_GT(planned.scaled_to(0.0).lattice().step, 0.0);
 }
 
-TEST(PlanTest, RefusesMoreSlicesThanRecords) { EXPECT_FALSE(make_plan({{sliced(0, 101), 1}}, facts(1.0, 1e-5))); }
+TEST(PlanTest, RefusesMoreSlicesThanRecordsWithBothNumbers) {
+  const auto refusal = [](const ReleaseShape& shape) {
+    const Result<Plan> plan = make_plan({{shape, 1}}, facts(1.0, 1e-5));
+    return plan ? std::string() : plan.error().message;
+  };
+  EXPECT_NE(refusal(sliced(0, 101)).find("101 rounds read disjoint parts of its n = 100 training records"),
+            std::string::npos)
+      << refusal(sliced(0, 101));
+  EXPECT_NE(refusal(gradient(0.001)).find("K = 0 of n = 100 training records"), std::string::npos)
+      << refusal(gradient(0.001));
+}
 
 TEST(PlanTest, AlikePartsAreAccountedForOnce) {
   // Two thousand slices, and a thousand epochs of an anchor and sampled differences: what is alike is composed once, so
