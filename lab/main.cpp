@@ -372,17 +372,23 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
   using By = TablePartition::By;
-  static const std::map<std::string, By> kinds = {
-      {"iid", By::Iid}, {"label", By::Label}, {"sorted", By::Sorted}, {"dirichlet", By::Dirichlet}};
+  static const std::map<std::string, By> kinds = {{"iid", By::Iid},
+                                                  {"label", By::Label},
+                                                  {"label-pair", By::LabelPair},
+                                                  {"sorted", By::Sorted},
+                                                  {"dirichlet", By::Dirichlet}};
   partition_command
       ->add_option("--by", arguments.partition_by,
-                   "of a public table: iid, label (a class each), sorted (slices by a number) or dirichlet")
+                   "of a public table: iid, label (a class each), label-pair (of ten classes an even and an odd one "
+                   "each: 25 silos), sorted (slices by a number) or dirichlet")
       ->check(CLI::IsMember(kinds))
       ->each([&arguments](const std::string& by) { arguments.partition.by = kinds.at(by); });
   partition_command->add_option("--column", arguments.partition.column, "with --by: the class, or the number");
   partition_command->add_option("--silos", arguments.partition.silos, "with --by: how many");
   partition_command->add_option("--concentration", arguments.partition.concentration,
                                 "with --by dirichlet: the less, the less alike the silos are");
+  partition_command->add_flag("--disjoint", arguments.partition.disjoint,
+                              "with --by label-pair: no record in two silos; without it each is in five");
   partition_command->add_option("--seed", arguments.partition.seed, "with --by");
 
   CLI::App* sweep_command =

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kCsvBytesMax = std::size_t{4} << 30U;
 constexpr std::size_t kSilosMax = 10'000;
+constexpr int kPairedClasses = 10;
+constexpr std::size_t kPairedSilos = 5;  // that hold a class
 
 /// The classes of a column, numbered in the order of their texts.
 struct Classes {
@@ -69,6 +71,20 @@ Result<data::Partition> deal_table(const data::CsvTable& table, const TableParti
   const Classes classes = classes_of(table, column);
   if (how.by == TablePartition::By::Label)
     return data::partition_by_label(classes.labels, classes.count, std::nullopt, source);
+  if (how.by == TablePartition::By::LabelPair) {
+    if (classes.count != kPairedClasses) {
+      return Error{ErrorCode::InvalidData, fmt::format("expected {} classes in the column \"{}\", found {}",
+                                                       kPairedClasses, how.column, classes.count)};
+    }
+    std::vector<std::size_t> sizes(kPairedClasses, 0);
+    for (const int label : classes.labels) ++sizes[static_cast<std::size_t>(label)];
+    const std::size_t smallest = *std::min_element(sizes.begin(), sizes.end());
+    Result<data::PairPartition> pairs =
+        data::partition_by_label_pair(classes.labels, how.disjoint ? smallest / kPairedSilos : smallest,
+                                      how.disjoint ? data::Sharing::Disjoint : data::Sharing::Shared, source);
+    if (!pairs) return pairs.error();
+    return std::move(pairs->silos);
+  }
   return data::partition_dirichlet(classes.labels, classes.count, how.silos, how.concentration, source);
 }
 
@@ -83,7 +99,8 @@ std::string csv_line(const std::vector<std::string>& cells) {
 Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& csv,
                                                            const TablePartition& partition,
                                                            const std::filesystem::path& out) {
-  if (partition.by != TablePartition::By::Label && (partition.silos == 0 || partition.silos > kSilosMax)) {
+  const bool by_class = partition.by == TablePartition::By::Label || partition.by == TablePartition::By::LabelPair;
+  if (!by_class && (partition.silos == 0 || partition.silos > kSilosMax)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("expected 1 to {} silos, got {}", kSilosMax, partition.silos)};
   }
   const Result<std::string> text = read_file(csv, kCsvBytesMax);

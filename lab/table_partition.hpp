@@ -11,10 +11,11 @@ namespace undertone::lab {
 
 /// How a public table becomes the files of many silos, for experiments.
 struct TablePartition {
-  enum class By : std::uint8_t { Iid, Label, Sorted, Dirichlet };
+  enum class By : std::uint8_t { Iid, Label, LabelPair, Sorted, Dirichlet };
   By by = By::Iid;
-  std::string column;          // the class (Label, Dirichlet) or a number (Sorted)
-  std::size_t silos = 0;       // of Label: as many as there are classes, whatever is asked
+  std::string column;          // the class (Label, LabelPair, Dirichlet) or a number (Sorted)
+  std::size_t silos = 0;       // of Label: as many as there are classes, of LabelPair: 25, whatever is asked
+  bool disjoint = false;       // of LabelPair: a fifth of a class to each of its five silos, not the same to all five
   double concentration = 1.0;  // of Dirichlet: the less, the less alike
   std::uint64_t seed = 0;
 };

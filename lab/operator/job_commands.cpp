@@ -83,6 +83,16 @@ struct Prediction {
   std::string source;
 };
 
+/// Encoded features lie in [-1, 1]; an intercept is a 1 beside them. Of projected records nothing is known.
+double record_norm_of(const config::Job& job) {
+  const bool intercept = job.model.linear() == nullptr || job.model.linear()->intercept();
+  return std::sqrt(static_cast<double>(job.model.features()) + (intercept ? 1.0 : 0.0));
+}
+
+Json optional_json(const config::Job& job, const std::optional<double>& value) {
+  return value && !job.projection ? Json(*value) : Json(nullptr);
+}
+
 std::optional<Prediction> prediction_of(const config::Job& job, double variance) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
@@ -212,6 +222,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const double variance = mean_noise_variance(*job, plans);
   const std::optional<Prediction> prediction = prediction_of(*job, variance);
   const Json parameters = parameters_of(*job);
+  const double record_norm = record_norm_of(*job);
+  const models::Model::Constants constants = job->model.constants(record_norm);
   // All silos of a shuffled job are alike.
   const config::CohortMember& first = job->cohort.front();
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
@@ -223,6 +235,9 @@ int plan_job(const std::filesystem::path& file, bool json) {
     Json out = {{"job", job->name},
                 {"accountant", plans.begin()->second.accountant()},
                 {"mean_noise_stddev", std::sqrt(variance)},
+                {"record_norm_max", job->projection ? Json(nullptr) : Json(record_norm)},
+                {"gradient_norm_max", optional_json(*job, constants.lipschitz)},
+                {"smoothness", optional_json(*job, constants.smoothness)},
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
                 {"aggregation", queries::to_string(job->aggregation)},
@@ -247,6 +262,11 @@ int plan_job(const std::filesystem::path& file, bool json) {
       fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
   } else {
     fmt::print("parameters chosen by hand\n");
+  }
+  if (!job->projection && (constants.lipschitz || constants.smoothness)) {
+    fmt::print("from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", record_norm,
+               constants.lipschitz ? fmt::format("L = {:.6g}", *constants.lipschitz) : "no L that holds everywhere",
+               constants.smoothness ? fmt::format("beta = {:.6g}", *constants.smoothness) : "no beta");
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   fmt::print("{}", describe_worth(shuffler));

@@ -1,5 +1,7 @@
 #include "shared/models/model.hpp"
 
+#include <numbers>
+
 namespace undertone::models {
 
 std::string_view Model::name() const noexcept {
@@ -25,6 +27,14 @@ bool Model::classifies() const noexcept {
 bool Model::is_smooth() const noexcept {
   if (const LinearModel* one = linear()) return one->linear_loss().is_smooth();
   return network() == nullptr || network()->is_smooth();
+}
+
+Model::Constants Model::constants(double record_norm) const {
+  if (const LinearModel* one = linear())
+    return {one->linear_loss().lipschitz(record_norm), one->linear_loss().smoothness(record_norm)};
+  if (network() != nullptr && network()->is_linear())
+    return {std::numbers::sqrt2 * record_norm, 0.5 * record_norm * record_norm};
+  return {};
 }
 
 double Model::products() const noexcept {

@@ -37,6 +37,16 @@ class Model {
   [[nodiscard]] bool is_smooth() const noexcept;
   [[nodiscard]] bool is_convex() const noexcept { return network() == nullptr || network()->is_linear(); }
 
+  /// L, a bound on the norm of a record's gradient at any weights; beta, one on that gradient's own Lipschitz constant.
+  struct Constants {
+    std::optional<double> lipschitz;
+    std::optional<double> smoothness;
+  };
+  /// Of records whose features, with a 1 where there is an intercept, have at most this norm. Nothing where no such
+  /// constant is known: of networks with hidden layers, of moments.
+  /// Source: of softmax regression, the Hessian of ln sum exp is at most 1/2, its gradient at most sqrt 2 long.
+  [[nodiscard]] Constants constants(double record_norm) const;
+
   /// Products of one pass over one record.
   [[nodiscard]] double products() const noexcept;
 

@@ -1,10 +1,13 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <span>
 
 #include "shared/algorithms/minibatch_sgd.hpp"
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/base/random_source.hpp"
+#include "shared/models/layered_model.hpp"
 #include "shared/models/linear_model.hpp"
+#include "shared/models/model.hpp"
 #include "shared/queries/wire_lattice.hpp"
 
 namespace undertone {
@@ -55,6 +58,41 @@ TEST(LinearModelTest, GradientsMatchFiniteDifferences) {
       EXPECT_NEAR(gradient[j], (value(up) - value(down)) / 2e-5, 1e-8);
     }
   }
+}
+
+TEST(ModelTest, ASoftmaxRegressionsConstantsBoundItsGradients) {
+  // Records as long as they may be, weights from nothing to where every score is certain; of many pairs some come near.
+  RandomSource random(19);
+  const models::Network network = models::Network::create({{1, 1, 3}, {}, 4}).value();
+  models::LayeredModel model(network);
+  double largest = 0.0;
+  double steepest = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto point = [&](Eigen::Index size, double radius) {
+      Eigen::VectorXd out(size);
+      for (double& value : out) value = radius * (2.0 * random.unit() - 1.0);
+      return out;
+    };
+    models::Records record{point(3, 1.0), Eigen::VectorXd::Constant(1, static_cast<double>(random.below(4)))};
+    const double norm = std::sqrt(record.features.squaredNorm() + 1.0);
+    const models::Model::Constants constants = models::Model(network).constants(norm);
+    const Eigen::VectorXd weights = point(model.dimension(), i % 2 == 0 ? 8.0 : 0.3);
+    const Eigen::VectorXd other = weights + point(model.dimension(), 0.1);
+    const std::int64_t only = 0;
+    Eigen::VectorXd here(model.dimension());
+    Eigen::VectorXd there(model.dimension());
+    model.gradient_sum(weights, record, std::span(&only, 1), here);
+    model.gradient_sum(other, record, std::span(&only, 1), there);
+    largest = std::max(largest, here.norm() / constants.lipschitz.value());
+    steepest = std::max(steepest, (here - there).norm() / (weights - other).norm() / constants.smoothness.value());
+  }
+  EXPECT_LE(largest, 1.0 + 1e-12);
+  EXPECT_GT(largest, 0.95);
+  EXPECT_LE(steepest, 1.0 + 1e-12);
+  EXPECT_GT(steepest, 0.3);
+  EXPECT_FALSE(models::Model(models::Network::create({{1, 1, 3}, {models::DenseShape{4}}, 4}).value())
+                   .constants(1.0)
+                   .smoothness);
 }
 
 TEST(LinearModelTest, MetricsAreCentredAndBounded) {
