@@ -39,7 +39,8 @@ void read_back(Input& input) {
   static RunStore store = RunStore::open(database).value();
   static const RunId kRun{sha256("job"), {1}};
   const auto clear = [] {
-    for (const char* table : {"runs", "answers", "checkpoints", "participation", "rounds", "shuffled_runs"})
+    for (const char* table :
+         {"runs", "answers", "checkpoints", "participation", "rounds", "shuffled_runs", "sealing_keys"})
       UNDERTONE_CHECK(database.execute(fmt::format("DELETE FROM {}", table)).has_value());
   };
   const auto put = [](const std::string& sql, const std::vector<std::string_view>& blobs) {
@@ -61,6 +62,10 @@ void read_back(Input& input) {
   const std::string_view closing = input.rest();
   put(fmt::format("INSERT INTO shuffled_runs VALUES (?1, ?2, 0, {}, ?3, ?4)", refusal % 4),
       {run, short_or_whole, expected, closing});
+  const Digest fingerprint = sha256(name);
+  UNDERTONE_CHECK(store.add_sealing_key(fingerprint, short_or_whole).has_value());
+  UNDERTONE_CHECK(store.sealing_secret(fingerprint).value() == short_or_whole);
+  UNDERTONE_CHECK(!store.sealing_secret(sha256(name + " ")).value());
   (void)store.find(kRun);
   (void)store.rounds(kRun);
   const auto state = store.shuffled_state(kRun);
