@@ -33,6 +33,14 @@ net::TlsFiles tls(const std::string& name) { return good().silo(name); }
 using Coordinator = tests::LoopbackCoordinator;
 using Silo = tests::LoopbackSilo;
 
+std::vector<std::unique_ptr<Silo>> all_silos(const tests::SmallFederation& federation, const Coordinator& coordinator,
+                                             std::uint64_t seed) {
+  std::vector<std::unique_ptr<Silo>> silos;
+  for (const lab::SimulatedSilo& spec : federation.cohort())
+    silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, seed, tls(spec.id.name())));
+  return silos;
+}
+
 /// Speaks to the coordinator as anybody might. @return the first message it gets back, or why there was none
 Result<wire::Message> first_answer(std::uint16_t port, const net::TlsFiles& files,
                                    const std::function<void(net::Session&)>& talk) {
@@ -74,9 +82,7 @@ TEST(LoopbackTest, TcpAndSimulatorGiveTheSameModelToTheBitAndEncodeABroadcastOnc
 
   Coordinator coordinator(good());
   const RunId run = coordinator.submit(job);
-  std::vector<std::unique_ptr<Silo>> silos;
-  for (const lab::SimulatedSilo& spec : federation.cohort())
-    silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, kSeed, tls(spec.id.name())));
+  const auto silos = all_silos(federation, coordinator, kSeed);
   const Result<algorithms::Outcome> outcome = coordinator.outcome(run);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->vectors.at("weights"), simulated.vectors.at("weights"));
@@ -96,9 +102,7 @@ TEST(LoopbackTest, EveryAlgorithmGivesTheSimulatorsModelToTheBit) {
     world.run();
     Coordinator coordinator(good());
     const RunId run = coordinator.submit(job);
-    std::vector<std::unique_ptr<Silo>> silos;
-    for (const lab::SimulatedSilo& spec : federation.cohort())
-      silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, kSeed, tls(spec.id.name())));
+    const auto silos = all_silos(federation, coordinator, kSeed);
     const Result<algorithms::Outcome> outcome = coordinator.outcome(run);
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_EQ(outcome->vectors, world.outcome().value().vectors);
