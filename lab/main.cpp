@@ -335,11 +335,20 @@ struct LabArguments {
 };
 
 int run_partition(const LabArguments& arguments) {
+  const TablePartition& how = arguments.partition;
+  const bool pairs = how.by == TablePartition::By::LabelPair;
+  if (pairs && how.silos != 0) return fail({ErrorCode::InvalidArgument, "--silos: label-pair deals to 25"});
+  if (!pairs && how.disjoint) return fail({ErrorCode::InvalidArgument, "--disjoint: only with --by label-pair"});
   const auto files = arguments.partition_by.empty()
                          ? partition(arguments.partition_job, arguments.partition_out)
                          : partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
   if (!files) return fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
+  if (pairs && !how.disjoint) {
+    fmt::print(
+        "each record is in five silos, some of which train on what others hold out, and no silo's epsilon bounds "
+        "what all of them say of it\n");
+  }
   return kDone;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "shared/base/files.hpp"
 #include "shared/data/csv_table.hpp"
@@ -17,19 +18,27 @@ constexpr std::size_t kSilosMax = 10'000;
 constexpr int kPairedClasses = 10;
 constexpr std::size_t kPairedSilos = 5;  // that hold a class
 
-/// The classes of a column, numbered in the order of their texts.
+/// The classes of a column, numbered in their order.
 struct Classes {
   std::vector<int> labels;
   int count = 0;
 };
 
+/// Numbers come first, in their order: "10" after "9".
+std::tuple<bool, double, std::string> order_of(const std::string& text) {
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = code == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+  return {!number, number ? value : 0.0, text};
+}
+
 Classes classes_of(const data::CsvTable& table, std::size_t column) {
-  std::map<std::string, int> known;
-  for (const std::vector<std::string>& row : table.rows) known.emplace(row[column], 0);
+  std::map<std::tuple<bool, double, std::string>, int> known;
+  for (const std::vector<std::string>& row : table.rows) known.emplace(order_of(row[column]), 0);
   Classes out;
   for (auto& one : known) one.second = out.count++;
   out.labels.reserve(table.rows.size());
-  for (const std::vector<std::string>& row : table.rows) out.labels.push_back(known.at(row[column]));
+  for (const std::vector<std::string>& row : table.rows) out.labels.push_back(known.at(order_of(row[column])));
   return out;
 }
 

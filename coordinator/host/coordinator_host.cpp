@@ -153,6 +153,7 @@ asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
   if (api_.needs_plan(request)) {
     asio::awaitable<std::optional<Result<PlannedJob>>> planning = plan_on_this_thread(request.body, stopped_);
     request.planned = co_await asio::co_spawn(planning_, std::move(planning), asio::use_awaitable);
+    if (stopped_) request.planned = Result<PlannedJob>(Error{ErrorCode::Cancelled, "the coordinator stops"});
   }
   co_return api_.handle(request);
 }

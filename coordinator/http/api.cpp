@@ -35,6 +35,8 @@ int status_of(ErrorCode code) {
       return 404;
     case ErrorCode::LimitExceeded:
       return 429;
+    case ErrorCode::Cancelled:
+      return 503;
     default:
       return 500;
   }

@@ -83,10 +83,16 @@ struct Prediction {
   std::string source;
 };
 
-/// Encoded features lie in [-1, 1]; an intercept is a 1 beside them. Of projected records nothing is known.
+/// Encoded numbers lie in [-1, 1], of a category's at most one is 1, and an intercept is a 1 beside them. Of projected
+/// records nothing is known.
 double record_norm_of(const config::Job& job) {
-  const bool intercept = job.model.linear() == nullptr || job.model.linear()->intercept();
-  return std::sqrt(static_cast<double>(job.model.features()) + (intercept ? 1.0 : 0.0));
+  double squares = job.model.linear() == nullptr || job.model.linear()->intercept() ? 1.0 : 0.0;
+  for (const data::FeatureColumn& column : job.schema.features) {
+    squares += std::holds_alternative<data::CategoricalColumn>(column)
+                   ? 1.0
+                   : static_cast<double>(data::encoded_width(column));
+  }
+  return std::sqrt(squares);
 }
 
 Json optional_json(const config::Job& job, const std::optional<double>& value) {
@@ -235,7 +241,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
     Json out = {{"job", job->name},
                 {"accountant", plans.begin()->second.accountant()},
                 {"mean_noise_stddev", std::sqrt(variance)},
-                {"record_norm_max", job->projection ? Json(nullptr) : Json(record_norm)},
+                {"record_norm_max", constants.smoothness ? optional_json(*job, record_norm) : Json(nullptr)},
                 {"gradient_norm_max", optional_json(*job, constants.lipschitz)},
                 {"smoothness", optional_json(*job, constants.smoothness)},
                 {"parameters", parameters},

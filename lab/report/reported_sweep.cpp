@@ -26,25 +26,27 @@ Error bad_line(const std::filesystem::path& file, std::size_t line, const char* 
 }
 
 /// Adds a line to the setting that it is of. @return whether it is a line as a sweep writes them
-bool add_line(const Json& line, ReportedSweep& sweep) {
+/// @param known where the settings are, by what they set
+bool add_line(const Json& line, ReportedSweep& sweep,
+              std::map<std::map<std::string, std::string>, std::size_t>& known) {
   if (!line.is_object() || !line.contains("set") || !line["set"].is_object()) return false;
   const bool good = line.contains("result") && line["result"].is_object();
   if (!good && !(line.contains("error") && line["error"].is_string())) return false;
   std::map<std::string, std::string> set;
-  for (const auto& [pointer, value] : line["set"].items()) set.emplace(pointer, value.dump());
-  auto setting = std::find_if(sweep.settings.begin(), sweep.settings.end(),
-                              [&](const SweptSetting& known) { return known.set == set; });
-  if (setting == sweep.settings.end()) {
-    sweep.settings.push_back({std::move(set), 0, 0, {}});
-    setting = std::prev(sweep.settings.end());
+  for (const auto& [pointer, value] : line["set"].items()) {
+    if (value.is_structured()) return false;
+    set.emplace(pointer, value.dump());
   }
+  const auto [at, is_new] = known.emplace(set, sweep.settings.size());
+  if (is_new) sweep.settings.push_back({std::move(set), 0, 0, {}});
+  SweptSetting& setting = sweep.settings[at->second];
   if (!good) {
-    ++setting->failed;
+    ++setting.failed;
     return true;
   }
-  ++setting->runs;
+  ++setting.runs;
   for (const auto& [name, value] : line["result"].items()) {
-    if (value.is_number() && std::isfinite(value.get<double>())) setting->numbers[name].push_back(value.get<double>());
+    if (value.is_number() && std::isfinite(value.get<double>())) setting.numbers[name].push_back(value.get<double>());
   }
   return true;
 }
@@ -105,7 +107,8 @@ Json chart_of(const ReportedSweep& sweep, const std::string& pointer, const std:
     for (const auto& [other, value] : setting.set) {
       if (other != pointer) others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", other, value);
     }
-    lines[others].emplace_back(*at, mean_interval(values->second, kLevel)->mean);
+    const Result<MeanInterval> mean = mean_interval(values->second, kLevel);
+    if (mean && lines[others].size() < kPointsDrawn) lines[others].emplace_back(*at, mean->mean);
   }
   Json series = Json::array();
   for (auto& [name, points] : lines) {
@@ -154,9 +157,11 @@ Result<ReportedSweep> load_sweep(const std::filesystem::path& folder) {
   const Result<std::string> text = read_file(file, kLinesBytesMax);
   if (!text) return text.error();
   ReportedSweep out;
+  std::map<std::map<std::string, std::string>, std::size_t> known;
   std::size_t number = 0;
   for (std::size_t from = 0; from < text->size();) {
-    const std::size_t to = std::min(text->find('\n', from), text->size());
+    const std::size_t to = text->find('\n', from);
+    if (to == std::string::npos) break;  // a sweep that was cut off in the middle of a line goes on from there
     const Json line = Json::parse(text->begin() + static_cast<std::ptrdiff_t>(from),
                                   text->begin() + static_cast<std::ptrdiff_t>(to), nullptr, false);
     from = to + 1;
@@ -168,7 +173,7 @@ Result<ReportedSweep> load_sweep(const std::filesystem::path& folder) {
       out.job_sha256 = line["job"].get<std::string>();
       continue;
     }
-    if (!add_line(line, out)) return bad_line(file, number, "a line as a sweep writes them");
+    if (!add_line(line, out, known)) return bad_line(file, number, "a line as a sweep writes them");
     const std::map<std::string, std::string>& first = out.settings.front().set;
     const bool same_axes =
         std::equal(first.begin(), first.end(), out.settings.back().set.begin(), out.settings.back().set.end(),

@@ -37,7 +37,7 @@ enum class FindingVerdict : std::uint8_t {
 
 inline constexpr double kFindingSignificance = 0.05;
 inline constexpr double kFindingLevel =
-    0.90;  // of the interval: it excludes the margin exactly where a verdict is made
+    0.90;  // of the interval: it excludes the margin exactly where a verdict on one target is made
 
 /// A claim "A's error is below B's by more than a margin", judged over splits.
 struct PairedFinding {

@@ -31,7 +31,8 @@ std::optional<std::string> stored_reply(store::Database& database, const RunId& 
 class WeightedSum {
  public:
   void add(const std::vector<std::int64_t>& values, std::uint64_t weight) {
-    sums_.resize(values.size(), 0.0L);
+    if (sums_.empty()) sums_.resize(values.size(), 0.0L);
+    UNDERTONE_CHECK(sums_.size() == values.size());
     for (std::size_t j = 0; j < values.size(); ++j)
       sums_[j] += static_cast<long double>(values[j]) * static_cast<long double>(weight);
     weights_ += static_cast<long double>(weight);
@@ -41,7 +42,8 @@ class WeightedSum {
     for (std::size_t j = 0; j < sums_.size(); ++j) {
       const long double expected = std::ldexp(sums_[j] / weights_, step_log2);
       const long double found = mean[static_cast<Eigen::Index>(j)];
-      if (std::abs(found - expected) > 1e-12L * std::max(std::abs(expected), std::ldexp(1.0L, step_log2))) return false;
+      const long double allowed = 1e-12L * std::max(std::abs(expected), std::ldexp(1.0L, step_log2));
+      if (!(std::abs(found - expected) <= allowed)) return false;
     }
     return true;
   }

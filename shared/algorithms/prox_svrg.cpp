@@ -7,7 +7,6 @@
 #include "shared/privacy/rounds_max.hpp"
 
 namespace undertone::algorithms {
-namespace {}  // namespace
 
 Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& settings) {
   const bool bounded = settings.restarts <= privacy::kRoundsMax && settings.epochs <= privacy::kRoundsMax &&

@@ -6,6 +6,8 @@
 /// Replaces the operators of the whole program: whatever C++ code gives back is overwritten first, so that tokens,
 /// keys, exact sums, sealed replies and the slots that tell senders apart do not outlive their owners in free memory.
 
+#ifndef __SANITIZE_ADDRESS__  // which has operators of its own, and minds where others free what it gave
+
 namespace {
 
 void wipe_and_free(void* memory) noexcept {
@@ -26,3 +28,5 @@ void* operator new(std::size_t bytes) {
 }
 void operator delete(void* memory) noexcept { wipe_and_free(memory); }
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept { wipe_and_free(memory); }
+
+#endif

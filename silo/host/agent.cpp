@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include "shared/base/process_protection.hpp"
-#include "shared/store/wiped_memory.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/institution.hpp"
 #include "silo/host/silo_host.hpp"
@@ -44,7 +43,6 @@ int fail(const Error& error, ExitCode code) {
 }
 
 void protect_process() {
-  if (const Status wiping = store::wipe_freed_memory(); !wiping) spdlog::warn("{}", wiping.error().message);
   if (const Status done = undertone::protect_process(); !done)
     spdlog::warn("process_not_protected reason=\"{}\"", done.error().message);
 }

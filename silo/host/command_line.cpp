@@ -7,6 +7,7 @@
 #include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
 #include "shared/command_line/help_texts.hpp"
+#include "shared/store/wiped_memory.hpp"
 #include "silo/host/owner_commands.hpp"
 
 namespace undertone::silo {
@@ -136,6 +137,7 @@ int silo_main(int argc, char** argv, const char* program, privacy::NoiseKind noi
   try {
     start_log("silo");
     protect_process();
+    if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error());
     for (const auto& [command, action] : actions) {
       if (command->parsed()) return action();
     }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "shared/base/large_memory.hpp"
+#include "shared/store/wiped_memory.hpp"
 #include "tests/bench/federation/benches.hpp"
 
 /// What a federation's transport costs beside the barest program that moves the same bytes: both halves in one run, so
@@ -43,5 +44,6 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   spdlog::set_level(spdlog::level::warn);
   undertone::keep_large_blocks();
+  undertone::store::wipe_freed_memory().value();  // as the programs do
   return undertone::bench::run(argc, argv);
 }

@@ -26,8 +26,7 @@ void job(std::string_view input) {
       (void)config::with_noise(parsed->noise_choice, shape, parsed->algorithm, member.facts);
   }
   if (const models::Network* network = parsed->model.network()) {
-    // What model.json says of it is read back as it was.
-    nlohmann::ordered_json again = config::to_json(network->shape());
+    const nlohmann::ordered_json again = config::to_json(network->shape());
     UNDERTONE_CHECK(again.at("hidden").size() == network->shape().hidden.size());
   }
   config::Problems problems("again");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <sys/types.h>
 #include <unistd.h>
@@ -55,6 +56,11 @@ class Pipe {
   template <class T>
   void write(const T& value) const {
     must(::write(ends_[1], &value, sizeof value) == sizeof value, "write to a pipe");
+  }
+  /// Whether something can be read without waiting.
+  [[nodiscard]] bool holds() const {
+    pollfd end{ends_[0], POLLIN, 0};
+    return ::poll(&end, 1, 0) == 1;
   }
   template <class T>
   [[nodiscard]] T read() const {

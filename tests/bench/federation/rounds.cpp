@@ -67,6 +67,7 @@ void bench_restarts(int silos, int restarts) {
     go_on(restart);
     const auto killed = Clock::now();
     kill_all({children.front()});
+    while (told.holds()) (void)hear();
     children.front() = agents_in_child(certificates, work, 0, 1, ready, folder.path());
     ready.write(port);
     (void)hear();
