@@ -1,7 +1,7 @@
 #include <cstdlib>
+#include <cstring>
 #include <malloc.h>
 #include <new>
-#include <string.h>
 
 /// Replaces the operators of the whole program: whatever C++ code gives back is overwritten first, so that tokens,
 /// keys, exact sums, sealed replies and the slots that tell senders apart do not outlive their owners in free memory.
