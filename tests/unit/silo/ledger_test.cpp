@@ -268,7 +268,8 @@ TEST_F(LedgerTest, AnEditInTheMiddleIsFoundByTheNewestSignatureHoweverManyHashes
     }
     std::string material = "undertone ledger entry 1";
     material.append(reinterpret_cast<const char*>(&sequence), sizeof sequence);
-    const Digest hash = sha256(material + previous + body);
+    material.append(previous).append(body);
+    const Digest hash = sha256(material);
     store::Statement update =
         database.prepare("UPDATE entries SET previous = ?, body = ?, hash = ? WHERE sequence = ?").value();
     update.bind_blob(1, previous).bind_blob(2, body).bind_blob(3, as_bytes(hash));
