@@ -57,8 +57,8 @@ class FlatObjectReader final : public nlohmann::json_sax<nlohmann::json> {
 /// Entries may say when they were made; the head file says nothing of the kind.
 bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front() == "kind"; }
 
-/// Reservations may say what was sampled in a block.
-bool keys_may_have_releases(const Keys& keys) { return std::find(keys.begin(), keys.end(), "training") != keys.end(); }
+/// Reservations may say which plan was charged and what was sampled in a block.
+bool are_of_reservation(const Keys& keys) { return std::find(keys.begin(), keys.end(), "training") != keys.end(); }
 
 /// YYYY-MM-DDTHH:MM:SSZ with every part in its range.
 bool is_time(const std::string& value) {
@@ -137,14 +137,20 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
       good = false;
       continue;
     }
-    if (keys_may_have_releases(keys) && (key == "training_releases" || key == "holdout_releases")) {
+    if (are_of_reservation(keys) && (key == "training_releases" || key == "holdout_releases")) {
       if (parse_release_groups(value)) continue;
       problems.add("{}: {}: expected groups like 123*10@5/50 with commas between, found {}", where, key,
                    printable(value));
       good = false;
       continue;
     }
-    if (keys_may_have_releases(keys) && key == "shuffled") {
+    if (are_of_reservation(keys) && key == "plan") {
+      if (from_hex(value, kHashBytes)) continue;
+      problems.add("{}: plan: expected {} bytes of lower-case hex, found {}", where, kHashBytes, printable(value));
+      good = false;
+      continue;
+    }
+    if (are_of_reservation(keys) && key == "shuffled") {
       if (parse_shuffled(value)) continue;
       problems.add("{}: shuffled: expected like binomial:3:123456 or reports:3:123456:789:1011, found {}", where,
                    printable(value));

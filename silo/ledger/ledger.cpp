@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "shared/privacy/plan_digest.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 
 namespace undertone::silo {
@@ -260,7 +261,7 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
     if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
     if (known->epsilon != plan.epsilon() || known->delta != plan.delta() ||
         known->training_reserved != plan.cost(Block::Training) ||
-        known->holdout_reserved != plan.cost(Block::Holdout)) {
+        known->holdout_reserved != plan.cost(Block::Holdout) || (known->plan && *known->plan != plan_digest(plan))) {
       return Error{ErrorCode::UnplannedQuery, "the plan of this run is not the one that was reserved"};
     }
     return {};
@@ -291,7 +292,8 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
             {"delta", plan.delta().to_string()},
             {"mechanism_delta", plan.mechanism_delta_amount().to_string()},
             {"training", plan.cost(Block::Training).to_string()},
-            {"holdout", plan.cost(Block::Holdout).to_string()}};
+            {"holdout", plan.cost(Block::Holdout).to_string()},
+            {"plan", to_hex(plan_digest(plan))}};
   // Where a sum of costs says too little, the releases stand beside it.
   if (plan.lists(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
   if (plan.lists(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);

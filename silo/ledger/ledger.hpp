@@ -53,8 +53,9 @@ struct RunAccount {
   SampledReleases holdout_releases;
   std::uint64_t releases = 0;
   std::optional<RoundIndex> last_round;
-  std::string reserved_at;  // as the ledger's entry says; empty in entries before times were kept
-  bool filtered = false;    // charged release by release to the data set's filter, not reserved
+  std::optional<Digest> plan;  // what was reserved, to the last bit; none in entries before it was kept
+  std::string reserved_at;     // as the ledger's entry says; empty in entries before times were kept
+  bool filtered = false;       // charged release by release to the data set's filter, not reserved
   bool ended = false;
   bool returned = false;  // ended before any reply left: the reservation was released
 
@@ -109,8 +110,8 @@ class Ledger {
                                                                  const Budget& budget, const FilterRequest& request,
                                                                  privacy::NoiseKind noise, Clock clock);
 
-  /// Charges the plan's total, or with a filter takes note of it if it fits what is left. Doing it again for the same
-  /// run changes nothing.
+  /// Charges the plan's total, or with a filter takes note of it if it fits what is left, and keeps the plan's digest.
+  /// Doing it again for the same run and the same plan changes nothing; another plan is refused.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
 
   /// The stored answer of a round. The same round with another query is refused.

@@ -79,6 +79,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
       if (!body.contains(key)) continue;
       *list = fields.value(SampledReleases::parse(fields.text(key)));
     }
+    if (body.contains("plan")) account.plan = fields.value(digest_from_hex(fields.text("plan")));
     if (body.contains("at")) account.reserved_at = fields.text("at");
     account.filtered = filter_.has_value();
     if (!accounts_.emplace(run, account).second) return corrupt(entry.sequence, "reserves a run twice");

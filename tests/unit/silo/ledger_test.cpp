@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/ledger_verify.hpp"
+#include "shared/privacy/plan_digest.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/ledger_on_disk.hpp"
 
@@ -31,6 +32,50 @@ TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
   ASSERT_TRUE(ledger.reserve(run_, plan_, job_));  // again: nothing more
   EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
   EXPECT_EQ(ledger.head().sequence, 2U);
+}
+
+TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
+  privacy::Schedule wider;
+  for (const privacy::Plan::Segment& segment : plan_.segments()) {
+    wider.push_back({segment.release.shape, segment.rounds});
+    wider.back().shape.dimension += 1;
+  }
+  const privacy::Plan other = privacy::make_plan(wider, member_.facts).value();
+  ASSERT_EQ(other.epsilon(), plan_.epsilon());
+  ASSERT_EQ(other.cost(privacy::Block::Training), plan_.cost(privacy::Block::Training));
+  ASSERT_EQ(other.cost(privacy::Block::Holdout), plan_.cost(privacy::Block::Holdout));
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  Ledger ledger = open().value();
+  EXPECT_EQ(ledger.account(run_)->plan, privacy::plan_digest(plan_));
+  EXPECT_EQ(ledger.reserve(run_, other, job_).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
+}
+
+TEST_F(LedgerTest, APlanThatIsNoDigestIsRefused) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite(to_hex(privacy::plan_digest(plan_)), "0f");
+  expect_refused(ErrorCode::LedgerCorrupt, "cannot be read", "plan: expected 32 bytes");
+}
+
+TEST_F(LedgerTest, AReservationOfBeforePlansWereKeptStandsForWhatItCosts) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite("\"plan\":\"" + to_hex(privacy::plan_digest(plan_)) + "\",", "");
+  Ledger ledger = open().value();
+  EXPECT_FALSE(ledger.account(run_)->plan);
+  EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
+  close();
+  EXPECT_TRUE(verify().problems.empty());
 }
 
 TEST_F(LedgerTest, SurvivesARestartWithEverythingItKnew) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/privacy/plan_digest.hpp"
 
 namespace undertone::privacy {
 namespace {
@@ -43,6 +44,45 @@ TEST(PlanTest, DisjointBlocksAreChargedOnceNotTwice) {
   EXPECT_LE(apart.epsilon().value_rounded_up(), 1.0);
   EXPECT_TRUE(apart.cost(Block::Holdout).units() > 0);
   EXPECT_TRUE(apart.cost(Block::Training).units() > 0);
+}
+
+TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
+  const Schedule schedule{{gradient(), 10}, {metrics(), 4}};
+  std::vector<Digest> digests = {plan_digest(make_plan(schedule, facts(1.0, 1e-5)).value()),
+                                 plan_digest(make_plan(schedule, facts(1.0, 1e-5, true)).value()),
+                                 plan_digest(make_plan(schedule, facts(1.0, 2e-5)).value()),
+                                 plan_digest(make_plan(schedule, facts(1.001, 1e-5)).value()),
+                                 plan_digest(make_plan({{metrics(), 4}, {gradient(), 10}}, facts(1.0, 1e-5)).value()),
+                                 plan_digest(make_plan({{gradient(), 11}, {metrics(), 4}}, facts(1.0, 1e-5)).value())};
+  const auto with = [&](auto&& change) {
+    Schedule changed = schedule;
+    change(changed.front().shape);
+    const auto plan = make_plan(changed, facts(1.0, 1e-5));
+    ASSERT_TRUE(plan) << plan.error().message;
+    digests.push_back(plan_digest(*plan));
+  };
+  with([](ReleaseShape& shape) { shape.dimension = 6; });
+  with([](ReleaseShape& shape) { shape.draw_fraction = 0.5; });
+  with([](ReleaseShape& shape) { shape.clip = ClipNorm::create(std::nextafter(2.0, 3.0)).value(); });
+  with([](ReleaseShape& shape) {
+    shape.draw_fraction = 0.5;
+    shape.with_replacement = true;
+  });
+  with([](ReleaseShape& shape) { shape.slice = Slice{Slice::Cut::Equal, 0, 2}; });
+  with([](ReleaseShape& shape) { shape.slice = Slice{Slice::Cut::Equal, 1, 2}; });
+  with([](ReleaseShape& shape) {
+    shape.kind = QuestionKind::GradientDifference;
+    shape.smoothness = 0.5;
+  });
+  with([](ReleaseShape& shape) {
+    shape.kind = QuestionKind::GradientDifference;
+    shape.smoothness = std::nextafter(0.5, 1.0);
+  });
+  with([](ReleaseShape& shape) { shape.shift = GaussianShift::create(0.01).value(); });
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(digests[i], digests[j]) << i << " and " << j;
+  }
+  EXPECT_EQ(digests.front(), plan_digest(make_plan(schedule, facts(1.0, 1e-5)).value()));
 }
 
 TEST(PlanTest, PublicRecordsCostNothingAndGetNoNoise) {
