@@ -102,7 +102,9 @@ Json optional_json(const config::Job& job, const std::optional<double>& value) {
 std::optional<Prediction> prediction_of(const config::Job& job, double variance) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
-      minibatch != nullptr && job.model.is_convex()) {
+      minibatch != nullptr && job.model.is_convex() &&
+      // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
+      (job.theorem || minibatch->averaging.kind == algorithms::Averaging::Kind::Uniform)) {
     const std::optional<double> bound = algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
     if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }

@@ -47,7 +47,8 @@ void settle_convex(const TheoremConditions& conditions, ConvexForm form, RecordU
     choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "max{2 beta, V R^(3/2)/D}"});
   }
   // The proximity term is lambda/2 ||w* - w_0||^2 at w* and not negative anywhere.
-  choice.bound = accelerated_risk(phase.stages.front(), reach, variance) + 0.5 * phase.proximity * reach * reach;
+  choice.bound = accelerated_risk(phase.stages.front(), reach, variance, phase.strong_convexity) +
+                 0.5 * phase.proximity * reach * reach;
   choice.settings = AcceleratedSgdSettings{conditions.problem(), {std::move(phase)}, use};
 }
 

@@ -1,5 +1,6 @@
 #include "shared/algorithms/minibatch_sgd.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "shared/geometry/parameter.hpp"
@@ -37,13 +38,19 @@ Step MinibatchSgd::current() const {
 
 std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSettings& settings, privacy::ClipNorm clip,
                                                           double noise_variance) {
-  if (settings.averaging.kind != Averaging::Kind::Uniform) return std::nullopt;
+  if (settings.averaging.kind == Averaging::Kind::Last) return std::nullopt;
   const auto* ball = std::get_if<geometry::L2Ball>(&settings.problem.domain.set());
   if (ball == nullptr) return std::nullopt;
   const double radius = ball->radius();
   const double longest = clip.value() + settings.problem.regulariser.l2() * radius;
   const double rounds = static_cast<double>(settings.rounds);
-  return radius * radius / (2.0 * settings.step_size * rounds) +
+  // mu q^R / (1 - q^R), which tends to 1/(eta R) with mu.
+  double start = 1.0 / (settings.step_size * rounds);
+  if (settings.averaging.kind == Averaging::Kind::Geometric && settings.averaging.ratio < 1.0) {
+    const double left = std::pow(settings.averaging.ratio, rounds);
+    start = (1.0 - settings.averaging.ratio) / settings.step_size * left / (1.0 - left);
+  }
+  return start * radius * radius / 2.0 +
          settings.step_size / 2.0 *
              (longest * longest + static_cast<double>(settings.problem.dimension) * noise_variance);
 }

@@ -35,11 +35,13 @@ class MinibatchSgd final : public FederatedAlgorithm {
   /// What it asks, in order: R gradient sums over the training block, each record clipped.
   [[nodiscard]] static privacy::Schedule schedule(const MinibatchSgdSettings& settings, const GradientShape& shape);
 
-  /// A bound on E F(output) - min F over W, for uniform averaging over a ball around w_0 = 0:
-  ///   D^2/(2 eta R) + eta/2 (G^2 + d s^2),  D the ball's radius, G = clip + lambda D, s^2 the noise variance of a
-  ///   coordinate of the weighted mean.
-  /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased.
-  /// @return nothing for other averagings and domains @param noise_variance s^2
+  /// A bound on E F(output) - min F over W, a ball of radius D around w_0 = 0:
+  ///   uniform averaging:    D^2/(2 eta R) + eta/2 (G^2 + d s^2)
+  ///   geometric averaging:  mu D^2 q^R / (2 (1 - q^R)) + eta/2 (G^2 + d s^2),  q = 1 - mu eta its ratio
+  /// with G = clip + lambda D and s^2 the noise variance of a coordinate of the weighted mean.
+  /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased; the
+  /// second where F is mu-strongly convex, which whoever chose the ratio answers for.
+  /// @return nothing for the last iterate and other domains @param noise_variance s^2
   /// Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
   [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
                                                                    privacy::ClipNorm clip, double noise_variance);

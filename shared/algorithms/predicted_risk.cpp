@@ -9,11 +9,18 @@ double silo_sampling_factor(double silos, double answering) {
   return silos > 1.0 ? (silos - answering) / ((silos - 1.0) * answering) : 0.0;
 }
 
-double accelerated_risk(const AcceleratedStage& stage, double distance, double variance) {
+double accelerated_risk(const AcceleratedStage& stage, double distance, double variance, double strong_convexity) {
   UNDERTONE_CHECK(stage.rounds >= 1 && stage.upsilon > 0.0 && distance >= 0.0 && variance >= 0.0);
   const double rounds = static_cast<double>(stage.rounds);
-  return 4.0 * stage.upsilon * distance * distance / (rounds * (rounds + 1.0)) +
-         4.0 * variance * (rounds + 2.0) / (3.0 * stage.upsilon);
+  double noise = 4.0 * variance * (rounds + 2.0) / (3.0 * stage.upsilon);
+  if (strong_convexity > 0.0) noise = std::min(noise, 8.0 * variance / (strong_convexity * (rounds + 1.0)));
+  return 4.0 * stage.upsilon * distance * distance / (rounds * (rounds + 1.0)) + noise;
+}
+
+double spider_alternate_stationarity(double gap, double step_size, std::uint64_t pairs, double fresh,
+                                     double difference) {
+  UNDERTONE_CHECK(gap >= 0.0 && step_size > 0.0 && pairs >= 1 && fresh >= 0.0 && difference >= 0.0);
+  return gap / (step_size * static_cast<double>(pairs)) + fresh + 0.5 * difference;
 }
 
 double multi_stage_risk(double gap, std::uint64_t stages) {

@@ -14,11 +14,16 @@ namespace undertone::algorithms {
 /// Source: federated-core 7.
 [[nodiscard]] double silo_sampling_factor(double silos, double answering);
 
-/// E F(w^ag_R) - F* of one stage of AC-SA: 4 upsilon ||w_0 - w*||^2 / (R(R+1)) + 4 V^2 (R+2) / (3 upsilon).
+/// E F(w^ag_R) - F* of one stage of AC-SA:
+///   4 upsilon ||w_0 - w*||^2 / (R(R+1)) + min{4 V^2 (R+2) / (3 upsilon), 8 V^2 / (mu (R+1))}.
 /// Of an objective with modulus mu >= 0 and smoothness at most upsilon/2. @param distance >= ||w_0 - w*||
 /// @param variance V^2 >= E||g - grad F||^2, all coordinates together
-/// Source: Proposition 172 with B = 0.
-[[nodiscard]] double accelerated_risk(const AcceleratedStage& stage, double distance, double variance);
+/// @param strong_convexity mu that the method is run with; 0: the second term of the minimum is left out
+/// Source: Proposition 172 with B = 0, whose noise is Gamma_R sum_r 2 alpha_r^2 V^2 / (Gamma_r (eta_r - beta
+/// alpha_r^2)). With a modulus the denominator is mu + eta_r - beta alpha_r^2, at least mu; Gamma_r = 2/(r(r+1)), so
+/// that alpha_r^2 / Gamma_r <= 2.
+[[nodiscard]] double accelerated_risk(const AcceleratedStage& stage, double distance, double variance,
+                                      double strong_convexity = 0.0);
 
 /// E F - F* after whole stages of multi-stage AC-SA: gap 2^-k. Source: B.1.6.1, Lemma 127.
 [[nodiscard]] double multi_stage_risk(double gap, std::uint64_t stages);
@@ -38,6 +43,15 @@ namespace undertone::algorithms {
 /// Source: (B.64), (B.65) with the 8 of the step put back in.
 [[nodiscard]] double prox_svrg_risk(double gap, double smoothness, double strong_convexity, std::uint64_t restarts,
                                     std::uint64_t rounds, double silo_variance, double noise_variance);
+
+/// E||grad F||^2 at the output of SPIDER's alternate form, in all of space, every silo answering: a step from w along
+/// grad F + e with eta <= 1/beta lowers F by eta/2 (||grad F||^2 - ||e||^2) at least. Added up over p pairs,
+///   gap/(eta p) + V_2^2 + V_1^2/2.
+/// @param pairs p >= 1 @param fresh V_2^2, of the gradients that every step follows
+/// @param difference V_1^2, of the differences that every other step adds
+/// Source: none, the paper has no theorem for Algorithm 25; as in every proof of gradient descent.
+[[nodiscard]] double spider_alternate_stationarity(double gap, double step_size, std::uint64_t pairs, double fresh,
+                                                   double difference);
 
 /// E||G_eta||^2, the squared proximal gradient mapping at SPIDER's output: 16 (gap/(eta R) + tau_1^2).
 /// Needs a period q <= 1/(eta^2 tau_2^2), and all silos to answer. @param anchor_variance tau_1^2 = d s_1^2

@@ -92,8 +92,12 @@ Result<TheoremChoice> minibatch_strongly_convex(const TheoremConditions& conditi
   choice.reasons.push_back({"averaging ratio", 1.0 - mu * step, "gamma_{r-1}/gamma_r = 1 - mu eta"});
   explain_batch(conditions, batch, choice);
   choice.rate = squared_lipschitz / mu * (1.0 / sampled + 1.0 / conditions.private_records());
-  choice.settings =
-      MinibatchSgdSettings{conditions.problem(), *rounds, step, {Averaging::Kind::Geometric, 1.0 - mu * step}};
+  const MinibatchSgdSettings settings{
+      conditions.problem(), *rounds, step, {Averaging::Kind::Geometric, 1.0 - mu * step}};
+  const Result<privacy::ClipNorm> clip = privacy::ClipNorm::create(facts.lipschitz);
+  if (!clip) return clip.error();
+  choice.bound = MinibatchSgd::predicted_excess_risk(settings, *clip, *noise);
+  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 

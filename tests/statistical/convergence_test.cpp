@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/algorithms/algorithm_settings.hpp"
+#include "tests/support/measured.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
 /// Every algorithm of federated-core 3.1 to 3.5 on the table of problems with known optima, its silos' answers exact
@@ -22,36 +23,6 @@ using algorithms::ProxSvrgSettings;
 using algorithms::RecordUse;
 using algorithms::SpiderAlternateSettings;
 using algorithms::SpiderSettings;
-
-/// A theorem bounds an expectation, so runs are averaged. A mean of 64 independent runs is more than seven of its
-/// estimated standard errors above its expectation with probability 1e-9 (Student's t, 63 degrees of freedom).
-constexpr std::uint64_t kRuns = 64;
-constexpr double kErrors = 7.0;
-
-struct Measured {
-  double mean = 0.0;
-  double error = 0.0;  // standard error
-};
-
-Measured average(std::uint64_t runs, const std::function<double(std::uint64_t)>& run) {
-  double sum = 0.0;
-  double squares = 0.0;
-  for (std::uint64_t seed = 0; seed < runs; ++seed) {
-    const double one = run(seed);
-    sum += one;
-    squares += one * one;
-  }
-  const auto n = static_cast<double>(runs);
-  const double mean = sum / n;
-  return {mean, std::sqrt(std::max(squares / n - mean * mean, 0.0) / (n - 1.0))};
-}
-
-/// @param share of the bound that a sound run reaches at least: a bound out of reach would hold whatever happened, and
-///   a run without its noise, or one that starts at the optimum, would go unseen
-void expect_held(const Measured& measured, double bound, double share) {
-  EXPECT_LE(measured.mean, bound + kErrors * measured.error);
-  EXPECT_GE(measured.mean + kErrors * measured.error, share * bound);
-}
 
 Measured excess_of(const KnownProblem& known, const AlgorithmSettings& settings, const NoisyCohort::Setup& setup) {
   return average(kRuns, [&](std::uint64_t seed) {

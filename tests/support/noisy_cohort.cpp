@@ -27,7 +27,8 @@ Eigen::VectorXd NoisyCohort::answer(const queries::Query& query, const SiloObjec
   const Eigen::VectorXd& points = queries::point_of(query.question);
   if (std::holds_alternative<queries::GradientQuestion>(query.question)) {
     Eigen::VectorXd out = silo.gradient(points);
-    normals_.add(setup_.noise.gradient, out);
+    const std::vector<double>& of_round = setup_.gradient_of_round;
+    normals_.add(of_round.empty() ? setup_.noise.gradient : of_round.at(query.round.value), out);
     return out;
   }
   UNDERTONE_CHECK(std::holds_alternative<queries::GradientDifferenceQuestion>(query.question));

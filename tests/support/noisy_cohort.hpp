@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/base/random_source.hpp"
@@ -42,7 +43,8 @@ class NoisyCohort {
   struct Setup {
     Noise noise;
     std::uint64_t seed = 0;
-    std::size_t answering = 0;  // silos that answer a round, drawn uniformly for each; 0: all
+    std::size_t answering = 0;                   // silos that answer a round, drawn uniformly for each; 0: all
+    std::vector<double> gradient_of_round = {};  // of a gradient in each round, where it is not always the same
   };
   /// @param problem outlives the cohort
   NoisyCohort(const KnownProblem& problem, const Setup& setup)
