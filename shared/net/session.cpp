@@ -70,6 +70,7 @@ asio::awaitable<void> Session::keep_turn() {
   }
   if (!large || at_gate_) co_return;
   at_gate_ = true;
+  turn_ends_ = std::chrono::steady_clock::time_point::max();  // the watch may see the turn before this coroutine does
   gate_->enter(this);
   while (open_ && !gate_->open_for(this)) (void)co_await gate_->turn().async_wait(kAwait);
   turn_ends_ = std::chrono::steady_clock::now() + limits_.silence + std::chrono::milliseconds(bytes / kTurnBytesPerMs);
