@@ -11,7 +11,7 @@
 namespace undertone::data {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 16U;
 constexpr std::uint64_t kProgressBytes = std::uint64_t{16} << 20U;
 constexpr std::size_t kProblemsMax = 20;
 

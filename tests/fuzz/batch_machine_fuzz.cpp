@@ -105,7 +105,7 @@ class World {
     const BatchSpec batch = spec(round, attempt, 0);
     Making making{sha256("terms"), batch.unit_bytes, batch.word_bytes};
     std::string text = message_of(silo, round, attempt);
-    if (how > 249) text.back() = static_cast<char>(text.back() ^ 1);  // a second one, or garbage
+    if (how > 249) text[1] = static_cast<char>(text[1] ^ 1);  // a second one, with the same word
     if (how == 249) text.push_back('x');
     if (how == 248) making.terms = sha256("others");
     if (how == 247) ++making.unit_bytes;
