@@ -346,6 +346,20 @@ TEST_F(ServiceLoopbackTest, StrangersAtTheHttpPortGetAnAnswerOrAreClosedAndNothi
   EXPECT_EQ(talk(port, std::string("\x16\x03\x01\x02\x00", 5) + std::string(512, 'x')).find("200"), std::string::npos);
 }
 
+TEST_F(ServiceLoopbackTest, AConnectionServesAThousandRequestsAndNoMore) {
+  const LoopbackCoordinator hub(consortium_, [&](auto& config) {
+    http(config, false);
+    config.http->timeout = std::chrono::seconds(60);
+  });
+  const std::string one = fmt::format("GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", kToken);
+  std::string all;
+  for (int i = 0; i < 1001; ++i) all += one;
+  const std::string answers = talk(hub.ports().http, all);
+  std::size_t served = 0;
+  for (std::size_t at = 0; (at = answers.find("HTTP/1.1 200", at)) != std::string::npos; ++at) ++served;
+  EXPECT_EQ(served, 1000U);
+}
+
 TEST_F(ServiceLoopbackTest, WhileAJobIsPlannedEverybodyElseIsServed) {
   LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
   // Sixty silos that draw half of their records, no two alike: seconds of planning.

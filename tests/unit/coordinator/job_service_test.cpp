@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coordinator/http/api.hpp"
+#include "shared/base/files.hpp"
 #include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
@@ -259,6 +260,24 @@ TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
   EXPECT_EQ(closed[0].accepted.size(), 4U);
 }
 
+using RunningServiceTest = ImplausibleReplyTest;
+
+TEST_F(RunningServiceTest, ASiloThatDoesNotKnowTheRunIsOfferedItThreeTimesARound) {
+  const auto offered = [&] {
+    say(0, wire::QueryRefused{run_, query_.round, wire::Refusal::UnknownRun});
+    return std::any_of(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) return false;
+      wire::Decoder decoder{wire::Limits{}};
+      return std::holds_alternative<wire::JobOffer>(decoder.feed(*sent->bytes).value().at(0));
+    });
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(offered()) << i;
+  EXPECT_FALSE(offered());
+  EXPECT_EQ(service_->machine(run_)->why_missing(silo(0)), "refused: unknown_run");
+  EXPECT_FALSE(offered());
+}
+
 TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBegan) {
   boot();
   accept();
@@ -461,6 +480,42 @@ TEST(RunStoreTest, AShuffledRoundThatCannotBeIsAnErrorOfTheStore) {
   EXPECT_EQ(code_of(1, {a, a}), ErrorCode::StorageFailed);
 }
 
+std::int64_t rows_of(store::Database& database, const std::string& table) {
+  store::Statement count = database.prepare("SELECT count(*) FROM " + table).value();
+  EXPECT_TRUE(count.step().value());
+  return count.integer(0);
+}
+
+TEST(RunStoreTest, ASiloThatInventsLedgersFillsNeitherDiskNorMemory) {
+  store::Database database = store::Database::in_memory().value();
+  RunStore store = RunStore::open(database).value();
+  const SiloId inventor = SiloId::create("inventor").value();
+  constexpr int kWaitingMax = 4096;
+  for (int i = 0; i < kWaitingMax; ++i) {
+    EXPECT_EQ(rows_of(database, "receipts"), 0) << i;  // they wait for a commit
+    ASSERT_TRUE(store.record_receipt(inventor, {sha256(std::to_string(i)), 1, {}, std::string(64, 's')}));
+  }
+  EXPECT_EQ(rows_of(database, "receipts"), 16);  // no more of them wait, and no more are kept
+  EXPECT_EQ(store.receipts(inventor).value().size(), wire::kReceiptsMax);
+  // Another silo's are its own.
+  const SiloId other = SiloId::create("other").value();
+  ASSERT_TRUE(store.record_receipt(other, {sha256("theirs"), 1, {}, std::string(64, 's')}));
+  EXPECT_EQ(store.receipts(other).value().size(), 1U);
+}
+
+TEST(RunStoreTest, SealingKeysAreBounded) {
+  store::Database database = store::Database::in_memory().value();
+  RunStore store = RunStore::open(database).value();
+  ASSERT_TRUE(
+      database.execute("WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 99999) "
+                       "INSERT INTO sealing_keys SELECT CAST(i AS BLOB), zeroblob(32) FROM n"));
+  EXPECT_TRUE(store.add_sealing_key(sha256("the last"), std::string(32, 'k')));
+  const Status beyond = store.add_sealing_key(sha256("one more"), std::string(32, 'k'));
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code, ErrorCode::LimitExceeded);
+  EXPECT_EQ(rows_of(database, "sealing_keys"), 100'000);
+}
+
 TEST(RunStoreTest, AStoreOfVersion01IsTakenOverWithItsRuns) {
   store::Database database = store::Database::in_memory().value();
   // As version 0.1 made it.
@@ -593,6 +648,23 @@ TEST_F(ApiTest, ListsAreCutIntoPages) {
   const nlohmann::json second =
       json("GET", fmt::format("/api/v1/runs?limit=2&before={}", first["next_before"].get<int>()));
   EXPECT_EQ(second["runs"][0]["name"], "job-2");
+}
+
+TEST_F(ApiTest, APageHasNoMoreThanTwoHundredRunsWhateverIsAsked) {
+  for (int i = 0; i < 201; ++i) (void)submit(i);
+  EXPECT_EQ(json("GET", "/api/v1/runs?limit=100000")["runs"].size(), 200U);
+}
+
+TEST_F(ApiTest, AResultThatIsTooLargeIsNotRead) {
+  const RunId run = submit(1);
+  const std::filesystem::path folder = folder_.path() / run.hex();
+  std::filesystem::create_directories(folder);
+  write_file_atomically(folder / "result.json", "{}").value();
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run.hex() + "/result").status, 200);
+  std::filesystem::resize_file(folder / "result.json", (std::uintmax_t{256} << 20U) + 1);
+  const ApiReply reply = ask("GET", "/api/v1/runs/" + run.hex() + "/result");
+  EXPECT_NE(reply.status, 200);
+  EXPECT_LT(reply.body.size(), 1000U);
 }
 
 TEST_F(ApiTest, MetricsAreInPrometheusForm) {

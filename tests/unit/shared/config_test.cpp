@@ -152,6 +152,30 @@ TEST(JobConfigTest, ThousandsOfProblemsAreNotAllTold) {
   EXPECT_NE(parsed.error().message.find("and more"), std::string::npos);
 }
 
+TEST(JobConfigTest, CountsAndWaitsOfAJobHaveBounds) {
+  const auto says = [](const std::string& job, const std::string& problem) {
+    const Result<Job> parsed = parse_job(job, "job");
+    ASSERT_FALSE(parsed) << problem;
+    EXPECT_NE(parsed.error().message.find(problem), std::string::npos) << parsed.error().message;
+  };
+  std::string crowd = tests::SmallFederation{}.job();
+  const std::size_t from = crowd.find("\"cohort\":[");
+  const std::size_t to = crowd.find(']', from);
+  std::string silos = "\"cohort\":[{}";
+  for (int i = 0; i < 10'000; ++i) silos += ",{}";
+  crowd.replace(from, to - from, silos);
+  says(crowd, "/cohort: expected an array of 1 to 10000 objects, got one of 10001");
+  tests::SmallFederation often;
+  often.rounds = 10'001;
+  often.evaluation_every = 1;
+  says(often.job(), "/evaluation/every: expected at most 10000 evaluations, got 10001");
+  std::string hasty = tests::SmallFederation{}.job();
+  const std::size_t resend = hasty.find("\"resend_ms\":");
+  ASSERT_NE(resend, std::string::npos);
+  hasty.replace(resend, hasty.find_first_of(",}", resend) - resend, "\"resend_ms\":99");
+  says(hasty, "/resend_ms: expected");
+}
+
 TEST(JobConfigTest, RefusesDeepAndHugeDocuments) {
   EXPECT_FALSE(parse_json(std::string(100, '[') + std::string(100, ']'), "deep"));
   EXPECT_FALSE(parse_json(std::string(std::size_t{17} << 20U, ' '), "huge"));

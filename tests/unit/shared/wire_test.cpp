@@ -1,4 +1,6 @@
+#include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "shared/base/random_source.hpp"
 #include "shared/wire/codec.hpp"
@@ -183,6 +185,42 @@ TEST(DecoderTest, RefusesADimensionBeforeTheFirstElement) {
       QueryMessage{run(), queries::PointType::F64, {{0}, queries::GradientQuestion{Eigen::Vector3d(1, 2, 3)}}});
   Decoder decoder{narrow};
   EXPECT_EQ(decoder.feed(bytes).error().code, ErrorCode::LimitExceeded);
+}
+
+TEST(DecoderTest, RefusesAWelcomeWithMoreReceiptsThanALedgersSiloHas) {
+  Welcome welcome;
+  const queries::Receipt receipt{sha256("ledger"), 1, sha256("entry"), std::string(64, 's')};
+  for (const std::size_t count : {kReceiptsMax, kReceiptsMax + 1}) {
+    welcome.receipts.assign(count, receipt);
+    Encoder encoder{Limits{}};
+    Decoder decoder{Limits{}};
+    EXPECT_EQ(decoder.feed(encoder.encode(Message(welcome))).has_value(), count == kReceiptsMax) << count;
+  }
+}
+
+/// Of this process, in bytes: what is reserved counts, whether it was touched or not.
+std::size_t address_space() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t pages = 0;
+  statm >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(DecoderTest, ReservesForAVectorWhatHasComeTwiceAndNotWhatItsHeaderSays) {
+  // The first chunks of 128 MiB.
+  Limits limits;
+  limits.chunk_bytes = 65536;
+  queries::Reply reply{
+      {0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{std::vector<std::int64_t>(std::size_t{1} << 24U, 1)}};
+  Encoder encoder{limits};
+  std::string bytes = encoder.encode(Message(ReplyMessage{run(), {}, queries::ReplyType::I64, std::move(reply)}));
+  bytes.resize(std::size_t{1} << 20U);
+  bytes.shrink_to_fit();
+  Decoder decoder{limits};
+  const std::size_t before = address_space();
+  ASSERT_TRUE(decoder.feed(bytes));
+  EXPECT_EQ(decoder.assembling_bytes(), std::uint64_t{1} << 27U);
+  EXPECT_LT(address_space(), before + (std::size_t{32} << 20U));
 }
 
 TEST(DecoderTest, RefusesStrangers) {

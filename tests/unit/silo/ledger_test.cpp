@@ -54,6 +54,22 @@ TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
   EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
 }
 
+TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
+  store::Database database = store::Database::in_memory().value();
+  const Budget ample{*privacy::EpsilonAmount::rounded_down(1e6), *privacy::DeltaAmount::rounded_down(1e3)};
+  Ledger ledger = Ledger::open(database, head_, key_, dataset_, ample, NoiseKind::Secure, clock).value();
+  RunId run = run_;
+  for (int i = 0; i < 10'000; ++i) {
+    run.nonce = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8U)};
+    ASSERT_TRUE(ledger.reserve(run, plan_, job_)) << i;
+    ASSERT_TRUE(ledger.end(run));
+  }
+  run.nonce[3] = 1;
+  const Status beyond = ledger.reserve(run, plan_, job_);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message, "a ledger takes at most 10000 jobs, 64 of them open; it has 10000");
+}
+
 TEST_F(LedgerTest, APlanThatIsNoDigestIsRefused) {
   {
     Ledger ledger = open().value();
