@@ -393,6 +393,94 @@ TEST(SpiderAlternateTest, StepsAsComputedByHand) {
   EXPECT_TRUE(std::find(points.begin() + 1, points.end(), out) != points.end()) << out;
 }
 
+/// In the plane, grad F(w) = (w_1, 2 w_2) - b, and nothing bounds w.
+Problem plane() {
+  Problem problem;
+  problem.dimension = 2;
+  return problem;
+}
+Eigen::VectorXd plane_gradient(const Eigen::VectorXd& w, const Eigen::Vector2d& b) {
+  return Eigen::Vector2d(w[0], 2.0 * w[1]) - b;
+}
+
+/// What an algorithm asks about, each time and at the end, where every answer about differences is off by this much.
+std::vector<Eigen::VectorXd> asked_of(const AlgorithmSettings& settings, const Eigen::Vector2d& b,
+                                      const Eigen::Vector2d& off = Eigen::Vector2d::Zero()) {
+  const auto algorithm = make_algorithm(settings).value();
+  std::vector<Eigen::VectorXd> points;
+  Step step = algorithm->start();
+  while (const auto* query = std::get_if<queries::Query>(&step)) {
+    const Eigen::VectorXd& at = queries::point_of(query->question);
+    points.push_back(at);
+    Eigen::VectorXd told = plane_gradient(at.head(2), b);
+    if (at.size() == 4) told += off - plane_gradient(at.tail(2), b);
+    step = algorithm->advance({query->round, 1, told}).value();
+  }
+  points.push_back(std::get<Finished>(step).outcome.vectors.at("weights"));
+  return points;
+}
+
+void expect_points(const std::vector<Eigen::VectorXd>& points, const std::vector<std::vector<double>>& by_hand) {
+  ASSERT_GE(points.size(), by_hand.size());
+  for (std::size_t i = 0; i < by_hand.size(); ++i) {
+    const auto expected = Eigen::Map<const Eigen::VectorXd>(by_hand[i].data(), points[i].size());
+    ASSERT_EQ(static_cast<std::size_t>(points[i].size()), by_hand[i].size()) << i;
+    EXPECT_LE((points[i] - expected).norm(), 1e-15) << i;
+  }
+}
+
+TEST(ByHandTest, TwoRoundsOfAcceleratedSgd) {
+  // b = (1, 2), upsilon 4. r = 1: alpha 1, eta 8; w = ag = -g/8 = (1/8, 1/4), g = (-1, -2).
+  // r = 2: alpha 2/3, eta 8/3; md = (1/8, 1/4), g = (-7/8, -3/2), w = md - g/4 = (11/32, 5/8),
+  // ag = (2/3) (11/32, 5/8) + (1/3) (1/8, 1/4) = (13/48, 1/2).
+  const AcceleratedSgdSettings settings{plane(), {{0.0, 0.0, {}, {{2, 4.0}}}}, RecordUse::Shared};
+  expect_points(asked_of(settings, {1.0, 2.0}), {{0.0, 0.0}, {0.125, 0.25}, {13.0 / 48.0, 0.5}});
+}
+
+TEST(ByHandTest, TwoPhasesOfLocalizedAcceleratedSgd) {
+  // b = (3, 4). Phase 1: lambda = mu = 1, upsilon 6, radius 1/4 around 0: eta 12, w = -g/13 = (3/13, 4/13) of length
+  // 5/13, so (3/20, 1/5). Phase 2 around it: lambda = mu = 2, upsilon 8: eta 16, g = (3/20 - 3, 2/5 - 4) =
+  // (-57/20, -18/5), w = c - g/18 = (37/120, 2/5).
+  const AcceleratedSgdSettings settings{
+      plane(), {{1.0, 1.0, 0.25, {{1, 6.0}}}, {2.0, 2.0, {}, {{1, 8.0}}}}, RecordUse::Phased};
+  expect_points(asked_of(settings, {3.0, 4.0}), {{0.0, 0.0}, {0.15, 0.2}, {37.0 / 120.0, 0.4}});
+}
+
+TEST(ByHandTest, AnEpochOfProxSvrgAndTheNextAnchor) {
+  // b = (1, 2), eta 1/4, l1 strength 1/4: threshold 1/16. Differences are told (1/8, 0) too long.
+  // Anchor at 0: a = (-1, -2). t = 0: h = (1/8, 0), v = (-7/8, -2), z = (7/32, 1/2), w = (5/32, 7/16).
+  // t = 1: h = (5/32 + 1/8, 7/8) = (9/32, 7/8), v = (-23/32, -9/8), z = (5/32 + 23/128, 7/16 + 9/32) =
+  // (43/128, 23/32), w = (35/128, 21/32): the next anchor.
+  Problem problem = plane();
+  problem.regulariser = geometry::Regulariser::l1(0.25, 2).value();
+  const ProxSvrgSettings settings{problem, 1, 2, 2, 0.25, {}, 1};
+  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}), {{0.0, 0.0},
+                                                               {0.0, 0.0, 0.0, 0.0},
+                                                               {5.0 / 32.0, 7.0 / 16.0, 0.0, 0.0},
+                                                               {35.0 / 128.0, 21.0 / 32.0}});
+}
+
+TEST(ByHandTest, FourRoundsOfSpider) {
+  // b = (1, 2), eta 1/4, an anchor every second round, differences told (1/8, 0) too long.
+  // r = 0: h = (-1, -2), w_1 = (1/4, 1/2). r = 1: h = (-1 + 1/4 + 1/8, -2 + 1) = (-5/8, -1), w_2 = (13/32, 3/4).
+  // r = 2, an anchor, so that what was told too long is gone: h = (-19/32, -1/2), w_3 = (71/128, 7/8).
+  const SpiderSettings settings{plane(), 4, 2, 0.25, {}, 1};
+  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}), {{0.0, 0.0},
+                                                               {0.25, 0.5, 0.0, 0.0},
+                                                               {13.0 / 32.0, 0.75},
+                                                               {71.0 / 128.0, 0.875, 13.0 / 32.0, 0.75}});
+}
+
+TEST(ByHandTest, LocalSgdTakesTheMeanOfTheEndsWithinTheDomain) {
+  Problem problem = plane();
+  problem.domain = geometry::Domain::l2_ball(1.0).value();
+  const auto algorithm = LocalSgd::create({problem, 2, 5, 0.1}).value();
+  const Step middle = algorithm->advance({RoundIndex{0}, 3, Eigen::Vector2d(3.0, 4.0)}).value();
+  EXPECT_LE((queries::point_of(std::get<queries::Query>(middle).question) - Eigen::Vector2d(0.6, 0.8)).norm(), 1e-15);
+  const Step last = algorithm->advance({RoundIndex{1}, 2, Eigen::Vector2d(0.25, -0.5)}).value();
+  EXPECT_EQ(std::get<Finished>(last).outcome.vectors.at("weights"), Eigen::Vector2d(0.25, -0.5));
+}
+
 TEST(AlgorithmsTest, RefuseSettingsThatDoNotServe) {
   Problem composite = in_ball(3);
   composite.regulariser = geometry::Regulariser::l1(0.1, 3).value();
