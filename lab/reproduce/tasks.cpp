@@ -247,6 +247,10 @@ Result<Task> insurance_task(const std::filesystem::path& data, const Cohort& coh
   if (!csv) return csv.error();
   Result<Table> table = encoded(*csv, "charges", {}, false, file);
   if (!table) return table.error();
+  if (table->features.rows() < 3) {
+    return Error{ErrorCode::InvalidData, fmt::format("{}: expected age, sex and BMI first, found {} columns",
+                                                     file.string(), table->features.rows())};
+  }
   // The first and third column are age and BMI; the others are codes and stay as they are.
   for (const Eigen::Index row : {Eigen::Index{0}, Eigen::Index{2}}) {
     auto values = table->features.row(row).array();
@@ -283,8 +287,14 @@ Result<Task> breast_cancer_task(const std::filesystem::path& data, const Cohort&
   Result<Table> table = encoded(*csv, "diagnosis", {"id"}, true, file);
   if (!table) return table.error();
   data::Partition silos(cohort.silos);
-  for (std::size_t i = 0; i < table->targets.size(); ++i)
-    silos[static_cast<std::size_t>(table->targets[i])].push_back(i);
+  for (std::size_t i = 0; i < table->targets.size(); ++i) {
+    const double label = table->targets[i];
+    if (!(label >= 0.0 && label < static_cast<double>(cohort.silos) && label == std::floor(label))) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("{}: record {}: expected one of {} classes", file.string(), i + 1, cohort.silos)};
+    }
+    silos[static_cast<std::size_t>(label)].push_back(i);
+  }
   Result<models::Model> model = perceptron(table->features.rows(), 5, 2);
   if (!model) return model.error();
   return disjoint_task(*std::move(model), *std::move(table), silos, split, true);

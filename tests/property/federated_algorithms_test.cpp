@@ -290,24 +290,62 @@ class Accepted {
        }}};
 };
 
-TEST(FederatedAlgorithmsTest, ASiloAnswersWhatIsNextInItsPlanAndNothingElse) {
+/// Asks for rounds and kinds at random: the silo answers those that are its plan's and not yet past.
+void expect_only_the_plan_is_answered(const tests::SmallFederation& federation, RandomSource& random) {
   using privacy::QuestionKind;
+  Accepted silo(federation);
+  std::optional<std::uint64_t> last;
+  for (int i = 0; i < 60; ++i) {
+    const std::uint64_t round = random.below(silo.plan().rounds() + 3);
+    const auto kind = static_cast<QuestionKind>(1 + random.below(4));
+    const privacy::Release* release = silo.plan().release({round});
+    const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
+    EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;
+    if (planned) last = round;
+  }
+}
+
+TEST(FederatedAlgorithmsTest, ASiloAnswersWhatIsNextInItsPlanAndNothingElse) {
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       SCOPED_TRACE(seed);
-      Accepted silo(federation);
       RandomSource random(seed);
-      std::optional<std::uint64_t> last;
-      for (int i = 0; i < 60; ++i) {
-        const std::uint64_t round = random.below(silo.plan().rounds() + 3);
-        const auto kind = static_cast<QuestionKind>(1 + random.below(4));
-        const privacy::Release* release = silo.plan().release({round});
-        const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
-        EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;
-        if (planned) last = round;
-      }
+      expect_only_the_plan_is_answered(federation, random);
     }
+  }
+}
+
+TEST(FederatedAlgorithmsTest, SoItIsForSchedulesAtRandom) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    tests::SmallFederation federation;
+    federation.rounds = 1 + static_cast<int>(random.below(12));
+    federation.evaluation_every = static_cast<int>(random.below(5));
+    federation.draw_fraction = random.below(2) == 0 ? 1.0 : 0.25 + 0.05 * static_cast<double>(random.below(10));
+    const std::uint64_t a = 1 + random.below(4);
+    const std::uint64_t b = 1 + random.below(4);
+    const std::uint64_t c = 1 + random.below(4);
+    switch (random.below(4)) {
+      case 0:
+        break;  // minibatch SGD of so many rounds
+      case 1:
+        federation.algorithm = fmt::format(
+            R"({{"kind":"prox_svrg","restarts":{},"epochs":{},"inner":{},"step_size":0.1,"draw_fraction":{},"seed":1}})",
+            a, b, c, federation.draw_fraction);
+        break;
+      case 2:
+        federation.algorithm =
+            fmt::format(R"({{"kind":"spider","rounds":{},"period":{},"step_size":0.1,"seed":1}})", 3 * a, b);
+        break;
+      default:
+        federation.algorithm = fmt::format(
+            R"({{"kind":"accelerated_sgd","reads":"one_pass","proximity":0,"strong_convexity":0,"draw_fraction":1,
+                "stages":[{{"rounds":{},"upsilon":4}},{{"rounds":{},"upsilon":5}}]}})",
+            a, b);
+    }
+    expect_only_the_plan_is_answered(federation, random);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "lab/reproduce/reproduce_command.hpp"
 #include "lab/reproduce/tasks.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/random_source.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone::lab {
@@ -114,6 +115,140 @@ TEST(ReproduceTest, RunsTheConvolutionalExperimentOnASmallFile) {
   const Trained trained =
       train_point(experiment, cohort, task, {Method::MinibatchSgd, NoiseRule::None, 0.0}, 1).value();
   EXPECT_TRUE(std::isfinite(trained.training_loss));
+}
+
+TEST(ReproduceTest, TheConvolutionalExperimentTrainsWithEveryMethodAndNoise) {
+  tests::TemporaryFolder folder;
+  write_batch(folder.path(), 10);
+  Experiment experiment = quick(*find_experiment("fig3.10"));
+  const Task task = cifar_task(folder.path(), experiment.cohorts[0], 1).value();
+  experiment.clips = {10.0};
+  experiment.minibatch_steps = experiment.local_steps = {0.05};
+  experiment.periods = {2};
+  Cohort cohort = experiment.cohorts[0];
+  cohort.rounds = 3;
+  cohort.draw_fraction = 0.5;
+  for (const Method method : {Method::MinibatchSgd, Method::LocalSgd, Method::Spider}) {
+    for (const NoiseRule noise : {NoiseRule::None, NoiseRule::Paper, NoiseRule::Accountant}) {
+      SCOPED_TRACE(std::string(to_string(method)) + ", " + std::string(to_string(noise)));
+      const auto trained = train_point(experiment, cohort, task, {method, noise, 6.0}, 1);
+      ASSERT_TRUE(trained) << trained.error().message;
+      EXPECT_TRUE(std::isfinite(trained->training_loss));
+      EXPECT_LE(trained->test_error, 1.0);
+    }
+  }
+}
+
+void write(const std::filesystem::path& file, const std::string& content) {
+  ASSERT_TRUE(write_file_atomically(file, content));
+}
+
+/// Files of MNIST's form, though of eight rows and columns: so many images of each digit, whose own pixels are bright.
+void write_digits(const std::filesystem::path& folder, int images_per_digit, char label_of_last = 9) {
+  const auto header = [](std::initializer_list<std::uint32_t> dimensions) {
+    std::string out{'\0', '\0', '\x08', static_cast<char>(dimensions.size())};
+    for (const std::uint32_t dimension : dimensions) {
+      for (unsigned shift = 32; shift != 0; shift -= 8) out += static_cast<char>(dimension >> (shift - 8) & 0xffU);
+    }
+    return out;
+  };
+  const auto count = static_cast<std::uint32_t>(10 * images_per_digit);
+  std::string images = header({count, 8, 8});
+  std::string labels = header({count});
+  RandomSource random(8);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t digit = i % 10;
+    labels += i + 1 == count ? label_of_last : static_cast<char>(digit);
+    for (std::uint32_t pixel = 0; pixel < 64; ++pixel)
+      images += static_cast<char>((pixel % 10 == digit ? 180 : 20) + random.below(60));
+  }
+  write(folder / "mnist-t10k-images-idx3-ubyte.gz", images);  // read by what is in it, not by its name
+  write(folder / "mnist-t10k-labels-idx1-ubyte.gz", labels);
+}
+
+TEST(ReproduceTest, TrainsDigitsByLogisticRegressionAndByThePerceptron) {
+  tests::TemporaryFolder folder;
+  write_digits(folder.path(), 774);
+  for (const char* name : {"fig3.5", "fig3.8", "fig3.9", "figB.1", "figB.4", "figB.5"}) {
+    SCOPED_TRACE(name);
+    Experiment experiment = quick(*find_experiment(name));
+    Cohort cohort = experiment.cohorts[0];
+    const Task task = experiment.load(folder.path(), cohort, 1).value();
+    ASSERT_EQ(task.silos.size(), 25U);
+    for (const data::Dataset& silo : task.silos) EXPECT_EQ(silo.training.count(), 1238);  // 619 of two digits each
+    EXPECT_EQ(task.train.count(), 6190);
+    EXPECT_EQ(task.test.count(), 1550);
+    EXPECT_EQ(task.train.features.rows(), 50);
+    // Principal components of the training images: uncorrelated, of mean 0.
+    const Eigen::VectorXd mean = task.train.features.rowwise().mean();
+    EXPECT_LE(mean.lpNorm<Eigen::Infinity>(), 1e-9);
+    const Eigen::MatrixXd covariance = task.train.features * task.train.features.transpose() / 6190.0;
+    const Eigen::MatrixXd diagonal = covariance.diagonal().asDiagonal();
+    EXPECT_LE((covariance - diagonal).norm(), 1e-9 * diagonal.norm());
+    cohort.rounds = 5;
+    experiment.minibatch_steps = {0.5};
+    if (!task.clip) experiment.clips = {5.0};
+    const Trained trained =
+        train_point(experiment, cohort, task, {Method::MinibatchSgd, NoiseRule::None, 0.0}, 1).value();
+    EXPECT_LT(trained.test_error, 0.4);  // guessing is wrong for one in two
+  }
+}
+
+TEST(ReproduceTest, RefusesDigitsThatAreNone) {
+  tests::TemporaryFolder folder;
+  const Cohort& cohort = find_experiment("fig3.5")->cohorts[0];
+  write_digits(folder.path(), 774, 11);
+  const Result<Task> eleven = mnist_logistic_task(folder.path(), cohort, 1);
+  ASSERT_FALSE(eleven);
+  EXPECT_NE(eleven.error().message.find("a label that is no digit"), std::string::npos) << eleven.error().message;
+  write_digits(folder.path(), 773);
+  const Result<Task> few = mnist_network_task(folder.path(), cohort, 1);
+  ASSERT_FALSE(few);
+  EXPECT_NE(few.error().message.find("773 images of 0, expected 774"), std::string::npos) << few.error().message;
+}
+
+TEST(ReproduceTest, TrainsMedicalCostsAndWeights) {
+  tests::TemporaryFolder folder;
+  RandomSource random(4);
+  std::string costs = "age,sex,bmi,children,smoker,region,charges\n";
+  for (int i = 0; i < 90; ++i) {
+    const std::uint64_t age = 18 + random.below(50);
+    costs += fmt::format("{},{},{},0,{},north,{}\n", age, i % 2 == 0 ? "male" : "female", 20 + random.below(15),
+                         i % 5 == 0 ? "yes" : "no", 200 * age + random.below(500));
+  }
+  write(folder.path() / "insurance.csv", costs);
+  std::string weights = "Gender,Weight,NObeyesdad\n";
+  for (int i = 0; i < 140; ++i)
+    weights += fmt::format("{},{},class {}\n", i % 2 == 0 ? "F" : "M", 50 + 10 * (i % 7) + random.below(9), i % 7);
+  write(folder.path() / "obesity.csv", weights);
+  for (const char* name : {"fig3.6", "figB.2", "figB.3", "fig3.7"}) {
+    SCOPED_TRACE(name);
+    Experiment experiment = quick(*find_experiment(name));
+    const Cohort& cohort = experiment.cohorts[0];
+    const Task task = experiment.load(folder.path(), cohort, 1).value();
+    EXPECT_EQ(task.silos.size(), cohort.silos);
+    const Trained trained =
+        train_point(experiment, cohort, task, {Method::MinibatchSgd, NoiseRule::None, 0.0}, 1).value();
+    EXPECT_LT(trained.test_error, name == std::string("fig3.7") ? 6.0 / 7.0 : 1.0);  // of guessing, of the mean
+    EXPECT_TRUE(train_point(experiment, cohort, task, {Method::LocalSgd, NoiseRule::Accountant, 2.0}, 1));
+  }
+}
+
+TEST(ReproduceTest, RefusesTablesThatAreNotThoseOfTheSource) {
+  tests::TemporaryFolder folder;
+  const auto says = [&](const char* figure, const std::string& file, const std::string& content,
+                        const std::string& problem) {
+    write(folder.path() / file, content);
+    const Experiment& experiment = *find_experiment(figure);
+    const Result<Task> task = experiment.load(folder.path(), experiment.cohorts[0], 1);
+    ASSERT_FALSE(task) << problem;
+    EXPECT_NE(task.error().message.find(problem), std::string::npos) << task.error().message;
+  };
+  says("fig3.6", "insurance.csv", "age,charges\n1,2\n3,4\n", "expected age, sex and BMI first, found 1 columns");
+  says("fig3.6", "insurance.csv", "age,sex,bmi\n1,2,3\n", "the column \"charges\" is missing");
+  says("fig3.7", "obesity.csv", "a,NObeyesdad\n1,x\n2,y\n", "class");
+  says("fig3.12", "wdbc.csv", "id,radius,diagnosis\n1,2,B\n2,3,M\n3,4,X\n", "record 3: expected one of 2 classes");
+  says("fig3.12", "wdbc.csv", "id,radius,diagnosis\n1,2,0\n2,3,-7\n", "record 2: expected one of 2 classes");
 }
 
 TEST(ReproduceTest, SaysWhatIsMissing) {

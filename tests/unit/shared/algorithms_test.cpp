@@ -454,10 +454,8 @@ TEST(ByHandTest, AnEpochOfProxSvrgAndTheNextAnchor) {
   Problem problem = plane();
   problem.regulariser = geometry::Regulariser::l1(0.25, 2).value();
   const ProxSvrgSettings settings{problem, 1, 2, 2, 0.25, {}, 1};
-  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}), {{0.0, 0.0},
-                                                               {0.0, 0.0, 0.0, 0.0},
-                                                               {5.0 / 32.0, 7.0 / 16.0, 0.0, 0.0},
-                                                               {35.0 / 128.0, 21.0 / 32.0}});
+  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}),
+                {{0.0, 0.0}, {0.0, 0.0, 0.0, 0.0}, {5.0 / 32.0, 7.0 / 16.0, 0.0, 0.0}, {35.0 / 128.0, 21.0 / 32.0}});
 }
 
 TEST(ByHandTest, FourRoundsOfSpider) {
@@ -465,10 +463,8 @@ TEST(ByHandTest, FourRoundsOfSpider) {
   // r = 0: h = (-1, -2), w_1 = (1/4, 1/2). r = 1: h = (-1 + 1/4 + 1/8, -2 + 1) = (-5/8, -1), w_2 = (13/32, 3/4).
   // r = 2, an anchor, so that what was told too long is gone: h = (-19/32, -1/2), w_3 = (71/128, 7/8).
   const SpiderSettings settings{plane(), 4, 2, 0.25, {}, 1};
-  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}), {{0.0, 0.0},
-                                                               {0.25, 0.5, 0.0, 0.0},
-                                                               {13.0 / 32.0, 0.75},
-                                                               {71.0 / 128.0, 0.875, 13.0 / 32.0, 0.75}});
+  expect_points(asked_of(settings, {1.0, 2.0}, {0.125, 0.0}),
+                {{0.0, 0.0}, {0.25, 0.5, 0.0, 0.0}, {13.0 / 32.0, 0.75}, {71.0 / 128.0, 0.875, 13.0 / 32.0, 0.75}});
 }
 
 TEST(ByHandTest, LocalSgdTakesTheMeanOfTheEndsWithinTheDomain) {
