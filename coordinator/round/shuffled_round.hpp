@@ -106,7 +106,8 @@ class ShuffledRound {
   [[nodiscard]] bool wants(const SiloId& silo) const;
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] std::uint32_t attempt() const noexcept { return current_.attempt; }
-  /// Those that handed over in this attempt; where shares are added, exactly those that are, once that is known.
+  /// Those that said that they handed over in this attempt, all once a mixer has as many; where shares are added,
+  /// exactly those that are, once that is known.
   [[nodiscard]] std::set<SiloId> accepted() const;
   /// The other expected ones.
   [[nodiscard]] std::vector<SiloId> missing() const;

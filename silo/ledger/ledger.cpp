@@ -28,9 +28,10 @@ Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
 }
 
-/// All of them or none: what the disk fails under, or the power, is a ledger or has not begun to be one.
-Status make_tables(store::Database& database) {
-  return database.transaction([&database] { return database.execute(kSchema); });
+Result<bool> has_tables(store::Database& database) {
+  Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'entries'");
+  if (!row) return row.error();
+  return row->step();
 }
 
 }  // namespace
@@ -62,9 +63,12 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                             Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
-  if (Status ready = make_tables(database); !ready) return ready.error();
-  if (Status replayed = ledger.replay(); !replayed) return replayed.error();
-  if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  const Result<bool> begun = has_tables(database);
+  if (!begun) return begun.error();
+  if (*begun) {
+    if (Status replayed = ledger.replay(); !replayed) return replayed.error();
+    if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  }
   if (Status checked = ledger.check_head(); !checked) return checked.error();
   if (ledger.head_.sequence == 0) {
     const Json body{{"kind", "opened"},
@@ -160,6 +164,10 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   const Digest& id = entry.sequence == 1 ? entry.hash : head_.ledger;
   entry.signature = key_->sign(head_message(id, entry.sequence, entry.hash));
   Status committed = database_->transaction([&]() -> Status {
+    // The tables come with the first entry: what the disk fails under, or the power, is a ledger or has not begun.
+    if (entry.sequence == 1) {
+      if (Status made = database_->execute(kSchema); !made) return made;
+    }
     Result<store::Statement> insert = database_->prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind(1, static_cast<std::int64_t>(entry.sequence)).bind_blob(2, as_bytes(entry.previous));
@@ -178,7 +186,9 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
                                                   const std::string& dataset, const Budget& budget,
                                                   const FilterRequest& request, privacy::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
-  if (Status ready = make_tables(database); !ready) return ready.error();
+  const Result<bool> begun = has_tables(database);
+  if (!begun) return begun.error();
+  if (!*begun) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
   if (Status checked = ledger.check_head(); !checked) return checked.error();

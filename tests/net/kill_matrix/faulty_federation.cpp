@@ -18,7 +18,8 @@ constexpr std::chrono::seconds kPatience{180};
 constexpr std::size_t kFileBytesMax = std::size_t{64} << 20U;
 
 /// A short job on real data.
-Result<std::string> job_text(Kind kind, bool silo_fails) {
+Result<std::string> job_text(const FaultyFederation::Setup& setup) {
+  const Kind kind = setup.kind;
   const std::filesystem::path source = UNDERTONE_SOURCE_DIR;
   const char* name = kind == Kind::Shuffled ? "breast-cancer-shuffle.json" : "breast-cancer.json";
   const Result<std::string> text = read_file(source / "configs/jobs" / name, config::kJobBytesMax);
@@ -28,13 +29,17 @@ Result<std::string> job_text(Kind kind, bool silo_fails) {
   job["algorithm"]["rounds"] = 8;
   job["evaluation"]["every"] = 4;
   job["participation"]["resend_ms"] = 200;
-  if (silo_fails) job["participation"].update({{"join_deadline_ms", 8000}, {"round_deadline_ms", 2000}});
+  if (setup.silo_fails) job["participation"].update({{"join_deadline_ms", 8000}, {"round_deadline_ms", 2000}});
   if (kind != Kind::Shipped) job["privacy"]["noise"] = "test";
   if (kind == Kind::Shuffled) {
     job["algorithm"]["draw_fraction"] = 0.1;
     nlohmann::json& shuffle = job["privacy"]["shuffle"];
-    shuffle["form"] = "counts";
-    shuffle["shufflers"].erase(1);
+    shuffle["form"] = setup.form;
+    if (setup.form != "shares") shuffle["shufflers"].erase(1);
+    if (setup.form == "reports") {  // it mixes and opens nothing
+      shuffle["shufflers"][0].erase("key");
+      shuffle["coordinator_key"] = std::string(64, '0');
+    }
     for (nlohmann::json& member : job["cohort"]) member["epsilon"] = 4.0;
   }
   return job.dump();
@@ -66,14 +71,14 @@ const char* to_string(Kind kind) noexcept {
     case Kind::TestNoise:
       return "with test noise";
     case Kind::Shuffled:
-      return "with a shuffler";
+      return "with shufflers";
   }
   return "";
 }
 
 Result<FaultyFederation> FaultyFederation::prepare(Setup setup) {
   const std::filesystem::path& folder = setup.folder;
-  const Result<std::string> text = job_text(setup.kind, setup.silo_fails);
+  const Result<std::string> text = job_text(setup);
   if (!text) return text.error();
   const std::filesystem::path file = folder.string() + ".json";
   if (Status written = write_file_atomically(file, *text); !written) return written.error();

@@ -19,12 +19,13 @@ class FaultyFederation {
   enum class Kind {
     Shipped,    // the agents that institutions get
     TestNoise,  // the agent whose noise the simulator can repeat
-    Shuffled,   // the same, through a shuffler
+    Shuffled,   // the same, through shufflers
   };
   struct Setup {
     std::filesystem::path folder;  // must not exist
     Kind kind = Kind::Shipped;
-    bool silo_fails = false;  // short deadlines: it will be missing
+    bool silo_fails = false;      // short deadlines: it will be missing
+    std::string form = "counts";  // of a shuffled job: "counts" or "reports" through one shuffler, "shares" through two
   };
   /// The orders of a process' lives, one after the other.
   using Orders = std::map<std::string, std::vector<FaultOrder>>;

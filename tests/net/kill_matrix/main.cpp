@@ -65,7 +65,9 @@ class KillMatrix {
  private:
   FaultyFederation::Setup next(Kind kind, bool silo_fails) {
     begun_ = std::chrono::steady_clock::now();
-    return {folder_ / fmt::format("federation-{}", ++federations_), kind, silo_fails};
+    constexpr std::array kForms = {"counts", "shares", "reports"};
+    const char* form = kForms[kind == Kind::Shuffled ? shuffled_++ % kForms.size() : 0];
+    return {folder_ / fmt::format("federation-{}", ++federations_), kind, silo_fails, form};
   }
 
   void run_under_kills(FaultPlan& plan, Kind kind) {
@@ -147,7 +149,8 @@ class KillMatrix {
   }
   void say(const FaultyFederation::Setup& setup, const std::string& text) const {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
-    fmt::print("{:>4} {:<20} {:>5.1f} s  {}\n", federations_, to_string(setup.kind), took.count(), text);
+    const std::string kind = setup.kind == Kind::Shuffled ? "shuffled, " + setup.form : to_string(setup.kind);
+    fmt::print("{:>4} {:<20} {:>5.1f} s  {}\n", federations_, kind, took.count(), text);
     std::fflush(stdout);
   }
   void discard_if_sound(const FaultyFederation::Setup& setup) const {
@@ -160,6 +163,7 @@ class KillMatrix {
   std::filesystem::path faulty_;                 // the newest
   std::chrono::steady_clock::time_point begun_;  // of the federation
   std::size_t federations_ = 0;
+  std::size_t shuffled_ = 0;  // of them
   std::size_t problems_ = 0;
   std::uint64_t restarts_ = 0;
   std::size_t replies_ = 0;

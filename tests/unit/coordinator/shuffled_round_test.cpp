@@ -218,6 +218,15 @@ TEST(ShuffledRoundTest, ClosesWithTheBatchOfAMixer) {
   EXPECT_EQ(round->missing(), silos({"b"}));
 }
 
+TEST(ShuffledRoundTest, NobodyIsMissingWhereAMixerHasAllBeforeTheySayIt) {
+  const Round round = mixing();
+  (void)round->on_handed_over(silo("a"));
+  (void)round.forwarded("mix", 3, "mixed");
+  EXPECT_EQ(round->state(), State::Closed);
+  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b"), silo("c")}));
+  EXPECT_TRUE(round->missing().empty());
+}
+
 TEST(ShuffledRoundTest, AddersAreToldToAddWhatAllOfThemHave) {
   const Round round = adding();
   EXPECT_TRUE(round.collected("one", silos({"a", "b"})).empty());
