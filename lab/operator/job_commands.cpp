@@ -108,8 +108,9 @@ std::optional<Prediction> prediction_of(const config::Job& job, double variance)
     const std::optional<double> bound = algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
     if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }
-  // At the noise that was planned when the parameters were chosen.
-  if (job.theorem && job.theorem->bound)
+  // At the noise that was planned when the parameters were chosen, for draws without replacement: of multisets of all
+  // records the mean varies, and costs another noise.
+  if (job.theorem && job.theorem->bound && !job.with_replacement)
     return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
 }

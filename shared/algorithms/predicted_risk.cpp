@@ -17,12 +17,6 @@ double accelerated_risk(const AcceleratedStage& stage, double distance, double v
   return 4.0 * stage.upsilon * distance * distance / (rounds * (rounds + 1.0)) + noise;
 }
 
-double spider_alternate_stationarity(double gap, double step_size, std::uint64_t pairs, double fresh,
-                                     double difference) {
-  UNDERTONE_CHECK(gap >= 0.0 && step_size > 0.0 && pairs >= 1 && fresh >= 0.0 && difference >= 0.0);
-  return gap / (step_size * static_cast<double>(pairs)) + fresh + 0.5 * difference;
-}
-
 double multi_stage_risk(double gap, std::uint64_t stages) {
   UNDERTONE_CHECK(gap >= 0.0);
   return gap * std::exp2(-static_cast<double>(stages));

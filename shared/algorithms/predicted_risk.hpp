@@ -44,15 +44,6 @@ namespace undertone::algorithms {
 [[nodiscard]] double prox_svrg_risk(double gap, double smoothness, double strong_convexity, std::uint64_t restarts,
                                     std::uint64_t rounds, double silo_variance, double noise_variance);
 
-/// E||grad F||^2 at the output of SPIDER's alternate form, in all of space, every silo answering: a step from w along
-/// grad F + e with eta <= 1/beta lowers F by eta/2 (||grad F||^2 - ||e||^2) at least. Added up over p pairs,
-///   gap/(eta p) + V_2^2 + V_1^2/2.
-/// @param pairs p >= 1 @param fresh V_2^2, of the gradients that every step follows
-/// @param difference V_1^2, of the differences that every other step adds
-/// Source: none, the paper has no theorem for Algorithm 25; as in every proof of gradient descent.
-[[nodiscard]] double spider_alternate_stationarity(double gap, double step_size, std::uint64_t pairs, double fresh,
-                                                   double difference);
-
 /// E||G_eta||^2, the squared proximal gradient mapping at SPIDER's output: 16 (gap/(eta R) + tau_1^2).
 /// Needs a period q <= 1/(eta^2 tau_2^2), and all silos to answer. @param anchor_variance tau_1^2 = d s_1^2
 /// Source: proof of Theorem 149.

@@ -213,16 +213,6 @@ Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& condition
   const SpiderAlternateSettings settings{conditions.problem(), pairs, 0.5 / facts.smoothness, std::nullopt, 0};
   const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
   const double drawn = batch < facts.records ? squared_lipschitz / (facts.answering * batch) : 0.0;
-  if (facts.answering == facts.silos && conditions.noise() == PlannedNoise::Printed) {
-    const Result<TheoremShifts> shifts =
-        experiment_shifts(settings, {facts.records, batch, facts.epsilon, facts.delta});
-    if (!shifts) return shifts.error();
-    const double fresh = 2.0 * facts.lipschitz / (batch * shifts->gradients.front());
-    const double difference = 4.0 * facts.lipschitz / (batch * shifts->difference.value());
-    choice.bound = spider_alternate_stationarity(
-        facts.gap, settings.step_size, pairs, conditions.dimension() * fresh * fresh / facts.answering + drawn,
-        conditions.dimension() * difference * difference / facts.answering + 4.0 * drawn);
-  }
   // No anchors, so nothing to balance: the gap over so many rounds, their noise, and the draw's.
   choice.rate = facts.lipschitz * std::sqrt(facts.smoothness * facts.gap / conditions.private_records()) + drawn +
                 conditions.silo_variance();

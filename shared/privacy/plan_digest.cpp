@@ -1,5 +1,6 @@
 #include "shared/privacy/plan_digest.hpp"
 
+#include <bit>
 #include <fmt/format.h>
 
 #include "shared/base/overloaded.hpp"
@@ -7,8 +8,8 @@
 namespace undertone::privacy {
 namespace {
 
-/// A number to the last bit: doubles in hexadecimal.
-std::string exact(double value) { return fmt::format("{:a}", value); }
+/// To the last bit: the number's 64, in hexadecimal.
+std::string exact(double value) { return fmt::format("{:016x}", std::bit_cast<std::uint64_t>(value)); }
 
 std::string mechanism_text(const Mechanism& mechanism) {
   return std::visit(Overloaded{[](const GaussianLattice& gaussian) {
@@ -38,7 +39,6 @@ std::string shape_text(const ReleaseShape& shape) {
   }
   if (shape.smoothness) out += fmt::format(":smoothness:{}", exact(*shape.smoothness));
   if (shape.local) out += fmt::format(":local:{}:{}", shape.local->steps, exact(shape.local->step_size));
-  if (shape.shift) out += fmt::format(":shift:{}", exact(shape.shift->value()));
   return out;
 }
 

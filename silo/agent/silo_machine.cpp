@@ -228,6 +228,7 @@ Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
   if (!*job) return Error{ErrorCode::LedgerCorrupt, "an accepted job is missing from the ledger"};
   Result<Accepted> again = plan(run, **job, true);  // the policy may have become stricter since
   if (!again) return again.error();
+  if (Status same = setup_.ledger.check_reserved(run, again->plan); !same) return same.error();
   return &accepted_.insert_or_assign(run, *std::move(again)).first->second;
 }
 
@@ -235,7 +236,10 @@ Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
   const Result<std::optional<std::string>> job = setup_.ledger.job_of(run);
   if (!job) return job.error();
   if (!*job) return Error{ErrorCode::UnknownRun, "the ledger holds no job for this run"};
-  return plan(run, **job, false);
+  Result<Accepted> again = plan(run, **job, false);
+  if (!again) return again;
+  if (Status same = setup_.ledger.check_reserved(run, again->plan); !same) return same.error();
+  return again;
 }
 
 const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const privacy::Release& release) {

@@ -87,6 +87,7 @@ class SiloMachine {
   };
   [[nodiscard]] Result<const Accepted*> accepted(const RunId& run);
   /// The plan and job that the ledger recorded for a run, whatever the policy says today.
+  /// @return an error where the plan that is made now is not the one that was reserved
   [[nodiscard]] Result<Accepted> recorded(const RunId& run) const;
   /// What a job would release and cost here, whatever the ledger says.
   [[nodiscard]] Result<Accepted> considered(const RunId& run, const std::string& job) const {

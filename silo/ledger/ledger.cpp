@@ -269,12 +269,7 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   UNDERTONE_CHECK(sha256(job) == run.job);
   if (const RunAccount* known = account(run)) {
     if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
-    if (known->epsilon != plan.epsilon() || known->delta != plan.delta() ||
-        known->training_reserved != plan.cost(Block::Training) ||
-        known->holdout_reserved != plan.cost(Block::Holdout) || (known->plan && *known->plan != plan_digest(plan))) {
-      return Error{ErrorCode::UnplannedQuery, "the plan of this run is not the one that was reserved"};
-    }
-    return {};
+    return check_reserved(run, plan);
   }
   const auto is_open = [](const auto& known_run) { return !known_run.second.ended; };
   if (accounts_.size() >= kRunsMax || std::count_if(accounts_.begin(), accounts_.end(), is_open) >= kOpenRunsMax) {
@@ -337,6 +332,17 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
                  fmt::format("round {} was answered for another query; a round is answered once", round.value)};
   }
   return std::optional<StoredReply>(StoredReply{*stored, row->bytes(1)});
+}
+
+Status Ledger::check_reserved(const RunId& run, const privacy::Plan& plan) const {
+  const RunAccount* known = account(run);
+  if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
+  if (known->epsilon != plan.epsilon() || known->delta != plan.delta() ||
+      known->training_reserved != plan.cost(Block::Training) || known->holdout_reserved != plan.cost(Block::Holdout) ||
+      (known->plan && *known->plan != plan_digest(plan))) {
+    return Error{ErrorCode::UnplannedQuery, "the plan of this run is not the one that was reserved"};
+  }
+  return {};
 }
 
 Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, privacy::ShiftSquaredAmount cost) const {

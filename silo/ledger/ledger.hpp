@@ -114,6 +114,10 @@ class Ledger {
   /// Doing it again for the same run and the same plan changes nothing; another plan is refused.
   [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
 
+  /// Whether this is the plan that was reserved for the run: nothing is answered by another.
+  /// @return UnknownRun where nothing was reserved, UnplannedQuery where it is another plan
+  [[nodiscard]] Status check_reserved(const RunId& run, const privacy::Plan& plan) const;
+
   /// The stored answer of a round. The same round with another query is refused.
   [[nodiscard]] Result<std::optional<StoredReply>> find_reply(const RunId& run, RoundIndex round, const Digest& query);
 

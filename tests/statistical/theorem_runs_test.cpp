@@ -135,6 +135,31 @@ bool suits(TheoremName name, const KnownProblem& known) {
   return known.strong_convexity > 0.0 && known.problem.regulariser.is_smooth();
 }
 
+/// A quadratic whose curvatures lie between 1/2 and 1 and whose optimum, half a radius from the start, lies inside of
+/// the unit ball, or of all space: what it loses to noise is the noise's square.
+KnownProblem near_quadratic(Eigen::Index dimension, std::size_t silos, bool bounded) {
+  KnownProblem known{"near quadratic", {}, {}};
+  known.problem.dimension = dimension;
+  if (bounded) known.problem.domain = geometry::Domain::l2_ball(1.0).value();
+  const Eigen::VectorXd curvature = Eigen::VectorXd::LinSpaced(dimension, 0.5, 1.0);
+  const Eigen::VectorXd centre = Eigen::VectorXd::Ones(dimension).normalized() * 0.5;
+  known.gradient_bound = 1.5;
+  known.smoothness = 1.0;
+  known.strong_convexity = 0.5;
+  known.minimiser = centre;
+  const SiloObjective silo{
+      [curvature, centre](const Eigen::VectorXd& w) { return 0.5 * curvature.dot((w - centre).cwiseAbs2()); },
+      [curvature, centre](const Eigen::VectorXd& w) -> Eigen::VectorXd { return curvature.cwiseProduct(w - centre); }};
+  known.silos.assign(silos, silo);
+  return known;
+}
+
+/// Whether a quadratic in all of space is what the theorem's algorithm is best tried on: no projection hides its noise.
+bool suits_all_of_space(TheoremName name) {
+  return name == TheoremName::ProximalSgd || name == TheoremName::ProxSvrg || name == TheoremName::Spider ||
+         name == TheoremName::SpiderAlternate;
+}
+
 constexpr std::array kRecords = {100.0, 1000.0, 8000.0};
 constexpr double kEpsilon = 2.0;
 
@@ -158,9 +183,69 @@ TEST(TheoremRunsTest, EveryPlannedBoundIsHeldOnEveryProblemThatMeetsItsCondition
         closest[name] = std::max(closest[name], measured.mean / bound);
       }
     }
-    EXPECT_GE(held[name], 2) << to_string(name);
+    // On four problems or more, of three sizes each; two have no optimum inside of what the alternate form can walk.
+    EXPECT_GE(held[name], name == TheoremName::SpiderAlternate ? 3 : 12) << to_string(name);
     // A bound that is out of reach of every run would hold whatever happened.
     EXPECT_GE(closest[name], 1e-3) << to_string(name);
+  }
+}
+
+/// More or less of the noise.
+NoisyCohort::Setup scaled(NoisyCohort::Setup setup, double factor) {
+  setup.noise.gradient *= factor;
+  setup.noise.difference *= factor;
+  if (setup.noise.per_distance) *setup.noise.per_distance *= factor;
+  for (double& stddev : setup.gradient_of_round) stddev *= factor;
+  return setup;
+}
+
+TEST(TheoremRunsTest, ItIsTheirNoiseThatTheyAreMadeOf) {
+  // The bounds are far above most runs, so that they would hold with another noise, too. On quadratics the risk is what
+  // the way to the optimum leaves, and a multiple of the noise's variance: twice the noise adds four times as much. Of
+  // methods in stages, which are planned to leave as much as their noise may be, the second part is the smaller one.
+  for (const TheoremName name : algorithms::kTheoremNames) {
+    SCOPED_TRACE(to_string(name));
+    const bool in_stages = name == TheoremName::OnePassStronglyConvex ||
+                           name == TheoremName::AcceleratedStronglyConvex ||
+                           name == TheoremName::LocalizedStronglyConvex;
+    const KnownProblem known = near_quadratic(16, 4, !suits_all_of_space(name));
+    const TheoremFacts facts = facts_of(known, 4000.0, kEpsilon);
+    const PlannedNoise noise = noise_for(name);
+    const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, noise).value();
+    const NoisyCohort::Setup setup = setup_for(choice, facts, noise);
+    const auto risk = [&](double factor) {
+      const NoisyCohort::Setup louder = scaled(setup, factor);
+      return average(in_stages ? 32 * kRuns : kRuns,
+                     [&](std::uint64_t seed) { return run_once(known, choice, louder, seed); })
+          .mean;
+    };
+    const double none = risk(0.0);
+    const double once = risk(1.0) - none;
+    EXPECT_GE(once, in_stages ? 0.01 * none : none) << none;
+    EXPECT_NEAR((risk(2.0) - none) / once, 4.0, 0.8);
+  }
+}
+
+TEST(TheoremRunsTest, TheNoiseIsThatOfThePlansThatSilosCalibrate) {
+  // What the accountant was supposed to find when parameters were chosen is what it finds for the releases themselves.
+  const KnownProblem known = near_quadratic(16, 4, true);
+  for (const TheoremName name : algorithms::kTheoremNames) {
+    if (noise_for(name) != PlannedNoise::Accountant) continue;
+    SCOPED_TRACE(to_string(name));
+    const TheoremFacts facts = facts_of(known, 1000.0, kEpsilon);
+    const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, PlannedNoise::Accountant).value();
+    const NoisyCohort::Setup setup = setup_for(choice, facts, PlannedNoise::Accountant);
+    const algorithms::GradientShape shape{privacy::ClipNorm::create(facts.lipschitz).value(), choice.draw_fraction};
+    const privacy::Plan plan =
+        privacy::make_plan(algorithms::schedule_of(choice.settings, shape),
+                           {SiloId::create("silo").value(), 1000, 0, true, privacy::Epsilon::create(kEpsilon).value(),
+                            privacy::Delta::create(kDelta).value()})
+            .value();
+    for (std::uint64_t round = 0; round < plan.rounds(); ++round) {
+      const double supposed =
+          setup.gradient_of_round.empty() ? setup.noise.gradient : setup.gradient_of_round.at(round);
+      EXPECT_NEAR(plan.release({round})->noise_stddev_of_mean(), supposed, 0.01 * supposed) << round;
+    }
   }
 }
 
@@ -216,25 +301,6 @@ TEST(TheoremRunsTest, SmoothedLossesKeepTheBoundOfTheirEnvelopeAndWhatSmoothingT
   }
 }
 
-/// A quadratic whose curvatures lie between 1/2 and 1 and whose optimum, half a radius from the start, lies inside of
-/// the unit ball, or of all space: what it loses to noise is the noise's square.
-KnownProblem near_quadratic(Eigen::Index dimension, std::size_t silos, bool bounded) {
-  KnownProblem known{"near quadratic", {}, {}};
-  known.problem.dimension = dimension;
-  if (bounded) known.problem.domain = geometry::Domain::l2_ball(1.0).value();
-  const Eigen::VectorXd curvature = Eigen::VectorXd::LinSpaced(dimension, 0.5, 1.0);
-  const Eigen::VectorXd centre = Eigen::VectorXd::Ones(dimension).normalized() * 0.5;
-  known.gradient_bound = 1.5;
-  known.smoothness = 1.0;
-  known.strong_convexity = 0.5;
-  known.minimiser = centre;
-  const SiloObjective silo{
-      [curvature, centre](const Eigen::VectorXd& w) { return 0.5 * curvature.dot((w - centre).cwiseAbs2()); },
-      [curvature, centre](const Eigen::VectorXd& w) -> Eigen::VectorXd { return curvature.cwiseProduct(w - centre); }};
-  known.silos.assign(silos, silo);
-  return known;
-}
-
 /// A setting of the axes.
 struct Axes {
   double records = 1000;
@@ -249,12 +315,14 @@ struct Expected {
 };
 
 /// What the choice's noise leaves, to a constant: silos answer with exact means, so that nothing else is left where the
-/// rounds are enough. What a step adds times its length; of SPIDER the whole bound, whose terms the theorem balances.
+/// rounds are enough. What a step adds times its length; of SPIDER, whose theorem balances two terms, the first of its
+/// rate.
 double predicted_noise(const TheoremChoice& choice, const NoisyCohort::Setup& setup, const Axes& axes) {
   const double answer = static_cast<double>(axes.dimension) / static_cast<double>(axes.silos);
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&choice.settings))
     return minibatch->step_size * answer * std::pow(setup.noise.gradient, 2.0);
-  if (std::holds_alternative<SpiderSettings>(choice.settings)) return choice.bound.value();
+  if (std::holds_alternative<SpiderSettings>(choice.settings))
+    return std::pow(std::sqrt(answer) / (axes.epsilon * axes.records), 4.0 / 3.0);
   return answer * (std::pow(setup.noise.gradient, 2.0) + std::pow(setup.noise.difference, 2.0));
 }
 

@@ -16,8 +16,6 @@ TEST(PredictedRiskTest, AreTheSourcesFormulas) {
   // With a modulus of 2: 8 6/(2 6) = 4 is less than 56/3; with one of 1/10 it is not.
   EXPECT_NEAR(accelerated_risk({5, 3.0}, 2.0, 6.0, 2.0), 1.6 + 4.0, 1e-12);
   EXPECT_NEAR(accelerated_risk({5, 3.0}, 2.0, 6.0, 0.1), 1.6 + 56.0 / 3.0, 1e-12);
-  // 3/(0.5 6) + 0.25 + 0.5/2.
-  EXPECT_DOUBLE_EQ(spider_alternate_stationarity(3.0, 0.5, 6, 0.25, 0.5), 1.5);
   EXPECT_DOUBLE_EQ(multi_stage_risk(3.0, 4), 0.1875);
   // kappa 2, q = 3/4. Step by step from gap 8, each adding 2 V^2/beta = 2 0.5/4: 8 -> 6.25 -> 4.9375.
   EXPECT_NEAR(proximal_sgd_risk(8.0, 4.0, 2.0, 2, 0.5), 4.9375, 1e-12);

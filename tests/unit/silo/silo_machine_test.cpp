@@ -50,7 +50,9 @@ class Agent {
                                                                 {},
                                                                 *desk_,
                                                                 "data",
-                                                                clock});
+                                                                clock,
+                                                                {},
+                                                                planner});
     (void)machine_->on_message(wire::Welcome{protocol, "coordinator", {}});
   }
 
@@ -101,6 +103,7 @@ class Agent {
   config::Job parsed;
   RunId run;
   std::uint32_t protocol = wire::kProtocolMax;
+  config::Planner planner = config::plan_of;  // from the next boot on
 
  private:
   lab::SimulatedSilo silo_;
@@ -126,6 +129,41 @@ TEST(SiloMachineTest, AnswersAPlannedQueryAndChargesIt) {
   ASSERT_EQ(heard.replies.size(), 1U);
   EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
   EXPECT_TRUE(std::holds_alternative<wire::ReceiptMessage>(heard.messages.back()));
+}
+
+/// As a version would that clips otherwise: at the same cost, since the noise grows with the clip.
+Result<privacy::Plan> plan_with_a_longer_clip(const config::Job& job, const config::CohortMember& member) {
+  const Result<privacy::Plan> plan = config::plan_of(job, member);
+  if (!plan) return plan;
+  privacy::Schedule schedule;
+  for (const privacy::Plan::Segment& segment : plan->segments()) {
+    schedule.push_back({segment.release.shape, segment.rounds});
+    schedule.back().shape.clip = privacy::ClipNorm::create(2.0 * segment.release.shape.clip.value()).value();
+  }
+  return privacy::make_plan(schedule, member.facts);
+}
+
+TEST(SiloMachineTest, AfterARestartItAnswersByThePlanThatWasReservedAndByNoOther) {
+  for (const bool offered_first : {false, true}) {
+    SCOPED_TRACE(offered_first);
+    Agent agent{{}};
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+    agent.planner = plan_with_a_longer_clip;
+    agent.boot();
+    if (offered_first) {
+      EXPECT_NE(agent.offer(), std::nullopt);
+    }
+    EXPECT_TRUE(agent.say(agent.gradient(1)).replies.empty());
+    EXPECT_NE(agent.offer(), std::nullopt);
+    EXPECT_TRUE(agent.say(agent.gradient(1)).replies.empty());
+    EXPECT_FALSE(agent.machine().recorded(agent.run));  // and no statement speaks of it
+    EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+    agent.planner = config::plan_of;
+    agent.boot();
+    EXPECT_EQ(agent.say(agent.gradient(1)).replies.size(), 1U);
+    EXPECT_TRUE(agent.machine().recorded(agent.run));
+  }
 }
 
 TEST(SiloMachineTest, AskedAgainItSendsTheSameBytesAndChargesNothing) {

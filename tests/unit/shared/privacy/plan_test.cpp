@@ -78,7 +78,28 @@ TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
     shape.kind = QuestionKind::GradientDifference;
     shape.smoothness = std::nextafter(0.5, 1.0);
   });
-  with([](ReleaseShape& shape) { shape.shift = GaussianShift::create(0.01).value(); });
+  with([](ReleaseShape& shape) { shape.shift = GaussianShift::create(0.01).value(); });  // and so the noise
+  with([](ReleaseShape& shape) { shape.block = Block::Holdout; });
+  with([](ReleaseShape& shape) { shape.slice = Slice{Slice::Cut::Halving, 0, 2}; });
+  for (const LocalSteps& steps : {LocalSteps{3, 0.1}, LocalSteps{4, 0.1}, LocalSteps{3, 0.2}}) {
+    with([&steps](ReleaseShape& shape) {
+      shape.kind = QuestionKind::LocalRun;
+      shape.draw_fraction = 0.01;
+      shape.local = steps;
+    });
+  }
+  SiloFacts larger = facts(1.0, 1e-5);
+  larger.records = 101;
+  digests.push_back(plan_digest(make_plan(schedule, larger).value()));
+  larger = facts(1.0, 1e-5);
+  larger.holdout_records = 21;
+  digests.push_back(plan_digest(make_plan(schedule, larger).value()));
+  for (const Shuffling& shuffling : {Shuffling{3, true, 1 << 20}, Shuffling{4, true, 1 << 20},
+                                     Shuffling{3, true, 1 << 19}, Shuffling{3, false, 1}}) {
+    const auto plan = make_plan({{gradient(), 10}}, facts(1.0, 1e-5), shuffling);
+    ASSERT_TRUE(plan) << plan.error().message;
+    digests.push_back(plan_digest(*plan));
+  }
   for (std::size_t i = 0; i < digests.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(digests[i], digests[j]) << i << " and " << j;
   }
