@@ -27,7 +27,7 @@ set(UNDERTONE_FUZZ_SANITIZERS "address,undefined" CACHE STRING "Sanitizers of th
 if(UNDERTONE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link -fno-omit-frame-pointer)
   if(UNDERTONE_FUZZ_SANITIZERS)
-    add_compile_options(-fsanitize=${UNDERTONE_FUZZ_SANITIZERS})
+    add_compile_options(-fsanitize=${UNDERTONE_FUZZ_SANITIZERS} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${UNDERTONE_FUZZ_SANITIZERS})
   endif()
 endif()

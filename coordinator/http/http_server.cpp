@@ -177,7 +177,8 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
       const auto target = request.target();
       ApiRequest asked{std::string(method), std::string(target), request.body(), authorised};
       reply = co_await handler_(std::move(asked));
-      keep = authorised && request.keep_alive();  // strangers do not hold a connection
+      // Strangers do not hold a connection, and nobody for ever: the last answer says so.
+      keep = authorised && request.keep_alive() && served + 1 < kRequestsMax;
     }
     http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
     response.set(http::field::server, "undertone-coordinator");
@@ -190,7 +191,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     response.prepare_payload();
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
     const auto [unsent, sent] = co_await http::async_write(stream, response, kAwait);
-    if (!unsent && !parser.is_done()) co_await drain(stream);
+    if (!unsent && (!parser.is_done() || served + 1 == kRequestsMax)) co_await drain(stream);
     if (unsent || !keep) break;
   }
 }

@@ -270,9 +270,11 @@ bool ShuffledRound::wants(const SiloId& silo) const {
 
 std::set<SiloId> ShuffledRound::accepted() const {
   if (current_.closing) return {current_.closing->begin(), current_.closing->end()};
-  // As many as are expected: a mixer's word comes before that of some silos.
-  if (gathered_ && static_cast<std::size_t>(gathered_->replies) == current_.expected.size())
-    return {current_.expected.begin(), current_.expected.end()};
+  // As many as are expected: a mixer's word comes before that of some silos. Reports that are refused are somebody's,
+  // too.
+  const bool whole = std::all_of(shufflers_.begin(), shufflers_.end(),
+                                 [&](const Shuffler& mixer) { return mixer.replies == current_.expected.size(); });
+  if (state_ == State::Closed && whole) return {current_.expected.begin(), current_.expected.end()};
   return handed_over_;
 }
 

@@ -325,7 +325,9 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",
         prediction->measure, prediction->bound, prediction->source);
   } else {
-    fmt::print("predicted excess risk: none is stated for this algorithm, averaging, aggregation, domain or model\n");
+    fmt::print(
+        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, domain or "
+        "model\n");
   }
   return kDone;
 }

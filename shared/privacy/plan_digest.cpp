@@ -22,10 +22,9 @@ std::string mechanism_text(const Mechanism& mechanism) {
                                },
                                [](const BinomialSum& binomial) {
                                  const BinomialParameters& parameters = binomial.parameters;
-                                 return fmt::format("binomial:{}:{}:{}:{}:{}/{}:{}:{}", binomial.lattice.clip,
+                                 return fmt::format("binomial:{}:{}:{}:{}:{}/{}", binomial.lattice.clip,
                                                     exact(binomial.lattice.step), parameters.grid(), parameters.coins(),
-                                                    parameters.heads().numerator, parameters.heads().denominator,
-                                                    exact(binomial.shift.shift.value()), exact(binomial.shift.failure));
+                                                    parameters.heads().numerator, parameters.heads().denominator);
                                }},
                     mechanism);
 }

@@ -79,12 +79,23 @@ Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
                      std::make_unique<FileHeadStore>(config.ledger_head)};
 }
 
+bool ledger_has_begun(const DatasetConfig& config) {
+  if (!std::filesystem::exists(config.ledger)) return false;
+  if (std::filesystem::exists(config.ledger_head)) return true;
+  Result<store::Database> database = store::Database::open_to_read(config.ledger);
+  if (!database) return true;
+  Result<store::Statement> table = database->prepare("SELECT 1 FROM sqlite_master");
+  if (!table) return true;
+  const Result<bool> found = table->step();
+  return !found || *found;
+}
+
 Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy, privacy::NoiseKind noise) {
   const Error none{ErrorCode::InvalidConfig,
                    fmt::format("{}: the data set \"{}\" has no ledger yet; `undertone-silo dataset add` or the first "
                                "`run` begins one",
                                config.ledger.string(), config.name)};
-  if (!std::filesystem::exists(config.ledger) || !std::filesystem::exists(config.ledger_key)) return none;
+  if (!ledger_has_begun(config) || !std::filesystem::exists(config.ledger_key)) return none;
   Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
   if (!key) return key.error();
   Result<store::Database> database = store::Database::open_to_read(config.ledger);

@@ -47,6 +47,10 @@ struct LedgerView {
   std::unique_ptr<FileHeadStore> head;
   std::unique_ptr<Ledger> ledger;
 };
+/// Whether there is a ledger, or one that is broken: a file without tables and without a head outside has kept nothing,
+/// its first opening died.
+[[nodiscard]] bool ledger_has_begun(const DatasetConfig& config);
+
 [[nodiscard]] Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy,
                                              privacy::NoiseKind noise);
 

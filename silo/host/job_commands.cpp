@@ -32,6 +32,9 @@ Result<std::string> summary_of(const Files& files, const KnownRun& run) {
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
   Result<privacy::Plan> plan = config::plan_of(*run.job, *member);
   if (!plan) return plan.error();
+  if (run.account != nullptr) {  // what was accepted is described, or nothing
+    if (Status same = files.ledgers.at(run.dataset).ledger->check_reserved(run.run, *plan); !same) return same.error();
+  }
   return describe_job(run.run, {*run.job, *std::move(plan)}, files.config.id, run.dataset,
                       reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
 }

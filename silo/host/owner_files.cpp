@@ -60,7 +60,7 @@ Result<Files> open_files(const OwnerOptions& options) {
   Files files{*std::move(config), *std::move(desk), {}, {}};
   for (const DatasetConfig& dataset : files.config.datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
-    if (!std::filesystem::exists(dataset.ledger)) continue;
+    if (!ledger_has_begun(dataset)) continue;
     Result<LedgerView> view = view_ledger(dataset, files.config.policy, options.noise);
     if (!view) return view.error();
     files.ledgers.emplace(dataset.name, *std::move(view));

@@ -28,10 +28,14 @@ Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
 }
 
-Result<bool> has_tables(store::Database& database) {
-  Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'entries'");
+/// Whether anything was ever kept here. @return true where tables are, whichever: what is missing of them is then made
+Result<bool> has_begun(store::Database& database) {
+  Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master");
   if (!row) return row.error();
-  return row->step();
+  const Result<bool> found = row->step();
+  if (!found || !*found) return found;
+  const Status made = database.transaction([&database] { return database.execute(kSchema); });
+  return made ? Result<bool>(true) : made.error();
 }
 
 }  // namespace
@@ -63,7 +67,7 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                             Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
-  const Result<bool> begun = has_tables(database);
+  const Result<bool> begun = has_begun(database);
   if (!begun) return begun.error();
   if (*begun) {
     if (Status replayed = ledger.replay(); !replayed) return replayed.error();
@@ -186,11 +190,12 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
                                                   const std::string& dataset, const Budget& budget,
                                                   const FilterRequest& request, privacy::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
-  const Result<bool> begun = has_tables(database);
+  const Result<bool> begun = has_begun(database);
   if (!begun) return begun.error();
-  if (!*begun) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
-  if (Status replayed = ledger.replay(); !replayed) return replayed.error();
-  if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  if (*begun) {
+    if (Status replayed = ledger.replay(); !replayed) return replayed.error();
+    if (Status checked = ledger.check_replies(); !checked) return checked.error();
+  }
   if (Status checked = ledger.check_head(); !checked) return checked.error();
   if (ledger.head_.sequence == 0) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
   if (Status named = ledger.check_name(dataset); !named) return named.error();

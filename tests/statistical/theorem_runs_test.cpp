@@ -249,6 +249,41 @@ TEST(TheoremRunsTest, TheNoiseIsThatOfThePlansThatSilosCalibrate) {
   }
 }
 
+TEST(TheoremRunsTest, TheNoiseIsThatOfTheSourceWhereItIsPrinted) {
+  // Of one silo's answer, as federated-core 3.4 and 3.5 print it, the alternate form's as its experiments do.
+  const KnownProblem known = near_quadratic(16, 4, false);
+  const TheoremFacts facts = facts_of(known, 1000.0, kEpsilon);
+  const double unit = std::pow(facts.lipschitz / (facts.records * kEpsilon), 2.0);
+  const double one = std::log(1.0 / kDelta);
+  const double two = std::log(2.0 / kDelta);
+  const auto setup_of = [&](TheoremName name) {
+    const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, PlannedNoise::Printed).value();
+    return std::pair(choice.settings, setup_for(choice, facts, PlannedNoise::Printed));
+  };
+  const auto near = [](double stddev, double variance) { EXPECT_NEAR(stddev * stddev, variance, 1e-9 * variance); };
+  {
+    const auto [settings, setup] = setup_of(TheoremName::ProxSvrg);
+    const auto& svrg = std::get<ProxSvrgSettings>(settings);
+    const auto restarts = static_cast<double>(svrg.restarts);
+    const auto epochs = static_cast<double>(svrg.epochs);
+    const double steps = epochs * static_cast<double>(svrg.inner);
+    near(setup.noise.gradient, 256.0 * unit * restarts * epochs * two * std::log(5.0 * epochs / kDelta));
+    near(setup.noise.difference, 1024.0 * unit * restarts * steps * two * std::log(2.5 * steps / kDelta));
+  }
+  {
+    const auto [settings, setup] = setup_of(TheoremName::Spider);
+    const auto& spider = std::get<SpiderSettings>(settings);
+    const auto rounds = static_cast<double>(spider.rounds);
+    near(setup.noise.gradient, 16.0 * unit * one * std::max(rounds / static_cast<double>(spider.period), 1.0));
+    near(setup.noise.difference, 64.0 * unit * one * rounds);
+    near(*setup.noise.per_distance, 16.0 * unit * std::pow(facts.smoothness / facts.lipschitz, 2.0) * one * rounds);
+  }
+  const auto [settings, setup] = setup_of(TheoremName::SpiderAlternate);
+  const double rounds = 2.0 * static_cast<double>(std::get<SpiderAlternateSettings>(settings).pairs) + 1.0;
+  near(setup.noise.gradient, 8.0 * unit * two * rounds);
+  near(setup.noise.difference, 32.0 * unit * two * rounds);
+}
+
 TEST(TheoremRunsTest, SoTheyAreWhereTwoOfFiveSilosThatDifferAnswer) {
   // Their curvature is shared, so that the silos differ by as much at every point.
   const KnownProblem known = far_apart_silos();
@@ -328,7 +363,7 @@ double predicted_noise(const TheoremChoice& choice, const NoisyCohort::Setup& se
 
 /// Slopes along one axis. The logarithms and the rounding of a theorem's rounds bend its rate; how much, its planned
 /// noise tells, to whose slope the measured one is held within 0.15 as on the axes of convergence_rates_test; and that
-/// slope to the rate's within 0.4, less than what lies between two regimes.
+/// slope to the rate's within 0.4, less than what lies between two regimes; SPIDER's is held to the rate itself.
 void expect_axis(TheoremName name, const std::string& axis, const std::vector<std::pair<double, Axes>>& settings,
                  const Expected& expected) {
   SCOPED_TRACE(std::string(to_string(name)) + ", " + axis);
@@ -352,7 +387,9 @@ void expect_axis(TheoremName name, const std::string& axis, const std::vector<st
     predicted.push_back(std::log(predicted_noise(choice, setup, axes)));
   }
   const double theory = slope(logs, predicted);
-  EXPECT_NEAR(theory, expected.slope, 0.4);
+  if (name != TheoremName::Spider) {
+    EXPECT_NEAR(theory, expected.slope, 0.4);
+  }
   const Interval interval = slope_interval(points);
   EXPECT_GE(interval.low, theory - 0.15);
   EXPECT_LE(interval.high, theory + 0.15);

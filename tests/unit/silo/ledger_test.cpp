@@ -8,6 +8,7 @@
 #include "shared/privacy/plan_digest.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/ledger_on_disk.hpp"
+#include "tests/support/memory_head.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -43,6 +44,27 @@ TEST_F(LedgerTest, WhereverItsFirstOpeningDiesItIsALedgerOrHasNotBegunToBeOne) {
   }
 }
 
+TEST_F(LedgerTest, WithoutItsEntriesAndItsHeadWhatItHasAnsweredTellsThatItWasCut) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  sql("DROP TABLE entries");
+  std::filesystem::remove(head_file());
+  const Result<Ledger> cut = open();
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerTest, TablesThatADeathLeftHalfMadeAreMadeWhole) {
+  sql("CREATE TABLE entries (sequence INTEGER PRIMARY KEY, previous BLOB NOT NULL, body BLOB NOT NULL, hash BLOB NOT "
+      "NULL, signature BLOB NOT NULL)");
+  ASSERT_TRUE(open());
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
 TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
   Ledger ledger = open().value();
   ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
@@ -74,8 +96,9 @@ TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
 
 TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
   store::Database database = store::Database::in_memory().value();
+  tests::MemoryHead head;
   const Budget ample{*privacy::EpsilonAmount::rounded_down(1e6), *privacy::DeltaAmount::rounded_down(1e3)};
-  Ledger ledger = Ledger::open(database, head_, key_, dataset_, ample, NoiseKind::Secure, clock).value();
+  Ledger ledger = Ledger::open(database, head, key_, dataset_, ample, NoiseKind::Secure, clock).value();
   RunId run = run_;
   for (int i = 0; i < 10'000; ++i) {
     run.nonce = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8U)};
