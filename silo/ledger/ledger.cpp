@@ -32,7 +32,7 @@ Error store_failed() {
 Result<bool> has_begun(store::Database& database) {
   Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master");
   if (!row) return row.error();
-  const Result<bool> found = row->step();
+  Result<bool> found = row->step();
   if (!found || !*found) return found;
   const Status made = database.transaction([&database] { return database.execute(kSchema); });
   return made ? Result<bool>(true) : made.error();

@@ -145,6 +145,7 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
     const config::Job job = config::parse_job(federation.job(), "small").value();
     const std::vector<lab::SimulatedSilo> silos = federation.cohort();
     std::vector<privacy::Plan> plans;
+    plans.reserve(silos.size());
     for (const lab::SimulatedSilo& silo : silos) plans.push_back(config::plan_of(job, *job.member(silo.id)).value());
     const Trace trace = trace_of(federation, lab::SimulatedNoise::None, kSeed);
     const auto algorithm = algorithms::make_algorithm(job.algorithm).value();
