@@ -11,95 +11,114 @@
 namespace undertone::privacy {
 namespace {
 
-/// out_j = trunc(scale x_j), added to block_j, while `next` is fetched. @return the computed sum of their squares, in
-/// whatever order @pre |scale x_j| < 2^52
-using Quantise = double (*)(double scale, const double* x, Eigen::Index size, double* out, double* block,
-                            const double* next);
-
-double quantise_portable(double scale, const double* x, Eigen::Index size, double* out, double* block,
-                         const double* /*next*/) {
-  double squares = 0.0;
-  for (Eigen::Index j = 0; j < size; ++j) {
-    out[j] = static_cast<double>(static_cast<std::int64_t>(scale * x[j]));
-    block[j] += out[j];
-    squares += out[j] * out[j];
-  }
-  return squares;
-}
-
+constexpr std::size_t kTogether = 16;  // records, so that none waits for the one before it
 constexpr Eigen::Index kLanes = 8;
+using Numbers = std::array<double, kTogether>;
 
-/// The sum of squares in kLanes interleaved sums, so that it is one number for every vector unit.
-using SquaredNorm = double (*)(const double* x, Eigen::Index size);
+/// One pass over a few records x_i, the columns at `positions`.
+struct Kernels {
+  /// out_i = ||x_i||^2 in kLanes interleaved sums, so that it is one number for every vector unit.
+  void (*square)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, Numbers& out);
+  /// Adds trunc(scale_i x_i) to the block; squares_i = the computed sum of their squares, in whatever order. Where
+  /// scale_i is 0, x_i is not read.
+  /// @pre |scale_i x_ij| < 2^52
+  void (*quantise)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
+                   double* block, Numbers& squares);
+};
 
-double of_lanes(const std::array<double, kLanes>& lanes, const double* x, Eigen::Index from, Eigen::Index size) {
-  double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-  for (Eigen::Index j = from; j < size; ++j) sum += x[j] * x[j];
-  return sum;
+void square_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, Numbers& out) {
+  const Eigen::Index size = features.rows();
+  const Eigen::Index whole = size - size % kLanes;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double* x = features.col(positions[i]).data();
+    std::array<double, kLanes> lanes{};
+    for (Eigen::Index j = 0; j < whole; j += kLanes) {
+      for (Eigen::Index lane = 0; lane < kLanes; ++lane)
+        lanes[static_cast<std::size_t>(lane)] += x[j + lane] * x[j + lane];
+    }
+    double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * x[j];
+    out[i] = sum;
+  }
 }
 
-double squared_norm_portable(const double* x, Eigen::Index size) {
-  std::array<double, kLanes> lanes{};
-  const Eigen::Index whole = size - size % kLanes;
-  for (Eigen::Index j = 0; j < whole; j += kLanes) {
-    for (Eigen::Index lane = 0; lane < kLanes; ++lane)
-      lanes[static_cast<std::size_t>(lane)] += x[j + lane] * x[j + lane];
+void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
+                       double* block, Numbers& squares) {
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    squares[i] = 0.0;
+    if (scales[i] == 0.0) continue;
+    const double* x = features.col(positions[i]).data();
+    double sum = 0.0;
+    for (Eigen::Index j = 0; j < features.rows(); ++j) {
+      const auto number = static_cast<double>(static_cast<std::int64_t>(scales[i] * x[j]));
+      block[j] += number;
+      sum += number * number;
+    }
+    squares[i] = sum;
   }
-  return of_lanes(lanes, x, whole, size);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) double squared_norm_avx2(const double* x, Eigen::Index size) {
-  __m256d low = _mm256_setzero_pd();
-  __m256d high = _mm256_setzero_pd();
+__attribute__((target("avx2"))) void square_avx2(const Eigen::MatrixXd& features,
+                                                 std::span<const std::int64_t> positions, Numbers& out) {
+  const Eigen::Index size = features.rows();
   const Eigen::Index whole = size - size % kLanes;
-  for (Eigen::Index j = 0; j < whole; j += kLanes) {
-    const __m256d first = _mm256_loadu_pd(x + j);
-    const __m256d second = _mm256_loadu_pd(x + j + 4);
-    low = _mm256_add_pd(low, _mm256_mul_pd(first, first));
-    high = _mm256_add_pd(high, _mm256_mul_pd(second, second));
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double* x = features.data() + positions[i] * size;
+    __m256d low = _mm256_setzero_pd();
+    __m256d high = _mm256_setzero_pd();
+    for (Eigen::Index j = 0; j < whole; j += kLanes) {
+      const __m256d first = _mm256_loadu_pd(x + j);
+      const __m256d second = _mm256_loadu_pd(x + j + 4);
+      low = _mm256_add_pd(low, _mm256_mul_pd(first, first));
+      high = _mm256_add_pd(high, _mm256_mul_pd(second, second));
+    }
+    const __m256d lanes = _mm256_add_pd(low, high);
+    double sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * x[j];
+    out[i] = sum;
   }
-  std::array<double, kLanes> lanes{};
-  _mm256_storeu_pd(lanes.data(), low);
-  _mm256_storeu_pd(lanes.data() + 4, high);
-  return of_lanes(lanes, x, whole, size);
 }
 
-__attribute__((target("avx2"))) double quantise_avx2(double scale, const double* x, Eigen::Index size, double* out,
-                                                     double* block, const double* next) {
-  const __m256d factor = _mm256_set1_pd(scale);
-  __m256d even = _mm256_setzero_pd();
-  __m256d odd = _mm256_setzero_pd();
-  Eigen::Index j = 0;
-  for (; j + 8 <= size; j += 8) {
-    if (next != nullptr) _mm_prefetch(next + j, _MM_HINT_T0);
-    const __m256d first =
-        _mm256_round_pd(_mm256_mul_pd(factor, _mm256_loadu_pd(x + j)), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    const __m256d second =
-        _mm256_round_pd(_mm256_mul_pd(factor, _mm256_loadu_pd(x + j + 4)), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    _mm256_storeu_pd(out + j, first);
-    _mm256_storeu_pd(out + j + 4, second);
-    _mm256_storeu_pd(block + j, _mm256_add_pd(_mm256_loadu_pd(block + j), first));
-    _mm256_storeu_pd(block + j + 4, _mm256_add_pd(_mm256_loadu_pd(block + j + 4), second));
-    even = _mm256_add_pd(even, _mm256_mul_pd(first, first));
-    odd = _mm256_add_pd(odd, _mm256_mul_pd(second, second));
+__attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& features,
+                                                   std::span<const std::int64_t> positions, const Numbers& scales,
+                                                   double* block, Numbers& squares) {
+  constexpr int kTowardsZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+  const Eigen::Index size = features.rows();
+  const Eigen::Index whole = size - size % kLanes;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    squares[i] = 0.0;
+    if (scales[i] == 0.0) continue;
+    const double* x = features.data() + positions[i] * size;
+    const __m256d scale = _mm256_set1_pd(scales[i]);
+    __m256d even = _mm256_setzero_pd();
+    __m256d odd = _mm256_setzero_pd();
+    for (Eigen::Index j = 0; j < whole; j += kLanes) {
+      const __m256d first = _mm256_round_pd(_mm256_mul_pd(scale, _mm256_loadu_pd(x + j)), kTowardsZero);
+      const __m256d second = _mm256_round_pd(_mm256_mul_pd(scale, _mm256_loadu_pd(x + j + 4)), kTowardsZero);
+      _mm256_storeu_pd(block + j, _mm256_add_pd(_mm256_loadu_pd(block + j), first));
+      _mm256_storeu_pd(block + j + 4, _mm256_add_pd(_mm256_loadu_pd(block + j + 4), second));
+      even = _mm256_add_pd(even, _mm256_mul_pd(first, first));
+      odd = _mm256_add_pd(odd, _mm256_mul_pd(second, second));
+    }
+    const __m256d both = _mm256_add_pd(even, odd);
+    double sum = (both[0] + both[1]) + (both[2] + both[3]);
+    for (Eigen::Index j = whole; j < size; ++j) {
+      const __m128d number = _mm_set_sd(scales[i] * x[j]);
+      const double whole_number = _mm_cvtsd_f64(_mm_round_sd(number, number, kTowardsZero));
+      block[j] += whole_number;
+      sum += whole_number * whole_number;
+    }
+    squares[i] = sum;
   }
-  const __m256d both = _mm256_add_pd(even, odd);
-  const double squares = both[0] + both[1] + both[2] + both[3];
-  return squares + quantise_portable(scale, x + j, size - j, out + j, block + j, nullptr);
 }
 #endif
-
-struct Kernels {
-  SquaredNorm squared_norm = squared_norm_portable;
-  Quantise quantise = quantise_portable;
-};
 
 Kernels fastest() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") != 0) return {squared_norm_avx2, quantise_avx2};
+  if (__builtin_cpu_supports("avx2") != 0) return {square_avx2, quantise_avx2};
 #endif
-  return {};
+  return {square_portable, quantise_portable};
 }
 
 }  // namespace
@@ -116,41 +135,63 @@ void ClippedSum::restart(const Lattice& lattice) {
   // A sum of d computed squares is too small by a factor of at most 1 + (d + 1) 2^-53 per rounding in any order, and
   // clip^2 is rounded once: below this value the true sum is at most clip^2.
   square_max_ = clip * clip * (1.0 - (static_cast<double>(vector_.size()) + 8.0) * 0x1p-52);
+  units_ = 1.0 / lattice.step;
+  clip_asked_ = clip * (1.0 - 0x1p-20);
   records_max_ = std::max<std::int64_t>(1, (std::int64_t{1} << 52) / lattice.clip);
   records_ = 0;
   block_.setZero();
   std::fill(sum_.begin(), sum_.end(), 0);
 }
 
-void ClippedSum::add(double a, const Eigen::Ref<const Eigen::VectorXd>& x, const double* next) {
+void ClippedSum::add(std::span<const double> factors, const Eigen::MatrixXd& features,
+                     std::span<const std::int64_t> positions) {
+  UNDERTONE_CHECK(factors.size() == positions.size());
+  UNDERTONE_CHECK(features.rows() == vector_.size() || features.rows() + 1 == vector_.size());
+  while (!factors.empty()) {
+    const std::size_t count = std::min({kTogether, factors.size(), static_cast<std::size_t>(records_max_ - records_)});
+    add_together(factors.first(count), features, positions.first(count));
+    factors = factors.subspan(count);
+    positions = positions.subspan(count);
+  }
+}
+
+void ClippedSum::add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
+                              std::span<const std::int64_t> positions) {
   static const Kernels kernels = fastest();
-  const Eigen::Index size = x.size();
+  const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
-  UNDERTONE_CHECK(constant || size == vector_.size());
-  const double norm = std::sqrt(kernels.squared_norm(x.data(), size) + (constant ? 1.0 : 0.0));
-  const double clip_units = static_cast<double>(lattice_.clip) * (1.0 - 0x1p-20);
-  const double wanted = std::abs(a) / lattice_.step;
-  // An x whose squares leave the range of a double goes the slow way, which scales it first.
-  bool proven = std::isfinite(wanted) && norm > 0x1p-400 && norm < 0x1p400;
-  if (proven) {
-    const double scale = std::copysign(wanted * norm <= clip_units ? wanted : clip_units / norm, a);
-    double squares = kernels.quantise(scale, x.data(), size, vector_.data(), block_.data(), next);
-    if (constant) {
-      vector_[size] = std::trunc(scale);
-      block_[size] += vector_[size];
-      squares += vector_[size] * vector_[size];
+  Numbers squares{};
+  Numbers scales{};
+  std::array<bool, kTogether> in_range{};
+  kernels.square(features, positions, squares);
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const double square = squares[i] + (constant ? 1.0 : 0.0);
+    const double wanted = std::abs(factors[i]) * units_;
+    // An x whose squares leave the range of a double goes the slow way, which scales it first.
+    in_range[i] = wanted < 0x1p400 && square > 0x1p-400 && square < 0x1p400;
+    if (!in_range[i]) continue;
+    const bool fits = wanted * wanted * square <= clip_asked_ * clip_asked_;
+    scales[i] = std::copysign(fits ? wanted : clip_asked_ / std::sqrt(square), factors[i]);
+  }
+  kernels.quantise(features, positions, scales, block_.data(), squares);
+  records_ += static_cast<std::int64_t>(factors.size());
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const double last = constant ? std::trunc(scales[i]) : 0.0;
+    if (constant) block_[size] += last;
+    if (in_range[i] && squares[i] + last * last <= square_max_) continue;
+    if (in_range[i]) {  // taken back exactly: all are integers below 2^53
+      if (constant) block_[size] -= last;
+      for (Eigen::Index j = 0; j < size; ++j) block_[j] -= std::trunc(scales[i] * features(j, positions[i]));
     }
-    proven = squares <= square_max_;
-    if (!proven) block_ -= vector_;  // exactly: all are integers below 2^53
+    add_slowly(factors[i], features.col(positions[i]));
   }
-  if (!proven) {
-    if (constant) vector_[size] = a;
-    vector_.head(size) = a * x;
-    flush();
-    add_clipped(vector_, lattice_, sum_);
-    return;
-  }
-  if (++records_ == records_max_) flush();
+  if (records_ == records_max_) flush();
+}
+
+void ClippedSum::add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x) {
+  if (x.size() != vector_.size()) vector_[x.size()] = a;
+  vector_.head(x.size()) = a * x;
+  add_clipped(vector_, lattice_, sum_);
 }
 
 void ClippedSum::flush() {

@@ -10,30 +10,36 @@
 namespace undertone::privacy {
 
 /// The exact integer sum of records' vectors of the form a (x, 1) or a x, each clipped to integer l2 norm at most
-/// `lattice.clip`: what `add_clipped` does for linear models, in one pass over x. The integers are a function of
-/// the records and of how they lie in memory, not of the processor's vector units.
+/// `lattice.clip`: what `add_clipped` does for linear models, in two passes over x. The integers are a function of the
+/// records alone, not of the processor's vector units.
 class ClippedSum {
  public:
   /// @param dimension of a vector, the constant included
   ClippedSum(const Lattice& lattice, Eigen::Index dimension);
 
-  /// Adds trunc(s a x) with the largest s <= 1/step that keeps the norm, verified on the integers. What is not finite
-  /// adds nothing.
-  /// @param a any number @param x [dimension], or [dimension - 1] where the last coordinate is the constant 1
-  /// @param next where the next record's x will be read, to be fetched meanwhile; may be null
-  void add(double a, const Eigen::Ref<const Eigen::VectorXd>& x, const double* next = nullptr);
+  /// Adds trunc(s_i a_i x_i) with the largest s_i <= 1/step that keeps each one's norm, verified on the integers. What
+  /// is not finite adds nothing.
+  /// @param factors [count] the numbers a_i, any
+  /// @param features [dimension, n], or [dimension - 1, n] where the last coordinate is the constant 1
+  /// @param positions [count] of the columns x_i
+  void add(std::span<const double> factors, const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
   /// The sum so far, which then begins again at zero. @param out [dimension], in lattice units
   void take(std::span<std::int64_t> out);
   /// Begins again at zero, on another lattice perhaps.
   void restart(const Lattice& lattice);
 
  private:
+  void add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
+                    std::span<const std::int64_t> positions);
+  void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x);
   void flush();
   Lattice lattice_;
+  double units_ = 0.0;            // of the lattice, in one real unit
+  double clip_asked_ = 0.0;       // of what is longer: a little less than the clip, which rounding then never leaves
   double square_max_ = 0.0;       // a computed sum of squares up to this proves the norm
   std::int64_t records_max_ = 0;  // whose sums stay exact in a double
   std::int64_t records_ = 0;      // since the last flush
-  Eigen::VectorXd vector_;        // one record's integers
+  Eigen::VectorXd vector_;        // of a record that goes the slow way
   Eigen::VectorXd block_;         // exact integers below 2^53
   std::vector<std::int64_t> sum_;
 };

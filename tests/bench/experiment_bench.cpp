@@ -64,13 +64,15 @@ void BM_MnistCell(benchmark::State& state) {
 }
 BENCHMARK(BM_MnistCell)->Unit(benchmark::kMillisecond);
 
-/// Gathers, products, logistic derivatives and noise of the same cell, without draws, clipping, lattices or messages.
+/// Gathers, products, logistic derivatives and noise of the same cell, of records drawn beforehand; without draws,
+/// clipping, lattices or messages.
 void BM_MnistCellBare(benchmark::State& state) {
   const Silos silos(25, 1238, kDimension, 443.5 / 1238.0,
                     algorithms::MinibatchSgdSettings{problem_of(kDimension), kRounds, 0.1, {}});
   privacy::TestBits bits(1, "bench", {});
-  std::vector<Eigen::Index> drawn(kBatch);
-  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = static_cast<Eigen::Index>(i * 1238 / kBatch);
+  std::vector<std::vector<std::int64_t>> drawn(kRounds);  // what a round draws, before the clock starts
+  for (std::vector<std::int64_t>& positions : drawn)
+    positions = privacy::sample_without_replacement(bits, 1238, kBatch);
   Eigen::MatrixXd batch(kDimension, kBatch);
   Eigen::VectorXd targets(kBatch);
   Eigen::VectorXd slopes(kBatch);
@@ -82,8 +84,9 @@ void BM_MnistCellBare(benchmark::State& state) {
       Eigen::VectorXd mean = Eigen::VectorXd::Zero(kDimension);
       for (const data::Dataset& silo : silos.datasets) {
         for (Eigen::Index i = 0; i < kBatch; ++i) {
-          batch.col(i) = silo.training.features.col(drawn[static_cast<std::size_t>(i)]);
-          targets[i] = silo.training.targets[drawn[static_cast<std::size_t>(i)]];
+          const Eigen::Index j = drawn[round][static_cast<std::size_t>(i)];
+          batch.col(i) = silo.training.features.col(j);
+          targets[i] = silo.training.targets[j];
         }
         slopes.noalias() = batch.transpose() * weights;
         slopes = -targets.array() / (1.0 + (targets.array() * slopes.array()).exp());

@@ -1,4 +1,5 @@
 #include <benchmark/benchmark.h>
+#include <numeric>
 #include <random>
 
 #include "shared/base/random_source.hpp"
@@ -94,12 +95,14 @@ void BM_GradientClipped(benchmark::State& state) {
   const GradientCase given(state.range(0));
   const privacy::GaussianLattice lattice = *privacy::gaussian_lattice(
       *privacy::ClipNorm::create(1.0), *privacy::GaussianShift::create(0.1), 1000, state.range(0));
+  std::vector<std::int64_t> all(static_cast<std::size_t>(state.range(0)));
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  std::vector<double> factors(all.size());
   for (auto _ : state) {
     privacy::ClippedSum sum(lattice.lattice, 1000);
-    for (Eigen::Index j = 0; j < state.range(0); ++j) {
-      const double* next = j + 1 < state.range(0) ? given.records.features.col(j + 1).data() : nullptr;
-      sum.add(given.model.derivative(given.point, given.records, j), given.records.features.col(j), next);
-    }
+    for (std::size_t j = 0; j < all.size(); ++j)
+      factors[j] = given.model.derivative(given.point, given.records, all[j]);
+    sum.add(factors, given.records.features, all);
     std::vector<std::int64_t> out(1000);
     sum.take(out);
     benchmark::DoNotOptimize(out.data());

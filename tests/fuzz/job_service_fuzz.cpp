@@ -6,6 +6,7 @@
 #include "shared/sealing/sealed_reply.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/fault_world.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -26,6 +27,7 @@ struct Submitted {
   Submitted() {
     for (int i = 0; i < 2; ++i) {
       tests::SmallFederation federation;
+      federation.name = fmt::format("job-{}", i);
       federation.silos = kSilos;
       federation.rounds = 3;
       federation.evaluation_every = i == 0 ? 2 : 0;
@@ -52,12 +54,13 @@ struct Submitted {
   std::vector<config::Job> parsed;
   std::vector<std::string> plausible;
   std::vector<RunId> runs;
+  tests::KnownPlans known_plans;
 };
 
 /// A coordinator and everything that it ever said. It dies between any two events; its store survives.
 class World {
  public:
-  World(const Submitted& submitted, std::uint8_t how) : submitted_(submitted) {
+  World(Submitted& submitted, std::uint8_t how) : submitted_(submitted) {
     limits_.runs_at_once = 1 + how % 3U;
     for (std::size_t i = 0; i < kRuns; ++i) {
       const std::size_t job = (i + how / 3U) % kRuns;
@@ -111,7 +114,8 @@ class World {
 
   void boot() {
     service_.emplace(
-        store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"adder-a", "adder-b"});
+        store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"adder-a", "adder-b"},
+        submitted_.known_plans.planner());
     connected_.clear();
     ended_here_.clear();
     carry_out(service_->start(now_));
@@ -272,7 +276,7 @@ class World {
     UNDERTONE_CHECK(under_way <= kRuns);
   }
 
-  const Submitted& submitted_;
+  Submitted& submitted_;
   ServiceLimits limits_;
   std::int64_t clock_ = 1'763'716'143;
   TimePoint now_{};
@@ -293,7 +297,7 @@ class World {
 /// Any messages of silos and shufflers that keep no rule, deadlines, cancellations and crashes, with the machines of
 /// runs and of shuffled rounds inside.
 void job_service(std::string_view bytes) {
-  static const Submitted submitted;
+  static Submitted submitted;
   Input input(bytes);
   World world(submitted, input.byte());
   for (std::size_t i = 0; i < kEventsMax && !input.empty(); ++i) world.step(input);

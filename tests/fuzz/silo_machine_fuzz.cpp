@@ -5,6 +5,7 @@
 #include "silo/oracles/test_randomness.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/fault_world.hpp"
 #include "tests/support/memory_head.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -28,6 +29,7 @@ struct Offered {
   }
   static tests::SmallFederation federation(int number) {
     tests::SmallFederation out;
+    out.name = fmt::format("job-{}", number);
     out.rounds = 3;
     out.evaluation_every = number == 2 ? 0 : 2;
     out.points = number == 1 ? "f32" : "f64";
@@ -39,12 +41,13 @@ struct Offered {
   std::vector<config::Job> parsed;
   std::vector<RunId> runs;
   std::vector<privacy::Plan> plans;
+  tests::KnownPlans known_plans;
 };
 
 /// A silo, and everything that ever left it. The process may die between any two events.
 class World {
  public:
-  World(const Offered& offered, std::uint8_t how) : offered_(offered), policy_(tests::generous_policy()) {
+  World(Offered& offered, std::uint8_t how) : offered_(offered), policy_(tests::generous_policy()) {
     policy_.approval = (how & 1U) != 0 ? Approval::Manual : Approval::Automatic;
     protocol_ = 1 + (how >> 1U) % 3U;
     if ((how & 8U) != 0) policy_.total.epsilon = *privacy::EpsilonAmount::rounded_down(2.0);  // of two jobs at most
@@ -120,7 +123,8 @@ class World {
                                                                 {},
                                                                 *desk_,
                                                                 "data",
-                                                                clock});
+                                                                clock,
+                                                                offered_.known_plans.planner()});
     (void)machine_->on_message(wire::Welcome{protocol_, "coordinator", {}});
   }
 
@@ -186,7 +190,7 @@ class World {
     UNDERTONE_CHECK(machine_->may_release(reply.run));
   }
 
-  const Offered& offered_;
+  Offered& offered_;
   Policy policy_;
   std::uint32_t protocol_ = 1;
   const SigningKey key_ = SigningKey::from_seed(std::string(32, 's')).value();
@@ -203,7 +207,7 @@ class World {
 /// Any messages of a coordinator that keeps no rule, its owner's decisions, and crashes: each (run, round) has one
 /// reply, nothing leaves that is not in the ledger, and the ledger never holds more than the policy grants.
 void silo_machine(std::string_view bytes) {
-  static const Offered offered;
+  static Offered offered;
   Input input(bytes);
   World world(offered, input.byte());
   for (std::size_t i = 0; i < kEventsMax && !input.empty(); ++i) world.step(input);

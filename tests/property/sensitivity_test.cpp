@@ -352,7 +352,7 @@ TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
     const double scales[] = {1.0, -1.0, 1e300, -1e-300, 0.0, std::nan(""), HUGE_VAL};
     const double a = scales[random.below(7)] * random.unit();
     privacy::ClippedSum sum(lattice, dimension);
-    sum.add(a, x);
+    sum.add({&a, 1}, x, std::vector<std::int64_t>{0});
     std::vector<std::int64_t> added(static_cast<std::size_t>(dimension));
     sum.take(added);
     const Int128 clip = static_cast<Int128>(lattice.clip) * lattice.clip;
@@ -371,16 +371,28 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
     RandomSource random(seed);
     const auto dimension = static_cast<Eigen::Index>(1 + random.below(40));
     // So heavy a clip that block sums are flushed after every few records.
-    const privacy::Lattice lattice{std::int64_t{1} << (20 + seed % 29), std::ldexp(1.0, -30)};
+    const privacy::Lattice lattice{std::int64_t{1} << (20 + seed % 30), std::ldexp(1.0, -30)};
     constexpr int kRecords = 40;
     privacy::ClippedSum sum(lattice, dimension);
     std::vector<std::int64_t> reference(static_cast<std::size_t>(dimension), 0);
+    Eigen::MatrixXd records(dimension, kRecords);
+    std::vector<double> factors(kRecords);
+    std::vector<std::int64_t> positions(kRecords);
     for (int i = 0; i < kRecords; ++i) {
-      Eigen::VectorXd x(dimension);
-      for (double& value : x) value = 2.0 * random.unit() - 1.0;
-      const double a = 4.0 * random.unit() - 2.0;
-      sum.add(a, x, x.data());
-      Eigen::VectorXd vector = a * x;
+      for (double& value : records.col(i)) value = 2.0 * random.unit() - 1.0;
+      const double odd[] = {0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 1e200, 1e-200};  // in the midst of the others
+      if (random.below(8) == 0)
+        records(static_cast<Eigen::Index>(random.below(records.rows())), i) = odd[random.below(6)];
+      factors[i] = random.below(8) == 0 ? odd[random.below(6)] : 4.0 * random.unit() - 2.0;
+      positions[i] = static_cast<std::int64_t>(random.below(i + 1));  // one twice, and in any order
+    }
+    for (std::size_t from = 0; from < positions.size();) {
+      const std::size_t count = std::min<std::size_t>(random.below(40), positions.size() - from);
+      sum.add(std::span(factors).subspan(from, count), records, std::span(positions).subspan(from, count));
+      from += count;
+    }
+    for (int i = 0; i < kRecords; ++i) {
+      Eigen::VectorXd vector = factors[i] * records.col(positions[i]);
       privacy::add_clipped(vector, lattice, reference);
     }
     std::vector<std::int64_t> got(static_cast<std::size_t>(dimension));

@@ -113,8 +113,10 @@ class LightSilo final : public AuditedSilo {
       return out;
     }
     privacy::ClippedSum sum(lattice, release.shape.dimension);
-    for (const std::int64_t j : drawn)
-      sum.add(job_->model.linear()->derivative(point, records, j), records.features.col(j));
+    for (const std::int64_t j : drawn) {
+      const double factor = job_->model.linear()->derivative(point, records, j);
+      sum.add({&factor, 1}, records.features, {&j, 1});
+    }
     std::vector<std::int64_t> out(static_cast<std::size_t>(release.shape.dimension));
     sum.take(out);
     return out;
