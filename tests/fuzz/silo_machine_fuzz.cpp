@@ -124,6 +124,7 @@ class World {
                                                                 *desk_,
                                                                 "data",
                                                                 clock,
+                                                                {},
                                                                 offered_.known_plans.planner()});
     (void)machine_->on_message(wire::Welcome{protocol_, "coordinator", {}});
   }
