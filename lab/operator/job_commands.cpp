@@ -6,6 +6,7 @@
 
 #include "lab/exit_code.hpp"
 #include "lab/operator/shuffler_worth.hpp"
+#include "shared/algorithms/proximal_parameters.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
@@ -29,14 +30,15 @@ Result<config::Job> load_job(const std::filesystem::path& file) {
   return job;
 }
 
-/// Noise variance of a coordinate of the weighted mean gradient: sum p_i^2 sigma_i^2.
-double mean_noise_variance(const config::Job& job, const std::map<SiloId, privacy::Plan>& plans) {
+/// Noise variance of a coordinate of the weighted mean of all silos' answers of a kind: sum p_i^2 sigma_i^2.
+double mean_noise_variance(const config::Job& job, const std::map<SiloId, privacy::Plan>& plans,
+                           privacy::QuestionKind kind) {
   double weights = 0.0;
   for (const config::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
   double variance = 0.0;
   for (const config::CohortMember& member : job.cohort) {
     for (const privacy::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
-      if (segment.release.shape.kind != privacy::QuestionKind::Gradient) continue;
+      if (segment.release.shape.kind != kind) continue;
       const double stddev = segment.release.noise_stddev_of_mean();
       const double share = static_cast<double>(member.weight) / weights;
       variance += share * share * stddev * stddev;
@@ -99,19 +101,27 @@ Json optional_json(const config::Job& job, const std::optional<double>& value) {
   return value && !job.projection ? Json(*value) : Json(nullptr);
 }
 
-std::optional<Prediction> prediction_of(const config::Job& job, double variance) {
+/// @param gradients, differences noise variances of the means of all silos' answers
+std::optional<Prediction> prediction_of(const config::Job& job, double gradients, double differences) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
+  // A theorem's facts say how many silos answer; a mean over fewer has more noise.
+  const double fewer = job.theorem ? job.theorem->facts.silos / job.theorem->facts.answering : 1.0;
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
       minibatch != nullptr && job.model.is_convex() &&
       // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
       (job.theorem || minibatch->averaging.kind == algorithms::Averaging::Kind::Uniform)) {
-    const std::optional<double> bound = algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, variance);
+    const std::optional<double> bound =
+        algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
     if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }
-  // At the noise that was planned when the parameters were chosen, for draws without replacement: of multisets of all
-  // records the mean varies, and costs another noise.
-  if (job.theorem && job.theorem->bound && !job.with_replacement)
-    return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+  // Of multisets of all records the mean varies.
+  if (!job.theorem || job.with_replacement) return std::nullopt;
+  if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
+    return Prediction{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, fewer * (gradients + differences)),
+                      job.theorem->measure, job.theorem->source};
+  }
+  // At the noise that was planned when the parameters were chosen.
+  if (job.theorem->bound) return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
 }
 
@@ -228,8 +238,9 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"bytes_received", bytes->second},
                      {"releases", releases_of(plan)}});
   }
-  const double variance = mean_noise_variance(*job, plans);
-  const std::optional<Prediction> prediction = prediction_of(*job, variance);
+  const double variance = mean_noise_variance(*job, plans, privacy::QuestionKind::Gradient);
+  const std::optional<Prediction> prediction =
+      prediction_of(*job, variance, mean_noise_variance(*job, plans, privacy::QuestionKind::GradientDifference));
   const Json parameters = parameters_of(*job);
   const double record_norm = record_norm_of(*job);
   const models::Model::Constants constants = job->model.constants(record_norm);

@@ -52,6 +52,32 @@ double spider_period_max(const TheoremConditions& conditions, double rounds) {
   return 1.0 / (2.0 * (draw + 32.0 * rounds / conditions.private_records()));
 }
 
+/// The theorem's at the planned noise, where its condition on the period holds for that noise.
+Result<std::optional<double>> spider_bound(const TheoremConditions& conditions, const SpiderSettings& settings) {
+  const TheoremFacts& facts = conditions.facts();
+  // With silos drawn, the theorem takes their variance for that of records (misprint M3).
+  if (facts.answering < facts.silos) return std::optional<double>();
+  const double n = facts.records;
+  double anchor = 0.0;      // standard deviations of a silo's answer
+  double difference = 0.0;  // per distance of the two points
+  if (conditions.noise() == PlannedNoise::Printed) {
+    const Result<TheoremShifts> shifts = theorem_shifts(settings, {n, n, facts.epsilon, facts.delta});
+    if (!shifts) return shifts.error();
+    anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
+    difference = 2.0 * facts.smoothness / (n * shifts->difference.value());
+  } else {
+    const Result<double> shift = shift_of_each(facts.epsilon, facts.delta, number(settings.rounds));
+    if (!shift) return shift.error();
+    anchor = 2.0 * facts.lipschitz / (n * *shift);
+    difference = 2.0 * facts.smoothness / (n * *shift);
+  }
+  const double dimension = conditions.dimension() / facts.answering;
+  // q <= 1/(eta^2 tau_2^2), tau_2^2 = 8 d sigma_2^2/M.
+  const double growth = 8.0 * dimension * difference * difference * settings.step_size * settings.step_size;
+  if (number(settings.period) * growth > 1.0) return std::optional<double>();
+  return spider_stationarity(facts.gap, settings.step_size, settings.rounds, dimension * anchor * anchor);
+}
+
 }  // namespace
 
 Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
@@ -134,13 +160,18 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
     if (!shifts) return shifts.error();
     const double anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
     const double difference = 4.0 * facts.lipschitz / (batch * shifts->difference.value());
-    choice.bound =
-        prox_svrg_risk(facts.gap, facts.smoothness, mu, *restarts, epochs * inner, conditions.silo_variance(),
-                       conditions.dimension() * (anchor * anchor + difference * difference) / facts.answering);
+    choice.bound = prox_svrg_bound(settings, facts, (anchor * anchor + difference * difference) / facts.answering);
   }
   choice.rate = kappa * squared_lipschitz / (mu * conditions.private_records()) + conditions.silo_variance() / mu;
   choice.settings = settings;
   return conditions.finish(std::move(choice));
+}
+
+double prox_svrg_bound(const ProxSvrgSettings& settings, const TheoremFacts& facts, double noise_variance) {
+  return prox_svrg_risk(facts.gap, facts.smoothness, facts.strong_convexity, settings.restarts,
+                        settings.epochs * settings.inner,
+                        silo_sampling_factor(facts.silos, facts.answering) * facts.heterogeneity,
+                        static_cast<double>(settings.problem.dimension) * noise_variance);
 }
 
 Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
@@ -182,15 +213,9 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
   choice.reasons.push_back({"rounds", number(*rounds), "eps n sqrt(M q) sqrt(beta Delta)/(L sqrt(d ln(1/delta)))"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
-  // With silos drawn, the theorem takes their variance for that of records (misprint M3).
-  if (facts.answering == facts.silos && conditions.noise() == PlannedNoise::Printed) {
-    const Result<TheoremShifts> shifts =
-        theorem_shifts(settings, {facts.records, facts.records, facts.epsilon, facts.delta});
-    if (!shifts) return shifts.error();
-    const double stddev = 2.0 * facts.lipschitz / (facts.records * shifts->gradients.front());
-    choice.bound = spider_stationarity(facts.gap, settings.step_size, *rounds,
-                                       conditions.dimension() * stddev * stddev / facts.answering);
-  }
+  const Result<std::optional<double>> bound = spider_bound(conditions, settings);
+  if (!bound) return bound.error();
+  choice.bound = *bound;
   choice.rate = spider_rate(conditions);
   choice.settings = settings;
   return conditions.finish(std::move(choice));

@@ -151,6 +151,7 @@ double TheoremConditions::log_two() const noexcept { return std::log(2.0 / facts
 
 TheoremChoice TheoremConditions::begin(std::string measure) const {
   TheoremChoice out;
+  out.facts = facts_;
   out.measure = std::move(measure);
   out.source = source_;
   return out;

@@ -45,6 +45,7 @@ struct TheoremChoice {
     std::string why;  // the formula, without its source
   };
   std::vector<Reason> reasons;
+  TheoremFacts facts;           // what it was made of
   std::string measure;          // what `bound` and `rate` are of: "excess risk"
   std::optional<double> bound;  // with its constants, at the planned noise; nothing where none is known to hold
   double rate = 0.0;            // the theorem's, its constants dropped: no bound
