@@ -61,6 +61,21 @@ TEST(CsvTest, ErrorsGivePlaceAndExpectationAndNeverAValue) {
   }
 }
 
+TEST(CsvTest, ClassesAndCategoriesAreThoseOfTheSchemaAlone) {
+  const Schema classes{ClassLabel{"grade", {"low", "middle", "high"}}, {CategoricalColumn{"sex", {"f", "m"}, false}}};
+  const auto of = [&](const std::string& text) {
+    return to_records(parse_csv(text, "f.csv").value(), classes, "f.csv");
+  };
+  const models::Records records = of("sex,grade\nm,high\nf,low\n").value();
+  EXPECT_EQ(records.targets, Eigen::Vector2d(2.0, 0.0));
+  EXPECT_EQ(records.features.col(0), Eigen::Vector2d(0.0, 1.0));
+  EXPECT_EQ(of("sex,grade\nm,high\nf,highest\n").error().message,
+            "f.csv: record 2, column \"grade\": expected one of \"low\", \"middle\", \"high\"");
+  EXPECT_EQ(of("sex,grade\nx,low\n").error().message, "f.csv: record 1, column \"sex\": expected one of \"f\", \"m\"");
+  EXPECT_FALSE(of("sex,grade\nm,\n"));
+  EXPECT_FALSE(of("sex,grade\nm,2\n"));
+}
+
 models::Records numbered(Eigen::Index count) {
   models::Records records{Eigen::MatrixXd(1, count), Eigen::VectorXd(count)};
   for (Eigen::Index i = 0; i < count; ++i) records.features(0, i) = records.targets[i] = static_cast<double>(i);
