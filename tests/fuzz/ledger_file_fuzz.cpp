@@ -35,7 +35,8 @@ void ledger_file(std::string_view bytes) {
                                          form == 5 ? std::optional(std::string(64, 'a')) : std::nullopt};
   const lab::LedgerFindings findings = lab::verify_ledger(ledger, expected);
   for (const std::string& problem : findings.problems) UNDERTONE_CHECK(!problem.starts_with("the check of"));
-  if (!findings.problems.empty() || findings.public_key != to_hex(key.public_key())) return;
+  // A silo asks for the head, which the verifier was not told of.
+  if (form == 3 || !findings.problems.empty() || findings.public_key != to_hex(key.public_key())) return;
   Result<store::Database> database = store::Database::open(ledger, store::Database::Sync::Normal);
   UNDERTONE_CHECK(database.has_value());
   FileHeadStore heads(head);
