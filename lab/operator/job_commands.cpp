@@ -101,27 +101,41 @@ Json optional_json(const config::Job& job, const std::optional<double>& value) {
   return value && !job.projection ? Json(*value) : Json(nullptr);
 }
 
+/// Whether all silos count alike, or as much as they have records.
+bool weights_are(const config::Job& job, bool alike) {
+  const config::CohortMember& first = job.cohort.front();
+  return std::all_of(job.cohort.begin(), job.cohort.end(), [&](const config::CohortMember& member) {
+    return member.weight == (alike ? first.weight : static_cast<std::uint64_t>(member.facts.records));
+  });
+}
+
 /// @param gradients, differences noise variances of the means of all silos' answers
 std::optional<Prediction> prediction_of(const config::Job& job, double gradients, double differences) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
-  // A theorem's facts say how many silos answer; a mean over fewer has more noise.
-  const double fewer = job.theorem ? job.theorem->facts.silos / job.theorem->facts.answering : 1.0;
+  const bool alike = weights_are(job, true);
+  const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
+  // Means over some of the silos are divided by the weights of those that answer: a bound counts them as alike.
+  if (!all_answer && !alike) return std::nullopt;
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
       minibatch != nullptr && job.model.is_convex() &&
       // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
       (job.theorem || minibatch->averaging.kind == algorithms::Averaging::Kind::Uniform)) {
+    const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
     const std::optional<double> bound =
         algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
     if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }
-  // Of multisets of all records the mean varies.
-  if (!job.theorem || job.with_replacement) return std::nullopt;
+  // Of multisets of all records the mean varies. Weights beside these make more noise of the silos' than theorems
+  // count.
+  if (!job.theorem || job.with_replacement || (!alike && !weights_are(job, false))) return std::nullopt;
   if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
-    return Prediction{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, fewer * (gradients + differences)),
+    if (!all_answer) return std::nullopt;
+    return Prediction{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
                       job.theorem->measure, job.theorem->source};
   }
-  // At the noise that was planned when the parameters were chosen.
-  if (job.theorem->bound) return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+  // At the noise that was planned when the parameters were chosen, which noise by hand is not.
+  if (job.theorem->bound && job.noise_choice.by != config::NoiseChoice::By::Hand)
+    return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
 }
 

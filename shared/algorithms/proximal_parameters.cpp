@@ -52,6 +52,11 @@ double spider_period_max(const TheoremConditions& conditions, double rounds) {
   return 1.0 / (2.0 * (draw + 32.0 * rounds / conditions.private_records()));
 }
 
+/// The proximal-PL constant at a step 1/alpha of a sum with modulus mu, of which the proximal step takes l2:
+/// alpha mu/(alpha + l2). Along the line from w to w*, at t = mu/(alpha + l2) of the way, what strong convexity gives
+/// pays for the squared distance.
+double proximal_modulus(double mu, double l2, double step_size) { return mu / (1.0 + l2 * step_size); }
+
 /// The theorem's at the planned noise, where its condition on the period holds for that noise.
 Result<std::optional<double>> spider_bound(const TheoremConditions& conditions, const SpiderSettings& settings) {
   const TheoremFacts& facts = conditions.facts();
@@ -115,7 +120,8 @@ Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
     shift = *each;
   }
   const double stddev = 2.0 * facts.lipschitz / (batch * shift);
-  choice.bound = proximal_sgd_risk(facts.gap, facts.smoothness, mu, *rounds,
+  choice.bound = proximal_sgd_risk(facts.gap, facts.smoothness,
+                                   proximal_modulus(mu, settings.problem.regulariser.l2(), settings.step_size), *rounds,
                                    conditions.dimension() * stddev * stddev / facts.answering +
                                        squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
   choice.rate = squared_lipschitz / mu * (kappa * kappa / conditions.private_records() + kappa / sampled);
@@ -155,22 +161,14 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   choice.reasons.push_back({"inner", number(inner), "floor(n/K)"});
   choice.reasons.push_back({"epochs", number(epochs), "ceil(R/inner)"});
   choice.reasons.push_back({"step_size", settings.step_size, "min{1, K^(3/2) sqrt(M)/n}/(8 beta)"});
-  if (conditions.noise() == PlannedNoise::Printed) {
-    const Result<TheoremShifts> shifts = theorem_shifts(settings, {n, batch, facts.epsilon, facts.delta});
-    if (!shifts) return shifts.error();
-    const double anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
-    const double difference = 4.0 * facts.lipschitz / (batch * shifts->difference.value());
-    choice.bound = prox_svrg_bound(settings, facts, (anchor * anchor + difference * difference) / facts.answering);
-  }
   choice.rate = kappa * squared_lipschitz / (mu * conditions.private_records()) + conditions.silo_variance() / mu;
   choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 
 double prox_svrg_bound(const ProxSvrgSettings& settings, const TheoremFacts& facts, double noise_variance) {
-  return prox_svrg_risk(facts.gap, facts.smoothness, facts.strong_convexity, settings.restarts,
-                        settings.epochs * settings.inner,
-                        silo_sampling_factor(facts.silos, facts.answering) * facts.heterogeneity,
+  const double mu = proximal_modulus(facts.strong_convexity, settings.problem.regulariser.l2(), settings.step_size);
+  return prox_svrg_risk(facts.gap, facts.smoothness, mu, settings.restarts, settings.epochs * settings.inner, 0.0,
                         static_cast<double>(settings.problem.dimension) * noise_variance);
 }
 

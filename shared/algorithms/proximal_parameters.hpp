@@ -12,8 +12,9 @@ namespace undertone::algorithms {
 /// and E = ceil(R/Q) epochs: at least the source's ceil(RK/n), since Q = floor(n/K). The noise of differences is that
 /// of a clip to 2L, so the settings name no smoothness.
 [[nodiscard]] Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions);
-/// Its bound at any noise: what the accountant finds for draws of records is known once plans are calibrated.
-/// @param noise_variance s_1^2 + s_2^2 of anchors and of differences, per coordinate of the mean over answering silos
+/// Its bound where all silos answer, at any noise: what the accountant finds for draws of records is known once plans
+/// are calibrated. Of silos that are drawn in every round none is known: the source draws them once an epoch.
+/// @param noise_variance s_1^2 + s_2^2 of anchors and of differences, per coordinate of the mean over silos
 /// @see prox_svrg_risk
 [[nodiscard]] double prox_svrg_bound(const ProxSvrgSettings& settings, const TheoremFacts& facts,
                                      double noise_variance);

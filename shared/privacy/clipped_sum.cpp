@@ -12,6 +12,7 @@ namespace undertone::privacy {
 namespace {
 
 constexpr std::size_t kTogether = 16;  // records, so that none waits for the one before it
+constexpr Eigen::Index kDimensionMax = Eigen::Index{1} << 30;
 constexpr Eigen::Index kLanes = 8;
 using Numbers = std::array<double, kTogether>;
 
@@ -114,17 +115,20 @@ __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& featur
 }
 #endif
 
+constexpr Kernels kPortable = {square_portable, quantise_portable};
+
 Kernels fastest() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") != 0) return {square_avx2, quantise_avx2};
 #endif
-  return {square_portable, quantise_portable};
+  return kPortable;
 }
 
 }  // namespace
 
-ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension)
-    : vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
+ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension, VectorUnits units)
+    : units_used_(units), vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
+  UNDERTONE_CHECK(dimension < kDimensionMax);
   restart(lattice);
 }
 
@@ -133,7 +137,8 @@ void ClippedSum::restart(const Lattice& lattice) {
   lattice_ = lattice;
   const auto clip = static_cast<double>(lattice.clip);
   // A sum of d computed squares is too small by a factor of at most 1 + (d + 1) 2^-53 per rounding in any order, and
-  // clip^2 is rounded once: below this value the true sum is at most clip^2.
+  // clip^2 is rounded once: below this value the true sum is at most clip^2. Records are scaled to a norm of clip (1 -
+  // 2^-20), as computed, so that none of fewer than 2^30 numbers is above it.
   square_max_ = clip * clip * (1.0 - (static_cast<double>(vector_.size()) + 8.0) * 0x1p-52);
   units_ = 1.0 / lattice.step;
   clip_asked_ = clip * (1.0 - 0x1p-20);
@@ -157,7 +162,8 @@ void ClippedSum::add(std::span<const double> factors, const Eigen::MatrixXd& fea
 
 void ClippedSum::add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
                               std::span<const std::int64_t> positions) {
-  static const Kernels kernels = fastest();
+  static const Kernels widest = fastest();
+  const Kernels& kernels = units_used_ == VectorUnits::Widest ? widest : kPortable;
   const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
   Numbers squares{};
@@ -178,12 +184,8 @@ void ClippedSum::add_together(std::span<const double> factors, const Eigen::Matr
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double last = constant ? std::trunc(scales[i]) : 0.0;
     if (constant) block_[size] += last;
-    if (in_range[i] && squares[i] + last * last <= square_max_) continue;
-    if (in_range[i]) {  // taken back exactly: all are integers below 2^53
-      if (constant) block_[size] -= last;
-      for (Eigen::Index j = 0; j < size; ++j) block_[j] -= std::trunc(scales[i] * features(j, positions[i]));
-    }
-    add_slowly(factors[i], features.col(positions[i]));
+    UNDERTONE_CHECK(squares[i] + last * last <= square_max_);
+    if (!in_range[i]) add_slowly(factors[i], features.col(positions[i]));
   }
   if (records_ == records_max_) flush();
 }

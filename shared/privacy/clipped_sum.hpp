@@ -14,8 +14,11 @@ namespace undertone::privacy {
 /// records alone, not of the processor's vector units.
 class ClippedSum {
  public:
-  /// @param dimension of a vector, the constant included
-  ClippedSum(const Lattice& lattice, Eigen::Index dimension);
+  enum class VectorUnits : std::uint8_t { Widest, None };
+
+  /// @param dimension of a vector, the constant included, < 2^30
+  /// @param units the processor's to use, which changes no integer
+  ClippedSum(const Lattice& lattice, Eigen::Index dimension, VectorUnits units = VectorUnits::Widest);
 
   /// Adds trunc(s_i a_i x_i) with the largest s_i <= 1/step that keeps each one's norm, verified on the integers. What
   /// is not finite adds nothing.
@@ -33,6 +36,7 @@ class ClippedSum {
                     std::span<const std::int64_t> positions);
   void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x);
   void flush();
+  VectorUnits units_used_;
   Lattice lattice_;
   double units_ = 0.0;            // of the lattice, in one real unit
   double clip_asked_ = 0.0;       // of what is longer: a little less than the clip, which rounding then never leaves

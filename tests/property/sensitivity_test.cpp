@@ -405,5 +405,48 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
   }
 }
 
+TEST(ClippedSumTest, ABatchIsTheSumOfItsRecordsToTheUnitOnEveryProcessor) {
+  // What a record adds depends on nothing else in the batch, and 60 of the longest leave 2^53 behind: unless the block
+  // is flushed in time, units are lost.
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    const auto size = static_cast<Eigen::Index>(1 + random.below(40));
+    const bool constant = random.below(2) == 0;
+    const Eigen::Index dimension = constant ? size + 1 : size;
+    const std::int64_t clip = seed % 3 == 0 ? (std::int64_t{1} << 50U) - 1 : std::int64_t{1} << random.below(50);
+    const privacy::Lattice lattice{clip, std::ldexp(1.0, -50)};
+    constexpr int kRecords = 60;
+    Eigen::MatrixXd records(size, kRecords);
+    std::vector<double> factors(kRecords);
+    std::vector<std::int64_t> positions(kRecords);
+    for (int i = 0; i < kRecords; ++i) {
+      for (double& value : records.col(i)) value = random.unit();  // of one sign, so that they add up
+      const double odd[] = {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 1e200, 1e-200, 5e-324};
+      if (random.below(8) == 0) records(static_cast<Eigen::Index>(random.below(size)), i) = odd[random.below(8)];
+      factors[i] = random.below(8) == 0 ? odd[random.below(8)] : 4.0 * random.unit();
+      positions[i] = static_cast<std::int64_t>(random.below(i + 1));
+    }
+    const auto add_up = [&](privacy::ClippedSum::VectorUnits units, std::size_t together) {
+      privacy::ClippedSum sum(lattice, dimension, units);
+      std::vector<std::int64_t> total(static_cast<std::size_t>(dimension), 0);
+      std::vector<std::int64_t> part(total.size());
+      for (std::size_t from = 0; from < positions.size(); from += together) {
+        const std::size_t count = std::min(together, positions.size() - from);
+        sum.add(std::span(factors).subspan(from, count), records, std::span(positions).subspan(from, count));
+        if (together > 1 && from + count < positions.size()) continue;
+        sum.take(part);
+        for (std::size_t j = 0; j < total.size(); ++j) total[j] += part[j];
+      }
+      return total;
+    };
+    const auto one_by_one = add_up(privacy::ClippedSum::VectorUnits::None, 1);
+    for (const auto units : {privacy::ClippedSum::VectorUnits::Widest, privacy::ClippedSum::VectorUnits::None}) {
+      EXPECT_EQ(add_up(units, 60), one_by_one);
+      EXPECT_EQ(add_up(units, 1 + random.below(30)), one_by_one);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace undertone

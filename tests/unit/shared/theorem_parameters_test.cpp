@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "shared/algorithms/accelerated_parameters.hpp"
+#include "shared/algorithms/proximal_parameters.hpp"
 #include "shared/algorithms/theorem_noise.hpp"
 
 namespace undertone::algorithms {
@@ -287,7 +288,19 @@ TEST(TheoremParametersTest, SvrgByHand) {
   EXPECT_EQ(settings.step_size, 0.125);
   EXPECT_EQ(std::floor(choice.draw_fraction * 1000.0), 35.0);
   EXPECT_TRUE(theorem_shifts(choice.settings, {1000.0, 35.0, 1.0, 1e-6}));
-  EXPECT_TRUE(choice.bound);
+  // Every restart: gap <- 24 10/504 gap + (3/0.1) 10 0.01/2.
+  EXPECT_FALSE(choice.bound);
+  const double left = 240.0 / 504.0;
+  const double all = std::pow(left, 16.0);
+  EXPECT_NEAR(prox_svrg_bound(settings, choice.facts, 0.01), choice.facts.gap * all + 1.5 * (1.0 - all) / (1.0 - left),
+              1e-12);
+  // Of the modulus 0.1 the proximal step, of length 1/8, takes 0.08: 0.1/1.01 is what is left of it.
+  ProxSvrgSettings ridge = settings;
+  ridge.problem.regulariser = geometry::Regulariser::squared_l2(0.08, 10).value();
+  const double flatter = 1.01 * left;
+  const double most = std::pow(flatter, 16.0);
+  EXPECT_NEAR(prox_svrg_bound(ridge, choice.facts, 0.01),
+              choice.facts.gap * most + 1.01 * 1.5 * (1.0 - most) / (1.0 - flatter), 1e-12);
 }
 
 TEST(TheoremParametersTest, SpiderLowersItsPeriodUntilItHolds) {
