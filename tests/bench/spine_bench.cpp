@@ -132,6 +132,7 @@ BENCHMARK(BM_Calibration);
 /// Epsilon of 10^4 releases in 50 classes, both ends.
 void BM_ComposedEpsilon(benchmark::State& state) {
   std::vector<privacy::RepeatedLaw> laws;
+  laws.reserve(50);
   for (int i = 0; i < 50; ++i)
     laws.push_back(
         {*privacy::subset_gaussian_law(0.01 + 0.001 * i, *privacy::GaussianShift::create(0.5 + 0.01 * i)), 200});
