@@ -101,21 +101,48 @@ Json optional_json(const config::Job& job, const std::optional<double>& value) {
   return value && !job.projection ? Json(*value) : Json(nullptr);
 }
 
-/// Whether all silos count alike, or as much as they have records.
-bool weights_are(const config::Job& job, bool alike) {
-  const config::CohortMember& first = job.cohort.front();
-  return std::all_of(job.cohort.begin(), job.cohort.end(), [&](const config::CohortMember& member) {
-    return member.weight == (alike ? first.weight : static_cast<std::uint64_t>(member.facts.records));
-  });
+using Plans = std::map<SiloId, privacy::Plan>;
+
+bool count_alike(const config::Job& job) {
+  return std::all_of(job.cohort.begin(), job.cohort.end(),
+                     [&](const config::CohortMember& member) { return member.weight == job.cohort.front().weight; });
 }
 
-/// @param gradients, differences noise variances of the means of all silos' answers
-std::optional<Prediction> prediction_of(const config::Job& job, double gradients, double differences) {
+/// Whether the weighted mean has no more noise, and its draws vary no more, than if all silos were as the worst of them
+/// and counted alike, which is what theorems reckon with.
+bool within_what_theorems_count(const config::Job& job, const Plans& plans) {
+  constexpr double kRounding = 1.0 + 1e-9;
+  const auto silos = static_cast<double>(job.cohort.size());
+  double weights = 0.0;
+  for (const config::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  for (const privacy::QuestionKind kind :
+       {privacy::QuestionKind::Gradient, privacy::QuestionKind::GradientDifference}) {
+    double draws = 0.0;  // sum p_i^2/K_i
+    double loudest = 0.0;
+    double most_drawn = 0.0;  // the largest 1/K_i
+    for (const config::CohortMember& member : job.cohort) {
+      const double share = static_cast<double>(member.weight) / weights;
+      for (const privacy::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
+        if (segment.release.shape.kind != kind) continue;
+        const double drawn = 1.0 / static_cast<double>(segment.release.records_drawn);
+        draws += share * share * drawn;
+        loudest = std::max(loudest, segment.release.noise_stddev_of_mean());
+        most_drawn = std::max(most_drawn, drawn);
+        break;
+      }
+    }
+    if (silos * draws > kRounding * most_drawn) return false;
+    if (silos * mean_noise_variance(job, plans, kind) > kRounding * loudest * loudest) return false;
+  }
+  return true;
+}
+
+std::optional<Prediction> prediction_of(const config::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
-  const bool alike = weights_are(job, true);
+  const double gradients = mean_noise_variance(job, plans, privacy::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
   // Means over some of the silos are divided by the weights of those that answer: a bound counts them as alike.
-  if (!all_answer && !alike) return std::nullopt;
+  if (!all_answer && !count_alike(job)) return std::nullopt;
   if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
       minibatch != nullptr && job.model.is_convex() &&
       // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
@@ -125,11 +152,11 @@ std::optional<Prediction> prediction_of(const config::Job& job, double gradients
         algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
     if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }
-  // Of multisets of all records the mean varies. Weights beside these make more noise of the silos' than theorems
-  // count.
-  if (!job.theorem || job.with_replacement || (!alike && !weights_are(job, false))) return std::nullopt;
+  // Of multisets of all records the mean varies.
+  if (!job.theorem || job.with_replacement || !within_what_theorems_count(job, plans)) return std::nullopt;
   if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
     if (!all_answer) return std::nullopt;
+    const double differences = mean_noise_variance(job, plans, privacy::QuestionKind::GradientDifference);
     return Prediction{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
                       job.theorem->measure, job.theorem->source};
   }
@@ -253,8 +280,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans, privacy::QuestionKind::Gradient);
-  const std::optional<Prediction> prediction =
-      prediction_of(*job, variance, mean_noise_variance(*job, plans, privacy::QuestionKind::GradientDifference));
+  const std::optional<Prediction> prediction = prediction_of(*job, plans);
   const Json parameters = parameters_of(*job);
   const double record_norm = record_norm_of(*job);
   const models::Model::Constants constants = job->model.constants(record_norm);
@@ -351,8 +377,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
         prediction->measure, prediction->bound, prediction->source);
   } else {
     fmt::print(
-        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, domain or "
-        "model\n");
+        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, noise, weights, "
+        "participation, domain or model\n");
   }
   return kDone;
 }

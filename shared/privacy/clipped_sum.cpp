@@ -127,7 +127,7 @@ Kernels fastest() {
 }  // namespace
 
 ClippedSum::ClippedSum(const Lattice& lattice, Eigen::Index dimension, VectorUnits units)
-    : units_used_(units), vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
+    : vector_units_(units), vector_(dimension), block_(dimension), sum_(static_cast<std::size_t>(dimension), 0) {
   UNDERTONE_CHECK(dimension < kDimensionMax);
   restart(lattice);
 }
@@ -140,7 +140,7 @@ void ClippedSum::restart(const Lattice& lattice) {
   // clip^2 is rounded once: below this value the true sum is at most clip^2. Records are scaled to a norm of clip (1 -
   // 2^-20), as computed, so that none of fewer than 2^30 numbers is above it.
   square_max_ = clip * clip * (1.0 - (static_cast<double>(vector_.size()) + 8.0) * 0x1p-52);
-  units_ = 1.0 / lattice.step;
+  per_unit_ = 1.0 / lattice.step;
   clip_asked_ = clip * (1.0 - 0x1p-20);
   records_max_ = std::max<std::int64_t>(1, (std::int64_t{1} << 52) / lattice.clip);
   records_ = 0;
@@ -163,7 +163,7 @@ void ClippedSum::add(std::span<const double> factors, const Eigen::MatrixXd& fea
 void ClippedSum::add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
                               std::span<const std::int64_t> positions) {
   static const Kernels widest = fastest();
-  const Kernels& kernels = units_used_ == VectorUnits::Widest ? widest : kPortable;
+  const Kernels& kernels = vector_units_ == VectorUnits::Widest ? widest : kPortable;
   const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
   Numbers squares{};
@@ -172,7 +172,7 @@ void ClippedSum::add_together(std::span<const double> factors, const Eigen::Matr
   kernels.square(features, positions, squares);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double square = squares[i] + (constant ? 1.0 : 0.0);
-    const double wanted = std::abs(factors[i]) * units_;
+    const double wanted = std::abs(factors[i]) * per_unit_;
     // An x whose squares leave the range of a double goes the slow way, which scales it first.
     in_range[i] = wanted < 0x1p400 && square > 0x1p-400 && square < 0x1p400;
     if (!in_range[i]) continue;

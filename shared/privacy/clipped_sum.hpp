@@ -36,9 +36,9 @@ class ClippedSum {
                     std::span<const std::int64_t> positions);
   void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x);
   void flush();
-  VectorUnits units_used_;
+  VectorUnits vector_units_;
   Lattice lattice_;
-  double units_ = 0.0;            // of the lattice, in one real unit
+  double per_unit_ = 0.0;         // 1 / step
   double clip_asked_ = 0.0;       // of what is longer: a little less than the clip, which rounding then never leaves
   double square_max_ = 0.0;       // a computed sum of squares up to this proves the norm
   std::int64_t records_max_ = 0;  // whose sums stay exact in a double
