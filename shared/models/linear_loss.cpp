@@ -1,13 +1,29 @@
 #include "shared/models/linear_loss.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace undertone::models {
 namespace {
 
+constexpr int kTogether = 16;  // records
+
 /// ln(1 + e^t) without overflow.
 double softplus(double t) { return t > 0.0 ? t + std::log1p(std::exp(-t)) : std::log1p(std::exp(t)); }
+
+/// -y / (1 + e^(y z)) of `count` records at once, with z clipped to +-most; NaN for a score that is none. By Eigen's
+/// exponential of pairs, so that it is one number for a record, whatever it stands beside.
+template <int count>
+void logistic_slopes(double* scores, const double* targets, double most) {
+  static_assert(count % 2 == 0);
+  using Numbers = Eigen::Array<double, count, 1>;
+  const Numbers z = Eigen::Map<const Numbers>(scores);
+  const Numbers y = Eigen::Map<const Numbers>(targets);
+  const Numbers slopes = -y / (1.0 + (y * z.max(-most).min(most)).exp());
+  for (int i = 0; i < count; ++i) scores[i] = std::isnan(z[i]) ? z[i] : slopes[i];
+}
 
 }  // namespace
 
@@ -82,8 +98,10 @@ double LinearLoss::derivative(double score, double target, double norm_squared) 
   };
   switch (loss_) {
     case Loss::Logistic: {
-      const double most = options_.logit_max.value_or(INFINITY);
-      return -target / (1.0 + std::exp(target * std::clamp(score, -most, most)));
+      std::array<double, 2> slopes = {score, score};
+      const std::array<double, 2> targets = {target, target};
+      logistic_slopes<2>(slopes.data(), targets.data(), options_.logit_max.value_or(INFINITY));
+      return slopes[0];
     }
     case Loss::LeastSquares:
       return off;
@@ -102,6 +120,19 @@ double LinearLoss::derivative(double score, double target, double norm_squared) 
       return std::clamp(off, -options_.threshold, options_.threshold);
   }
   UNDERTONE_CHECK(false);
+}
+
+void LinearLoss::derivatives(std::span<double> scores, std::span<const double> targets,
+                             std::span<const double> norms_squared) const {
+  UNDERTONE_CHECK(targets.size() == scores.size() && norms_squared.size() == scores.size());
+  std::size_t done = 0;
+  if (loss_ == Loss::Logistic) {
+    const double most = options_.logit_max.value_or(INFINITY);
+    for (; done + kTogether <= scores.size(); done += kTogether)
+      logistic_slopes<kTogether>(&scores[done], &targets[done], most);
+    for (; done + 2 <= scores.size(); done += 2) logistic_slopes<2>(&scores[done], &targets[done], most);
+  }
+  for (; done < scores.size(); ++done) scores[done] = derivative(scores[done], targets[done], norms_squared[done]);
 }
 
 std::optional<double> LinearLoss::lipschitz(double norm) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,10 @@ class LinearLoss {
   [[nodiscard]] double value(double score, double target) const;
   /// The factor theta of the gradient theta x. @param norm_squared ||x||^2; looked at by smoothed losses alone
   [[nodiscard]] double derivative(double score, double target, double norm_squared) const;
+  /// The same numbers for several records. @param scores [records], whose place the factors take
+  /// @param norms_squared [records]
+  void derivatives(std::span<double> scores, std::span<const double> targets,
+                   std::span<const double> norms_squared) const;
   [[nodiscard]] bool needs_norm() const noexcept { return kinked() && options_.smoothing.has_value(); }
 
   /// L, a bound on the gradient's norm for records of norm at most this; nothing for least squares on all of R^d.

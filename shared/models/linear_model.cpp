@@ -1,29 +1,51 @@
 #include "shared/models/linear_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "shared/base/column_products.hpp"
 
 namespace undertone::models {
 namespace {
 
-constexpr double kLossMax = 4.0;  // public clip of an evaluated loss
+constexpr double kLossMax = 4.0;       // public clip of an evaluated loss
+constexpr std::size_t kTogether = 16;  // records
 
 /// To [0, 1]; NaN counts as the worst value.
 double unit(double value) { return value <= 1.0 ? std::max(value, 0.0) : 1.0; }
 
 }  // namespace
 
-double LinearModel::score(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
-                          Eigen::Index j) const {
-  const double linear = weights.head(features_).dot(records.features.col(j));
-  return intercept_ ? linear + weights[features_] : linear;
+void LinearModel::scores(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                         std::span<const std::int64_t> positions, std::span<double> out,
+                         std::span<double> norms_squared) const {
+  column_products(records.features, positions, weights.head(features_), out, norms_squared);
+  if (!intercept_) return;
+  for (double& score : out) score += weights[features_];
+  for (double& norm_squared : norms_squared) norm_squared += 1.0;
 }
 
 double LinearModel::derivative(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                Eigen::Index j) const {
-  const double norm_squared =
-      loss_.needs_norm() ? records.features.col(j).squaredNorm() + (intercept_ ? 1.0 : 0.0) : 0.0;
-  return loss_.derivative(score(weights, records, j), records.targets[j], norm_squared);
+  const std::int64_t position = j;
+  double factor = 0.0;
+  double norm_squared = 0.0;
+  derivatives(weights, records, {&position, 1}, {&factor, 1}, {&norm_squared, 1});
+  return factor;
+}
+
+void LinearModel::derivatives(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                              std::span<const std::int64_t> positions, std::span<double> factors,
+                              std::span<double> norms_squared) const {
+  scores(weights, records, positions, factors, norms_squared);
+  std::array<double, kTogether> targets{};
+  for (std::size_t from = 0; from < positions.size(); from += kTogether) {
+    const std::size_t count = std::min(kTogether, positions.size() - from);
+    for (std::size_t i = 0; i < count; ++i) targets[i] = records.targets[positions[from + i]];
+    loss_.derivatives(factors.subspan(from, count), std::span(targets).first(count),
+                      norms_squared.subspan(from, count));
+  }
 }
 
 void LinearModel::gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
@@ -45,7 +67,10 @@ std::vector<double> LinearModel::metric_scales() const {
 
 void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                   Eigen::Index j, Eigen::Ref<Eigen::VectorXd> out) const {
-  const double z = score(weights, records, j);
+  const std::int64_t position = j;
+  double z = 0.0;
+  double norm_squared = 0.0;
+  scores(weights, records, {&position, 1}, {&z, 1}, {&norm_squared, 1});
   const double target = records.targets[j];
   out[0] = unit(loss_.value(z, target) / kLossMax);
   if (loss_.classifies()) {

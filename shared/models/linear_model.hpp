@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,11 @@ class LinearModel {
   /// The factor a of record j's gradient a (x, 1), not clipped.
   [[nodiscard]] double derivative(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
                                   Eigen::Index j) const;
+  /// The same of several records. @param factors [positions]
+  /// @param norms_squared [positions] receives ||(x, 1)||^2
+  void derivatives(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+                   std::span<const std::int64_t> positions, std::span<double> factors,
+                   std::span<double> norms_squared) const;
   /// The gradient of record j's loss, not clipped. @param out [dimension]
   void gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                 Eigen::Ref<Eigen::VectorXd> out) const;
@@ -48,8 +54,8 @@ class LinearModel {
                        Eigen::Ref<Eigen::VectorXd> out) const;
 
  private:
-  [[nodiscard]] double score(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
-                             Eigen::Index j) const;
+  void scores(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
+              std::span<const std::int64_t> positions, std::span<double> out, std::span<double> norms_squared) const;
   LinearLoss loss_;
   Eigen::Index features_;
   bool intercept_;

@@ -16,32 +16,11 @@ constexpr Eigen::Index kDimensionMax = Eigen::Index{1} << 30;
 constexpr Eigen::Index kLanes = 8;
 using Numbers = std::array<double, kTogether>;
 
-/// One pass over a few records x_i, the columns at `positions`.
-struct Kernels {
-  /// out_i = ||x_i||^2 in kLanes interleaved sums, so that it is one number for every vector unit.
-  void (*square)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, Numbers& out);
-  /// Adds trunc(scale_i x_i) to the block; squares_i = the computed sum of their squares, in whatever order. Where
-  /// scale_i is 0, x_i is not read.
-  /// @pre |scale_i x_ij| < 2^52
-  void (*quantise)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
-                   double* block, Numbers& squares);
-};
-
-void square_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, Numbers& out) {
-  const Eigen::Index size = features.rows();
-  const Eigen::Index whole = size - size % kLanes;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const double* x = features.col(positions[i]).data();
-    std::array<double, kLanes> lanes{};
-    for (Eigen::Index j = 0; j < whole; j += kLanes) {
-      for (Eigen::Index lane = 0; lane < kLanes; ++lane)
-        lanes[static_cast<std::size_t>(lane)] += x[j + lane] * x[j + lane];
-    }
-    double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * x[j];
-    out[i] = sum;
-  }
-}
+/// For a few records x_i, the columns at `positions`: adds trunc(scale_i x_i) to the block; squares_i = the computed
+/// sum of their squares, in whatever order. Where scale_i is 0, x_i is not read.
+/// @pre |scale_i x_ij| < 2^52
+using Quantise = void (*)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions,
+                          const Numbers& scales, double* block, Numbers& squares);
 
 void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
                        double* block, Numbers& squares) {
@@ -60,27 +39,6 @@ void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void square_avx2(const Eigen::MatrixXd& features,
-                                                 std::span<const std::int64_t> positions, Numbers& out) {
-  const Eigen::Index size = features.rows();
-  const Eigen::Index whole = size - size % kLanes;
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    const double* x = features.data() + positions[i] * size;
-    __m256d low = _mm256_setzero_pd();
-    __m256d high = _mm256_setzero_pd();
-    for (Eigen::Index j = 0; j < whole; j += kLanes) {
-      const __m256d first = _mm256_loadu_pd(x + j);
-      const __m256d second = _mm256_loadu_pd(x + j + 4);
-      low = _mm256_add_pd(low, _mm256_mul_pd(first, first));
-      high = _mm256_add_pd(high, _mm256_mul_pd(second, second));
-    }
-    const __m256d lanes = _mm256_add_pd(low, high);
-    double sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * x[j];
-    out[i] = sum;
-  }
-}
-
 __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& features,
                                                    std::span<const std::int64_t> positions, const Numbers& scales,
                                                    double* block, Numbers& squares) {
@@ -115,13 +73,12 @@ __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& featur
 }
 #endif
 
-constexpr Kernels kPortable = {square_portable, quantise_portable};
-
-Kernels fastest() {
+Quantise quantise_by(VectorUnits units) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") != 0) return {square_avx2, quantise_avx2};
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (units == VectorUnits::Widest && has_avx2) return quantise_avx2;
 #endif
-  return kPortable;
+  return quantise_portable;
 }
 
 }  // namespace
@@ -148,30 +105,28 @@ void ClippedSum::restart(const Lattice& lattice) {
   std::fill(sum_.begin(), sum_.end(), 0);
 }
 
-void ClippedSum::add(std::span<const double> factors, const Eigen::MatrixXd& features,
-                     std::span<const std::int64_t> positions) {
-  UNDERTONE_CHECK(factors.size() == positions.size());
+void ClippedSum::add(std::span<const double> factors, std::span<const double> norms_squared,
+                     const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
+  UNDERTONE_CHECK(factors.size() == positions.size() && norms_squared.size() == positions.size());
   UNDERTONE_CHECK(features.rows() == vector_.size() || features.rows() + 1 == vector_.size());
   while (!factors.empty()) {
     const std::size_t count = std::min({kTogether, factors.size(), static_cast<std::size_t>(records_max_ - records_)});
-    add_together(factors.first(count), features, positions.first(count));
+    add_together(factors.first(count), norms_squared.first(count), features, positions.first(count));
     factors = factors.subspan(count);
+    norms_squared = norms_squared.subspan(count);
     positions = positions.subspan(count);
   }
 }
 
-void ClippedSum::add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
-                              std::span<const std::int64_t> positions) {
-  static const Kernels widest = fastest();
-  const Kernels& kernels = vector_units_ == VectorUnits::Widest ? widest : kPortable;
+void ClippedSum::add_together(std::span<const double> factors, std::span<const double> norms_squared,
+                              const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
   const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
   Numbers squares{};
   Numbers scales{};
   std::array<bool, kTogether> in_range{};
-  kernels.square(features, positions, squares);
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    const double square = squares[i] + (constant ? 1.0 : 0.0);
+    const double square = norms_squared[i];
     const double wanted = std::abs(factors[i]) * per_unit_;
     // An x whose squares leave the range of a double goes the slow way, which scales it first.
     in_range[i] = wanted < 0x1p400 && square > 0x1p-400 && square < 0x1p400;
@@ -179,7 +134,7 @@ void ClippedSum::add_together(std::span<const double> factors, const Eigen::Matr
     const bool fits = wanted * wanted * square <= clip_asked_ * clip_asked_;
     scales[i] = std::copysign(fits ? wanted : clip_asked_ / std::sqrt(square), factors[i]);
   }
-  kernels.quantise(features, positions, scales, block_.data(), squares);
+  quantise_by(vector_units_)(features, positions, scales, block_.data(), squares);
   records_ += static_cast<std::int64_t>(factors.size());
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double last = constant ? std::trunc(scales[i]) : 0.0;

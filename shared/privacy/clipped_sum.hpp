@@ -5,35 +5,35 @@
 #include <span>
 #include <vector>
 
+#include "shared/base/column_products.hpp"
 #include "shared/privacy/lattice.hpp"
 
 namespace undertone::privacy {
 
 /// The exact integer sum of records' vectors of the form a (x, 1) or a x, each clipped to integer l2 norm at most
-/// `lattice.clip`: what `add_clipped` does for linear models, in two passes over x. The integers are a function of the
+/// `lattice.clip`: what `add_clipped` does for linear models, in one pass over x. The integers are a function of the
 /// records alone, not of the processor's vector units.
 class ClippedSum {
  public:
-  enum class VectorUnits : std::uint8_t { Widest, None };
-
   /// @param dimension of a vector, the constant included, < 2^30
-  /// @param units the processor's to use, which changes no integer
   ClippedSum(const Lattice& lattice, Eigen::Index dimension, VectorUnits units = VectorUnits::Widest);
 
   /// Adds trunc(s_i a_i x_i) with the largest s_i <= 1/step that keeps each one's norm, verified on the integers. What
   /// is not finite adds nothing.
   /// @param factors [count] the numbers a_i, any
+  /// @param norms_squared [count] of (x_i, 1) or x_i, as `column_products` computes them
   /// @param features [dimension, n], or [dimension - 1, n] where the last coordinate is the constant 1
   /// @param positions [count] of the columns x_i
-  void add(std::span<const double> factors, const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
+  void add(std::span<const double> factors, std::span<const double> norms_squared, const Eigen::MatrixXd& features,
+           std::span<const std::int64_t> positions);
   /// The sum so far, which then begins again at zero. @param out [dimension], in lattice units
   void take(std::span<std::int64_t> out);
   /// Begins again at zero, on another lattice perhaps.
   void restart(const Lattice& lattice);
 
  private:
-  void add_together(std::span<const double> factors, const Eigen::MatrixXd& features,
-                    std::span<const std::int64_t> positions);
+  void add_together(std::span<const double> factors, std::span<const double> norms_squared,
+                    const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
   void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x);
   void flush();
   VectorUnits vector_units_;

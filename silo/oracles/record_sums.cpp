@@ -39,15 +39,20 @@ class LinearSums final : public RecordSums {
 
   void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
-    add_up(lattice, drawn, sum, [&](std::int64_t j) { return model_.derivative(point, drawn.block, j); });
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
+      derivatives(point, drawn, positions, factors, norms_squared);
+    });
   }
 
   void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
     // A linear model's gradient is a (x, 1) at either point, so the difference is too.
     const Eigen::Index d = model_.dimension();
-    add_up(lattice, drawn, sum, [&](std::int64_t j) {
-      return model_.derivative(points.head(d), drawn.block, j) - model_.derivative(points.tail(d), drawn.block, j);
+    Numbers there{};
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
+      derivatives(points.tail(d), drawn, positions, there, norms_squared);
+      derivatives(points.head(d), drawn, positions, factors, norms_squared);
+      for (std::size_t i = 0; i < positions.size(); ++i) factors[i] -= there[i];
     });
   }
 
@@ -57,21 +62,33 @@ class LinearSums final : public RecordSums {
   }
 
  private:
-  template <class Factor>
-  void add_up(const privacy::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum, const Factor& factor) {
+  using Numbers = std::array<double, kTogether>;
+
+  void derivatives(const Eigen::Ref<const Eigen::VectorXd>& point, const Drawn& drawn,
+                   std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) const {
+    model_.derivatives(point, drawn.block, positions, std::span(factors).first(positions.size()),
+                       std::span(norms_squared).first(positions.size()));
+  }
+
+  /// @param compute of at most kTogether records: their factors and squared norms
+  template <class Compute>
+  void add_up(const privacy::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
+              const Compute& compute) {
     if (sum_) {
       sum_->restart(lattice);
     } else {
       sum_.emplace(lattice, model_.dimension());
     }
     // A few at a time, so that no record waits for the one before it.
-    std::array<double, kTogether> factors{};
+    Numbers factors{};
+    Numbers norms_squared{};
     for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
       const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
       left = left.subspan(now.size());
       for (const std::int64_t j : left.first(std::min(kTogether, left.size()))) fetch(drawn.block, j);
-      for (std::size_t i = 0; i < now.size(); ++i) factors[i] = factor(now[i]);
-      sum_->add(std::span(factors).first(now.size()), drawn.block.features, now);
+      compute(now, factors, norms_squared);
+      sum_->add(std::span(factors).first(now.size()), std::span(norms_squared).first(now.size()), drawn.block.features,
+                now);
     }
     sum_->take(sum);
   }

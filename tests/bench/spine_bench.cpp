@@ -98,11 +98,11 @@ void BM_GradientClipped(benchmark::State& state) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(state.range(0)));
   std::iota(all.begin(), all.end(), std::int64_t{0});
   std::vector<double> factors(all.size());
+  std::vector<double> norms_squared(all.size());
   for (auto _ : state) {
     privacy::ClippedSum sum(lattice.lattice, 1000);
-    for (std::size_t j = 0; j < all.size(); ++j)
-      factors[j] = given.model.derivative(given.point, given.records, all[j]);
-    sum.add(factors, given.records.features, all);
+    given.model.derivatives(given.point, given.records, all, factors, norms_squared);
+    sum.add(factors, norms_squared, given.records.features, all);
     std::vector<std::int64_t> out(1000);
     sum.take(out);
     benchmark::DoNotOptimize(out.data());

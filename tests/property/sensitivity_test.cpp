@@ -334,6 +334,18 @@ Int128 squared(const std::vector<std::int64_t>& v) {
   return squared_distance(v, std::vector<std::int64_t>(v.size(), 0));
 }
 
+/// Of the columns at `positions`, with a constant 1 below them.
+std::vector<double> norms_squared(const Eigen::MatrixXd& records, std::span<const std::int64_t> positions,
+                                  bool constant, VectorUnits units = VectorUnits::Widest) {
+  std::vector<double> out(positions.size());
+  std::vector<double> products(positions.size());
+  column_products(records, positions, Eigen::VectorXd::Ones(records.rows()), products, out, units);
+  if (constant) {
+    for (double& norm : out) norm += 1.0;
+  }
+  return out;
+}
+
 TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
   double closest = 0.0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
@@ -352,7 +364,8 @@ TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
     const double scales[] = {1.0, -1.0, 1e300, -1e-300, 0.0, std::nan(""), HUGE_VAL};
     const double a = scales[random.below(7)] * random.unit();
     privacy::ClippedSum sum(lattice, dimension);
-    sum.add({&a, 1}, x, std::vector<std::int64_t>{0});
+    const std::vector<std::int64_t> first = {0};
+    sum.add({&a, 1}, norms_squared(x, first, constant), x, first);
     std::vector<std::int64_t> added(static_cast<std::size_t>(dimension));
     sum.take(added);
     const Int128 clip = static_cast<Int128>(lattice.clip) * lattice.clip;
@@ -388,7 +401,8 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
     }
     for (std::size_t from = 0; from < positions.size();) {
       const std::size_t count = std::min<std::size_t>(random.below(40), positions.size() - from);
-      sum.add(std::span(factors).subspan(from, count), records, std::span(positions).subspan(from, count));
+      const auto now = std::span(positions).subspan(from, count);
+      sum.add(std::span(factors).subspan(from, count), norms_squared(records, now, false), records, now);
       from += count;
     }
     for (int i = 0; i < kRecords; ++i) {
@@ -427,21 +441,22 @@ TEST(ClippedSumTest, ABatchIsTheSumOfItsRecordsToTheUnitOnEveryProcessor) {
       factors[i] = random.below(8) == 0 ? odd[random.below(8)] : 4.0 * random.unit();
       positions[i] = static_cast<std::int64_t>(random.below(i + 1));
     }
-    const auto add_up = [&](privacy::ClippedSum::VectorUnits units, std::size_t together) {
+    const auto add_up = [&](VectorUnits units, std::size_t together) {
       privacy::ClippedSum sum(lattice, dimension, units);
       std::vector<std::int64_t> total(static_cast<std::size_t>(dimension), 0);
       std::vector<std::int64_t> part(total.size());
       for (std::size_t from = 0; from < positions.size(); from += together) {
         const std::size_t count = std::min(together, positions.size() - from);
-        sum.add(std::span(factors).subspan(from, count), records, std::span(positions).subspan(from, count));
+        const auto now = std::span(positions).subspan(from, count);
+        sum.add(std::span(factors).subspan(from, count), norms_squared(records, now, constant, units), records, now);
         if (together > 1 && from + count < positions.size()) continue;
         sum.take(part);
         for (std::size_t j = 0; j < total.size(); ++j) total[j] += part[j];
       }
       return total;
     };
-    const auto one_by_one = add_up(privacy::ClippedSum::VectorUnits::None, 1);
-    for (const auto units : {privacy::ClippedSum::VectorUnits::Widest, privacy::ClippedSum::VectorUnits::None}) {
+    const auto one_by_one = add_up(VectorUnits::None, 1);
+    for (const auto units : {VectorUnits::Widest, VectorUnits::None}) {
       EXPECT_EQ(add_up(units, 60), one_by_one);
       EXPECT_EQ(add_up(units, 1 + random.below(30)), one_by_one);
     }

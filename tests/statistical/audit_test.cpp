@@ -114,8 +114,10 @@ class LightSilo final : public AuditedSilo {
     }
     privacy::ClippedSum sum(lattice, release.shape.dimension);
     for (const std::int64_t j : drawn) {
-      const double factor = job_->model.linear()->derivative(point, records, j);
-      sum.add({&factor, 1}, records.features, {&j, 1});
+      double factor = 0.0;
+      double norm_squared = 0.0;
+      job_->model.linear()->derivatives(point, records, {&j, 1}, {&factor, 1}, {&norm_squared, 1});
+      sum.add({&factor, 1}, {&norm_squared, 1}, records.features, {&j, 1});
     }
     std::vector<std::int64_t> out(static_cast<std::size_t>(release.shape.dimension));
     sum.take(out);

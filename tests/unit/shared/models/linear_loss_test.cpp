@@ -1,9 +1,11 @@
 #include "shared/models/linear_loss.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "shared/base/column_products.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -118,6 +120,62 @@ TEST(LinearLossTest, ItsConstantsBoundTheGradient) {
         const double beta = loss.smoothness(norm).value_or(INFINITY);
         EXPECT_LE(std::abs(here - there), beta * std::abs(z - other) / norm * (1.0 + 1e-9) + 1e-12);
       }
+    }
+  }
+}
+
+TEST(LinearLossTest, ARecordsFactorDependsOnNothingBesideIt) {
+  constexpr double kOdd[] = {0.0, -0.0, 1e-320, 36.0, -36.0, 709.0, -746.0, 1e300, -1e300, HUGE_VAL, -HUGE_VAL};
+  RandomSource random(5);
+  for (const Loss kind : kAll) {
+    LinearLoss::Options options;
+    if (kind == Loss::Absolute) options.smoothing = 0.7;  // one that looks at norms
+    const LinearLoss loss = loss_of(kind, options);
+    for (std::size_t count = 0; count < 70; ++count) {
+      std::vector<double> scores(count);
+      std::vector<double> targets(count);
+      std::vector<double> norms_squared(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        scores[i] = random.below(4) == 0 ? kOdd[random.below(std::size(kOdd))] : 20.0 * (random.unit() - 0.5);
+        targets[i] = random.chance(0.5) ? 1.0 : -1.0;
+        norms_squared[i] = 3.0 * random.unit();
+      }
+      if (count > 0) scores[random.below(count)] = std::nan("");
+      std::vector<double> factors = scores;
+      loss.derivatives(factors, targets, norms_squared);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double alone = loss.derivative(scores[i], targets[i], norms_squared[i]);
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(factors[i]), std::bit_cast<std::uint64_t>(alone))
+            << to_string(kind) << " at " << scores[i] << ", number " << i << " of " << count;
+        if (kind != Loss::Logistic) continue;
+        EXPECT_EQ(std::isnan(alone), std::isnan(scores[i]));
+        if (std::isnan(alone)) continue;
+        EXPECT_NEAR(alone, -targets[i] / (1.0 + std::exp(targets[i] * scores[i])), 1e-15) << scores[i];
+      }
+    }
+  }
+}
+
+TEST(LinearModelTest, ProductsAreTheSameOnEveryProcessor) {
+  RandomSource random(6);
+  for (Eigen::Index rows = 1; rows < 70; ++rows) {
+    Eigen::MatrixXd columns(rows, 20);
+    Eigen::VectorXd w(rows);
+    for (double& value : columns.reshaped()) value = 2.0 * random.unit() - 1.0;
+    for (double& value : w) value = 2.0 * random.unit() - 1.0;
+    std::vector<std::int64_t> positions(17);
+    for (std::int64_t& position : positions) position = static_cast<std::int64_t>(random.below(20));
+    std::vector<double> products(17);
+    std::vector<double> squares(17);
+    std::vector<double> portable(17);
+    std::vector<double> portable_squares(17);
+    column_products(columns, positions, w, products, squares);
+    column_products(columns, positions, w, portable, portable_squares, VectorUnits::None);
+    EXPECT_EQ(products, portable);
+    EXPECT_EQ(squares, portable_squares);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      EXPECT_NEAR(products[i], columns.col(positions[i]).dot(w), 1e-13);
+      EXPECT_NEAR(squares[i], columns.col(positions[i]).squaredNorm(), 1e-13);
     }
   }
 }

@@ -1,0 +1,92 @@
+#include "shared/base/column_products.hpp"
+
+#include <array>
+
+#include "shared/base/result.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace undertone {
+namespace {
+
+constexpr Eigen::Index kLanes = 8;
+
+using Products = void (*)(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
+                          std::span<double> products, std::span<double> squares);
+
+void products_portable(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
+                       std::span<double> products, std::span<double> squares) {
+  const Eigen::Index size = columns.rows();
+  const Eigen::Index whole = size - size % kLanes;
+  const auto product = [&](const double* x, const double* y) {
+    std::array<double, kLanes> lanes{};
+    for (Eigen::Index j = 0; j < whole; j += kLanes) {
+      for (Eigen::Index lane = 0; lane < kLanes; ++lane)
+        lanes[static_cast<std::size_t>(lane)] += x[j + lane] * y[j + lane];
+    }
+    double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * y[j];
+    return sum;
+  };
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double* x = columns.col(positions[i]).data();
+    products[i] = product(x, w);
+    squares[i] = product(x, x);
+  }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void products_avx2(const Eigen::MatrixXd& columns,
+                                                   std::span<const std::int64_t> positions, const double* w,
+                                                   std::span<double> products, std::span<double> squares) {
+  const Eigen::Index size = columns.rows();
+  const Eigen::Index whole = size - size % kLanes;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double* x = columns.data() + positions[i] * size;
+    __m256d product_low = _mm256_setzero_pd();
+    __m256d product_high = _mm256_setzero_pd();
+    __m256d square_low = _mm256_setzero_pd();
+    __m256d square_high = _mm256_setzero_pd();
+    for (Eigen::Index j = 0; j < whole; j += kLanes) {
+      const __m256d low = _mm256_loadu_pd(x + j);
+      const __m256d high = _mm256_loadu_pd(x + j + 4);
+      product_low = _mm256_add_pd(product_low, _mm256_mul_pd(low, _mm256_loadu_pd(w + j)));
+      product_high = _mm256_add_pd(product_high, _mm256_mul_pd(high, _mm256_loadu_pd(w + j + 4)));
+      square_low = _mm256_add_pd(square_low, _mm256_mul_pd(low, low));
+      square_high = _mm256_add_pd(square_high, _mm256_mul_pd(high, high));
+    }
+    const __m256d product_lanes = _mm256_add_pd(product_low, product_high);
+    const __m256d square_lanes = _mm256_add_pd(square_low, square_high);
+    double product = (product_lanes[0] + product_lanes[1]) + (product_lanes[2] + product_lanes[3]);
+    double square = (square_lanes[0] + square_lanes[1]) + (square_lanes[2] + square_lanes[3]);
+    for (Eigen::Index j = whole; j < size; ++j) {
+      product += x[j] * w[j];
+      square += x[j] * x[j];
+    }
+    products[i] = product;
+    squares[i] = square;
+  }
+}
+#endif
+
+Products products_by(VectorUnits units) {
+#if defined(__x86_64__)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (units == VectorUnits::Widest && has_avx2) return products_avx2;
+#endif
+  return products_portable;
+}
+
+}  // namespace
+
+void column_products(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions,
+                     const Eigen::Ref<const Eigen::VectorXd>& w, std::span<double> products, std::span<double> squares,
+                     VectorUnits units) {
+  UNDERTONE_CHECK(w.size() == columns.rows());
+  UNDERTONE_CHECK(products.size() == positions.size() && squares.size() == positions.size());
+  products_by(units)(columns, positions, w.data(), products, squares);
+}
+
+}  // namespace undertone
