@@ -273,6 +273,23 @@ Status Deployment::keep(Supervisor& supervisor, const std::string& name, std::ve
                            own == options_.environment.end() ? std::vector<std::string>() : own->second});
 }
 
+Status Deployment::start_operator(Supervisor& supervisor) const {
+  // As a person would type it, again and again while the coordinator is away: the same bytes are the same run.
+  constexpr const char* kCommands = R"(
+    "$1" submit "$2/job.json" || exit 4
+    "$1" watch "$3" || code=$?
+    [ "${code:-0}" -le 1 ] && "$1" export "$3" --out "$2/exported" || exit 4
+    exit ${code:-0})";
+  std::vector<std::string> command = {"/bin/sh",
+                                      "-c",
+                                      kCommands,
+                                      "operator",
+                                      (options_.programs / "lab" / "undertone").string(),
+                                      options_.folder.string(),
+                                      job_.name};
+  return keep(supervisor, "operator", std::move(command), false, {0, 1});
+}
+
 Status Deployment::start(Supervisor& supervisor) const {
   const std::filesystem::path& folder = options_.folder;
   const auto run = [&folder](const std::filesystem::path& program, const std::string& config) {
@@ -285,10 +302,20 @@ Status Deployment::start(Supervisor& supervisor) const {
     }
   }
   std::vector<std::string> command = run(options_.programs / "coordinator" / "undertone-coordinator", "coordinator");
-  command.insert(command.end(), {"--job", (folder / "job.json").string()});
-  if (!options_.nonce.empty()) command.insert(command.end(), {"--nonce", options_.nonce});
-  if (Status started = keep(supervisor, "coordinator", std::move(command), options_.show_progress, {0, 1}); !started)
+  std::vector<int> final_exit_codes;
+  if (options_.by_operator) {
+    command[1] = "serve";
+  } else {
+    command.insert(command.end(), {"--job", (folder / "job.json").string()});
+    if (!options_.nonce.empty()) command.insert(command.end(), {"--nonce", options_.nonce});
+    final_exit_codes = {0, 1};
+  }
+  if (Status started = keep(supervisor, "coordinator", std::move(command), options_.show_progress, final_exit_codes);
+      !started)
     return started;
+  if (options_.by_operator) {
+    if (Status started = start_operator(supervisor); !started) return started;
+  }
   for (const config::CohortMember& member : job_.cohort) {
     const std::string& name = member.facts.silo.name();
     const std::filesystem::path program = options_.programs / "silo" / options_.silo_program;

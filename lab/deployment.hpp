@@ -18,6 +18,8 @@ struct DeploymentOptions {
   std::string silo_program = "undertone-silo";
   std::string nonce;          // of the run; drawn by the coordinator if empty
   bool show_progress = true;  // the coordinator's lines on our standard output, else in its log
+  /// The coordinator serves, and an operator submits the job over HTTP, watches the run and exports it.
+  bool by_operator = false;
   std::map<std::string, std::vector<std::string>> environment = {};  // "NAME=value", by the program's name
 };
 
@@ -26,13 +28,17 @@ class Deployment {
  public:
   [[nodiscard]] static Result<Deployment> prepare(DeploymentOptions options);
 
-  /// Starts the coordinator and every silo. The coordinator's end with code 0 or 1 ends the run.
+  /// Starts the coordinator and every silo, and the operator if there is one.
   [[nodiscard]] Status start(Supervisor& supervisor) const;
+  /// The program whose end with code 0 or 1 ends the run.
+  [[nodiscard]] const char* last() const noexcept { return options_.by_operator ? "operator" : "coordinator"; }
 
   [[nodiscard]] const config::Job& job() const noexcept { return job_; }
   [[nodiscard]] std::filesystem::path pids() const { return options_.folder / "pids"; }
   /// The folder of the job's run, once it has ended.
   [[nodiscard]] std::filesystem::path results() const;
+  /// What the operator has exported of it.
+  [[nodiscard]] std::filesystem::path exported() const { return options_.folder / "exported"; }
   [[nodiscard]] std::filesystem::path folder() const { return options_.folder; }
   [[nodiscard]] std::filesystem::path log(const std::string& program) const {
     return options_.folder / "logs" / (program + ".log");
@@ -54,6 +60,7 @@ class Deployment {
   /// Keeps one of the deployment's programs running.
   [[nodiscard]] Status keep(Supervisor& supervisor, const std::string& name, std::vector<std::string> command,
                             bool show_output, std::vector<int> final_exit_codes) const;
+  [[nodiscard]] Status start_operator(Supervisor& supervisor) const;
   DeploymentOptions options_;
   config::Job job_;
   Digest job_digest_{};

@@ -58,8 +58,10 @@ Result<Answer> ask_on(const OperatorClient& client, const std::string& target) {
 Result<std::string> fetch(const OperatorClient& client, const std::string& target) {
   const Result<net::HttpAnswer> answer = client.http->request("GET", target, "");
   if (!answer) return answer.error();
-  if (answer->status != 200)
-    return Error{ErrorCode::UnknownRun, fmt::format("{}: the coordinator answers {}", target, answer->status)};
+  if (answer->status != 200) {
+    const ErrorCode code = answer->status == 404 ? ErrorCode::UnknownRun : ErrorCode::Internal;
+    return Error{code, fmt::format("{}: the coordinator answers {}", target, answer->status)};
+  }
   return answer->body;
 }
 
@@ -284,7 +286,8 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
   const std::string base = "/api/v1/runs/" + *run;
   for (const char* part : {"job", "result", "model"}) {
     const Result<std::string> content = fetch(*client, base + "/" + part);
-    if (!content && std::string_view(part) == "model") continue;  // a failed run has none
+    const bool none = !content && content.error().code == ErrorCode::UnknownRun;
+    if (none && std::string_view(part) == "model") continue;  // a failed run has none
     if (!content) return fail(content.error());
     const std::filesystem::path file = out / fmt::format("{}.json", part);
     if (Status written = write_file_atomically(file, *content); !written) return fail(written.error());

@@ -70,6 +70,8 @@ const char* to_string(Kind kind) noexcept {
       return "of shipped programs";
     case Kind::TestNoise:
       return "with test noise";
+    case Kind::Served:
+      return "of a service";
     case Kind::Shuffled:
       return "with shufflers";
   }
@@ -91,6 +93,8 @@ Result<FaultyFederation> FaultyFederation::prepare(Setup setup) {
     options.nonce = kNonce;
   }
   options.show_progress = false;
+  options.by_operator = setup.kind == Kind::Served;
+  options.environment["operator"] = {fmt::format("UNDERTONE_OPERATOR={}", (folder / "operator.json").string())};
   for (const Role role : {Role::Coordinator, Role::Silo, Role::Shuffler}) {
     for (const std::string& name : processes_of(*job, role)) {
       options.environment[name] = {fmt::format("LD_PRELOAD={}", UNDERTONE_FAULT_POINTS),
@@ -125,7 +129,7 @@ Result<FaultyFederation::Outcome> FaultyFederation::run(const Orders& orders) {
   {
     lab::Supervisor supervisor(deployment_.pids());
     if (Status started = deployment_.start(supervisor); !started) return started.error();
-    code = supervisor.supervise("coordinator", kPatience);
+    code = supervisor.supervise(deployment_.last(), kPatience);
     supervisor.stop_all();
     out.restarts = supervisor.restarts();
   }
@@ -144,14 +148,19 @@ void FaultyFederation::compare_with_simulator(Outcome& outcome) const {
   lab::SimulateOptions options;
   options.job = setup_.folder / "job.json";  // with the keys that its parties have made, where it is shuffled
   options.seed = kSeed;
-  options.nonce.emplace();
-  for (std::size_t i = 0; i < options.nonce->size(); ++i) (*options.nonce)[i] = static_cast<std::uint8_t>(i);
+  const Result<RunId> run = RunId::from_hex(deployment_.results().filename().string());
+  if (!run) return outcome.audit.problems.push_back("no results: " + run.error().message);
+  options.nonce = run->nonce;  // a service draws it
   const std::filesystem::path simulated = setup_.folder / "simulated";
   const auto done = lab::simulate(options, simulated, nullptr);
   if (!done) return outcome.audit.problems.push_back(done.error().message);
   const Result<std::string> expected = read_file(simulated / "model.json", kFileBytesMax);
   const Result<std::string> model = read_file(deployment_.results() / "model.json", kFileBytesMax);
   outcome.model_equals_simulator = expected && model && *expected == *model;
+  if (setup_.kind == Kind::Served) {
+    const Result<std::string> exported = read_file(deployment_.exported() / "model.json", kFileBytesMax);
+    if (!exported || *exported != *model) outcome.audit.problems.emplace_back("the operator exported another model");
+  }
   if (!outcome.model_equals_simulator) outcome.audit.problems.emplace_back("the model is not the simulator's");
 }
 

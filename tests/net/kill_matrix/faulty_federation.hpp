@@ -19,7 +19,8 @@ class FaultyFederation {
   enum class Kind {
     Shipped,    // the agents that institutions get
     TestNoise,  // the agent whose noise the simulator can repeat
-    Shuffled,   // the same, through shufflers
+    Served,     // the same, by a coordinator that serves: an operator submits the job and watches it
+    Shuffled,   // as TestNoise, through shufflers
   };
   struct Setup {
     std::filesystem::path folder;  // must not exist

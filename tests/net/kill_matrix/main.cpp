@@ -35,9 +35,8 @@ class KillMatrix {
     FaultPlan plan(kills, seed_);
     while (plan.waiting() > 0 && problems_ < kProblemsMax) {
       const bool others = plan.waits_for(Role::Coordinator) || plan.waits_for(Role::Silo);
-      const Kind kind = plan.waits_for(Role::Shuffler) && (!others || federations_ % 3 == 2) ? Kind::Shuffled
-                        : federations_ % 3 == 0                                              ? Kind::Shipped
-                                                                                             : Kind::TestNoise;
+      constexpr std::array kInTurn = {Kind::Shipped, Kind::Served, Kind::Shuffled, Kind::TestNoise};
+      const Kind kind = plan.waits_for(Role::Shuffler) && !others ? Kind::Shuffled : kInTurn[federations_ % 4];
       run_under_kills(plan, kind);
     }
     fmt::print("\n{}", plan.table());
@@ -98,8 +97,10 @@ class KillMatrix {
 
   /// A silo's disk fails for good, the others' are mended after three lives.
   void run_on_failing_disk(Role role, Fault fault, std::uint64_t first_failure) {
-    const FaultyFederation::Setup setup =
-        next(role == Role::Shuffler ? Kind::Shuffled : Kind::Shipped, role == Role::Silo);
+    const FaultyFederation::Setup setup = next(role == Role::Shuffler      ? Kind::Shuffled
+                                               : role == Role::Coordinator ? Kind::Served
+                                                                           : Kind::Shipped,
+                                               role == Role::Silo);
     Result<FaultyFederation> federation = FaultyFederation::prepare(setup);
     if (!federation) return problem(setup, federation.error().message);
     const std::string name = federation->processes(role).front();
