@@ -191,7 +191,8 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     response.prepare_payload();
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
     const auto [unsent, sent] = co_await http::async_write(stream, response, kAwait);
-    if (!unsent && (!parser.is_done() || served + 1 == kRequestsMax)) co_await drain(stream);
+    const bool ended = unread == http::error::partial_message;  // its sender says no more
+    if (!unsent && !ended && (!parser.is_done() || served + 1 == kRequestsMax)) co_await drain(stream);
     if (unsent || !keep) break;
   }
 }
