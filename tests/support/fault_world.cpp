@@ -104,7 +104,9 @@ lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
     }
     if (job.text.empty()) continue;
     job.submitted = i == 0 ? milliseconds(0) : milliseconds(random.below(4000));
-    if (random.chance(0.08)) job.cancelled = job.submitted + milliseconds(random.below(6000));
+    // Half of them early: while the offer is on its way, or a silo thinks about it.
+    if (random.chance(0.16))
+      job.cancelled = job.submitted + milliseconds(random.below(random.chance(0.5) ? 1000 : 6000));
     setup.jobs.push_back(std::move(job));
   }
   if (!setup.shufflers.empty()) {
