@@ -292,7 +292,7 @@ Experiment quick(Experiment experiment) {
   if (network) experiment.clips = {experiment.clips[experiment.clips.size() / 2]};
   experiment.clips = thinned(experiment.clips, 3);
   experiment.periods = thinned(experiment.periods, 2);
-  experiment.notes.emplace_back("quick: a small part of the grid, of four splits at most");
+  experiment.notes.emplace_back("quick: a small part of the grid");
   return experiment;
 }
 

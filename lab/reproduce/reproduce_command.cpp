@@ -159,7 +159,7 @@ int run_reproduce(const ReproduceRequest& request) {
   for (const Experiment& one : experiments()) {
     if (request.figure != "all" && request.figure != one.name) continue;
     wanted.push_back(request.quick ? quick(one) : one);
-    if (request.splits != 0) wanted.back().splits = std::min(wanted.back().splits, request.splits);
+    if (request.splits != 0) wanted.back().splits = std::min(one.splits, request.splits);
   }
   if (wanted.empty()) {
     std::string known;
