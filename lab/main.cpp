@@ -419,7 +419,8 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
       ->required();
-  reproduce_command->add_flag("--quick", arguments.reproduced.quick, "a small part of the grid, of four splits unless --splits says more; in minutes");
+  reproduce_command->add_flag("--quick", arguments.reproduced.quick,
+                              "a small part of the grid, of four splits unless --splits says more; in minutes");
   reproduce_command->add_option("--splits", arguments.reproduced.splits,
                                 "at most so many splits of the data; a later run with more goes on from there");
   reproduce_command->add_option("--threads", arguments.reproduced.threads,

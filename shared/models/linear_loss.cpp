@@ -13,16 +13,16 @@ constexpr int kTogether = 16;  // records
 /// ln(1 + e^t) without overflow.
 double softplus(double t) { return t > 0.0 ? t + std::log1p(std::exp(-t)) : std::log1p(std::exp(t)); }
 
-/// -y / (1 + e^(y z)) of `count` records at once, with z clipped to +-most; NaN for a score that is none. By Eigen's
+/// -y / (1 + e^(y z)) of `Count` records at once, with z clipped to +-most; NaN for a score that is none. By Eigen's
 /// exponential of pairs, so that it is one number for a record, whatever it stands beside.
-template <int count>
+template <int Count>
 void logistic_slopes(double* scores, const double* targets, double most) {
-  static_assert(count % 2 == 0);
-  using Numbers = Eigen::Array<double, count, 1>;
+  static_assert(Count % 2 == 0);
+  using Numbers = Eigen::Array<double, Count, 1>;
   const Numbers z = Eigen::Map<const Numbers>(scores);
   const Numbers y = Eigen::Map<const Numbers>(targets);
   const Numbers slopes = -y / (1.0 + (y * z.max(-most).min(most)).exp());
-  for (int i = 0; i < count; ++i) scores[i] = std::isnan(z[i]) ? z[i] : slopes[i];
+  for (int i = 0; i < Count; ++i) scores[i] = std::isnan(z[i]) ? z[i] : slopes[i];
 }
 
 }  // namespace

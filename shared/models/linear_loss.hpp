@@ -50,7 +50,6 @@ class LinearLoss {
   /// @param norms_squared [records]
   void derivatives(std::span<double> scores, std::span<const double> targets,
                    std::span<const double> norms_squared) const;
-  [[nodiscard]] bool needs_norm() const noexcept { return kinked() && options_.smoothing.has_value(); }
 
   /// L, a bound on the gradient's norm for records of norm at most this; nothing for least squares on all of R^d.
   [[nodiscard]] std::optional<double> lipschitz(double norm) const;
