@@ -8,7 +8,7 @@
 namespace undertone::models {
 namespace {
 
-constexpr int kTogether = 16;  // records
+constexpr int kAtOnce = 16;  // records
 
 /// ln(1 + e^t) without overflow.
 double softplus(double t) { return t > 0.0 ? t + std::log1p(std::exp(-t)) : std::log1p(std::exp(t)); }
@@ -128,8 +128,8 @@ void LinearLoss::derivatives(std::span<double> scores, std::span<const double> t
   std::size_t done = 0;
   if (loss_ == Loss::Logistic) {
     const double most = options_.logit_max.value_or(INFINITY);
-    for (; done + kTogether <= scores.size(); done += kTogether)
-      logistic_slopes<kTogether>(&scores[done], &targets[done], most);
+    for (; done + kAtOnce <= scores.size(); done += kAtOnce)
+      logistic_slopes<kAtOnce>(&scores[done], &targets[done], most);
     for (; done + 2 <= scores.size(); done += 2) logistic_slopes<2>(&scores[done], &targets[done], most);
   }
   for (; done < scores.size(); ++done) scores[done] = derivative(scores[done], targets[done], norms_squared[done]);
