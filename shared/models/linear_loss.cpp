@@ -13,8 +13,8 @@ constexpr int kAtOnce = 16;  // records
 /// ln(1 + e^t) without overflow.
 double softplus(double t) { return t > 0.0 ? t + std::log1p(std::exp(-t)) : std::log1p(std::exp(t)); }
 
-/// -y / (1 + e^(y z)) of `Count` records at once, with z clipped to +-most; NaN for a score that is none. By Eigen's
-/// exponential of pairs, so that it is one number for a record, whatever it stands beside.
+/// -y / (1 + e^(y z)) of `Count` records at once, with z clipped to +-most; NaN for a score that is none. Eigen
+/// computes whole vectors alone, so that it is one number for a record, whatever it stands beside.
 template <int Count>
 void logistic_slopes(double* scores, const double* targets, double most) {
   static_assert(Count % 2 == 0);

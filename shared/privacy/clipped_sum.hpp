@@ -21,7 +21,8 @@ class ClippedSum {
   /// Adds trunc(s_i a_i x_i) with the largest s_i <= 1/step that keeps each one's norm, verified on the integers. What
   /// is not finite adds nothing.
   /// @param factors [count] the numbers a_i, any
-  /// @param norms_squared [count] of (x_i, 1) or x_i, as `column_products` computes them
+  /// @param norms_squared [count] of (x_i, 1) or x_i, as `column_products` computes them; of one that is too
+  /// small to keep the clip the process stops
   /// @param features [dimension, n], or [dimension - 1, n] where the last coordinate is the constant 1
   /// @param positions [count] of the columns x_i
   void add(std::span<const double> factors, std::span<const double> norms_squared, const Eigen::MatrixXd& features,
