@@ -3,6 +3,8 @@ add_library(undertone_options INTERFACE)
 target_compile_features(undertone_options INTERFACE cxx_std_20)
 target_compile_options(undertone_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -fno-fast-math -ffp-contract=off)
 target_include_directories(undertone_options INTERFACE ${PROJECT_SOURCE_DIR})
+# Eigen cuts its products to the caches it plans with, and so orders their sums: not by what processor it runs on.
+target_compile_definitions(undertone_options INTERFACE EIGEN_NO_CPUID EIGEN_DONT_PARALLELIZE)
 # GCC looks for garbage from 128 MB on, which is a tenth of its time here; a unit needs one GB at most.
 target_compile_options(undertone_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 option(UNDERTONE_WERROR "Warnings are errors" OFF)
@@ -45,14 +47,15 @@ if(UNDERTONE_HARDEN)
   add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 
-# The sanitizer presets compile eight files of a target as one, in half the time; dev compiles every file for itself.
+# Eight files of a target are compiled as one, in half the time; clang-tidy reads every file for itself.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(undertone_options INTERFACE -Wno-subobject-linkage)  # takes the files for headers
 endif()
 
+# Two checkouts share what they compiled: paths below the source folder count relative to it.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true ${CCACHE_PROGRAM})
 endif()
 
 # undertone_library(name SOURCES ... LINKS ...)

@@ -5,6 +5,7 @@
 
 #include "coordinator/jobs/result.hpp"
 #include "lab/simulation/direct_cohort.hpp"
+#include "lab/table_partition.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/config/planner.hpp"
@@ -14,7 +15,6 @@ namespace undertone::lab {
 namespace {
 
 constexpr std::size_t kJobBytesMax = 16U << 20U;
-constexpr std::size_t kCsvBytesMax = std::size_t{4} << 30U;
 
 /// The job's data with the rows of each silo, in cohort order.
 struct Dealt {
@@ -43,7 +43,7 @@ Result<Dealt> deal_rows(const config::Job& job, const std::filesystem::path& job
         fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
   }
   const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
-  const Result<std::string> text = read_file(csv, kCsvBytesMax);
+  const Result<std::string> text = read_file(csv, kTableBytesMax);
   if (!text) return text.error();
   Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
   if (!table) return table.error();
@@ -77,12 +77,6 @@ silo::Policy policy_for(const config::Job& job, const config::CohortMember& memb
           std::chrono::milliseconds(0),
           std::nullopt,
           true};
-}
-
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + data::csv_cell(cell);
-  return line + "\n";
 }
 
 Status write_out(const std::filesystem::path& out, const coordinator::RunReport& report, const std::string& job_bytes) {
@@ -237,8 +231,8 @@ Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
   std::vector<std::filesystem::path> files;
   for (std::size_t i = 0; i < job->cohort.size(); ++i) {
-    std::string text = csv_line(dealt->table.header);
-    for (const std::size_t row : dealt->rows[i]) text += csv_line(dealt->table.rows[row]);
+    std::string text = data::csv_line(dealt->table.header);
+    for (const std::size_t row : dealt->rows[i]) text += data::csv_line(dealt->table.rows[row]);
     files.push_back(out / (job->cohort[i].facts.silo.name() + ".csv"));
     if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
   }

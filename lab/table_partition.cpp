@@ -13,7 +13,6 @@
 namespace undertone::lab {
 namespace {
 
-constexpr std::size_t kCsvBytesMax = std::size_t{4} << 30U;
 constexpr std::size_t kSilosMax = 10'000;
 constexpr int kPairedClasses = 10;
 constexpr std::size_t kPairedSilos = 5;  // that hold a class
@@ -97,12 +96,6 @@ Result<data::Partition> deal_table(const data::CsvTable& table, const TableParti
   return data::partition_dirichlet(classes.labels, classes.count, how.silos, how.concentration, source);
 }
 
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : ",") + data::csv_cell(cells[i]);
-  return line + "\n";
-}
-
 }  // namespace
 
 Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& csv,
@@ -112,7 +105,7 @@ Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem
   if (!by_class && (partition.silos == 0 || partition.silos > kSilosMax)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("expected 1 to {} silos, got {}", kSilosMax, partition.silos)};
   }
-  const Result<std::string> text = read_file(csv, kCsvBytesMax);
+  const Result<std::string> text = read_file(csv, kTableBytesMax);
   if (!text) return text.error();
   const Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
   if (!table) return table.error();
@@ -124,8 +117,8 @@ Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("{}: silo {} gets no record", csv.string(), files.size() + 1)};
     }
-    std::string content = csv_line(table->header);
-    for (const std::size_t row : rows) content += csv_line(table->rows[row]);
+    std::string content = data::csv_line(table->header);
+    for (const std::size_t row : rows) content += data::csv_line(table->rows[row]);
     files.push_back(out / fmt::format("silo-{}.csv", files.size() + 1));
     if (Status made = make_folder_for(files.back()); !made) return made.error();
     if (Status written = write_file_atomically(files.back(), content); !written) return written.error();

@@ -9,6 +9,9 @@
 
 namespace undertone::lab {
 
+/// Of a CSV file that an experiment reads.
+inline constexpr std::size_t kTableBytesMax = std::size_t{4} << 30U;
+
 /// How a public table becomes the files of many silos, for experiments.
 struct TablePartition {
   enum class By : std::uint8_t { Iid, Label, LabelPair, Sorted, Dirichlet };

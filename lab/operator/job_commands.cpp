@@ -79,7 +79,7 @@ std::uint64_t plan_rounds(const config::Job& job) {
 }
 
 /// What a theorem says of the outcome, with its constants.
-struct Prediction {
+struct RiskBound {
   double bound = 0.0;
   std::string measure;
   std::string source;
@@ -137,7 +137,7 @@ bool within_what_theorems_count(const config::Job& job, const Plans& plans) {
   return true;
 }
 
-std::optional<Prediction> prediction_of(const config::Job& job, const Plans& plans) {
+std::optional<RiskBound> prediction_of(const config::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   const double gradients = mean_noise_variance(job, plans, privacy::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
@@ -150,19 +150,19 @@ std::optional<Prediction> prediction_of(const config::Job& job, const Plans& pla
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
     const std::optional<double> bound =
         algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
-    if (bound) return Prediction{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+    if (bound) return RiskBound{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
   }
   // Of multisets of all records the mean varies.
   if (!job.theorem || job.with_replacement || !within_what_theorems_count(job, plans)) return std::nullopt;
   if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
     if (!all_answer) return std::nullopt;
     const double differences = mean_noise_variance(job, plans, privacy::QuestionKind::GradientDifference);
-    return Prediction{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
-                      job.theorem->measure, job.theorem->source};
+    return RiskBound{algorithms::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
+                     job.theorem->measure, job.theorem->source};
   }
   // At the noise that was planned when the parameters were chosen, which noise by hand is not.
   if (job.theorem->bound && job.noise_choice.by != config::NoiseChoice::By::Hand)
-    return Prediction{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+    return RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
 }
 
@@ -280,7 +280,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans, privacy::QuestionKind::Gradient);
-  const std::optional<Prediction> prediction = prediction_of(*job, plans);
+  const std::optional<RiskBound> prediction = prediction_of(*job, plans);
   const Json parameters = parameters_of(*job);
   const double record_norm = record_norm_of(*job);
   const models::Model::Constants constants = job->model.constants(record_norm);

@@ -63,6 +63,12 @@ std::string csv_cell(const std::string& cell) {
   return out;
 }
 
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : ",") + csv_cell(cells[i]);
+  return line + "\n";
+}
+
 Result<models::Records> to_records(const CsvTable& table, const Schema& schema, const std::string& name) {
   Result<RecordEncoder> encoder = RecordEncoder::create(table.header, schema, true);
   if (!encoder) return Error{encoder.error().code, fmt::format("{}:1: {}", name, encoder.error().message)};

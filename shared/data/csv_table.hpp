@@ -26,5 +26,7 @@ struct CsvTable {
 
 /// A cell as it stands in a file, in quotation marks.
 [[nodiscard]] std::string csv_cell(const std::string& cell);
+/// A row as it stands in a file, its end included.
+[[nodiscard]] std::string csv_line(const std::vector<std::string>& cells);
 
 }  // namespace undertone::data
