@@ -13,31 +13,46 @@ namespace {
 
 constexpr Eigen::Index kLanes = 8;
 
+double product_portable(const double* x, const double* y, Eigen::Index size) {
+  const Eigen::Index whole = size - size % kLanes;
+  std::array<double, kLanes> lanes{};
+  for (Eigen::Index j = 0; j < whole; j += kLanes) {
+    for (Eigen::Index lane = 0; lane < kLanes; ++lane)
+      lanes[static_cast<std::size_t>(lane)] += x[j + lane] * y[j + lane];
+  }
+  double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * y[j];
+  return sum;
+}
+
 using Products = void (*)(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
                           std::span<double> products, std::span<double> squares);
 
 void products_portable(const Eigen::MatrixXd& columns, std::span<const std::int64_t> positions, const double* w,
                        std::span<double> products, std::span<double> squares) {
   const Eigen::Index size = columns.rows();
-  const Eigen::Index whole = size - size % kLanes;
-  const auto product = [&](const double* x, const double* y) {
-    std::array<double, kLanes> lanes{};
-    for (Eigen::Index j = 0; j < whole; j += kLanes) {
-      for (Eigen::Index lane = 0; lane < kLanes; ++lane)
-        lanes[static_cast<std::size_t>(lane)] += x[j + lane] * y[j + lane];
-    }
-    double sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-    for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * y[j];
-    return sum;
-  };
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const double* x = columns.col(positions[i]).data();
-    products[i] = product(x, w);
-    squares[i] = product(x, x);
+    products[i] = product_portable(x, w, size);
+    squares[i] = product_portable(x, x, size);
   }
 }
 
 #if defined(__x86_64__)
+__attribute__((target("avx2"))) double product_avx2(const double* x, const double* y, Eigen::Index size) {
+  const Eigen::Index whole = size - size % kLanes;
+  __m256d low = _mm256_setzero_pd();
+  __m256d high = _mm256_setzero_pd();
+  for (Eigen::Index j = 0; j < whole; j += kLanes) {
+    low = _mm256_add_pd(low, _mm256_mul_pd(_mm256_loadu_pd(x + j), _mm256_loadu_pd(y + j)));
+    high = _mm256_add_pd(high, _mm256_mul_pd(_mm256_loadu_pd(x + j + 4), _mm256_loadu_pd(y + j + 4)));
+  }
+  const __m256d lanes = _mm256_add_pd(low, high);
+  double sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+  for (Eigen::Index j = whole; j < size; ++j) sum += x[j] * y[j];
+  return sum;
+}
+
 __attribute__((target("avx2"))) void products_avx2(const Eigen::MatrixXd& columns,
                                                    std::span<const std::int64_t> positions, const double* w,
                                                    std::span<double> products, std::span<double> squares) {
@@ -71,10 +86,9 @@ __attribute__((target("avx2"))) void products_avx2(const Eigen::MatrixXd& column
 }
 #endif
 
-Products products_by(VectorUnits units) {
+Products products_by([[maybe_unused]] VectorUnits units) {
 #if defined(__x86_64__)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-  if (units == VectorUnits::Widest && has_avx2) return products_avx2;
+  if (may_use_avx2(units)) return products_avx2;
 #endif
   return products_portable;
 }
@@ -87,6 +101,15 @@ void column_products(const Eigen::MatrixXd& columns, std::span<const std::int64_
   UNDERTONE_CHECK(w.size() == columns.rows());
   UNDERTONE_CHECK(products.size() == positions.size() && squares.size() == positions.size());
   products_by(units)(columns, positions, w.data(), products, squares);
+}
+
+double inner_product(std::span<const double> x, std::span<const double> y, [[maybe_unused]] VectorUnits units) {
+  UNDERTONE_CHECK(x.size() == y.size());
+  const auto size = static_cast<Eigen::Index>(x.size());
+#if defined(__x86_64__)
+  if (may_use_avx2(units)) return product_avx2(x.data(), y.data(), size);
+#endif
+  return product_portable(x.data(), y.data(), size);
 }
 
 }  // namespace undertone

@@ -3,19 +3,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+
+#include "shared/base/ordered_product.hpp"
+#include "shared/models/elementary.hpp"
 
 namespace undertone::models {
 namespace {
 
-void activate(Activation activation, Eigen::Ref<Eigen::MatrixXd> values) {
+/// @param values of one record
+void activate(Activation activation, std::span<double> values) {
   switch (activation) {
     case Activation::Identity:
       return;
     case Activation::Relu:
-      values = (values.array() < 0.0).select(0.0, values);  // this way round, NaN stays NaN
+      for (double& value : values) value = value < 0.0 ? 0.0 : value;  // this way round, NaN stays NaN
       return;
     case Activation::Tanh:
-      values = values.array().tanh();
+      hyperbolic_tangents(values);
       return;
   }
 }
@@ -78,7 +83,7 @@ Eigen::Index class_of(double target, Eigen::Index classes) noexcept {
   return static_cast<Eigen::Index>(target);
 }
 
-ChunkPass::ChunkPass(const std::vector<Layer>& layers, Eigen::Index chunk) {
+ChunkPass::ChunkPass(const std::vector<Layer>& layers, Eigen::Index chunk, VectorUnits units) : vector_units_(units) {
   Eigen::Index sums_max = 0;
   Eigen::Index pooled_max = 0;
   for (const Layer& layer : layers) {
@@ -111,7 +116,8 @@ void ChunkPass::convolve(std::size_t l, const Layer& layer, const Eigen::Map<con
   for (Eigen::Index from = 0; from < layer.positions(); from += layer.tile) {
     const Eigen::Index count = std::min(layer.tile, layer.positions() - from);
     unfold(layer, factors_.inputs[l].col(i).data(), 1.0, from, count, patches_[l]);
-    sums.middleCols(from, count).noalias() = matrix * patches_[l].leftCols(count);
+    auto tile = sums.middleCols(from, count);
+    ordered_product(MatrixView(matrix), MatrixView(patches_[l].leftCols(count)), MatrixTarget(tile), vector_units_);
   }
   if (layer.pooled) pool(layer, sums_.data(), out, winners_[l].col(i).data());
 }
@@ -129,16 +135,18 @@ void ChunkPass::forward(const std::vector<Layer>& layers, const Eigen::Ref<const
     const Eigen::Map<const Eigen::MatrixXd> matrix = layer.matrix(weights);
     const Eigen::MatrixXd& inputs = factors_.inputs[l];
     if (l + 1 == layers.size()) {
-      factors_.errors[l].leftCols(count).noalias() = matrix * inputs.leftCols(count);
+      auto scores = factors_.errors[l].leftCols(count);
+      ordered_product(MatrixView(matrix), MatrixView(inputs.leftCols(count)), MatrixTarget(scores), vector_units_);
       break;
     }
     auto next = factors_.inputs[l + 1].topLeftCorner(layer.output.values(), count);
     if (layer.dense()) {
-      next.noalias() = matrix * inputs.leftCols(count);
+      ordered_product(MatrixView(matrix), MatrixView(inputs.leftCols(count)), MatrixTarget(next), vector_units_);
     } else {
       for (Eigen::Index i = 0; i < count; ++i) convolve(l, layer, matrix, i);
     }
-    activate(layer.activation, next);
+    for (Eigen::Index i = 0; i < count; ++i)
+      activate(layer.activation, {next.col(i).data(), static_cast<std::size_t>(next.rows())});
   }
 }
 
@@ -150,8 +158,9 @@ void ChunkPass::fold_errors(std::size_t l, const Layer& layer, const Eigen::Map<
   const Eigen::Map<const Eigen::MatrixXd> errors(factors_.errors[l].col(i).data(), layer.outputs, layer.positions());
   for (Eigen::Index from = 0; from < layer.positions(); from += layer.tile) {
     const Eigen::Index count = std::min(layer.tile, layer.positions() - from);
-    patches_[l].topLeftCorner(layer.patch, count).noalias() =
-        matrix.leftCols(layer.patch).transpose() * errors.middleCols(from, count);
+    auto patches = patches_[l].topLeftCorner(layer.patch, count);
+    ordered_product(MatrixView(matrix.leftCols(layer.patch).transpose()), MatrixView(errors.middleCols(from, count)),
+                    MatrixTarget(patches), vector_units_);
     fold(layer, patches_[l], from, count, target);
   }
 }
@@ -166,8 +175,7 @@ void ChunkPass::backward(const std::vector<Layer>& layers, const Eigen::Ref<cons
       errors.setConstant(std::numeric_limits<double>::quiet_NaN());
       continue;
     }
-    errors.array() = (errors.array() - errors.maxCoeff()).exp();
-    errors /= errors.sum();
+    errors /= exponentials_sum({errors.data(), static_cast<std::size_t>(errors.size())});
     errors[target] -= 1.0;
   }
   for (std::size_t l = layers.size() - 1; l > 0; --l) {
@@ -176,7 +184,8 @@ void ChunkPass::backward(const std::vector<Layer>& layers, const Eigen::Ref<cons
     const Eigen::Map<const Eigen::MatrixXd> matrix = layer.matrix(weights);
     auto target = (below.pooled ? back_ : factors_.errors[l - 1]).topLeftCorner(layer.input.values(), count);
     if (layer.dense()) {
-      target.noalias() = matrix.leftCols(layer.patch).transpose() * factors_.errors[l].leftCols(count);
+      ordered_product(MatrixView(matrix.leftCols(layer.patch).transpose()),
+                      MatrixView(factors_.errors[l].leftCols(count)), MatrixTarget(target), vector_units_);
     } else {
       for (Eigen::Index i = 0; i < count; ++i) fold_errors(l, layer, matrix, i);
     }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "shared/base/vector_units.hpp"
 #include "shared/models/layer.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -18,11 +19,11 @@ struct Factors {
 };
 
 /// Forward and backward through a network for one chunk of records at a time. A record's column is a function of the
-/// weights, the record, its place in the chunk and how the scratch lies in memory: of no other record. Allocates when
-/// constructed; later only what Eigen packs of matrices beyond 128 KiB.
+/// weights and the record alone: not of the other records, its place among them, memory, caches or vector units.
+/// Allocates when constructed and never again.
 class ChunkPass {
  public:
-  ChunkPass(const std::vector<Layer>& layers, Eigen::Index chunk);
+  ChunkPass(const std::vector<Layer>& layers, Eigen::Index chunk, VectorUnits units);
 
   /// Leaves the scores in the last layer's errors. @param drawn at most `chunk` positions in the records
   void forward(const std::vector<Layer>& layers, const Eigen::Ref<const Eigen::VectorXd>& weights,
@@ -40,6 +41,7 @@ class ChunkPass {
  private:
   void convolve(std::size_t l, const Layer& layer, const Eigen::Map<const Eigen::MatrixXd>& matrix, Eigen::Index i);
   void fold_errors(std::size_t l, const Layer& layer, const Eigen::Map<const Eigen::MatrixXd>& matrix, Eigen::Index i);
+  VectorUnits vector_units_;
   Factors factors_;
   std::vector<Eigen::Matrix<std::uint8_t, Eigen::Dynamic, Eigen::Dynamic>> winners_;  // of each pool: which of the four
   std::vector<Eigen::MatrixXd> patches_;  // by layer: [patch + 1, tile], convolutions only

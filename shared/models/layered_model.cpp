@@ -5,11 +5,14 @@
 #include <limits>
 #include <numeric>
 
+#include "shared/models/elementary.hpp"
+
 // Why `rounding_bound` holds. Standard model: u = 2^-53, gamma_k = k u / (1 - k u); a sum of products, in whatever
 // order, in which no term meets more than k roundings is off by at most gamma_k times the sum of the terms' absolute
-// values (Higham 2002, 3.1 and 4.2). Fix weights, draw and memory layout. Replacing one record leaves every other
-// record's computed inputs a and errors e as they are, since a column of a product reads one column. Take those numbers
-// as given: a record's contribution is s G, in real arithmetic, with G_l = sum_t e_t a_t^T in layer l.
+// values (Higham 2002, 3.1 and 4.2). Fix the weights. A record's computed inputs a, errors e and measured norm are
+// functions of that record alone: every operation on them is one of `ordered_product`, `inner_product`, `elementary` or
+// a number by itself. Take those numbers as given: a record's contribution is s G, in real arithmetic, with G_l = sum_t
+// e_t a_t^T in layer l.
 //  1. Mass. M_l = sum_t |e_t||a_t| bounds |G_l|, and the norm of sum_t |e_t||a_t|^T taken entry by entry; `mass` is at
 //     least M_l (1 - 2^-22).
 //  2. Norm. Each form of |G_l|^2 (dense, Gram) is a sum of terms that meet at most 2^30 roundings and whose absolute
@@ -44,11 +47,12 @@ Eigen::Index chunk_of(const std::vector<Layer>& layers) {
 
 }  // namespace
 
-LayeredModel::LayeredModel(Network network)
-    : network_(std::move(network)),
+LayeredModel::LayeredModel(Network network, VectorUnits units)
+    : vector_units_(units),
+      network_(std::move(network)),
       chunk_(chunk_of(layers())),
-      pass_(layers(), chunk_),
-      gradients_(layers(), chunk_),
+      pass_(layers(), chunk_, units),
+      gradients_(layers(), chunk_, units),
       scales_(chunk_),
       block_(dimension()) {}
 
@@ -65,6 +69,15 @@ void LayeredModel::scores(const Eigen::Ref<const Eigen::VectorXd>& weights, cons
   out = pass_.scores(0);
 }
 
+LayeredModel::Judgement LayeredModel::judge(Eigen::Index i, double target) {
+  auto scores = pass_.factors().errors.back().col(i);
+  const Eigen::Index label = class_of(target, classes());
+  if (label < 0) return {std::numeric_limits<double>::infinity(), false};
+  Eigen::Index best = 0;
+  const double behind = scores.maxCoeff(&best) - scores[label];
+  return {behind + std::log(exponentials_sum({scores.data(), static_cast<std::size_t>(scores.size())})), best == label};
+}
+
 LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::VectorXd>& weights,
                                                 const Records& records) {
   UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
@@ -76,13 +89,9 @@ LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::Ve
     std::iota(part.begin(), part.end(), from);
     pass_.forward(layers(), weights, records, part);
     for (std::size_t i = 0; i < part.size(); ++i) {
-      const auto scores = pass_.scores(static_cast<Eigen::Index>(i));
-      const Eigen::Index target = class_of(records.targets[part[i]], classes());
-      Eigen::Index best = 0;
-      const double largest = scores.maxCoeff(&best);
-      loss += target < 0 ? std::numeric_limits<double>::infinity()
-                         : largest - scores[target] + std::log((scores.array() - largest).exp().sum());
-      right += best == target ? 1 : 0;
+      const Judgement judged = judge(static_cast<Eigen::Index>(i), records.targets[part[i]]);
+      loss += judged.loss;
+      right += judged.right ? 1 : 0;
     }
   }
   const auto count = static_cast<double>(records.count());
@@ -94,17 +103,11 @@ void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weig
   UNDERTONE_CHECK(weights.size() == dimension() && records.features.rows() == features());
   const std::int64_t drawn[] = {j};
   pass_.forward(layers(), weights, records, drawn);
-  const auto scores = pass_.scores(0);
-  const Eigen::Index target = class_of(records.targets[j], classes());
-  out[0] = 0.5;
-  out[1] = -0.5;
-  if (target < 0 || !scores.allFinite()) return;
-  Eigen::Index best = 0;
-  const double largest = scores.maxCoeff(&best);
-  const double loss = largest - scores[target] + std::log((scores.array() - largest).exp().sum());
+  const auto finite = pass_.scores(0).allFinite();
+  const Judgement judged = judge(0, records.targets[j]);
   const double most = network_.loss_max();
-  out[0] = (loss <= most ? std::max(loss, 0.0) / most : 1.0) - 0.5;
-  if (best == target) out[1] = 0.5;
+  out[0] = (finite && judged.loss <= most ? std::max(judged.loss, 0.0) / most : 1.0) - 0.5;
+  out[1] = finite && judged.right ? 0.5 : -0.5;
 }
 
 template <class AddChunk>
@@ -176,7 +179,7 @@ void LayeredModel::clipped_difference_sum(const Eigen::Ref<const Eigen::VectorXd
                                           Eigen::Ref<Eigen::VectorXd> sum) {
   UNDERTONE_CHECK(weights.size() == dimension() && clip >= kClipMin && clip <= kClipMax);
   UNDERTONE_CHECK(reference.size() == dimension());
-  if (!reference_) reference_.emplace(layers(), chunk_);
+  if (!reference_) reference_.emplace(layers(), chunk_, vector_units_);
   Factors& here = pass_.factors();
   Factors& there = reference_->factors();
   Factors* const factors[] = {&here, &there};

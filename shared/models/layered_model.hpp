@@ -24,7 +24,7 @@ class LayeredModel {
   static constexpr double kClipMin = 0x1p-100;
   static constexpr double kClipMax = 0x1p100;
 
-  explicit LayeredModel(Network network);
+  explicit LayeredModel(Network network, VectorUnits units = VectorUnits::Widest);
 
   [[nodiscard]] const Network& network() const noexcept { return network_; }
   [[nodiscard]] const std::vector<Layer>& layers() const noexcept { return network_.layers(); }
@@ -65,18 +65,25 @@ class LayeredModel {
                               std::span<const std::int64_t> drawn, double clip, Eigen::Ref<Eigen::VectorXd> sum);
 
   /// The b of a proof: a record, drawn once, contributes a real vector of l2 norm at most `clip`, a function of that
-  /// record and its place alone, and either clipped sum, as computed, is within b of the exact sum of these in l2. So
+  /// record alone, and either clipped sum, as computed, is within b of the exact sum of these in l2. So
   /// replacing one record moves what was computed by at most 2 clip + 2 b.
   /// @return about 2^-43 n (n / 2^9 + 2^11 + 2 positions) clip for n records drawn
   [[nodiscard]] double rounding_bound(double clip, std::int64_t records) const;
 
  private:
+  struct Judgement {
+    double loss = 0.0;  // infinite where the target is no class
+    bool right = false;
+  };
+  /// Of the record in place i of the last forward pass, whose scores are worthless afterwards.
+  [[nodiscard]] Judgement judge(Eigen::Index i, double target);
   /// Zeroes `sum`, hands every chunk to `add`, which adds it to `block_`, and adds up the blocks.
   template <class AddChunk>
   void sum_chunks(const Records& records, std::span<const std::int64_t> drawn, Eigen::Ref<Eigen::VectorXd>& sum,
                   const AddChunk& add);
   /// What each record of the chunk is scaled by, to a norm of at most `clip`.
   void set_scales(std::span<Factors* const> factors, Eigen::Index count, double clip);
+  VectorUnits vector_units_;
   Network network_;
   Eigen::Index chunk_;
   ChunkPass pass_;

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "shared/base/column_products.hpp"
+#include "shared/base/ordered_product.hpp"
+
 namespace undertone::models {
 namespace {
 
@@ -17,12 +20,43 @@ double constant_of(const Layer& layer, std::size_t l, const Factors& factors, Ei
   return factors.inputs[l](layer.input.values(), i);
 }
 
+}  // namespace
+
+RecordGradients::RecordGradients(const std::vector<Layer>& layers, Eigen::Index chunk, VectorUnits units)
+    : vector_units_(units) {
+  Eigen::Index gram_max = 0;
+  for (const Layer& layer : layers) {
+    const bool dense = layer.dense();
+    if (!dense && layer.gram) gram_max = std::max(gram_max, layer.positions());
+    formed_.emplace_back(dense ? 0 : layer.weights(), layer.gram ? 1 : chunk);
+    for (auto& patches : patches_) patches.emplace_back(dense ? 0 : layer.patch + 1, dense ? 0 : layer.tile);
+  }
+  patch_gram_.resize(static_cast<std::size_t>(gram_max * gram_max));
+  error_gram_.resize(patch_gram_.size());
+}
+
+std::int64_t RecordGradients::scratch_bytes() const noexcept {
+  auto numbers = static_cast<Eigen::Index>(patch_gram_.size() + error_gram_.size());
+  for (std::size_t l = 0; l < formed_.size(); ++l) {
+    numbers += formed_[l].size() + patches_[0][l].size() + patches_[1][l].size();
+  }
+  return numbers * static_cast<std::int64_t>(sizeof(double));
+}
+
+double RecordGradients::product(const double* x, const double* y, Eigen::Index size) const {
+  const auto count = static_cast<std::size_t>(size);
+  return inner_product({x, count}, {y, count}, vector_units_);
+}
+
 /// An upper bound on a layer's mass, by Cauchy and Schwarz; NaN beyond `kSquareMax`.
-double mass(const Layer& layer, std::size_t l, std::span<Factors* const> factors, Eigen::Index i) {
+double RecordGradients::mass(const Layer& layer, std::size_t l, std::span<Factors* const> factors,
+                             Eigen::Index i) const {
   double sum = 0.0;
   for (const Factors* f : factors) {
-    const double errors = f->errors[l].col(i).squaredNorm();
-    double inputs = f->inputs[l].col(i).squaredNorm();
+    const double* error = f->errors[l].col(i).data();
+    const double* input = f->inputs[l].col(i).data();
+    const double errors = product(error, error, f->errors[l].rows());
+    double inputs = product(input, input, f->inputs[l].rows());
     if (!(errors <= kSquareMax && inputs <= kSquareMax)) return std::numeric_limits<double>::quiet_NaN();
     if (!layer.dense()) {
       const double constant = constant_of(layer, l, *f, i);
@@ -34,33 +68,12 @@ double mass(const Layer& layer, std::size_t l, std::span<Factors* const> factors
   return sum;
 }
 
-}  // namespace
-
-RecordGradients::RecordGradients(const std::vector<Layer>& layers, Eigen::Index chunk) {
-  Eigen::Index gram_max = 0;
-  for (const Layer& layer : layers) {
-    const bool dense = layer.dense();
-    if (!dense && layer.gram) gram_max = std::max(gram_max, layer.positions());
-    formed_.emplace_back(dense ? 0 : layer.weights(), layer.gram ? 1 : chunk);
-    for (auto& patches : patches_) patches.emplace_back(dense ? 0 : layer.patch + 1, dense ? 0 : layer.tile);
-  }
-  patch_gram_.resize(gram_max, gram_max);
-  error_gram_.resize(gram_max, gram_max);
-}
-
-std::int64_t RecordGradients::scratch_bytes() const noexcept {
-  Eigen::Index numbers = patch_gram_.size() + error_gram_.size();
-  for (std::size_t l = 0; l < formed_.size(); ++l) {
-    numbers += formed_[l].size() + patches_[0][l].size() + patches_[1][l].size();
-  }
-  return numbers * static_cast<std::int64_t>(sizeof(double));
-}
-
 double RecordGradients::dense_square(std::size_t l, std::span<Factors* const> factors, Eigen::Index i) const {
   double square = 0.0;
   for (const Factors* f : factors) {
     for (const Factors* g : factors) {
-      square += f->errors[l].col(i).dot(g->errors[l].col(i)) * f->inputs[l].col(i).dot(g->inputs[l].col(i));
+      square += product(f->errors[l].col(i).data(), g->errors[l].col(i).data(), f->errors[l].rows()) *
+                product(f->inputs[l].col(i).data(), g->inputs[l].col(i).data(), f->inputs[l].rows());
     }
   }
   return square;
@@ -73,14 +86,15 @@ double RecordGradients::gram_square(const Layer& layer, std::size_t l, std::span
     const double* image = factors[f]->inputs[l].col(i).data();
     unfold(layer, image, constant_of(layer, l, *factors[f], i), 0, positions, patches_[f][l]);
   }
-  auto patch_gram = patch_gram_.topLeftCorner(positions, positions);
-  auto error_gram = error_gram_.topLeftCorner(positions, positions);
+  const MatrixTarget patch_gram(patch_gram_.data(), 1, positions);
+  const MatrixTarget error_gram(error_gram_.data(), 1, positions);
   double square = 0.0;
   for (std::size_t f = 0; f < factors.size(); ++f) {
     for (std::size_t g = 0; g <= f; ++g) {
-      patch_gram.noalias() = patches_[f][l].transpose() * patches_[g][l];
-      error_gram.noalias() = errors_of(layer, l, *factors[f], i).transpose() * errors_of(layer, l, *factors[g], i);
-      square += (f == g ? 1.0 : 2.0) * patch_gram.cwiseProduct(error_gram).sum();
+      ordered_product(MatrixView(patches_[f][l].transpose()), MatrixView(patches_[g][l]), patch_gram, vector_units_);
+      ordered_product(MatrixView(errors_of(layer, l, *factors[f], i)).transposed(),
+                      MatrixView(errors_of(layer, l, *factors[g], i)), error_gram, vector_units_);
+      square += (f == g ? 1.0 : 2.0) * product(patch_gram_.data(), error_gram_.data(), positions * positions);
     }
   }
   return square;
@@ -97,7 +111,9 @@ void RecordGradients::form(const Layer& layer, std::size_t l, std::span<Factors*
       const Eigen::Index count = std::min(layer.tile, layer.positions() - from);
       Eigen::MatrixXd& patches = patches_[0][l];
       unfold(layer, image, constant, from, count, patches);
-      gradient.noalias() += errors_of(layer, l, *f, i).middleCols(from, count) * patches.leftCols(count).transpose();
+      const auto errors = errors_of(layer, l, *f, i);
+      add_ordered_product(MatrixView(errors.middleCols(from, count)), MatrixView(patches.leftCols(count)).transposed(),
+                          MatrixTarget(gradient), vector_units_);
     }
   }
 }
@@ -125,7 +141,8 @@ void RecordGradients::measure(const std::vector<Layer>& layers, std::span<Factor
       if (layer.dense()) {
         square = factors.size() == 1 ? layer_mass * layer_mass : dense_square(l, factors, i);
       } else {
-        square = layer.gram ? gram_square(layer, l, factors, i) : formed_[l].col(i).squaredNorm();
+        const double* formed = formed_[l].col(layer.gram ? 0 : i).data();
+        square = layer.gram ? gram_square(layer, l, factors, i) : product(formed, formed, layer.weights());
       }
       squares[i] += std::max(square, 0.0) + kMassShare * layer_mass * layer_mass;
     }
@@ -146,7 +163,9 @@ void RecordGradients::add(const std::vector<Layer>& layers, std::span<Factors* c
           f->errors[l].col(i).setZero();  // zero times NaN is not zero
           f->inputs[l].col(i).setZero();
         }
-        layer_sum.noalias() += f->errors[l].leftCols(count) * f->inputs[l].leftCols(count).transpose();
+        add_ordered_product(MatrixView(f->errors[l].leftCols(count)),
+                            MatrixView(f->inputs[l].leftCols(count)).transposed(), MatrixTarget(layer_sum),
+                            vector_units_);
       }
       continue;
     }

@@ -73,10 +73,9 @@ __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& featur
 }
 #endif
 
-Quantise quantise_by(VectorUnits units) {
+Quantise quantise_by([[maybe_unused]] VectorUnits units) {
 #if defined(__x86_64__)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-  if (units == VectorUnits::Widest && has_avx2) return quantise_avx2;
+  if (may_use_avx2(units)) return quantise_avx2;
 #endif
   return quantise_portable;
 }

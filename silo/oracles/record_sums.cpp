@@ -37,6 +37,8 @@ class LinearSums final : public RecordSums {
  public:
   explicit LinearSums(const models::LinearModel& model) : model_(model) {}
 
+  [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+
   void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
@@ -101,6 +103,8 @@ class MomentSums final : public RecordSums {
  public:
   explicit MomentSums(const models::MomentsModel& model) : model_(model), gradient_(model.dimension()) {}
 
+  [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+
   void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     std::fill(sum.begin(), sum.end(), 0);
@@ -130,6 +134,8 @@ class MomentSums final : public RecordSums {
 class LayeredSums final : public RecordSums {
  public:
   explicit LayeredSums(const models::Network& network) : model_(network), sum_(network.dimension()) {}
+
+  [[nodiscard]] bool adds_integers() const noexcept override { return false; }
 
   void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {

@@ -21,10 +21,14 @@ class RecordSums {
   RecordSums& operator=(const RecordSums&) = delete;
   virtual ~RecordSums() = default;
 
+  /// Whether each record becomes integers by itself, so that a sum is exact and cannot depend on an order.
+  [[nodiscard]] virtual bool adds_integers() const noexcept = 0;
+
   /// Where records lie, and which of them are added up.
   struct Drawn {
     const models::Records& block;
-    std::span<const std::int64_t> positions;  // in any order; one may stand there several times
+    // One may stand there several times. In any order where integers are added, else in a secret one.
+    std::span<const std::int64_t> positions;
   };
   /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
   virtual void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,

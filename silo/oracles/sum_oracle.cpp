@@ -19,6 +19,13 @@ const models::Records& block_of(const privacy::Release& planned, const OracleDat
   return block;
 }
 
+std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> out(drawn.size());
+  std::transform(order.begin(), order.end(), out.begin(),
+                 [&](std::int64_t place) { return drawn[static_cast<std::size_t>(place)]; });
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const privacy::Release& release,
@@ -62,6 +69,8 @@ DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& pla
     drawn = stream.multiset(release.population, release.records_drawn);
   } else if (release.sampled()) {
     drawn = stream.subset(release.population, release.records_drawn);
+    // Draws with and without a record then couple slot for slot: whatever a sum makes of places, one slot differs.
+    if (!sums.adds_integers()) drawn = reordered(drawn, stream.order(release.records_drawn));
   } else {
     drawn.resize(static_cast<std::size_t>(release.population));
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});

@@ -243,8 +243,8 @@ TEST(RecordGradientsTest, MeasuredNormsAreThoseWrittenOutAndNeverBelow) {
     const Eigen::VectorXd weights = random_weights(random, model);
     const Records records = random_records(random, model, 10);
     const Eigen::MatrixXd written_out = gradients(model, weights, records);
-    ChunkPass pass(model.layers(), 10);
-    RecordGradients measured(model.layers(), 10);
+    ChunkPass pass(model.layers(), 10, VectorUnits::Widest);
+    RecordGradients measured(model.layers(), 10, VectorUnits::Widest);
     pass.forward(model.layers(), weights, records, all(10));
     pass.backward(model.layers(), weights, records, all(10));
     Factors* const factors[] = {&pass.factors()};
