@@ -17,6 +17,8 @@ const char* to_string(PairShape shape) {
       return "alone";
     case PairShape::Holdout:
       return "holdout";
+    case PairShape::Cancelling:
+      return "cancelling";
   }
   return "";
 }
@@ -87,7 +89,7 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
     return code;
   }
   for (const ShapeFinding& one : findings) {
-    fmt::print("{:8}  claimed {:.4g}, at least {:.4g}, {:.3g} of its largest influence reached{}\n", one.shape,
+    fmt::print("{:10}  claimed {:.4g}, at least {:.4g}, {:.3g} of its largest influence reached{}\n", one.shape,
                one.finding.claimed, one.finding.lower, one.reach, one.finding.flagged() ? "  FLAGGED" : "");
   }
   fmt::print("claimed: epsilon {:.4g} at delta {:.3g}; the changed record reaches {:.3g} of its largest influence\n",
@@ -116,10 +118,15 @@ int run_audit(const AuditRequest& request) {
                              request.job.string())});
   }
   const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
-  if (job->model.linear() == nullptr || local || job->projection) {
+  if (job->model.moments() != nullptr || local || job->projection) {
     return fail({ErrorCode::InvalidArgument,
-                 fmt::format("the audit knows the worst pair for gradients of linear models, not for {} and {}{}",
+                 fmt::format("the audit knows the worst pair for gradients of linear models and networks, not for {} "
+                             "and {}{}",
                              job->model.name(), job->algorithm_kind, job->projection ? " of projected features" : "")});
+  }
+  if (request.canaries && job->model.linear() == nullptr) {
+    return fail({ErrorCode::InvalidArgument,
+                 fmt::format("canaries are for linear models, not for {}: leave --canaries out", job->model.name())});
   }
   const config::CohortMember* member = &job->cohort.front();
   if (!request.silo.empty()) {
@@ -140,8 +147,7 @@ int run_audit(const AuditRequest& request) {
   }
   // Each shape has its share of the error; the one that found more is told.
   AuditSettings settings = request.settings;
-  std::vector<PairShape> shapes = {PairShape::Crowd, PairShape::Alone};
-  if (plan->cost(privacy::Block::Holdout).units() != 0) shapes.push_back(PairShape::Holdout);
+  const std::vector<PairShape> shapes = shapes_for(*job, *plan);
   settings.error /= static_cast<double>(shapes.size());
   settings.error_told /= static_cast<double>(shapes.size());
   std::vector<ShapeFinding> findings;

@@ -10,17 +10,6 @@
 namespace undertone::lab {
 namespace {
 
-/// A data set of the member's size whose records have no features and labels that cancel.
-data::Dataset plain_records(const config::Job& job, const config::CohortMember& member) {
-  const auto features = static_cast<Eigen::Index>(job.model.features());
-  const auto block = [&](std::int64_t records) {
-    models::Records out{Eigen::MatrixXd::Zero(features, records), Eigen::VectorXd(records)};
-    for (Eigen::Index j = 0; j < records; ++j) out.targets[j] = j % 2 == 0 ? 1.0 : -1.0;
-    return out;
-  };
-  return {block(member.facts.records), block(member.facts.holdout_records)};
-}
-
 /// ln of the densities' ratio of what was seen if the changed record leans to the other side than all the rest, over
 /// the same side, where it took part with probability `rate`.
 /// @param sum of shift times projection, in units of the noise @param square sum of shift^2
@@ -71,52 +60,6 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
 }
 
 }  // namespace
-
-WorstPair worst_pair(const config::Job& job, const config::CohortMember& member, PairShape shape) {
-  WorstPair pair;
-  pair.first = plain_records(job, member);
-  const auto features = static_cast<Eigen::Index>(job.model.features());
-  pair.point = Eigen::VectorXd::Zero(job.model.dimension());
-  switch (shape) {
-    case PairShape::Holdout: {
-      pair.block = privacy::Block::Holdout;
-      pair.others_lean = 1.0;
-      // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
-      const bool classes = job.model.linear()->linear_loss().classifies();
-      pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
-      pair.second = pair.first;
-      pair.first.holdout.targets[0] = classes ? 1.0 : 1e3;
-      const auto metrics = static_cast<Eigen::Index>(job.model.metric_names().size());
-      Eigen::VectorXd one(metrics);
-      Eigen::VectorXd other(metrics);
-      job.model.linear()->centred_metrics(pair.point, pair.first.holdout, 0, one);
-      job.model.linear()->centred_metrics(pair.point, pair.second.holdout, 0, other);
-      pair.direction = (one - other).normalized();
-      pair.reach = (one - other).norm() / std::sqrt(static_cast<double>(metrics));  // their bound: sqrt(metrics) / 2
-      return pair;
-    }
-    case PairShape::Crowd:
-      pair.first.training.features.setOnes();
-      pair.first.training.targets.setConstant(-1.0);
-      pair.others_lean = 1.0;
-      break;
-    case PairShape::Alone:
-      pair.first.training.features.col(0).setOnes();
-      break;
-  }
-  pair.second = pair.first;
-  pair.first.training.targets[0] = 1.0;
-  pair.second.training.targets[0] = -1.0;
-  // Only the features' part of a reply is looked at.
-  pair.direction = Eigen::VectorXd::Zero(job.model.dimension());
-  const double derivative = job.model.linear()->derivative(pair.point, pair.first.training, 0);
-  pair.direction.head(features).setConstant(std::copysign(1.0 / std::sqrt(static_cast<double>(features)), derivative));
-  const double constant = job.model.dimension() > features ? 1.0 : 0.0;
-  const double whole = std::abs(derivative) * std::sqrt(static_cast<double>(features) + constant);
-  const double clipped = std::min(1.0, job.clip.value() / whole);
-  pair.reach = std::abs(derivative) * std::sqrt(static_cast<double>(features)) * clipped / job.clip.value();
-  return pair;
-}
 
 Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& plan, const WorstPair& pair,
                                        const AuditSettings& settings) {

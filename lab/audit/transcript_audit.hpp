@@ -2,26 +2,9 @@
 
 #include "lab/audit/audit_statistics.hpp"
 #include "lab/audit/audited_silo.hpp"
+#include "lab/audit/worst_pair.hpp"
 
 namespace undertone::lab {
-
-/// What the records that stay are like. In a crowd all of them have the largest features that the schema allows and the
-/// changed record's second label: the pair that attains the dominating profile of a sampled release. Alone, the others
-/// have no features: a bound on the sum instead of on each record shows. Holdout is a crowd whose changed record is
-/// evaluated and not trained on.
-enum class PairShape : std::uint8_t { Crowd, Alone, Holdout };
-
-/// Two data sets that differ in one record's label, and what tells them apart as well as anything can.
-struct WorstPair {
-  data::Dataset first;
-  data::Dataset second;
-  privacy::Block block = privacy::Block::Training;  // of the changed record
-  Eigen::VectorXd point;                            // that every round asks about
-  Eigen::VectorXd direction;                        // unit: what a reply is projected on
-  double others_lean = 0.0;  // 1 where every other record leans the second data set's way, 0 where none leans
-  double reach = 0.0;        // of the changed record's contribution, over its largest allowed (the clip norm)
-};
-[[nodiscard]] WorstPair worst_pair(const config::Job& job, const config::CohortMember& member, PairShape shape);
 
 struct AuditSettings {
   std::int64_t trials = 3000;  // on each data set, half of them to choose the threshold

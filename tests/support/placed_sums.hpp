@@ -34,8 +34,9 @@ struct CancellingNetwork {
   }
 };
 
-/// What a sum was before records' arithmetic was their own: the last `count mod 4` records go through the first layer's
-/// columns in another order (its second and third are swapped, and so are these features), the same real function.
+/// What a sum was before records' arithmetic was their own: all but the last `count mod 4` records go through the first
+/// layer's columns in another order (its second and third are swapped, and so are these features), which is the same
+/// real function.
 class PlacedSums final : public silo::RecordSums {
  public:
   PlacedSums(const models::Network& network, const models::Records& block)
@@ -49,15 +50,14 @@ class PlacedSums final : public silo::RecordSums {
                  std::span<std::int64_t> sum) override {
     const std::size_t late = drawn.positions.size() % 4;
     const std::size_t early = drawn.positions.size() - late;
-    sums_->gradients(point, lattice, {drawn.block, drawn.positions.first(early)}, sum);
-    if (late == 0) return;
+    sums_->gradients(point, lattice, {drawn.block, drawn.positions.last(late)}, sum);
     Eigen::VectorXd other = point;
     const models::Layer& layer = network_.layers().front();
     Eigen::Map<Eigen::MatrixXd> matrix(other.data() + layer.offset, layer.outputs, layer.patch + 1);
     matrix.col(1).swap(matrix.col(2));
     std::vector<std::int64_t> rest(sum.size());
-    sums_->gradients(other, lattice, {swapped_, drawn.positions.last(late)}, rest);
-    // The gradient by the swapped columns is small beside the last layer's: it is added where it lies.
+    sums_->gradients(other, lattice, {swapped_, drawn.positions.first(early)}, rest);
+    // What the first layer contributes belongs to the columns swapped back: units that saturate leave nothing there.
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += rest[j];
   }
   void differences(const Eigen::VectorXd& /*points*/, const privacy::Lattice& /*lattice*/, const Drawn& /*drawn*/,
