@@ -40,7 +40,10 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
   number("--delta-each", text.delta, "of one approximate release");
   number("--rho-each", text.rho, "of one zcdp release");
   command->add_option("--norm", text.norm, "p of a generalised Gaussian")->capture_default_str();
-  command->add_option("--sampling", text.sampling, "none, wor:RATE or wor:K/N (fixed size), wr:K/N, poisson:RATE")
+  command
+      ->add_option(
+          "--sampling", text.sampling,
+          "none, wor:RATE or wor:K/N (fixed size), known:K/N (the same, known to everybody), wr:K/N, poisson:RATE")
       ->capture_default_str();
   command->add_option("--steps", text.steps, "how many such releases")->capture_default_str();
   command->add_option("--silos", request.silos, "shuffled: how many replies are shuffled");

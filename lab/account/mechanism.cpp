@@ -30,7 +30,7 @@ Result<Quantity> quantity(const std::optional<double>& value, const char* name) 
 
 /// How a batch is drawn, as "wor:0.01", "wor:10/1000", "wr:10/1000", "poisson:0.01" or "none".
 struct Sampling {
-  enum class Kind : std::uint8_t { None, Subset, Multiset, Poisson } kind = Kind::None;
+  enum class Kind : std::uint8_t { None, Subset, KnownSubset, Multiset, Poisson } kind = Kind::None;
   double rate = 1.0;
   std::int64_t draws = 0;
   std::int64_t records = 0;
@@ -45,8 +45,8 @@ Result<double> parse_number(std::string_view text) {
 }
 
 Result<Sampling> parse_sampling(const std::string& text) {
-  const Error form =
-      bad(fmt::format("sampling: expected none, wor:RATE, wor:K/N, wr:K/N or poisson:RATE, got \"{}\"", text));
+  const Error form = bad(fmt::format(
+      "sampling: expected none, wor:RATE, wor:K/N, known:RATE, known:K/N, wr:K/N or poisson:RATE, got \"{}\"", text));
   if (text == "none") return Sampling{};
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return form;
@@ -55,6 +55,8 @@ Result<Sampling> parse_sampling(const std::string& text) {
   Sampling out;
   if (kind == "wor") {
     out.kind = Sampling::Kind::Subset;
+  } else if (kind == "known") {
+    out.kind = Sampling::Kind::KnownSubset;
   } else if (kind == "wr") {
     out.kind = Sampling::Kind::Multiset;
   } else if (kind == "poisson") {
@@ -91,6 +93,10 @@ Result<PrivacyEvent> sampled_gaussian(const std::string& sampling, privacy::Gaus
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: subsets of a fixed size are accounted under replace-one alone");
       return PrivacyEvent(privacy::SubsetGaussianEvent{drawn->rate, shift});
+    case Sampling::Kind::KnownSubset:
+      if (adjacency != Adjacency::ReplaceOne)
+        return bad("sampling: subsets that are known are accounted under replace-one alone");
+      return PrivacyEvent(privacy::KnownSubsetGaussianEvent{drawn->rate, shift});
     case Sampling::Kind::Multiset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: draws with replacement are accounted under replace-one alone");

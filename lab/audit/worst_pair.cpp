@@ -157,7 +157,7 @@ std::vector<PairShape> shapes_for(const config::Job& job, const privacy::Plan& p
   } else {
     shapes.push_back(PairShape::Alone);
   }
-  if (plan.cost(privacy::Block::Holdout).units() != 0) shapes.push_back(PairShape::Holdout);
+  if (plan.protects(privacy::Block::Holdout)) shapes.push_back(PairShape::Holdout);
   return shapes;
 }
 

@@ -60,6 +60,9 @@ bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front()
 /// Reservations may say which plan was charged and what was sampled in a block.
 bool are_of_reservation(const Keys& keys) { return std::find(keys.begin(), keys.end(), "training") != keys.end(); }
 
+/// Releases may say that what was drawn was added up in a secret order.
+bool are_of_release(const Keys& keys) { return std::find(keys.begin(), keys.end(), "reply") != keys.end(); }
+
 /// YYYY-MM-DDTHH:MM:SSZ with every part in its range.
 bool is_time(const std::string& value) {
   constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
@@ -147,6 +150,12 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
     if (are_of_reservation(keys) && key == "plan") {
       if (from_hex(value, kHashBytes)) continue;
       problems.add("{}: plan: expected {} bytes of lower-case hex, found {}", where, kHashBytes, printable(value));
+      good = false;
+      continue;
+    }
+    if (are_of_release(keys) && key == "order") {
+      if (value == "secret") continue;
+      problems.add("{}: order: expected \"secret\", found {}", where, printable(value));
       good = false;
       continue;
     }

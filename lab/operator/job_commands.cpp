@@ -57,7 +57,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const config::Job& job,
   std::uint64_t sent = 0;
   for (const privacy::Plan::Segment& segment : plan.segments()) {
     std::uint64_t reply = reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
-    if (job.shuffle && !std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)) {
+    if (job.shuffle && !segment.release.is_public()) {
       const Result<shuffled::RoundLayout> layout =
           shuffled::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size());
       if (!layout) return layout.error();
@@ -190,6 +190,13 @@ const char* noise_by(const config::NoiseChoice& choice) {
   return "";
 }
 
+/// What its author should look at once more, a sentence each.
+Json warnings_of(const privacy::Plan& plan) {
+  Json out = Json::array();
+  if (std::string bare = privacy::delta_warning(plan); !bare.empty()) out.push_back(std::move(bare));
+  return out;
+}
+
 Json releases_of(const privacy::Plan& plan) {
   std::vector<Json> out;
   for (const privacy::Plan::Segment& segment : plan.segments()) {
@@ -206,9 +213,9 @@ Json releases_of(const privacy::Plan& plan) {
                             : release.sampled()            ? "fresh draw"
                                                            : "all"},
                   {"clip_norm", release.shape.clip.value()},
-                  {"public_records", !(shift > 0.0)},
+                  {"public_records", release.is_public()},
                   {"noise_stddev_of_mean", release.noise_stddev_of_mean()},
-                  {"noise_multiplier", shift > 0.0 ? 1.0 / shift : 0.0}};
+                  {"noise_multiplier", release.is_public() ? 0.0 : 1.0 / shift}};
     if (const auto* binomial = std::get_if<privacy::BinomialSum>(&release.mechanism)) {
       entry["binomial"] = {{"grid", binomial->parameters.grid()},
                            {"coins", binomial->parameters.coins()},
@@ -277,7 +284,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"rounds", plan.rounds()},
                      {"bytes_sent", bytes->first},
                      {"bytes_received", bytes->second},
-                     {"releases", releases_of(plan)}});
+                     {"releases", releases_of(plan)},
+                     {"warnings", warnings_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans, privacy::QuestionKind::Gradient);
   const std::optional<RiskBound> prediction = prediction_of(*job, plans);
@@ -341,6 +349,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
                silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
                silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
+    for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
     for (const Json& release : silo["releases"]) {
       const std::string reads = release["reads"].get<std::string>();
       fmt::print("    {} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),

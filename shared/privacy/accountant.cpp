@@ -23,6 +23,9 @@ struct LawOf {
   Result<LossLawPtr> operator()(const SubsetGaussianEvent& event) const {
     return subset_gaussian_law(event.rate, event.shift);
   }
+  Result<LossLawPtr> operator()(const KnownSubsetGaussianEvent& event) const {
+    return known_subset_gaussian_law(event.rate, event.shift);
+  }
   Result<LossLawPtr> operator()(const MultisetGaussianEvent& event) const {
     return multiset_gaussian_law(event.records, event.draws, event.shift);
   }
@@ -49,6 +52,9 @@ struct RhoOf {
   }
   std::optional<double> operator()(const SubsetGaussianEvent& event) const {
     return (*this)(GaussianEvent{event.shift});  // sampling only helps: rho of the whole block holds
+  }
+  std::optional<double> operator()(const KnownSubsetGaussianEvent& event) const {
+    return (*this)(GaussianEvent{event.shift});
   }
   std::optional<double> operator()(const MultisetGaussianEvent& /*event*/) const { return std::nullopt; }
   std::optional<double> operator()(const PoissonGaussianEvent& event) const {
@@ -85,6 +91,13 @@ struct CurveOf {
     if (!law) return law.error();
     return Curve{[law = *law, shift = event.shift](double order) {
       return std::min(profile_renyi(*law, order), gaussian_renyi(shift, order));
+    }};
+  }
+  Result<Curve> operator()(const KnownSubsetGaussianEvent& event) const {
+    return Curve{[event](double order) {
+      // ln(1 - c + c e^((a - 1) D)) / (a - 1) <= D.
+      const double drawn = (order - 1.0) * gaussian_renyi(event.shift, order);
+      return drawn > 700.0 ? drawn / (order - 1.0) : std::log1p(event.rate * std::expm1(drawn)) / (order - 1.0);
     }};
   }
   Result<Curve> operator()(const MultisetGaussianEvent& event) const {
@@ -356,6 +369,9 @@ struct KeyOf {
   EventKey operator()(const ConcentratedEvent& event) const { return {7.0, event.rho.value(), 0.0, 0.0}; }
   EventKey operator()(const ClonesEvent& event) const {
     return {8.0, static_cast<double>(event.others), event.record_epsilon, event.silo_epsilon};
+  }
+  EventKey operator()(const KnownSubsetGaussianEvent& event) const {
+    return {9.0, event.shift.value(), event.rate, 0.0};
   }
 };
 

@@ -22,6 +22,12 @@ struct SubsetGaussianEvent {
   double rate = 1.0;  // K/n
   GaussianShift shift;
 };
+/// A fixed-size subset, drawn afresh and known to everybody; replace-one: what a secret draw costs where sums do not
+/// keep the secret.
+struct KnownSubsetGaussianEvent {
+  double rate = 1.0;  // K/n
+  GaussianShift shift;
+};
 /// K draws with replacement from n; replace-one. @param shift of one occurrence
 struct MultisetGaussianEvent {
   std::int64_t records = 0;
@@ -57,8 +63,9 @@ struct ClonesEvent {
   double record_epsilon = 0.0;  // > 0
   double silo_epsilon = 0.0;    // > 0
 };
-using PrivacyEvent = std::variant<GaussianEvent, SubsetGaussianEvent, MultisetGaussianEvent, PoissonGaussianEvent,
-                                  LaplaceEvent, ExponentialEvent, ApproximateEvent, ConcentratedEvent, ClonesEvent>;
+using PrivacyEvent = std::variant<GaussianEvent, SubsetGaussianEvent, KnownSubsetGaussianEvent, MultisetGaussianEvent,
+                                  PoissonGaussianEvent, LaplaceEvent, ExponentialEvent, ApproximateEvent,
+                                  ConcentratedEvent, ClonesEvent>;
 
 /// The positions of a silo's secret permutation of its records, as a part of [0, 1), that a release reads. A record is
 /// at one position, so what reads disjoint parts composes in parallel.

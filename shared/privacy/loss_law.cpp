@@ -55,6 +55,20 @@ class SubsetGaussianLaw final : public SymmetricLaw {
   long double shift_;
 };
 
+class KnownSubsetGaussianLaw final : public LossLaw {
+ public:
+  KnownSubsetGaussianLaw(long double rate, long double shift) : rate_(rate), shift_(shift) {}
+  [[nodiscard]] LossTails above(long double loss) const override {
+    const LossTails drawn = gaussian_tails(loss, shift_);
+    const long double missed = loss < 0.0L ? 1.0L - rate_ : 0.0L;
+    return {rate_ * drawn.p + missed, rate_ * drawn.q + missed};
+  }
+
+ private:
+  long double rate_;
+  long double shift_;
+};
+
 /// ((1 - rate) N(0, 1) + rate N(mu, 1), N(0, 1)) or the reverse: also one record under Poisson sampling.
 class MixtureLaw final : public LossLaw {
  public:
@@ -230,6 +244,11 @@ LossLawPtr gaussian_law(GaussianShift shift) { return std::make_shared<GaussianL
 Result<LossLawPtr> subset_gaussian_law(double rate, GaussianShift shift) {
   if (const auto checked = check_rate(rate); !checked) return checked.error();
   return LossLawPtr(std::make_shared<SubsetGaussianLaw>(rate, shift.value()));
+}
+
+Result<LossLawPtr> known_subset_gaussian_law(double rate, GaussianShift shift) {
+  if (const auto checked = check_rate(rate); !checked) return checked.error();
+  return LossLawPtr(std::make_shared<KnownSubsetGaussianLaw>(rate, shift.value()));
 }
 
 Result<LossLawPtr> subset_gaussian_attained_law(double rate, GaussianShift shift, bool reverse) {

@@ -41,6 +41,11 @@ using LossLawPtr = std::shared_ptr<const LossLaw>;
 /// @param rate K/n in (0, 1] @param shift of a release in which the changed record was drawn
 [[nodiscard]] Result<LossLawPtr> subset_gaussian_law(double rate, GaussianShift shift);
 
+/// A Gaussian release of a fixed-size subset that everybody knows: with probability 1 - rate nothing of the changed
+/// record is in it, else it is a Gaussian release. Holds whatever the rest of the sum makes of the draw, as long as
+/// sums over the same draw are within the shift. @param rate K/n in (0, 1]
+[[nodiscard]] Result<LossLawPtr> known_subset_gaussian_law(double rate, GaussianShift shift);
+
 /// The same release, as bad as it is attained: ((1 - rate) N(0, 1) + rate N(mu, 1), N(0, 1)), or the reverse. No upper
 /// bound under composition: only to know how far the bound above can be from the truth.
 [[nodiscard]] Result<LossLawPtr> subset_gaussian_attained_law(double rate, GaussianShift shift, bool reverse);

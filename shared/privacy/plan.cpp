@@ -27,9 +27,15 @@ ShiftSquaredAmount Plan::cost(Block block) const {
   UNDERTONE_CHECK(false);
 }
 
+bool Plan::protects(Block block) const {
+  return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+    return segment.release.shape.block == block && !segment.release.is_public();
+  });
+}
+
 bool Plan::reads_parts(Block block) const {
   return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
-    return segment.release.shape.block == block && segment.release.reads_part() && segment.release.cost().units() != 0;
+    return segment.release.shape.block == block && !segment.release.is_public() && segment.release.reads_part();
   });
 }
 
@@ -39,7 +45,7 @@ bool Plan::draws_with_replacement() const {
 }
 
 bool Plan::lists(Block block) const {
-  return reads_parts(block) || (credit_ && cost(block).units() != 0) ||
+  return reads_parts(block) || (credit_ && protects(block)) ||
          std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
            return segment.release.shape.block == block && segment.release.draws() > 1;
          });
@@ -50,11 +56,58 @@ PrivacyEvent Plan::event_of(const Release& release) const {
   return local_event(release);
 }
 
+std::optional<double> Plan::epsilon_of_other_events(const std::vector<std::vector<RepeatedEvent>>& blocks) const {
+  constexpr double kEpsilonMax = 30.0;  // beyond it delta covers no deviation of a sampler
+  constexpr int kAttempts = 8;
+  const std::uint64_t silos =
+      shuffling_ && shuffling_->binomial ? static_cast<std::uint64_t>(shuffling_->honest_silos) : 1;
+  // What samplers may be off is reserved at the plan's own epsilon: at a larger one it takes more of delta, which makes
+  // epsilon larger again.
+  Delta left = mechanism_delta_;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    double worst = 0.0;
+    for (const std::vector<RepeatedEvent>& events : blocks) {
+      if (events.empty()) continue;
+      const Result<double> epsilon = charged_epsilon(events, left);
+      if (!epsilon || !(*epsilon <= kEpsilonMax)) return std::nullopt;
+      worst = std::max(worst, *epsilon);
+    }
+    const Result<Epsilon> at = Epsilon::create(std::max(worst, epsilon_.value_rounded_up()));
+    if (!at) return worst;  // nothing is charged
+    const Result<DeltaAmount> implementation = implementation_delta(*at, draws_ * silos);
+    if (!implementation) return std::nullopt;
+    const Result<DeltaAmount> taken = implementation->plus(failure_delta_);
+    if (!taken || *taken >= delta_) return std::nullopt;
+    const Result<Delta> affordable =
+        Delta::create(DeltaAmount::from_units(delta_.units() - taken->units()).value_rounded_down());
+    if (!affordable) return std::nullopt;
+    if (affordable->value() >= left.value()) return worst;
+    left = *affordable;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Plan::epsilon_of_known_draws() const {
+  std::vector<std::vector<RepeatedEvent>> blocks;
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    std::vector<RepeatedEvent>& known = blocks.emplace_back();
+    for (const Segment& segment : segments_) {
+      const Release& release = segment.release;
+      if (release.shape.block != block || release.is_public()) continue;
+      PrivacyEvent event = local_event(release);
+      if (const auto* subset = std::get_if<SubsetGaussianEvent>(&event); subset != nullptr && !release.shape.local)
+        event = KnownSubsetGaussianEvent{subset->rate, subset->shift};
+      known.push_back({std::move(event), segment.rounds * release.draws(), footprint_of(release)});
+    }
+  }
+  return epsilon_of_other_events(blocks);
+}
+
 std::vector<RepeatedEvent> Plan::events(Block block) const {
   std::vector<RepeatedEvent> out;
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
-    if (release.shape.block != block || release.cost().units() == 0) continue;
+    if (release.shape.block != block || release.is_public()) continue;
     out.push_back({event_of(release), segment.rounds * release.draws(), footprint_of(release)});
   }
   return out;
@@ -72,8 +125,8 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
     std::vector<RepeatedEvent> made;
     std::vector<RepeatedEvent> made_locally;
     for (const Segment& segment : segments_) {
-      const UInt128 each = segment.release.shape.block == block ? segment.release.cost().units() : 0;
-      if (each == 0 || left == 0) continue;
+      if (segment.release.shape.block != block || segment.release.is_public() || left == 0) continue;
+      const UInt128 each = segment.release.cost().units();
       const auto rounds = static_cast<std::uint64_t>(std::min<UInt128>(segment.rounds, (left + each - 1) / each));
       left -= std::min(left, each * rounds);
       const Footprint footprint = footprint_of(segment.release);
@@ -93,11 +146,11 @@ double Plan::epsilon_of(ShiftSquaredAmount training, ShiftSquaredAmount holdout)
 std::optional<double> Plan::epsilon_without_shuffler() const {
   if (!shuffling_) return std::nullopt;
   if (!shuffling_->binomial && !credit_) return epsilon_.value_rounded_up();
-  double worst = 0.0;
+  std::vector<std::vector<RepeatedEvent>> blocks;
   for (const Block block : {Block::Training, Block::Holdout}) {
-    std::vector<RepeatedEvent> events;
+    std::vector<RepeatedEvent>& events = blocks.emplace_back();
     for (const Segment& segment : segments_) {
-      if (credit_ && segment.release.shape.block == block && segment.release.cost().units() != 0)
+      if (credit_ && segment.release.shape.block == block && !segment.release.is_public())
         events.push_back({local_event(segment.release), segment.rounds, footprint_of(segment.release)});
       const auto* binomial = std::get_if<BinomialSum>(&segment.release.mechanism);
       if (binomial == nullptr || segment.release.shape.block != block) continue;
@@ -107,16 +160,12 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
       events.push_back(
           {event_of_draw(drawn_part(segment.release), own->shift), segment.rounds, footprint_of(segment.release)});
     }
-    if (events.empty()) continue;
-    const Result<double> epsilon = charged_epsilon(events, mechanism_delta_);
-    if (!epsilon) return std::nullopt;
-    worst = std::max(worst, *epsilon);
   }
-  return worst;
+  return epsilon_of_other_events(blocks);
 }
 
 Result<double> Plan::charge(Block block, const Epsilon& target) const {
-  if (cost(block).units() == 0) return 0.0;
+  if (!protects(block)) return 0.0;
   if (reads_parts(block)) return charged_epsilon(events(block), mechanism_delta_);
   const GaussianShift shift = total_shift(cost(block));
   const double epsilon = epsilon_of_gaussian(shift, mechanism_delta_);
@@ -134,7 +183,7 @@ std::optional<ShuffledRounds> Plan::reported_rounds() const {
       std::uint64_t met = 0;
       for (const std::size_t i : group) {
         const Release& release = segments_[i].release;
-        if (release.cost().units() == 0) continue;
+        if (release.is_public()) continue;
         if (first == nullptr) first = &release;
         if (release.shape.shift || release.shape.with_replacement || release.draws() != 1 ||
             release.records_drawn != first->records_drawn || release.population != first->population) {

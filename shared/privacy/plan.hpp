@@ -58,6 +58,8 @@ class Plan {
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
   /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
   [[nodiscard]] ShiftSquaredAmount cost(Block block) const;
+  /// Whether some release of the block is charged: not whether it spends much.
+  [[nodiscard]] bool protects(Block block) const;
   /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
   [[nodiscard]] bool reads_parts(Block block) const;
   /// Whether a release may hold a record several times.
@@ -74,9 +76,13 @@ class Plan {
   /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
   /// permutation are read.
   [[nodiscard]] std::string releases_text(Block block) const;
-  /// Epsilon, at the mechanism's delta, of a silo's own noise alone: what remains where shufflers and whoever reads
-  /// what they forward work together. Nothing where a silo's coins are too few for any bound, or the plan is not
-  /// shuffled.
+  /// Epsilon at the plan's delta if everybody knew which records each release drew, and no mixing helped: what was kept
+  /// by versions in which a record's place in a draw could show. Binomial sums still count on the honest silos' coins.
+  /// Nothing where there is no bound, or only one beyond 30.
+  [[nodiscard]] std::optional<double> epsilon_of_known_draws() const;
+  /// Epsilon, at the plan's delta, of a silo's own noise alone: what remains where shufflers and whoever reads what
+  /// they forward work together. Nothing where a silo's coins are too few for any bound, it would be beyond 30, or the
+  /// plan is not shuffled.
   [[nodiscard]] std::optional<double> epsilon_without_shuffler() const;
   /// How epsilon was reached, in words.
   [[nodiscard]] std::string accountant() const;
@@ -113,6 +119,9 @@ class Plan {
   void take_credit(const SiloFacts& facts);
   [[nodiscard]] Status charge_cost(const Segment& segment);
   [[nodiscard]] PrivacyEvent event_of(const Release& release) const;
+  /// Epsilon at the plan's whole delta if its releases were these instead, block by block. Nothing beyond 30.
+  [[nodiscard]] std::optional<double> epsilon_of_other_events(
+      const std::vector<std::vector<RepeatedEvent>>& blocks) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(Block block, const Epsilon& target) const;
   Plan(DeltaAmount amount, Delta value) : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
@@ -157,5 +166,9 @@ inline constexpr DeltaAmount kTotalVariationPerMessage = DeltaAmount::from_units
 /// delta of the implementation: (1 + e^epsilon) times the total variation of all messages, rounded up.
 /// @return an error where epsilon is above 30
 [[nodiscard]] Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages);
+
+/// A sentence where delta is not a hundred times below the share of the records that some release draws: it then covers
+/// a good part of the chance of being drawn at all, and a record that is drawn may be nearly bare. Empty where it is.
+[[nodiscard]] std::string delta_warning(const Plan& plan);
 
 }  // namespace undertone::privacy

@@ -24,7 +24,7 @@ std::int64_t block_records(const SiloFacts& facts, Block block) {
   UNDERTONE_CHECK(false);
 }
 
-bool is_public(const SiloFacts& facts, Block block) { return block == Block::Holdout && facts.holdout_public; }
+bool is_public(const SiloFacts& facts, Block block) { return public_block(facts, block).has_value(); }
 
 /// Exact sums of public records are quantised too, so that every mode and order of arrival agrees to the bit.
 Lattice public_lattice(const ClipNorm& clip) {
@@ -45,6 +45,11 @@ Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, 
 }
 
 }  // namespace
+
+std::optional<PublicBlock> public_block(const SiloFacts& facts, Block block) {
+  if (block == Block::Holdout && facts.holdout_public) return PublicBlock(block);
+  return std::nullopt;
+}
 
 Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
   if (epsilon.value() > 30.0) {
@@ -150,9 +155,10 @@ Result<Plan> make_plan(const Schedule& schedule, const SiloFacts& facts, const s
           ErrorCode::InvalidArgument,
           fmt::format("silo {}: draws with replacement are of sums that no shuffler hides", facts.silo.name())};
     }
-    plan.segments_.push_back(
-        {{part.shape, drawn, population, ExactPublicSum{public_lattice(part.shape.clip)}, whole, positions},
-         part.rounds});
+    Mechanism mechanism = Unplanned{};
+    if (const auto records = public_block(facts, part.shape.block))
+      mechanism = ExactPublicSum{*records, public_lattice(part.shape.clip)};
+    plan.segments_.push_back({{part.shape, drawn, population, mechanism, whole, positions}, part.rounds});
     if (plan.segments_.size() > kSegmentsMax) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
@@ -180,7 +186,7 @@ Status Plan::meet(const SiloFacts& facts) {
       epsilon = std::max(epsilon, *charged);
     }
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
-    if (training_cost_.units() == 0 && holdout_cost_.units() == 0) return {};
+    if (!protects(Block::Training) && !protects(Block::Holdout)) return {};
     if (epsilon <= facts.epsilon.value()) {
       const Result<EpsilonAmount> amount = EpsilonAmount::rounded_up(epsilon);
       if (!amount) return amount.error();
@@ -318,7 +324,7 @@ void Plan::take_credit(const SiloFacts& facts) {
   credited.training_cost_ = {};
   credited.holdout_cost_ = {};
   for (Segment& segment : credited.segments_) {
-    if (segment.release.cost().units() == 0) continue;
+    if (segment.release.is_public()) continue;
     const Result<Mechanism> mechanism = mechanism_for(segment.release, found->shift);
     if (!mechanism) return;
     segment.release.mechanism = *mechanism;

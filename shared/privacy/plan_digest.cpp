@@ -20,6 +20,7 @@ std::string mechanism_text(const Mechanism& mechanism) {
                                  return fmt::format("exact:{}:{}", exact_sum.lattice.clip,
                                                     exact(exact_sum.lattice.step));
                                },
+                               [](const Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); },
                                [](const BinomialSum& binomial) {
                                  const BinomialParameters& parameters = binomial.parameters;
                                  return fmt::format("binomial:{}:{}:{}:{}:{}/{}", binomial.lattice.clip,

@@ -37,7 +37,7 @@ Footprint footprint_of(const Release& release) {
 
 GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments) {
   for (const Plan::Segment& segment : segments)
-    if (segment.release.cost().units() != 0) return total_shift(segment.release.cost_of_draw());
+    if (!segment.release.is_public()) return total_shift(segment.release.cost_of_draw());
   UNDERTONE_CHECK(false);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "shared/privacy/plan.hpp"
 #include "shared/privacy/plan_parts.hpp"
@@ -9,7 +10,7 @@ std::string Plan::releases_text(Block block) const {
   std::string out;
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
-    if (release.shape.block != block || release.cost().units() == 0) continue;
+    if (release.shape.block != block || release.is_public()) continue;
     out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost_of_draw().to_string(), segment.rounds,
                        release.records_drawn, release.population);
     if (release.shape.with_replacement) out += 'r';
@@ -52,6 +53,28 @@ std::string Plan::accountant() const {
   }
   if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
   return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases" + parts;
+}
+
+std::string delta_warning(const Plan& plan) {
+  constexpr double kFarBelow = 100.0;
+  const double delta = plan.delta().value_rounded_up();
+  double least = 1.0;
+  double multiplier = 0.0;
+  for (const Plan::Segment& segment : plan.segments()) {
+    const Release& release = segment.release;
+    if (release.is_public()) continue;
+    const double share = static_cast<double>(release.records_drawn) / static_cast<double>(release.block_records);
+    if (share > least) continue;
+    least = share;
+    multiplier = 1.0 / std::sqrt(release.cost_of_draw().value_rounded_up());
+  }
+  if (delta * kFarBelow <= least || delta == 0.0) return "";
+  return fmt::format(
+      "delta {:.3g} is not far below {:.3g}, the share of the records that an answer draws: it covers much of the "
+      "chance "
+      "of being drawn at all, so that a record that is drawn is hidden by a noise multiplier of {:.3g} alone. At most "
+      "{:.1g} is advised",
+      delta, least, multiplier, least / kFarBelow);
 }
 
 std::string shuffler_needs(const Plan& plan, const SiloFacts& facts) {

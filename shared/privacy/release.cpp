@@ -3,9 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/base/overloaded.hpp"
 #include "shared/privacy/binomial_report.hpp"
 
 namespace undertone::privacy {
+namespace {
+
+/// Nothing of what is not planned.
+const Lattice* lattice_of(const Mechanism& mechanism) {
+  return std::visit(Overloaded{[](const auto& planned) { return &planned.lattice; },
+                               [](const Unplanned& /*nothing*/) -> const Lattice* { return nullptr; }},
+                    mechanism);
+}
+
+}  // namespace
 
 std::string_view to_string(QuestionKind kind) noexcept {
   switch (kind) {
@@ -34,9 +45,9 @@ Slice::Positions Slice::positions(std::int64_t records) const {
 }
 
 const Lattice& Release::lattice() const {
-  if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->lattice;
-  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) return binomial->lattice;
-  return std::get<ExactPublicSum>(mechanism).lattice;
+  const Lattice* lattice = lattice_of(mechanism);
+  UNDERTONE_CHECK(lattice != nullptr);
+  return *lattice;
 }
 
 Release Release::scaled_to(double distance) const {
@@ -47,29 +58,35 @@ Release Release::scaled_to(double distance) const {
   Release scaled = *this;
   scaled.shape.clip = *ClipNorm::create(norm);
   const double factor = norm / shape.clip.value();
-  if (auto* gaussian = std::get_if<GaussianLattice>(&scaled.mechanism)) gaussian->lattice.step *= factor;
-  if (auto* exact = std::get_if<ExactPublicSum>(&scaled.mechanism)) exact->lattice.step *= factor;
-  if (auto* binomial = std::get_if<BinomialSum>(&scaled.mechanism)) binomial->lattice.step *= factor;
+  std::visit(Overloaded{[factor](auto& planned) { planned.lattice.step *= factor; },
+                        [](Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
+             scaled.mechanism);
   return scaled;
 }
 
 double Release::noise_stddev_of_mean() const {
   const auto records = static_cast<double>(records_drawn);
-  if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->noise_stddev() / records;
-  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) {
-    constexpr double kRoundingMax = 0.25;  // a silo rounds its sum once
-    return std::sqrt(binomial_sum_variance(binomial->parameters, shape.clip, records_drawn, kRoundingMax)) / records;
-  }
-  return 0.0;
+  return std::visit(Overloaded{[&](const GaussianLattice& gaussian) { return gaussian.noise_stddev() / records; },
+                               [&](const BinomialSum& binomial) {
+                                 constexpr double kRoundingMax = 0.25;  // a silo rounds its sum once
+                                 return std::sqrt(binomial_sum_variance(binomial.parameters, shape.clip, records_drawn,
+                                                                        kRoundingMax)) /
+                                        records;
+                               },
+                               [](const ExactPublicSum& /*exact*/) { return 0.0; },
+                               [](const Unplanned& /*nothing*/) -> double { UNDERTONE_CHECK(false); }},
+                    mechanism);
 }
 
 ShiftSquaredAmount Release::cost_of_draw() const {
-  if (const auto* gaussian = std::get_if<GaussianLattice>(&mechanism)) return gaussian->shift_squared();
-  if (const auto* binomial = std::get_if<BinomialSum>(&mechanism)) {
-    const double shift = binomial->shift.shift.value();
-    return *ShiftSquaredAmount::rounded_up(shift * shift * (1.0 + 0x1p-50));
-  }
-  return {};
+  return std::visit(Overloaded{[](const GaussianLattice& gaussian) { return gaussian.shift_squared(); },
+                               [](const BinomialSum& binomial) {
+                                 const double shift = binomial.shift.shift.value();
+                                 return *ShiftSquaredAmount::rounded_up(shift * shift * (1.0 + 0x1p-50));
+                               },
+                               [](const ExactPublicSum& /*exact*/) { return ShiftSquaredAmount(); },
+                               [](const Unplanned& /*nothing*/) -> ShiftSquaredAmount { UNDERTONE_CHECK(false); }},
+                    mechanism);
 }
 
 ShiftSquaredAmount Release::cost() const {

@@ -66,8 +66,27 @@ struct ReleaseShape {
   bool with_replacement = false;
 };
 
-/// The records are public: their exact sum leaves.
+struct SiloFacts;
+
+/// That a block's owner declared its records public: nothing else says so, and only `public_block` makes one.
+class PublicBlock {
+ public:
+  [[nodiscard]] Block block() const noexcept { return block_; }
+
+ private:
+  friend std::optional<PublicBlock> public_block(const SiloFacts& facts, Block block);
+  explicit PublicBlock(Block block) noexcept : block_(block) {}
+  Block block_;
+};
+/// @return nothing where the block's records are not public
+[[nodiscard]] std::optional<PublicBlock> public_block(const SiloFacts& facts, Block block);
+
+/// What a release is before anybody has chosen how it leaves: it costs nothing that could be said, and nothing of it
+/// may leave.
+struct Unplanned {};
+/// The exact sum of public records leaves: the one mechanism that costs nothing.
 struct ExactPublicSum {
+  PublicBlock records;
   Lattice lattice;
 };
 /// Counts of which nobody sees less than the total over the silos of a round: each silo rounds its sum to a grid and
@@ -77,26 +96,30 @@ struct BinomialSum {
   BinomialParameters parameters;
   BinomialShift shift;  // of a total that holds the coins of the honest silos the plan counts on
 };
-using Mechanism = std::variant<GaussianLattice, ExactPublicSum, BinomialSum>;
+using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum>;
 
 /// One entry of a plan.
 struct Release {
   ReleaseShape shape;
   std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
   std::int64_t population = 0;     // n: records of the slice or the block, of which K <= n are drawn, secretly
-  Mechanism mechanism;
+  Mechanism mechanism = Unplanned{};
   std::int64_t block_records = 0;   // of the whole block
   Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
 
+  /// @pre planned
   [[nodiscard]] const Lattice& lattice() const;
+  /// Whether the exact sum of public records leaves. Every other release is charged.
+  [[nodiscard]] bool is_public() const noexcept { return std::holds_alternative<ExactPublicSum>(mechanism); }
   /// The release with its clip norm, its lattice's step and its noise scaled to what two points so far apart allow;
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
   /// @param distance finite, >= 0: of the very points that are evaluated
   [[nodiscard]] Release scaled_to(double distance) const;
   /// How many draws and noises one message is made of: the steps of a local run, else one.
   [[nodiscard]] std::uint64_t draws() const noexcept { return shape.local ? shape.local->steps : 1; }
-  /// mu^2 of one draw for a record that was drawn once, rounded up; zero for public records. Of a binomial sum: of the
-  /// Gaussian release that it costs at most as much as, but for its failure.
+  /// mu^2 of one draw for a record that was drawn once, rounded up; zero for public records and for nothing else. For a
+  /// binomial sum this is mu^2 of a Gaussian release that costs at least as much; the failure probability is charged
+  /// apart. @pre planned
   [[nodiscard]] ShiftSquaredAmount cost_of_draw() const;
   /// The sum of all its draws: what a message costs where a record is in every one of them.
   [[nodiscard]] ShiftSquaredAmount cost() const;

@@ -126,7 +126,7 @@ std::uint32_t RoundLayout::word_bytes() const noexcept {
 Status check_layouts(const config::Shuffle& shuffle, const privacy::Plan& plan, const queries::WireLattice& wire,
                      std::size_t cohort) {
   for (const privacy::Plan::Segment& segment : plan.segments()) {
-    if (std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)) continue;  // goes directly
+    if (segment.release.is_public()) continue;  // goes directly
     const Result<RoundLayout> layout = RoundLayout::create(shuffle, segment.release, wire, cohort);
     if (!layout) return layout.error();
   }

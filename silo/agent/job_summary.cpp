@@ -40,7 +40,7 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
   } else if (release.sampled()) {
     what += " (drawn afresh each time)";
   }
-  if (!(stddev > 0.0)) return what + ", exactly: their owner declared these records public";
+  if (release.is_public()) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
                     ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
                     "{} numbers{}{}",
@@ -125,6 +125,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
     if (epsilon > 0.0 || plan.cost(block).units() == 0) continue;
     text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
   }
+  if (const std::string bare = privacy::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);

@@ -125,7 +125,50 @@ std::string without_trust(const privacy::Plan& plan) {
   return fmt::format("epsilon {:.4g} at the same delta, of this silo's noise alone", *epsilon);
 }
 
+/// What was found about the run since: empty where nothing was.
+std::vector<std::string> advisories_of(const config::Job& job, const privacy::Plan& plan, const RunAccount& account) {
+  if (!concerned_by_places(job, account)) return {};
+  const std::optional<double> epsilon = plan.epsilon_of_known_draws();
+  return {fmt::format(
+      "UA-2026-1: {} of the {} releases were made by a version in which a record's place in a draw could show in a "
+      "network's sums. The guarantee below does not hold for this run; what does is {}{} (docs/advisories.md)",
+      account.releases - account.releases_in_secret_order, account.releases,
+      epsilon ? fmt::format("epsilon {} at the same delta", *epsilon) : "no bound below 30",
+      account.filtered                                 ? "; the data set's filter never counted on draws and holds"
+      : plan.shuffling() && plan.shuffling()->binomial ? ", as long as what is trusted below holds"
+                                                       : "")};
+}
+
 }  // namespace
+
+bool concerned_by_places(const config::Job& job, const RunAccount& account) {
+  if (account.releases == account.releases_in_secret_order || job.model.network() == nullptr) return false;
+  const privacy::Schedule schedule = config::schedule_of(job);
+  return std::any_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
+    return part.shape.block == privacy::Block::Training && part.shape.draw_fraction < 1.0 && !part.shape.local &&
+           !part.shape.with_replacement;
+  });
+}
+
+PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
+                                          const RunAccount& account, const std::string& why) {
+  const std::string advisory = fmt::format(
+      "UA-2026-1 concerns this run: in {} of its {} releases a record's place in a draw could show in a network's "
+      "sums, "
+      "and its plan cannot be made again by this version ({}). No guarantee can be stated for it (docs/advisories.md)",
+      account.releases - account.releases_in_secret_order, account.releases, why);
+  Json json;
+  json["format"] = "undertone.privacy-statement/1";
+  json["valid"] = false;
+  json["silo"] = silo.name();
+  json["dataset"] = dataset;
+  json["run"] = run.hex();
+  json["releases_made"] = account.releases;
+  json["advisories"] = {advisory};
+  return {fmt::format("ADVISORY: {}\nPrivacy statement of {} for its data set \"{}\"\n  run          {}\n", advisory,
+                      silo.name(), dataset, run.hex()),
+          json.dump(2) + "\n"};
+}
 
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
                                 const config::Job& job, const privacy::Plan& plan, const privacy::SiloFacts& facts,
@@ -135,11 +178,16 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
   const double user_level = local ? user_level_epsilon(plan, facts, account) : 0.0;
+  // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
+  const bool user_level_holds = user_level <= 30.0;
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
   const std::vector<std::string> gaps = not_covered(facts, release_interval);
-  const bool valid = noise == privacy::NoiseKind::Secure;
+  const std::vector<std::string> advisories = advisories_of(job, plan, account);
+  const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
+  const bool seeded = noise != privacy::NoiseKind::Secure;
+  const bool valid = !seeded && advisories.empty();
 
   Json json;
   json["format"] = "undertone.privacy-statement/1";
@@ -152,7 +200,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["adversary"] = trust.adversary;
   if (!local) {
     json["trusted"] = trust.assumption;
-    json["without_trust"] = without_trust(plan);
+    json["without_trust"] = without;
   }
   json["adjacency"] = "replace_one";
   json["mechanism"] = mechanism_of(job, plan);
@@ -160,29 +208,32 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
   json["delta"] = delta;
-  json["epsilon_odometer"] = odometer;
+  // Made of the same draws, so as little true of a run that an advisory concerns.
+  json["epsilon_odometer"] = advisories.empty() ? Json(odometer) : Json(nullptr);
   json["odometer_note"] =
       account.filtered
           ? "what the releases made so far add up to; the guarantee is epsilon, covered by the data set's filter"
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
   if (local) {
-    json["user_level_epsilon"] = user_level;
-    json["user_level_note"] =
-        fmt::format("the same mechanism if all {} records were one person's, at the same delta", records);
+    json["user_level_epsilon"] = user_level_holds ? Json(user_level) : Json(nullptr);
+    json["user_level_note"] = fmt::format("the same mechanism if all {} records were one person's, at the same delta{}",
+                                          records, user_level_holds ? "" : ": beyond 30, which is as good as none");
   }
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
   json["not_covered"] = gaps;
+  json["advisories"] = advisories;
 
   std::string text;
-  if (!valid) text += "VOID: this run's noise was seeded for a test. Nothing below is a guarantee.\n";
+  if (seeded) text += "VOID: this run's noise was seeded for a test. Nothing below is a guarantee.\n";
+  for (const std::string& advisory : advisories) text += "ADVISORY: " + advisory + "\n";
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
   text += fmt::format("  unit         one {}\n", job.unit);
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
-                              trust.assumption, without_trust(plan));
+                              trust.assumption, without);
   text += "  adjacency    one record replaced by any other\n";
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const privacy::Plan::Segment& segment) {
@@ -194,15 +245,21 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice));
   text += fmt::format("  accountant   {}\n", plan.accountant());
   text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
-  text += fmt::format(
-      "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the guarantee)\n",
-      odometer, account.releases, plan.rounds());
+  text += advisories.empty()
+              ? fmt::format(
+                    "  odometer     epsilon {} at the same delta for the {} of {} releases really made (not the "
+                    "guarantee)\n",
+                    odometer, account.releases, plan.rounds())
+              : fmt::format("  odometer     not stated: see the advisory; {} of {} releases were made\n",
+                            account.releases, plan.rounds());
   if (account.filtered)
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
   if (local)
-    text += fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
-                        std::ceil(10.0 * user_level) / 10.0, records);
+    text += user_level_holds
+                ? fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
+                              std::ceil(10.0 * user_level) / 10.0, records)
+                : fmt::format("  user level   as good as none if all {} records were one person's\n", records);
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

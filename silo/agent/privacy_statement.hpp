@@ -15,6 +15,15 @@ struct PrivacyStatement {
   std::string json;
 };
 
+/// Whether advisory UA-2026-1 concerns a run: sums of a network's records drawn without replacement, some of them by a
+/// version in which a record's place in a draw could show.
+[[nodiscard]] bool concerned_by_places(const config::Job& job, const RunAccount& account);
+
+/// What is said of such a run whose plan cannot be made again. @param why it cannot
+[[nodiscard]] PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string& dataset,
+                                                        const RunId& run, const RunAccount& account,
+                                                        const std::string& why);
+
 /// @param account of the run, from the ledger
 /// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first

@@ -5,6 +5,7 @@
 
 #include "shared/shuffled/round_layout.hpp"
 #include "shared/shuffled/seal_reply.hpp"
+#include "silo/agent/privacy_statement.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
@@ -242,6 +243,14 @@ Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
   return again;
 }
 
+bool SiloMachine::concerned_by_places(const RunId& run, const RunAccount& account) const {
+  if (account.releases == account.releases_in_secret_order) return false;
+  const Result<std::optional<std::string>> bytes = setup_.ledger.job_of(run);
+  if (!bytes || !*bytes) return false;
+  const Result<config::Job> job = config::parse_job(**bytes, "job");
+  return !job || silo::concerned_by_places(*job, account);  // what cannot be read may be concerned
+}
+
 const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const privacy::Release& release) {
   constexpr std::size_t kPermutationsMax = 2;  // as large as a column of the data each; made again when needed
   if (release.shape.slice && permutations_.size() >= kPermutationsMax &&
@@ -300,7 +309,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
   if (!token) return token.error();
   // What is public goes to the coordinator as it is, everything else through the shufflers.
-  if (job.shuffle && !std::holds_alternative<privacy::ExactPublicSum>(release->mechanism)) {
+  if (job.shuffle && !release->is_public()) {
     Result<std::string> sealed = shuffled_answer(message, digest, **run, *release, *token);
     if (!sealed) return sealed;
     if (Status committed = setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()); !committed)

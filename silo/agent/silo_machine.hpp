@@ -86,6 +86,8 @@ class SiloMachine {
     privacy::Plan plan;
   };
   [[nodiscard]] Result<const Accepted*> accepted(const RunId& run);
+  /// Whether advisory UA-2026-1 concerns the run. @see silo::concerned_by_places
+  [[nodiscard]] bool concerned_by_places(const RunId& run, const RunAccount& account) const;
   /// The plan and job that the ledger recorded for a run, whatever the policy says today.
   /// @return an error where the plan that is made now is not the one that was reserved
   [[nodiscard]] Result<Accepted> recorded(const RunId& run) const;

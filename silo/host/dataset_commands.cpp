@@ -92,6 +92,12 @@ int check_data(const OwnerOptions& options) {
                dataset.holdout_public ? " (declared public)" : "", loaded->columns.size(),
                loaded->dataset.training.features.rows());
     for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    const auto records = static_cast<double>(loaded->dataset.training.count());
+    if (100.0 * config->policy.delta_max.value() * records > 1.0)
+      fmt::print(
+          "  WARNING: policy.delta_max is {:.3g}, not far below one in the {} records: a job may then promise no more "
+          "than publishing a record at random would keep. At most {:.1g} is advised\n",
+          config->policy.delta_max.value(), loaded->dataset.training.count(), 0.01 / records);
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
   fmt::print("Nothing was sent and nothing was charged.\n");

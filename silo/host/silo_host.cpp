@@ -50,8 +50,10 @@ Status SiloHost::start() {
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", config_->statements.string(), error.message())};
   for (const auto& machine : agent_->machines()) {  // a crash may have come between an end and its statement
     for (const auto& [run, account] : machine->ledger().accounts()) {
-      if (account.ended && !account.returned && !std::filesystem::exists(config_->statements / (run.hex() + ".json")))
-        write_statement(run);
+      if (account.ended && !account.returned && !has_statement(*machine, run, account)) write_statement(run);
+      if (!account.ended && machine->concerned_by_places(run, account))
+        spdlog::warn("advisory run={} id=UA-2026-1 reason=\"some of its releases were made by an affected version\"",
+                     run.hex());
     }
   }
   net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
@@ -231,21 +233,43 @@ void SiloHost::handle(const std::vector<HandOver::Action>& actions) {
   }
 }
 
+bool SiloHost::has_statement(const SiloMachine& machine, const RunId& run, const RunAccount& account) const {
+  constexpr std::size_t kStatementBytesMax = std::size_t{1} << 20U;
+  const Result<std::string> present = read_file(statement_of(run, ".json"), kStatementBytesMax);
+  if (!present) return false;
+  if (present->find("\"advisories\"") != present->npos || !machine.concerned_by_places(run, account)) return true;
+  // What was stated then stays beside what is known now.
+  for (const char* ending : {".txt", ".json"}) {
+    std::error_code ignored;
+    std::filesystem::rename(statement_of(run, ending), statement_of(run, std::string(ending) + ".superseded"), ignored);
+  }
+  return false;
+}
+
+std::filesystem::path SiloHost::statement_of(const RunId& run, const std::string& ending) const {
+  return config_->statements / (run.hex() + ending);
+}
+
 void SiloHost::write_statement(const RunId& run) {
   const SiloMachine* machine = agent_->machine_of(run);
   const RunAccount* account = machine == nullptr ? nullptr : machine->ledger().account(run);
   if (account == nullptr || account->returned) return;  // nothing left, nothing is charged
+  const bool concerned = machine->concerned_by_places(run, *account);
   const Result<SiloMachine::Accepted> recorded = machine->recorded(run);
   if (!recorded) {
     spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), recorded.error().message);
-    return;
+    if (!concerned) return;
   }
+  // Of a run that an advisory concerns it is not known at which interval it was answered: none is claimed.
+  const std::chrono::milliseconds interval =
+      concerned ? std::chrono::milliseconds(0) : config_->policy.release_interval;
   const PrivacyStatement statement =
-      make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
-                     recorded->job.member(config_->id)->facts, *account, config_->policy.release_interval, noise_);
-  const std::filesystem::path base = config_->statements / run.hex();
+      recorded
+          ? make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
+                           recorded->job.member(config_->id)->facts, *account, interval, noise_)
+          : make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
-    const Status written = write_file_atomically(base.string() + ending, *content);
+    const Status written = write_file_atomically(statement_of(run, ending), *content);
     if (!written) spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
   }
 }

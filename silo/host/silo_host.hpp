@@ -45,6 +45,9 @@ class SiloHost {
   /// or answered meanwhile: it would tell when the computation was done.
   [[nodiscard]] boost::asio::awaitable<void> hold(std::chrono::steady_clock::time_point asked);
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
+  /// Whether an ended run's statement stands and says all that is known; one that does not is put aside.
+  [[nodiscard]] bool has_statement(const SiloMachine& machine, const RunId& run, const RunAccount& account) const;
+  [[nodiscard]] std::filesystem::path statement_of(const RunId& run, const std::string& ending) const;
   void write_statement(const RunId& run);
 
   boost::asio::io_context* context_;

@@ -281,7 +281,7 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
     return Error{ErrorCode::BudgetExhausted, fmt::format("a ledger takes at most {} jobs, {} of them open; it has {}",
                                                          kRunsMax, kOpenRunsMax, accounts_.size())};
   }
-  const bool spends = plan.cost(Block::Training).units() != 0 || plan.cost(Block::Holdout).units() != 0;
+  const bool spends = plan.protects(Block::Training) || plan.protects(Block::Holdout);
   if (spends && (plan.mechanism_delta_amount() > plan.delta() || plan.delta().units() == 0))
     return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
   if (filter_ && plan.shuffling()) {
@@ -380,6 +380,13 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, priv
 Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
                                      const Digest& query) {
   if (broken_) return store_failed();
+  if (std::holds_alternative<privacy::Unplanned>(release.mechanism) ||
+      (release.cost().units() == 0) != release.is_public()) {
+    return Error{
+        ErrorCode::UnplannedQuery,
+        fmt::format("round {} of block \"{}\" costs nothing without being of public records: it is not granted",
+                    round.value, block_name(release.shape.block))};
+  }
   if (Status fits = check_spend(run, round, release.shape.block, release.cost()); !fits) return fits.error();
   return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }
@@ -396,6 +403,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::Noi
                   {"cost", spent.cost_.to_string()},
                   {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))},
+                  {"order", "secret"},
                   {"at", utc_time(spent.at_)}};
   return append(body, [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");

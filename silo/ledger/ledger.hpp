@@ -52,6 +52,7 @@ struct RunAccount {
   SampledReleases training_releases;  // listed where sampling is what the charge rests on
   SampledReleases holdout_releases;
   std::uint64_t releases = 0;
+  std::uint64_t releases_in_secret_order = 0;  // of these: made since a record's place in a draw is secret
   std::optional<RoundIndex> last_round;
   std::optional<Digest> plan;  // what was reserved, to the last bit; none in entries before it was kept
   std::string reserved_at;     // as the ledger's entry says; empty in entries before times were kept

@@ -105,6 +105,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
         return corrupt(entry.sequence, "repeats or reorders a round");
       account.last_round = round;
       ++account.releases;
+      if (body.contains("order")) {
+        if (fields.text("order") != "secret") return corrupt(entry.sequence, "has an order that is not secret");
+        ++account.releases_in_secret_order;
+      }
     } else {
       account.ended = true;
       account.training_releases = {};  // nothing more is crossed off

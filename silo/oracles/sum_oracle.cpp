@@ -100,8 +100,8 @@ queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release
     }
     return queries::NoisedSums{queries::to_wire(sum, release, wire)};
   }
-  UNDERTONE_CHECK(std::holds_alternative<privacy::ExactPublicSum>(release.mechanism) &&
-                  release.shape.block == privacy::Block::Holdout);
+  const auto* exact = std::get_if<privacy::ExactPublicSum>(&release.mechanism);
+  UNDERTONE_CHECK(exact != nullptr && exact->records.block() == release.shape.block);
   return queries::PublicSums{queries::to_wire(sum, release, wire)};
 }
 

@@ -466,5 +466,31 @@ TEST(AccountingTest, FootprintsOutsideThePermutationAreRefused) {
   }
 }
 
+TEST(KnownSubsetTest, OfOneReleaseDeltaIsTheGaussiansTimesTheRate) {
+  for (const double rate : {0.01, 0.13, 0.5, 1.0}) {
+    const LossLawPtr known = known_subset_gaussian_law(rate, shift_of(1.3)).value();
+    const LossLawPtr whole = gaussian_law(shift_of(1.3));
+    for (const double epsilon : {0.0, 0.5, 1.0, 3.0})
+      EXPECT_NEAR(known->delta(epsilon), rate * whole->delta(epsilon), 1e-14 * whole->delta(epsilon));
+    // Below zero what was missed counts, too: 1 - e^-1 of it, and rate times the Gaussian's.
+    EXPECT_NEAR(known->delta(-1.0), (1.0 - rate) * (1.0 - std::exp(-1.0)) + rate * whole->delta(-1.0), 1e-14);
+  }
+}
+
+TEST(KnownSubsetTest, CostsNoLessThanASecretOneAndNoMoreThanAllRecords) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed + 31);
+    const double rate = between(random, 0.05, 0.9);
+    const GaussianShift shift = shift_of(between(random, 0.1, 2.0));
+    const auto times = static_cast<std::uint64_t>(between(random, 1.0, 60.0));
+    const Delta delta = random_delta(random);
+    const auto epsilon = [&](const PrivacyEvent& event) { return charged_epsilon({{event, times}}, delta).value(); };
+    const double known = epsilon(KnownSubsetGaussianEvent{rate, shift});
+    EXPECT_LE(epsilon(SubsetGaussianEvent{rate, shift}), known * (1.0 + 1e-3) + 1e-6);
+    EXPECT_LE(known, epsilon(GaussianEvent{shift}) * (1.0 + 1e-3) + 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace undertone::privacy

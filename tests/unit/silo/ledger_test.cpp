@@ -94,6 +94,17 @@ TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
   EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
 }
 
+TEST_F(LedgerTest, WhatCostsNothingWithoutBeingPublicIsNotGranted) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  privacy::Release release = *plan_.release({0});
+  release.mechanism = privacy::Unplanned{};
+  const Result<SpendToken> granted = ledger.authorise(run_, {0}, release, query(0));
+  ASSERT_FALSE(granted);
+  EXPECT_EQ(granted.error().code, ErrorCode::UnplannedQuery);
+  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
 TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
   store::Database database = store::Database::in_memory().value();
   tests::MemoryHead head;

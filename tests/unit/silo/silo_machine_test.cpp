@@ -558,5 +558,33 @@ TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
   EXPECT_NE(seeded.json.find("\"valid\": false"), std::string::npos);
 }
 
+/// The statement of a run of four releases, some of which were made before draws were put in a secret order.
+PrivacyStatement statement_of(bool network, double draw_fraction, std::uint64_t in_secret_order) {
+  config::Job job = Agent{{}}.parsed;
+  if (network) job.model = models::Network::create({{1, 1, job.model.features()}, {}, 2}).value();
+  privacy::SiloFacts facts = job.cohort.front().facts;
+  facts.records = 100;
+  const privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction,
+                                    job.model.dimension(), job.clip};
+  const privacy::Plan plan = privacy::make_plan({{shape, 4}}, facts, std::nullopt).value();
+  RunAccount account;
+  account.epsilon = plan.epsilon();
+  account.releases = 4;
+  account.releases_in_secret_order = in_secret_order;
+  return make_statement(facts.silo, "data", RunId{}, job, plan, facts, account, std::chrono::milliseconds(0),
+                        privacy::NoiseKind::Secure);
+}
+
+TEST(PrivacyStatementTest, SaysOfOlderRunsWhoseDrawsShowedWhatTheyReallyKept) {
+  const PrivacyStatement affected = statement_of(true, 0.25, 3);
+  EXPECT_EQ(affected.text.rfind("ADVISORY: UA-2026-1: 1 of the 4 releases", 0), 0U) << affected.text;
+  EXPECT_NE(affected.json.find("\"valid\": false"), std::string::npos);
+  const auto claimed = statement_of(true, 0.25, 4);
+  for (const PrivacyStatement& sound : {claimed, statement_of(false, 0.25, 0), statement_of(true, 1.0, 0)}) {
+    EXPECT_EQ(sound.text.find("ADVISORY"), std::string::npos);
+    EXPECT_NE(sound.json.find("\"valid\": true"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace undertone::silo

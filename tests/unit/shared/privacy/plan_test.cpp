@@ -363,5 +363,23 @@ TEST(PlanTest, AlikePartsAreAccountedForOnce) {
   EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 60.0);
 }
 
+TEST(PlanTest, OnlyWhatItsOwnerDeclaredPublicLeavesExactly) {
+  for (const bool declared : {false, true}) {
+    EXPECT_FALSE(public_block(facts(1.0, 1e-5, declared), Block::Training).has_value());
+    EXPECT_EQ(public_block(facts(1.0, 1e-5, declared), Block::Holdout).has_value(), declared);
+    const Plan plan = make_plan({{gradient(), 10}, {metrics(), 4}}, facts(1.0, 1e-5, declared)).value();
+    EXPECT_TRUE(plan.protects(Block::Training));
+    EXPECT_EQ(plan.protects(Block::Holdout), !declared);
+  }
+}
+
+TEST(PlanTest, WhatNobodyPlannedHasNoCostThatCouldBeTakenForNothing) {
+  const Release release{gradient(), 10, 10};
+  EXPECT_FALSE(release.is_public());
+  EXPECT_DEATH((void)release.cost(), "");
+  EXPECT_DEATH((void)release.lattice(), "");
+  EXPECT_DEATH((void)release.noise_stddev_of_mean(), "");
+}
+
 }  // namespace
 }  // namespace undertone::privacy

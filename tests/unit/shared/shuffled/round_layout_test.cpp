@@ -125,7 +125,7 @@ TEST(RoundLayoutTest, EveryFormIsOfItsOwnReleases) {
   expect_refused(RoundLayout::create(shuffle(ShuffleForm::Reports), release(ShuffleForm::Shares, 3, 4), kWire, 3),
                  "no Gaussian sum");
   privacy::Release evaluation = release(ShuffleForm::Reports, 3, 4);
-  evaluation.mechanism = privacy::ExactPublicSum{};
+  evaluation.mechanism = privacy::Unplanned{};
   expect_refused(RoundLayout::create(shuffle(ShuffleForm::Reports), evaluation, kWire, 3), "no Gaussian sum");
 }
 
