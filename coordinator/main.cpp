@@ -119,6 +119,7 @@ int serve(const Options& options) {
     if (!submitted->created && host.service().machine(*own_run) == nullptr && !outcome) {
       const Result<std::optional<RunRecord>> record = store->find(*own_run);  // it ended before this process began
       if (record && *record && is_end((**record).state)) {
+        host.finish_results();
         fmt::print("this job has ended before: {}; --again runs it again\n", to_string((**record).state));
         fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
         return (**record).state == RunState::Succeeded ? kSucceeded : kRunFailed;
@@ -132,7 +133,7 @@ int serve(const Options& options) {
     interrupted = true;
     context.stop();
   });
-  while (!interrupted && !over && !host.failure() && context.run_one() > 0) {
+  while (!interrupted && !(over && outcome) && !host.failure() && context.run_one() > 0) {
   }
   host.stop();
   context.restart();

@@ -55,6 +55,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       config_(config),
       store_(&store),
       watch_(std::move(watch)),
+      writer_(context),
       service_(store, config.session.wire, config.limits, wall_clock, names_of(config.shufflers)),
       api_(service_, config.results, metrics_, hooks()),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
@@ -102,9 +103,9 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
     if (!http) return http.error();
     ports.http = *http;
   }
-  write_missing_results();
   handle(service_.start(std::chrono::steady_clock::now()));
   if (failure_) return *failure_;
+  write_missing_results();
   dial_shufflers();
   net::spawn_essential(context_->get_executor(), accept(), "accept");
   net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");
@@ -321,21 +322,24 @@ void CoordinatorHost::handle(const JobService::OfRun& said) {
   } else if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said.what)) {
     metrics_.reply(counted->reception);
   } else if (const auto* ended = std::get_if<RunMachine::Ended>(&said.what)) {
-    write_result(said.run, ended->outcome);
+    write_result(said.run, *ended);
+    return;
   }
   if (watch_) watch_(said);
 }
 
-void CoordinatorHost::write_result(const RunId& run, const Result<algorithms::Outcome>& outcome) {
-  const Result<std::optional<RunRecord>> record = store_->find(run);
-  const Result<std::vector<RoundRecord>> rounds = store_->rounds(run);
+void CoordinatorHost::write_result(const RunId& run, const RunMachine::Ended& ended) {
+  Result<std::optional<RunRecord>> record = store_->find(run);
+  Result<std::vector<RoundRecord>> rounds = store_->rounds(run);
   if (!record || !*record || !rounds) return;
-  const Result<config::Job> job = config::parse_job((**record).job, (**record).name);
-  if (!job) return;
-  const RunReport report{*job, run, "tcp", false, outcome, *rounds, (**record).answers};
-  const Status written = write_results(results_of(run), report);
-  if (!written) spdlog::error("result_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
-  spdlog::info("run_ended run={} state={}", run.hex(), to_string((**record).state));
+  const std::string state(to_string((**record).state));
+  writer_.write(results_of(run), **std::move(record), *std::move(rounds), ended.outcome,
+                [this, run, ended, state](const Status& written) {
+                  if (!written)
+                    spdlog::error("result_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
+                  spdlog::info("run_ended run={} state={}", run.hex(), state);
+                  if (watch_) watch_(JobService::OfRun{run, ended});
+                });
 }
 
 void CoordinatorHost::write_missing_results() {
@@ -350,7 +354,7 @@ void CoordinatorHost::write_missing_results() {
     const Result<std::vector<RunMachine::Action>> actions = machine->start(std::chrono::steady_clock::now());
     if (!actions) continue;
     for (const RunMachine::Action& action : *actions) {
-      if (const auto* ended = std::get_if<RunMachine::Ended>(&action)) write_result(summary.run, ended->outcome);
+      if (const auto* ended = std::get_if<RunMachine::Ended>(&action)) write_result(summary.run, *ended);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "coordinator/host/coordinator_config.hpp"
+#include "coordinator/host/result_writer.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
@@ -23,7 +24,7 @@ namespace undertone::coordinator {
 class CoordinatorHost {
  public:
   using Watch = std::function<void(const JobService::OfRun&)>;
-  /// @param watch sees what the runs do, as it happens; may be null
+  /// @param watch sees what the runs do, as it happens, and their ends when their results are written; may be null
   CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch);
   ~CoordinatorHost();
   CoordinatorHost(const CoordinatorHost&) = delete;
@@ -41,6 +42,8 @@ class CoordinatorHost {
   /// Plans and queues a job; nothing else happens meanwhile.
   [[nodiscard]] Result<JobService::Submitted> submit(const std::string& job, const std::string& file,
                                                      const Nonce& nonce, bool again);
+  /// Waits until the results of all runs that have ended are written. Only before the end.
+  void finish_results() { writer_.finish(); }
   [[nodiscard]] const JobService& service() const noexcept { return service_; }
   /// An error that stopped the host itself: its store failed.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
@@ -65,7 +68,8 @@ class CoordinatorHost {
   [[nodiscard]] boost::asio::awaitable<void> keep_house();
   void handle(Result<JobService::Actions> actions);
   void handle(const JobService::OfRun& said);
-  void write_result(const RunId& run, const Result<algorithms::Outcome>& outcome);
+  /// Has the result written; whoever watches hears of the end when it is.
+  void write_result(const RunId& run, const RunMachine::Ended& ended);
   void write_missing_results();
   void arm(TimePoint at);
   /// Keeps a session with each configured shuffler.
@@ -83,6 +87,7 @@ class CoordinatorHost {
   Watch watch_;
   std::atomic<bool> stopped_ = false;  // the planning thread reads it
   boost::asio::thread_pool planning_{1};
+  ResultWriter writer_;
   JobService service_;
   Metrics metrics_;
   Api api_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "shared/base/files.hpp"
 #include "shared/config/model_section.hpp"
@@ -18,10 +20,37 @@ constexpr std::size_t kNoisesMax = 16;  // kinds of releases that are listed
 using Json = nlohmann::ordered_json;
 using privacy::Block;
 
-Json privacy_of(const RunReport& report, const config::CohortMember& member) {
+/// Plans of a cohort, and what parts of them cost, each computed once for silos that are alike.
+class Costs {
+ public:
+  explicit Costs(const RunReport& report) : report_(&report) {}
+
+  [[nodiscard]] Result<const privacy::Plan*> plan(const config::CohortMember& member) {
+    const auto found = plans_.find(key_of(member.facts));
+    if (found != plans_.end()) return &found->second;
+    Result<privacy::Plan> plan = report_->planner(report_->job, member);
+    if (!plan) return plan.error();
+    return &plans_.emplace(key_of(member.facts), *std::move(plan)).first->second;
+  }
+  [[nodiscard]] double epsilon(const privacy::Plan& plan, privacy::ShiftSquaredAmount training,
+                               privacy::ShiftSquaredAmount holdout) {
+    const auto [known, is_new] = spent_.try_emplace(std::tuple(&plan, training.to_string(), holdout.to_string()), 0.0);
+    if (is_new) known->second = plan.epsilon_of(training, holdout);
+    return known->second;
+  }
+
+ private:
+  using Key = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
+  static Key key_of(const privacy::SiloFacts& facts) {
+    return {facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(), facts.delta.value()};
+  }
+  const RunReport* report_;
+  std::map<Key, privacy::Plan> plans_;
+  std::map<std::tuple<const privacy::Plan*, std::string, std::string>, double> spent_;
+};
+
+Json privacy_of(const RunReport& report, const config::CohortMember& member, const privacy::Plan* plan, Costs& costs) {
   const SiloId& silo = member.facts.silo;
-  const Result<privacy::Plan> plan = config::plan_of(report.job, member);
-  UNDERTONE_CHECK(plan.has_value());  // a run begins with every member planned
   const auto answer = report.answers.find(silo);
   privacy::ShiftSquaredAmount training;
   privacy::ShiftSquaredAmount holdout;
@@ -36,7 +65,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
   }
   const bool accepted = answer != report.answers.end() && !answer->second;
   const bool took_part = accepted || replies > 0;
-  const double odometer = plan->epsilon_of(training, holdout);
+  const double odometer = costs.epsilon(*plan, training, holdout);
   Json out;
   out["silo"] = silo.name();
   out["took_part"] = took_part;
@@ -66,7 +95,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member) {
     noise.push_back({{"kind", kind},
                      {"records", records},
                      {"stddev_of_mean", segment.release.noise_stddev_of_mean()},
-                     {"public_records", std::holds_alternative<privacy::ExactPublicSum>(segment.release.mechanism)}});
+                     {"public_records", segment.release.is_public()}});
     if (noise.size() == kNoisesMax) break;
   }
   out["noise"] = std::move(noise);
@@ -165,7 +194,12 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
   result["rounds"] = report.rounds.size();
   result["metrics"] = metrics_of(report);
   result["privacy"] = Json::array();
-  for (const config::CohortMember& member : report.job.cohort) result["privacy"].push_back(privacy_of(report, member));
+  Costs costs(report);
+  for (const config::CohortMember& member : report.job.cohort) {
+    const Result<const privacy::Plan*> plan = costs.plan(member);
+    if (!plan) return plan.error();
+    result["privacy"].push_back(privacy_of(report, member, *plan, costs));
+  }
   result["participation"] = Json::array();
   for (const RoundRecord& round : report.rounds) {
     Json answered = Json::array();

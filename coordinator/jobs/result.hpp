@@ -6,7 +6,7 @@
 
 #include "coordinator/jobs/run_store.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/config/job.hpp"
+#include "shared/config/planner.hpp"
 
 namespace undertone::coordinator {
 
@@ -19,9 +19,11 @@ struct RunReport {
   Result<algorithms::Outcome> outcome;
   std::vector<RoundRecord> rounds;
   std::map<SiloId, std::optional<wire::Refusal>> answers;
+  config::Planner planner = config::plan_of;  // of each silo of the cohort, alike ones once
 };
 
-/// Writes result.json, and model.json where the run succeeded, each replaced whole.
+/// Plans for the whole cohort: never on a thread that serves sessions. Writes result.json, and model.json where the run
+/// succeeded, each replaced whole.
 [[nodiscard]] Status write_results(const std::filesystem::path& folder, const RunReport& report);
 
 }  // namespace undertone::coordinator

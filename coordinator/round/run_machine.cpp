@@ -43,18 +43,9 @@ bool RunMachine::takes_part(const SiloId& silo) const {
   return answer != record_.answers.end() && !answer->second && !dropped_.contains(silo);
 }
 
-Participant RunMachine::participant(const SiloId& silo) const {
-  const config::CohortMember* member = job_->member(silo);
-  UNDERTONE_CHECK(member != nullptr);
-  const algorithms::Step step = algorithm_->start();
-  const auto* query = std::get_if<queries::Query>(&step);
-  UNDERTONE_CHECK(query != nullptr);
-  // An evaluation weighs silos by the records they evaluate, a gradient by the job's weights.
-  if (queries::kind_of(query->question) == privacy::QuestionKind::Metrics) {
-    const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
-    return {std::min(holdout, queries::LatticeFold::kWeightMax), member->facts.holdout_public};
-  }
-  return {member->weight, false};
+Participant RunMachine::participant(const config::CohortMember& member) const {
+  UNDERTONE_CHECK(spec_.has_value());
+  return {spec_->weight(member), spec_->exact(member)};
 }
 
 bool RunMachine::everybody_answered() const {
@@ -274,7 +265,7 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   }
   if (answer.refusal) return lose(silo, now, out);
   if (news && takes_part(silo) && round_ != nullptr) {  // a batch's silos are fixed: there it joins the next round
-    round_->expect(silo, participant(silo));
+    round_->expect(silo, participant(*job_->member(silo)));
     ask(silo, out);
   }
   return {};
@@ -390,19 +381,19 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   offers_again_.clear();
   round_.reset();
   shuffled_.reset();
-  const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
-  if (job_->shuffle && !metrics) return open_shuffled_round(*query, digest, now, out);  // evaluations are public
+  spec_ = config::round_spec(*job_, queries::kind_of(query->question));
+  if (job_->shuffle && !spec_->evaluation)  // evaluations are public
+    return open_shuffled_round(*query, digest, now, out);
   query_bytes_ =
       std::make_shared<const std::string>(encoder_.encode(wire::QueryMessage{record_.run, job_->point_type, *query}));
   RoundMachine::Setup setup;
   setup.run = record_.run;
   setup.round = query->round;
   setup.query = digest;
-  setup.shape.dimension =
-      metrics ? static_cast<Eigen::Index>(job_->model.metric_names().size()) : job_->model.dimension();
-  setup.shape.lattice = job_->reply_lattice;
+  setup.shape.dimension = spec_->dimension;
+  setup.shape.lattice = spec_->lattice;
   setup.shape.noise = job_->noise;
-  if (!metrics) setup.aggregation = job_->aggregation;
+  setup.aggregation = spec_->aggregation;
   asked_ = std::make_shared<const queries::PlausibleReplies::Asked>(plausible_->asked(*query));
   setup.plausible = [cohort = plausible_, asked = asked_](const SiloId& silo, const std::vector<std::int64_t>& values) {
     return cohort->of_silo(silo).admits(*asked, values);
@@ -410,7 +401,7 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   setup.quorum = job_->participation.quorum;
   setup.deadline = job_->participation.round_deadline;
   for (const config::CohortMember& member : job_->cohort) {
-    if (takes_part(member.facts.silo)) setup.expected.emplace(member.facts.silo, participant(member.facts.silo));
+    if (takes_part(member.facts.silo)) setup.expected.emplace(member.facts.silo, participant(member));
   }
   round_ = std::make_unique<RoundMachine>(std::move(setup));
   const std::vector<RoundMachine::Action> opened = round_->open(now);

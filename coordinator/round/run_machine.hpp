@@ -13,6 +13,7 @@
 #include "coordinator/round/shuffled_round.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/config/planner.hpp"
+#include "shared/config/round_spec.hpp"
 #include "shared/sealing/reply_mac_key.hpp"
 #include "shared/sealing/sealing_key.hpp"
 #include "shared/wire/codec.hpp"
@@ -137,7 +138,8 @@ class RunMachine {
   [[nodiscard]] bool answered(const SiloId& silo) const { return record_.answers.contains(silo); }
   [[nodiscard]] bool everybody_answered() const;
   [[nodiscard]] bool takes_part(const SiloId& silo) const;
-  [[nodiscard]] Participant participant(const SiloId& silo) const;
+  /// How a silo's answer to the open round counts. @pre a round that no shuffler mixes is open
+  [[nodiscard]] Participant participant(const config::CohortMember& member) const;
   [[nodiscard]] std::string saved_state() const;
 
   RunStore* store_;
@@ -152,10 +154,11 @@ class RunMachine {
   std::set<SiloId> dropped_;      // refused a query of this run, or
   std::set<SiloId> implausible_;  // said what no honest silo says; forgotten by a restart, as the others are
   std::set<SiloId> seen_end_;
-  std::map<SiloId, std::string> said_;   // why an answer is still missing, as the silo says
-  std::map<SiloId, int> offers_again_;   // in this round
-  std::map<SiloId, int> changes_;        // of each silo's mind about the job
-  std::unique_ptr<RoundMachine> round_;  // of these two the one that is under way
+  std::map<SiloId, std::string> said_;     // why an answer is still missing, as the silo says
+  std::map<SiloId, int> offers_again_;     // in this round
+  std::map<SiloId, int> changes_;          // of each silo's mind about the job
+  std::optional<config::RoundSpec> spec_;  // of the open round
+  std::unique_ptr<RoundMachine> round_;    // of these two the one that is under way
   std::unique_ptr<ShuffledRound> shuffled_;
   std::shared_ptr<const config::PlausibleCohort> plausible_;
   std::shared_ptr<const queries::PlausibleReplies::Asked> asked_;  // in the round that is under way

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "shared/config/round_spec.hpp"
 #include "shared/privacy/binomial_report.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
@@ -77,9 +78,10 @@ Result<PlannedCohort> plan_cohort(const config::Job& job, const std::vector<Simu
     }
     const Result<privacy::Plan> plan = config::plan_of(job, *member);
     if (!plan) return plan.error();
-    const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
-    DirectCohort::Member& made = out.members.emplace_back(DirectCohort::Member{
-        silo.id, &silo.dataset, plan->segments(), member->weight, std::min(holdout, queries::LatticeFold::kWeightMax)});
+    const auto weight = [&](privacy::QuestionKind kind) { return config::round_spec(job, kind).weight(*member); };
+    DirectCohort::Member& made = out.members.emplace_back(DirectCohort::Member{silo.id, &silo.dataset, plan->segments(),
+                                                                               weight(privacy::QuestionKind::Gradient),
+                                                                               weight(privacy::QuestionKind::Metrics)});
     if (job.projection) {
       made.projected = std::make_shared<const data::Dataset>(job.projection->project(silo.dataset));
       made.dataset = made.projected.get();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "shared/config/round_spec.hpp"
 #include "shared/privacy/additive_shares.hpp"
 #include "shared/shuffled/adder_mac_key.hpp"
 #include "shared/shuffled/batch_fold.hpp"
@@ -280,14 +281,10 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
       shadow.plan = *std::move(plan);
     }
     const privacy::Release& release = *shadow.plan->release(query.round);
-    if (!std::holds_alternative<privacy::ExactPublicSum>(release.mechanism))
-      return gather_shuffled(shadow, run, query, release, record, store);
+    if (!release.is_public()) return gather_shuffled(shadow, run, query, release, record, store);
   }
-  const bool metrics = queries::kind_of(query.question) == privacy::QuestionKind::Metrics;
-  queries::RoundFold fold(metrics ? queries::Aggregation() : job.aggregation,
-                          metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension(),
-                          job.reply_lattice);
-  const bool mean = metrics || !job.aggregation.robust();
+  const config::RoundSpec spec = config::round_spec(job, queries::kind_of(query.question));
+  queries::RoundFold fold = spec.fold();
   WeightedSum recount;
   for (const auto& [silo, digest] : record.accepted) {
     const Result<wire::Message> message = left_for(kCoordinator, silo, {run, query.round.value});
@@ -295,15 +292,13 @@ Result<queries::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& r
     const auto& reply = std::get<wire::ReplyMessage>(*message);
     if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest)
       return missing(fmt::format("the accepted reply of silo {} is not the one that left it", silo.name()));
-    const config::CohortMember* member = job.member(silo);
-    const std::uint64_t weight =
-        metrics ? static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1)) : member->weight;
+    const std::uint64_t weight = spec.weight(*job.member(silo));
     fold.add(queries::values_of(reply.reply.answer), weight);
     recount.add(queries::values_of(reply.reply.answer), weight);
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
   Eigen::VectorXd value = fold.value();
-  if (mean && !recount.is(value, job.reply_lattice.step_log2))
+  if (!spec.aggregation.robust() && !recount.is(value, job.reply_lattice.step_log2))
     return missing("a round's fold is not the weighted mean of its replies");
   return queries::Gathered{query.round, fold.replies(), std::move(value)};
 }
