@@ -50,21 +50,27 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   const bool sound = print_ledgers(deployment);
   std::int64_t holdout = 0;
   double epsilon = 0.0;
+  bool all_public = true;
   for (const config::CohortMember& member : deployment.job().cohort) {
     holdout += member.facts.holdout_records;
+    all_public = all_public && member.facts.holdout_public;
     epsilon = std::max(epsilon, member.facts.epsilon.value());
   }
-  fmt::print("\nTest accuracy on {} held-out records of {} silos, {} restarts on the way:\n", holdout,
+  fmt::print("\nOn {} held-out records of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
              deployment.job().cohort.size(), restarts);
-  fmt::print("  with privacy, epsilon {:.3g} at most for a record   {:.1f} %\n", epsilon,
-             100.0 * last.at("accuracy").get<double>());
-  fmt::print("  without privacy: the same data, no noise or clip  {:.1f} %\n", 100.0 * plain->values[1]);
-  fmt::print("  always the majority class                         {:.1f} %\n",
-             100.0 * last.at("majority_class_accuracy").get<double>());
+  const std::vector<std::string_view> names = deployment.job().model.metric_names();
+  for (std::size_t m = 0; m < names.size() && m < plain->values.size(); ++m) {
+    if (!last.contains(names[m])) continue;
+    fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a record), {:.4g} without noise and clip\n",
+               names[m], last.at(std::string(names[m])).get<double>(), epsilon, plain->values[m]);
+  }
+  if (last.contains("majority_class_accuracy"))
+    fmt::print("  {:<16} {:.4g}\n", "majority class", last.at("majority_class_accuracy").get<double>());
   fmt::print(
-      "\nThe holdouts are declared public. The job's parameters were chosen on this public data set; that choice is "
-      "not private\n"
-      "and not charged.\nResults: {}\n",
+      "\n{} What a job's file says of parameters is not private and not charged: if they were chosen by looking "
+      "at the data, that is not covered.\nResults: {}\n",
+      all_public ? "The holdouts are declared public."
+                 : "Holdouts that are not declared public are noised and charged.",
       deployment.results().string());
   if (!sound) return Error{ErrorCode::LedgerCorrupt, "a ledger does not verify"};
   return {};
