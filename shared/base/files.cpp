@@ -1,12 +1,15 @@
 #include "shared/base/files.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -48,6 +51,29 @@ Status sync_folder_of(const std::filesystem::path& path) {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0 || ::fsync(directory.get()) != 0) return failure(folder, "cannot be synced");
   return {};
+}
+
+/// A name that nobody can have put a file or a link at beforehand, and that no earlier crash left behind.
+Result<std::string> unpredictable_name_beside(const std::filesystem::path& path) {
+  std::array<std::uint32_t, 2> random{};
+  if (::getrandom(random.data(), sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+    return failure(path, "no randomness for a new file's name");
+  return fmt::format("{}.{:08x}{:08x}.new", path.string(), random[0], random[1]);
+}
+
+/// A new file with the content, synced, under a name of its own in the same folder. @return the name
+Result<std::string> write_beside(const std::filesystem::path& path, std::string_view content) {
+  Result<std::string> name = unpredictable_name_beside(path);
+  if (!name) return name.error();
+  const Descriptor file(::open(name->c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600));
+  if (file.get() < 0) return failure(*name, "cannot be opened");
+  const char* failed = !write_all(file.get(), content) ? "cannot be written"
+                       : ::fsync(file.get()) != 0      ? "cannot be synced"
+                                                       : nullptr;
+  if (failed == nullptr) return name;
+  const Error error = failure(*name, failed);
+  ::unlink(name->c_str());
+  return error;
 }
 
 }  // namespace
@@ -100,14 +126,13 @@ Status check_private_file(const std::filesystem::path& file) {
 }
 
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  const std::string temporary = path.string() + ".new";
-  {
-    const Descriptor file(::open(temporary.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600));
-    if (file.get() < 0) return failure(temporary, "cannot be opened");
-    if (!write_all(file.get(), content)) return failure(temporary, "cannot be written");
-    if (::fsync(file.get()) != 0) return failure(temporary, "cannot be synced");
+  Result<std::string> temporary = write_beside(path, content);
+  if (!temporary) return temporary.error();
+  if (std::rename(temporary->c_str(), path.c_str()) != 0) {
+    const Error failed = failure(path, "cannot be replaced");
+    ::unlink(temporary->c_str());
+    return failed;
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return failure(path, "cannot be replaced");
   return sync_folder_of(path);
 }
 

@@ -26,6 +26,8 @@ namespace undertone {
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);
 
 /// Replaces a file's content: after a crash the file holds the old content or the new, whole. Synced before it returns.
+/// What is new stands under a name that cannot be guessed until it is whole; a crash may leave such a file, `*.new`,
+/// which nothing reads and no later write minds.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace undertone

@@ -2,11 +2,10 @@
 
 #include <array>
 #include <cstdio>
-#include <fcntl.h>
+#include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <unistd.h>
 
 #include "shared/base/files.hpp"
 
@@ -47,13 +46,14 @@ Result<SigningKey> SigningKey::load_or_create(const std::filesystem::path& path)
   EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
   UNDERTONE_CHECK(key != nullptr);
   SigningKey out(key);
-  const std::string temporary = path.string() + ".new";
-  const int descriptor = ::open(temporary.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
-  const File file(descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb"));
-  if (!file || PEM_write_PrivateKey(file.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1 ||
-      std::fflush(file.get()) != 0 || ::fsync(descriptor) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return Error{ErrorCode::StorageFailed, fmt::format("{}: the new key cannot be written", path.string())};
-  }
+  // An OpenSSL memory BIO overwrites what it gives back.
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> pem(BIO_new(BIO_s_mem()), &BIO_free_all);
+  char* text = nullptr;
+  UNDERTONE_CHECK(pem != nullptr &&
+                  PEM_write_bio_PrivateKey(pem.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
+  const long size = BIO_get_mem_data(pem.get(), &text);
+  if (const Status written = write_file_atomically(path, {text, static_cast<std::size_t>(size)}); !written)
+    return Error{ErrorCode::StorageFailed, fmt::format("the new key cannot be written: {}", written.error().message)};
   return out;
 }
 
