@@ -6,6 +6,7 @@
 
 #include "coordinator/jobs/result.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/privacy/secure_bits.hpp"
@@ -145,7 +146,7 @@ Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned,
                                                       const Nonce& nonce, bool again) {
   Result<JobService::Submitted> submitted = service_.submit(planned, nonce, again, std::chrono::steady_clock::now());
   if (!submitted) return submitted;
-  if (submitted->created) spdlog::info("job_submitted run={} file=\"{}\"", submitted->run.hex(), file);
+  if (submitted->created) spdlog::info("job_submitted run={} file={}", submitted->run.hex(), quoted_text(file));
   handle(std::exchange(submitted->actions, {}));
   return submitted;
 }
@@ -241,8 +242,8 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<Greeted> greeted = co_await greet(session);
   if (!greeted) {
-    log_within(refusals_, fmt::format("connection_refused code={} reason=\"{}\"", to_string(greeted.error().code),
-                                      greeted.error().message));
+    log_within(refusals_, fmt::format("connection_refused code={} reason={}", to_string(greeted.error().code),
+                                      quoted_text(greeted.error().message)));
     metrics_.connection_refused(std::string(to_string(greeted.error().code)));
     co_return;
   }
@@ -251,12 +252,13 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   const auto before = peers_.find(silo);
   if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
   peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, wall_clock()}});
-  spdlog::info("silo_connected silo={} build=\"{}\" protocol={}", silo.name(), greeted->build, greeted->protocol);
+  spdlog::info("silo_connected silo={} build={} protocol={}", silo.name(), quoted_text(greeted->build),
+               greeted->protocol);
   handle(service_.on_connected(silo, std::chrono::steady_clock::now()));
   while (!stopped_) {
     const Result<wire::Message> message = co_await session->receive();
     if (!message) {
-      spdlog::info("silo_disconnected silo={} reason=\"{}\"", silo.name(), message.error().message);
+      spdlog::info("silo_disconnected silo={} reason={}", silo.name(), quoted_text(message.error().message));
       break;
     }
     handle(service_.on_message(silo, *message, std::chrono::steady_clock::now()));
@@ -288,7 +290,7 @@ asio::awaitable<void> CoordinatorHost::keep_house() {
 
 void CoordinatorHost::handle(Result<JobService::Actions> actions) {
   if (!actions) {
-    spdlog::error("service_stopped reason=\"{}\"", actions.error().message);
+    spdlog::error("service_stopped reason={}", quoted_text(actions.error().message));
     failure_ = actions.error();
     stop();
     return;
@@ -336,7 +338,7 @@ void CoordinatorHost::write_result(const RunId& run, const RunMachine::Ended& en
   writer_.write(results_of(run), **std::move(record), *std::move(rounds), ended.outcome,
                 [this, run, ended, state](const Status& written) {
                   if (!written)
-                    spdlog::error("result_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
+                    spdlog::error("result_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
                   spdlog::info("run_ended run={} state={}", run.hex(), state);
                   if (watch_) watch_(JobService::OfRun{run, ended});
                 });

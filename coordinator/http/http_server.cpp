@@ -11,6 +11,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/session.hpp"
@@ -50,7 +51,7 @@ Result<std::uint16_t> HttpServer::start(net::Credentials* credentials) {
     }
     token_ = *std::move(token);
     if (const Status kept = check_private_file(config_.token_file); !kept)
-      spdlog::warn("token_exposed reason=\"{}\"", kept.error().message);
+      spdlog::warn("token_exposed reason={}", quoted_text(kept.error().message));
   }
   boost::system::error_code error;
   const asio::ip::address address = asio::ip::make_address(config_.host, error);
@@ -91,8 +92,8 @@ asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
   beast::get_lowest_layer(stream).expires_after(config_.timeout);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kAwait);
   if (error) {
-    log_within(refusals_,
-               fmt::format("http_refused reason=\"{}\"", net::describe_tls_failure(stream.native_handle(), error)));
+    log_within(refusals_, fmt::format("http_refused reason={}",
+                                      quoted_text(net::describe_tls_failure(stream.native_handle(), error))));
   } else {
     const Result<certificates::CertificateFacts> peer = net::peer_facts(stream.native_handle());
     std::optional<certificates::CertificateFacts> known;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/shuffled/round_layout.hpp"
 
 namespace undertone::coordinator {
@@ -61,7 +62,7 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
     if (Status failed = store_->fail(run, RunState::Failed, reason); !failed) return failed;
     out.emplace_back(
-        OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason=\"{}\"", run.hex(), reason)}});
+        OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason={}", run.hex(), quoted_text(reason))}});
     return store_->set_ended_at(run, clock_());
   }
   RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -73,8 +75,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
     arm(out);
     return out;
   }
-  out.push_back(Tell{false, fmt::format("run_started run={} name=\"{}\" silos={} rounds={} resumed_at={}",
-                                        record_.run.hex(), job_->name, job_->cohort.size(), rounds_total_,
+  out.push_back(Tell{false, fmt::format("run_started run={} name={} silos={} rounds={} resumed_at={}",
+                                        record_.run.hex(), quoted_text(job_->name), job_->cohort.size(), rounds_total_,
                                         record_.checkpoint ? record_.checkpoint->round.value : 0)});
   Status done;
   switch (record_.state) {
@@ -313,8 +315,8 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
       said_[silo] =
           fmt::format("its answer has norm {:.4g}, its clip and noise explain at most {:.4g}",
                       plausible.length(*asked_, queries::values_of(reply.reply.answer)), plausible.reach(*asked_));
-      out.push_back(Tell{true, fmt::format("reply_refused silo={} round={} reason=\"{}\"", silo.name(),
-                                           reply.reply.round.value, said_[silo])});
+      out.push_back(Tell{true, fmt::format("reply_refused silo={} round={} reason={}", silo.name(),
+                                           reply.reply.round.value, quoted_text(said_[silo]))});
       dropped_.insert(silo);
       implausible_.insert(silo);
       break;

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -75,7 +77,8 @@ ShuffledRound::Actions ShuffledRound::on_shuffler_message(std::string_view name,
   Shuffler* shuffler = find(name);
   const std::string_view kind = wire::name_of(message);
   const auto ignore = [&](std::string_view reason) {
-    return Actions{Tell{true, fmt::format("message_ignored shuffler={} kind={} reason=\"{}\"", name, kind, reason)}};
+    return Actions{
+        Tell{true, fmt::format("message_ignored shuffler={} kind={} reason={}", name, kind, quoted_text(reason))}};
   };
   if (shuffler == nullptr) return ignore("not a shuffler of the job");
   return std::visit(
@@ -419,8 +422,8 @@ ShuffledRound::Actions ShuffledRound::give_up_attempt(const std::string& reason,
   if (current_.attempt + 1 >= kAttemptsMax)
     return abort(ErrorCode::QuorumMissed, fmt::format("{}; missing: {}", reason, names_of(missing())));
   state_ = State::Retracting;
-  Actions out{Tell{true, fmt::format("attempt_given_up round={} attempt={} reason=\"{}\"", setup_.round.value,
-                                     current_.attempt, reason)}};
+  Actions out{Tell{true, fmt::format("attempt_given_up round={} attempt={} reason={}", setup_.round.value,
+                                     current_.attempt, quoted_text(reason))}};
   for (const Shuffler& shuffler : shufflers_) {
     for (Action& action : retraction(shuffler)) out.push_back(std::move(action));
   }

@@ -6,10 +6,14 @@
 namespace undertone {
 
 /// Whether a text can stand in a log, on a terminal or in a statement as what it looks like: no control characters
-/// (C0, DEL, C1) and no marks that change the direction of writing.
+/// (C0, DEL, C1), no separators of lines, no marks that change the direction of writing, nothing that has no width.
 [[nodiscard]] bool is_plain_text(std::string_view utf8);
 
 /// The text with everything that is not plain replaced by '?'.
 [[nodiscard]] std::string plain_text(std::string_view utf8);
+
+/// The plain text in quotes, with a backslash before every quote and backslash of its own: a value of a log line, which
+/// cannot end early and begin another field.
+[[nodiscard]] std::string quoted_text(std::string_view utf8);
 
 }  // namespace undertone

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
 
 namespace undertone::net {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::time_t kDay = std::time_t{24} * 3600;
 bool CredentialsWatch::look(Credentials& credentials) {
   const Result<bool> renewed = credentials.refresh();
   const std::time_t ends = credentials.own().not_after;
-  if (!renewed) spdlog::warn("credentials_not_read reason=\"{}\"", renewed.error().message);
+  if (!renewed) spdlog::warn("credentials_not_read reason={}", quoted_text(renewed.error().message));
   if (renewed && *renewed) spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(ends));
   const std::time_t now = std::time(nullptr);
   if (ends - now < kExpiryWarning && now - warned_ >= kDay) {
@@ -24,7 +25,7 @@ bool CredentialsWatch::look(Credentials& credentials) {
   if (now - warned_of_key_ >= kDay) {
     if (const Status kept = check_private_file(credentials.key_file()); !kept) {
       warned_of_key_ = now;
-      spdlog::warn("key_exposed reason=\"{}\"", kept.error().message);
+      spdlog::warn("key_exposed reason={}", quoted_text(kept.error().message));
     }
   }
   return renewed && *renewed;
@@ -35,7 +36,7 @@ void close_if_outdated(Session& session, const Credentials& credentials) {
   if (peer.serial.empty()) return;  // it has shown none yet
   const bool revoked = credentials.revoked(peer.serial);
   if (!revoked && std::time(nullptr) <= peer.not_after) return;
-  spdlog::warn("connection_dropped peer=\"{}\" reason=\"its certificate {}\"", describe(peer.party),
+  spdlog::warn("connection_dropped peer={} reason=\"its certificate {}\"", quoted_text(describe(peer.party)),
                revoked ? "was revoked" : "has expired");
   session.close();
 }

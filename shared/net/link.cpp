@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
@@ -50,8 +51,8 @@ asio::awaitable<void> Link::dial() {
     if (std::exchange(connected_, false)) handlers_.lost();
     if (stopped_) break;
     const std::chrono::milliseconds wait = backoff_.next();
-    spdlog::warn("link_lost name={} reason=\"{}\" retry_ms={}", name(), ended ? "closed" : ended.error().message,
-                 wait.count());
+    spdlog::warn("link_lost name={} reason={} retry_ms={}", name(),
+                 quoted_text(ended ? "closed" : ended.error().message), wait.count());
     pause_.expires_after(wait);
     (void)co_await pause_.async_wait(kAwait);
   }
@@ -98,7 +99,7 @@ asio::awaitable<Status> Link::converse(std::shared_ptr<Session> session) {
     connected_ = true;
     session->established();
     backoff_.reset();
-    spdlog::info("link_connected name={} build=\"{}\" protocol={}", name(), welcome->build, welcome->protocol);
+    spdlog::info("link_connected name={} build={} protocol={}", name(), quoted_text(welcome->build), welcome->protocol);
     handlers_.connected();
   }
   co_return Status();

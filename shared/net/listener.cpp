@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 
 namespace undertone::net {
@@ -65,7 +66,7 @@ asio::awaitable<std::optional<tcp::socket>> Listener::accept() {
     const auto [error] = co_await acceptor_.async_accept(socket, kAwait);
     if (error) {
       if (!acceptor_.is_open()) break;
-      spdlog::warn("accept_failed reason=\"{}\"", error.message());
+      spdlog::warn("accept_failed reason={}", quoted_text(error.message()));
       asio::steady_timer pause(acceptor_.get_executor(), std::chrono::milliseconds(100));  // let some close
       (void)co_await pause.async_wait(kAwait);
       continue;

@@ -7,6 +7,7 @@
 #include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 
 namespace undertone::net {
@@ -20,7 +21,7 @@ void log_failure(const char* what, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& exception) {
-    spdlog::error("coroutine_failed what={} reason=\"{}\"", what, exception.what());
+    spdlog::error("coroutine_failed what={} reason={}", what, quoted_text(exception.what()));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 
@@ -100,8 +101,8 @@ asio::awaitable<void> ShufflerHost::serve(SessionPtr session) {
   net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<certificates::Party> peer = co_await greet(session);
   if (!peer) {
-    log_within(refusals_, fmt::format("connection_refused code={} reason=\"{}\"", to_string(peer.error().code),
-                                      peer.error().message));
+    log_within(refusals_, fmt::format("connection_refused code={} reason={}", to_string(peer.error().code),
+                                      quoted_text(peer.error().message)));
     co_return;
   }
   slot.introduced();
@@ -142,13 +143,14 @@ asio::awaitable<void> ShufflerHost::serve_coordinator(SessionPtr session, std::s
     Result<wire::Message> message = co_await session->receive();
     if (stopped_) break;
     if (!message) {
-      spdlog::info("coordinator_lost name={} reason=\"{}\"", name, message.error().message);
+      spdlog::info("coordinator_lost name={} reason={}", name, quoted_text(message.error().message));
       break;
     }
     const std::string_view kind = wire::name_of(*message);
     if (take(*std::move(message))) continue;
     Error error{ErrorCode::Malformed, fmt::format("a coordinator does not send a shuffler {}", kind)};
-    spdlog::warn("coordinator_dropped name={} reason=\"{}\"", name, refuse(*session, std::move(error)).message);
+    spdlog::warn("coordinator_dropped name={} reason={}", name,
+                 quoted_text(refuse(*session, std::move(error)).message));
     break;
   }
   if (coordinator_ == session) coordinator_.reset();
@@ -174,7 +176,7 @@ bool ShufflerHost::take(wire::Message message) {
 
 void ShufflerHost::take(const wire::JobOffer& offer) {
   if (const Status known = gate_.offer(offer.run, offer.job); !known)
-    spdlog::warn("job_not_served run={} reason=\"{}\"", offer.run.hex(), known.error().message);
+    spdlog::warn("job_not_served run={} reason={}", offer.run.hex(), quoted_text(known.error().message));
 }
 
 void ShufflerHost::take(const wire::BatchOpen& open) {
@@ -197,7 +199,7 @@ void ShufflerHost::carry_out(std::vector<BatchMachine::Action> actions) {
 void ShufflerHost::carry_out(BatchMachine::Store& store) {
   const Status stored = store_->apply(store.change);
   if (stored) return;
-  spdlog::error("store_failed reason=\"{}\"", stored.error().message);
+  spdlog::error("store_failed reason={}", quoted_text(stored.error().message));
   failure_ = stored.error();
   stop();
 }
@@ -237,8 +239,8 @@ void ShufflerHost::carry_out(BatchMachine::Failed& failed) {
 }
 
 void ShufflerHost::carry_out(BatchMachine::ShareRefused& refused) {
-  spdlog::error("share_refused silo={} run={} round={} reason=\"{}\"", refused.silo.name(), refused.run.hex(),
-                refused.round.value, refused.why.message);
+  spdlog::error("share_refused silo={} run={} round={} reason={}", refused.silo.name(), refused.run.hex(),
+                refused.round.value, quoted_text(refused.why.message));
 }
 
 void ShufflerHost::carry_out(BatchMachine::Acknowledge& acknowledged) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/shuffled/round_layout.hpp"
 #include "shared/shuffled/seal_reply.hpp"
 #include "silo/agent/privacy_statement.hpp"
@@ -54,7 +55,7 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
   }
   for (const RunId& run : open_runs) {
     if (const Result<bool> out = withdrawn(run, actions); !out)
-      actions.emplace_back(Tell{true, fmt::format("desk_not_read reason=\"{}\"", out.error().message)});
+      actions.emplace_back(Tell{true, fmt::format("desk_not_read reason={}", quoted_text(out.error().message))});
   }
   for (const queries::Receipt& receipt : welcome.receipts) {
     if (receipt.ledger == setup_.ledger.id()) {
@@ -62,7 +63,7 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
       if (genuine) continue;
       if (genuine.error().code == ErrorCode::LedgerRolledBack) return {Halt{genuine.error()}};
       // Not signed by this silo's key: the coordinator's invention, not the ledger's fault.
-      actions.emplace_back(Tell{true, fmt::format("receipt_ignored reason=\"{}\"", genuine.error().message)});
+      actions.emplace_back(Tell{true, fmt::format("receipt_ignored reason={}", quoted_text(genuine.error().message))});
       continue;
     }
     // Another ledger under this silo's name. If this one is new, the other may have been lost or deleted to forget what
@@ -155,7 +156,8 @@ bool SiloMachine::may_release(const RunId& run) {
 std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   std::vector<Action> actions;
   const auto refuse = [&](const Error& error) {
-    actions.emplace_back(Tell{true, fmt::format("job_refused run={} reason=\"{}\"", offer.run.hex(), error.message)});
+    actions.emplace_back(
+        Tell{true, fmt::format("job_refused run={} reason={}", offer.run.hex(), quoted_text(error.message))});
     refuse_job(offer.run, refusal_of(error.code), actions);
     return std::move(actions);
   };
@@ -193,8 +195,8 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
         setup_.desk.offered(offer.run, setup_.dataset_name, offer.job, setup_.clock());
     if (!decision) return refuse(decision.error());
     if (!*before) {
-      actions.emplace_back(Tell{true, *decision ? fmt::format("job_waits_for_approval run={} name=\"{}\"",
-                                                              offer.run.hex(), considered->job.name)
+      actions.emplace_back(Tell{true, *decision ? fmt::format("job_waits_for_approval run={} name={}", offer.run.hex(),
+                                                              quoted_text(considered->job.name))
                                                 : fmt::format("job_not_kept run={} reason=\"{} jobs wait already\"",
                                                               offer.run.hex(), Desk::kWaitingMax)});
     }
@@ -207,9 +209,9 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
     return refuse(reserved.error());
   if (!known) {
-    actions.push_back(Tell{false, fmt::format("job_accepted run={} name=\"{}\" releases={} epsilon={:.6g} delta={:.3g}",
-                                              offer.run.hex(), considered->job.name, considered->plan.rounds(),
-                                              considered->plan.epsilon().value_rounded_up(),
+    actions.push_back(Tell{false, fmt::format("job_accepted run={} name={} releases={} epsilon={:.6g} delta={:.3g}",
+                                              offer.run.hex(), quoted_text(considered->job.name),
+                                              considered->plan.rounds(), considered->plan.epsilon().value_rounded_up(),
                                               considered->plan.delta().value_rounded_up())});
   }
   accepted_.insert_or_assign(offer.run, *std::move(considered));
@@ -375,8 +377,8 @@ std::vector<Action> SiloMachine::on(const wire::QueryMessage& message) {
     return std::move(actions);
   };
   const auto failed = [&](const Error& error) {
-    actions.emplace_back(Tell{true, fmt::format("query_refused run={} round={} reason=\"{}\"", message.run.hex(),
-                                                message.query.round.value, error.message)});
+    actions.emplace_back(Tell{true, fmt::format("query_refused run={} round={} reason={}", message.run.hex(),
+                                                message.query.round.value, quoted_text(error.message))});
     return refuse(refusal_of(error.code));
   };
   const Result<bool> paused = setup_.desk.paused();
@@ -410,7 +412,7 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
   }
   std::vector<Action> actions;
   if (Status forgotten = setup_.desk.forget_waiting(ended.run); !forgotten)
-    actions.emplace_back(Tell{true, fmt::format("desk_not_written reason=\"{}\"", forgotten.error().message)});
+    actions.emplace_back(Tell{true, fmt::format("desk_not_written reason={}", quoted_text(forgotten.error().message))});
   if (news) actions.emplace_back(RunEnded{ended.run, ended.succeeded});
   actions.push_back(send(wire::JobEndedSeen{ended.run}));
   actions.push_back(receipt());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <spdlog/spdlog.h>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/base/process_protection.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/institution.hpp"
@@ -44,7 +45,7 @@ int fail(const Error& error, ExitCode code) {
 
 void protect_process() {
   if (const Status done = undertone::protect_process(); !done)
-    spdlog::warn("process_not_protected reason=\"{}\"", done.error().message);
+    spdlog::warn("process_not_protected reason={}", quoted_text(done.error().message));
 }
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
@@ -73,7 +74,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     machines.push_back(std::make_unique<SiloMachine>(
         SiloMachine::Setup{config->id, config->policy, facts, records, *served[i]->ledger, *randomness,
                            config->session.wire, ledgers, *desk->desk, dataset.name, wall_clock, dialled}));
-    spdlog::info("dataset_ready dataset=\"{}\"", dataset.name);
+    spdlog::info("dataset_ready dataset={}", quoted_text(dataset.name));
   }
   SiloAgent agent(std::move(machines));
   boost::asio::io_context context(1);

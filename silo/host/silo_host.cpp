@@ -8,6 +8,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
@@ -98,7 +99,8 @@ asio::awaitable<void> SiloHost::dial() {
     const Status ended = co_await connect_once();
     if (stopped_) break;
     const std::chrono::milliseconds wait = backoff_.next();
-    spdlog::warn("coordinator_lost reason=\"{}\" retry_ms={}", ended ? "closed" : ended.error().message, wait.count());
+    spdlog::warn("coordinator_lost reason={} retry_ms={}", quoted_text(ended ? "closed" : ended.error().message),
+                 wait.count());
     pause_.expires_after(wait);
     (void)co_await pause_.async_wait(kAwait);
   }
@@ -152,7 +154,7 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
       welcomed = true;
       session->established();
       backoff_.reset();
-      spdlog::info("coordinator_connected name={} build=\"{}\" protocol={}", peer->party.name, welcome->build,
+      spdlog::info("coordinator_connected name={} build={} protocol={}", peer->party.name, quoted_text(welcome->build),
                    welcome->protocol);
     } else if (!welcomed) {
       co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
@@ -198,7 +200,7 @@ void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
       hand_over_.forget(ended->run);
       write_statement(ended->run);
     } else if (const auto* halt = std::get_if<Halt>(&action)) {
-      spdlog::error("halted reason=\"{}\"", halt->reason.message);
+      spdlog::error("halted reason={}", quoted_text(halt->reason.message));
       halted_ = halt->reason;
       stop();
       return;
@@ -257,7 +259,7 @@ void SiloHost::write_statement(const RunId& run) {
   const bool concerned = machine->concerned_by_places(run, *account);
   const Result<SiloMachine::Accepted> recorded = machine->recorded(run);
   if (!recorded) {
-    spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), recorded.error().message);
+    spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(recorded.error().message));
     if (!concerned) return;
   }
   // Of a run that an advisory concerns it is not known at which interval it was answered: none is claimed.
@@ -270,7 +272,7 @@ void SiloHost::write_statement(const RunId& run) {
           : make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
     const Status written = write_file_atomically(statement_of(run, ending), *content);
-    if (!written) spdlog::error("statement_not_written run={} reason=\"{}\"", run.hex(), written.error().message);
+    if (!written) spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
   }
 }
 
