@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "lab/exit_code.hpp"
+#include "lab/operator/round_lines.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/job.hpp"
@@ -102,16 +103,6 @@ void print_run(const Json& run) {
                         run["rounds_total"].get<std::uint64_t>());
   if (const std::string failure = text(run, "failure"); !failure.empty()) line += "\n              " + failure;
   fmt::print("{}\n", line);
-}
-
-/// "accuracy 0.9381  loss 0.2011"
-std::string shown_metrics(const Json& metrics) {
-  std::string out;
-  for (const auto& [name, value] : metrics.items()) {
-    if (name == "after_steps" || name == "silos") continue;
-    out += fmt::format("  {} {:.4f}", plain_text(name), value.get<double>());
-  }
-  return out;
 }
 
 std::string shown_missing(const Json& run) {
@@ -293,19 +284,13 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
     if (Status written = write_file_atomically(file, *content); !written) return fail(written.error());
     fmt::print("{}\n", file.string());
   }
-  std::string rows = "round,answered,missing,elapsed_ms,metrics\n";
+  std::string rows = kRoundsCsvHeader;
   std::uint64_t next = 0;
   while (true) {
     const Result<Answer> page = ask(*client, "GET", fmt::format("{}/rounds?from={}", base, next));
     if (!page) return fail(page.error());
     if (page->body.at("rounds").empty()) break;
-    for (const Json& round : page->body["rounds"]) {
-      std::string missing;
-      for (const Json& silo : round.at("missing")) missing += (missing.empty() ? "" : " ") + silo.get<std::string>();
-      rows += fmt::format("{},{},{},{},{}\n", round.at("round").get<std::uint64_t>(), round.at("answered").size(),
-                          missing, round.at("elapsed_ms").get<std::uint64_t>(),
-                          round.contains("metrics") ? shown_metrics(round["metrics"]) : "");
-    }
+    for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
     next = page->body.at("next").get<std::uint64_t>();
   }
   const std::filesystem::path file = out / "rounds.csv";

@@ -62,7 +62,7 @@ std::string as_csv(const std::vector<Prediction>& predictions) {
   for (const Prediction& one : predictions) {
     text += fmt::format("{},", ++record);
     if (one.probability) text += fmt::format("{:.9g},", *one.probability);
-    text += (one.value ? one.text : data::csv_cell(one.text)) + "\n";
+    text += (one.value ? one.text : data::csv_text_cell(one.text)) + "\n";
   }
   return text;
 }

@@ -1,6 +1,8 @@
 #include "shared/data/csv_table.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <csv.h>
 #include <iterator>
 #include <memory>
@@ -25,6 +27,14 @@ void take_row(int /*terminator*/, void* state) {
   auto* parser = static_cast<ParserState*>(state);
   parser->rows.push_back(std::move(parser->row));
   parser->row.clear();
+}
+
+/// Whether a text is a decimal number and nothing else, so that a spreadsheet computes nothing of it.
+bool is_decimal_number(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
 }  // namespace
@@ -61,6 +71,13 @@ std::string csv_cell(const std::string& cell) {
   std::string out(2 * cell.size() + 2, '\0');
   out.resize(csv_write(out.data(), out.size(), cell.data(), cell.size()));
   return out;
+}
+
+std::string csv_text_cell(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  const bool begins_formula =
+      first != std::string::npos && std::string_view("=+-@\t\r").find(text[first]) != std::string_view::npos;
+  return csv_cell(begins_formula && !is_decimal_number(text) ? "'" + text : text);
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {

@@ -26,6 +26,10 @@ struct CsvTable {
 
 /// A cell as it stands in a file, in quotation marks.
 [[nodiscard]] std::string csv_cell(const std::string& cell);
+/// The same of a text that somebody else may have chosen, for a file that people open in a spreadsheet: where it begins
+/// with what begins a formula there (=, +, -, @, a tab, a carriage return; spaces before it do not count) and is not a
+/// number, a single quote comes before it.
+[[nodiscard]] std::string csv_text_cell(const std::string& text);
 /// A row as it stands in a file, its end included.
 [[nodiscard]] std::string csv_line(const std::vector<std::string>& cells);
 

@@ -4,6 +4,7 @@
 
 #include "coordinator/host/coordinator_config.hpp"
 #include "lab/operator/operator_config.hpp"
+#include "lab/operator/round_lines.hpp"
 #include "lab/provision.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
@@ -456,6 +457,15 @@ TEST(OperatorConfigTest, ATokenGoesToLoopbackAloneWhereNothingHidesIt) {
     EXPECT_EQ(url(near), "");
   for (const char* far : {"http://192.0.2.7:7444", "http://hub.example:7444", "http://localhost.example:1"})
     EXPECT_NE(url(far).find("/url: expected https:// for a host that is not loopback"), std::string::npos) << far;
+}
+
+TEST(RoundLinesTest, WhatACoordinatorNamesBecomesNeitherAFormulaNorACell) {
+  const auto round = nlohmann::ordered_json::parse(R"({"round": 3, "answered": ["a", "b"], "elapsed_ms": 17,
+    "missing": ["=cmd|' /C calc'!A0", "x,y\n\"z"], "metrics": {"=loss": 0.5, "after_steps": 4}})");
+  EXPECT_EQ(lab::rounds_csv_line(round), "3,2,\"'=cmd|' /C calc'!A0 x,y?\"\"z\",17,\"'  =loss 0.5000\"\n");
+  const auto honest =
+      nlohmann::ordered_json::parse(R"({"round": 0, "answered": [], "elapsed_ms": 1, "missing": ["clinic-1"]})");
+  EXPECT_EQ(lab::rounds_csv_line(honest), "0,0,\"clinic-1\",1,\"\"\n");
 }
 
 TEST(AggregationConfigTest, IsTheMeanUnlessAJobAsksForWhatItsOtherSectionsAllow) {

@@ -37,6 +37,15 @@ TEST(CsvTest, ValuesOutsideThePublicBoundsAreClamped) {
   EXPECT_EQ(records.features(1, 0), -1.0);
 }
 
+TEST(CsvTest, ATextOfSomebodyElseIsNoFormulaAndANumberStays) {
+  for (const char* text :
+       {"=1+1", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx", "  =1", "-inf", "+-1", "-1 ", "-"})
+    EXPECT_EQ(csv_text_cell(text), csv_cell(std::string("'") + text)) << text;
+  for (const char* text : {"", "yes", "a=b", "-1", "+1", "-2.5e-3", "1", "'=1", "  accuracy 0.9"})
+    EXPECT_EQ(csv_text_cell(text), csv_cell(text)) << text;
+  EXPECT_EQ(csv_text_cell("=a\",\"=b"), "\"'=a\"\",\"\"=b\"");  // one cell, whatever is in it
+}
+
 TEST(CsvTest, ErrorsGivePlaceAndExpectationAndNeverAValue) {
   struct Case {
     const char* text;
