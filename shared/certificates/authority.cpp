@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <openssl/objects.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
@@ -45,15 +46,33 @@ Result<std::string> to_pem(X509* certificate) {
   return detail::written(out);
 }
 
+constexpr std::string_view kKeys = "P-256, Ed25519, or RSA or RSA-PSS of at least 3072 bits";
+
+/// The kinds of key that are signed are listed, not the ones that are not: there are many weak ones.
+Status check_key(EVP_PKEY* key) {
+  constexpr int kRsaBitsMin = 3072;
+  const int bits = EVP_PKEY_get_bits(key);
+  const bool rsa = EVP_PKEY_is_a(key, "RSA") == 1 || EVP_PKEY_is_a(key, "RSA-PSS") == 1;
+  if (EVP_PKEY_is_a(key, "ED25519") == 1 || (rsa && bits >= kRsaBitsMin)) return {};
+  std::array<char, 80> group{};
+  const bool curve = EVP_PKEY_is_a(key, "EC") == 1;
+  if (curve && EVP_PKEY_get_group_name(key, group.data(), group.size(), nullptr) != 1) group[0] = '\0';
+  if (curve && std::string_view(group.data()) == SN_X9_62_prime256v1) return {};
+  const char* kind = EVP_PKEY_get0_type_name(key);
+  const std::string found = curve ? fmt::format("EC on {}", group[0] == '\0' ? "a curve of its own" : group.data())
+                                  : fmt::format("{} of {} bits", kind == nullptr ? "unknown" : kind, bits);
+  return Error{ErrorCode::Unauthorized, fmt::format("the request's key is {}, expected {}", found, kKeys)};
+}
+
 Result<detail::Request> parse_request(const std::string& pem) {
   detail::Request request(PEM_read_bio_X509_REQ(detail::reading(pem).get(), nullptr, nullptr, nullptr));
   if (!request) return Error{ErrorCode::InvalidArgument, "expected a signing request in PEM form"};
   EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
-  if (key == nullptr || X509_REQ_verify(request.get(), key) != 1) {
+  if (key == nullptr)
+    return Error{ErrorCode::Unauthorized, fmt::format("the request's key is of no known kind, expected {}", kKeys)};
+  if (Status allowed = check_key(key); !allowed) return allowed.error();
+  if (X509_REQ_verify(request.get(), key) != 1)
     return Error{ErrorCode::Unauthorized, "the signing request is not signed with the key it is for"};
-  }
-  if (EVP_PKEY_get_bits(key) < 256 || (EVP_PKEY_is_a(key, "RSA") == 1 && EVP_PKEY_get_bits(key) < 3072))
-    return Error{ErrorCode::Unauthorized, "the request's key is too short: P-256, Ed25519 or RSA of 3072 bits"};
   return request;
 }
 

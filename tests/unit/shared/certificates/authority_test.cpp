@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
+#include <openssl/dsa.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 
 #include "lab/provision.hpp"
 #include "shared/base/files.hpp"
+#include "shared/certificates/openssl_types.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "tests/support/certificates.hpp"
 
@@ -25,6 +29,76 @@ TEST(AuthorityTest, ARequestOfAnotherConsortiumIsRefused) {
   EXPECT_NE(refused.error().message.find("silo clinic-1 of elsewhere"), std::string::npos);
   EXPECT_FALSE(
       Authority::read_request("-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"));
+}
+
+/// A request of somebody who brings a key of its own, signed with it.
+std::string request_with(detail::Key key) {
+  const detail::Request request(X509_REQ_new());
+  const detail::Name subject = detail::make_name("lakeside", "silo", "clinic-1");
+  const detail::Bio out = detail::writing();
+  const bool digests_itself = EVP_PKEY_is_a(key.get(), "ED25519") == 1 || EVP_PKEY_is_a(key.get(), "ED448") == 1;
+  EXPECT_EQ(X509_REQ_set_subject_name(request.get(), subject.get()), 1);
+  EXPECT_EQ(X509_REQ_set_pubkey(request.get(), key.get()), 1);
+  EXPECT_NE(X509_REQ_sign(request.get(), key.get(), digests_itself ? nullptr : EVP_sha256()), 0);
+  EXPECT_EQ(PEM_write_bio_X509_REQ(out.get(), request.get()), 1);
+  return detail::written(out);
+}
+
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, detail::Freer<EVP_PKEY_CTX_free>>;
+
+detail::Key pss_key(int bits) {
+  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA-PSS", nullptr));
+  EVP_PKEY* key = nullptr;
+  EXPECT_EQ(EVP_PKEY_keygen_init(context.get()), 1);
+  EXPECT_EQ(EVP_PKEY_CTX_set_rsa_keygen_bits(context.get(), bits), 1);
+  EXPECT_EQ(EVP_PKEY_keygen(context.get(), &key), 1);
+  return detail::Key(key);
+}
+
+detail::Key dsa_key() {
+  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "DSA", nullptr));
+  EVP_PKEY* parameters = nullptr;
+  EXPECT_EQ(EVP_PKEY_paramgen_init(context.get()), 1);
+  EXPECT_EQ(EVP_PKEY_CTX_set_dsa_paramgen_bits(context.get(), 1024), 1);
+  EXPECT_EQ(EVP_PKEY_CTX_set_dsa_paramgen_q_bits(context.get(), 160), 1);
+  EXPECT_EQ(EVP_PKEY_paramgen(context.get(), &parameters), 1);
+  const detail::Key guard(parameters);
+  const KeyContext generator(EVP_PKEY_CTX_new_from_pkey(nullptr, parameters, nullptr));
+  EVP_PKEY* key = nullptr;
+  EXPECT_EQ(EVP_PKEY_keygen_init(generator.get()), 1);
+  EXPECT_EQ(EVP_PKEY_keygen(generator.get(), &key), 1);
+  return detail::Key(key);
+}
+
+detail::Key curve_key(const char* curve) { return detail::Key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve)); }
+detail::Key rsa_key(std::size_t bits) { return detail::Key(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", bits)); }
+
+TEST(AuthorityTest, WeakAndUnknownKindsOfKeysAreRefusedByName) {
+  const auto refusal = [](detail::Key key) {
+    const auto facts = Authority::read_request(request_with(std::move(key)));
+    return facts ? "signed" : facts.error().message;
+  };
+  const auto begins = [](const std::string& text, const char* with) { return text.starts_with(with); };
+  EXPECT_PRED2(begins, refusal(rsa_key(2048)), "the request's key is RSA of 2048 bits, expected P-256, Ed25519");
+  EXPECT_PRED2(begins, refusal(pss_key(1024)), "the request's key is RSA-PSS of 1024 bits, expected");
+  EXPECT_PRED2(begins, refusal(pss_key(2048)), "the request's key is RSA-PSS of 2048 bits, expected");
+  EXPECT_PRED2(begins, refusal(dsa_key()), "the request's key is DSA of 1024 bits, expected");
+  for (const char* curve : {"sect283k1", "secp256k1", "brainpoolP256r1", "secp384r1"})
+    EXPECT_PRED2(begins, refusal(curve_key(curve)),
+                 fmt::format("the request's key is EC on {}, expected", curve).c_str());
+  EXPECT_PRED2(begins, refusal(detail::Key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED448"))),
+               "the request's key is ED448 of 456 bits, expected");
+}
+
+TEST(AuthorityTest, TheKindsOfKeysThatAreNamedAreSigned) {
+  tests::Certificates consortium("lakeside");
+  const auto is_signed = [&](detail::Key key) {
+    return consortium.authority().sign(request_with(std::move(key)), {0, 1, {}}).has_value();
+  };
+  EXPECT_TRUE(is_signed(curve_key("P-256")));
+  EXPECT_TRUE(is_signed(detail::Key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"))));
+  EXPECT_TRUE(is_signed(rsa_key(3072)));
+  EXPECT_TRUE(is_signed(pss_key(3072)));
 }
 
 TEST(AuthorityTest, ARequestMustBeSignedWithItsOwnKey) {
