@@ -2,9 +2,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <unistd.h>
 
 #include "lab/account/account_options.hpp"
 #include "lab/audit/audit_command.hpp"
@@ -131,16 +133,36 @@ int run_provision(const std::string& consortium, const std::string& out, bool wi
                        ? "Every key was made here: for tests alone.\n"
                        : "Give each party its kit. Each makes its key with `init` and sends a request; sign it with\n"
                          "  undertone provision sign --authority {0}/authority REQUEST\n"
+                         "once you know by telephone that its key's digest is the party's.\n"
                          "Keep {0}/authority where nobody else reads it, and a copy of it.\n"),
       out);
   return kDone;
 }
 
-int run_sign(const std::string& authority, const std::string& request, const std::string& out) {
-  const Result<Signed> done = sign_request(authority, request);
+/// Has a person compare the digest of a request's key with what the party reads out.
+Status ask_about_key(const certificates::Authority::RequestFacts& asked) {
+  if (isatty(STDIN_FILENO) == 0) {
+    return Error{ErrorCode::InvalidArgument,
+                 "nothing was signed: not a terminal, and no --key-sha256: have the party read out the digest of its "
+                 "key, which `init` printed, by another way than the request came, and give it"};
+  }
+  fmt::print(stderr,
+             "the request is for the {}; the digest of its key is\n  {}\n"
+             "Is that what the party reads out to you, by telephone and not by mail? [y/N] ",
+             describe(asked.party), asked.key_sha256);
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return {};
+  return Error{ErrorCode::InvalidArgument, "nothing was signed"};
+}
+
+int run_sign(const std::string& authority, const std::string& request, const std::string& key_sha256,
+             const std::string& out) {
+  const Result<Signed> done =
+      sign_request(authority, request, key_sha256.empty() ? ConfirmKey(ask_about_key) : key_has_digest(key_sha256));
   if (!done) return fail(done.error());
-  fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest, to be compared by telephone: {}\n",
-             describe(done->party), certificates::show_time(done->not_after), done->key_sha256);
+  fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest: {}\n", describe(done->party),
+             certificates::show_time(done->not_after), done->key_sha256);
   if (done->still_valid > 0) {
     fmt::print(stderr,
                "this renews: {} earlier certificate(s) stay valid until they end; `provision revoke` ends all "
@@ -277,6 +299,7 @@ struct ProvisionArguments {
   std::string authority;
   std::string request;
   std::string certificate;
+  std::string key_sha256;
   std::string role;
   std::string name;
   std::string kit = ".";
@@ -300,10 +323,12 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
     command->add_option("--authority", arguments.authority, "the authority's folder")->required();
     return command;
   };
-  CLI::App* sign =
-      of_authority("sign", "Sign a party's request; again for a party that has a certificate: renewal",
-                   [&] { return run_sign(arguments.authority, arguments.request, arguments.certificate); });
+  CLI::App* sign = of_authority(
+      "sign", "Sign a party's request; again for a party that has a certificate: renewal",
+      [&] { return run_sign(arguments.authority, arguments.request, arguments.key_sha256, arguments.certificate); });
   sign->add_option("request", arguments.request, "the request, PEM")->required();
+  sign->add_option("--key-sha256", arguments.key_sha256,
+                   "the digest of its key, as the party read it out; without it, a person is asked on the terminal");
   sign->add_option("--out", arguments.certificate, "a file; without it, standard output");
   CLI::App* revoke = of_authority("revoke", "Revoke a party's certificates",
                                   [&] { return run_revoke(arguments.authority, arguments.role, arguments.name); });

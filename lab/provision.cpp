@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 
@@ -294,7 +295,24 @@ Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path
   return kits;
 }
 
-Result<Signed> sign_request(const std::filesystem::path& folder, const std::filesystem::path& request) {
+ConfirmKey key_has_digest(std::string digest) {
+  return [digest = std::move(digest)](const Authority::RequestFacts& asked) -> Status {
+    const Result<std::string> expected = from_hex(digest);
+    if (!expected || expected->size() != Digest().size()) {
+      return Error{ErrorCode::InvalidArgument,
+                   "the key's digest: expected 64 hexadecimal digits, as `init` printed them to the party"};
+    }
+    if (to_hex(*expected) == asked.key_sha256) return {};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("nothing was signed: the digest of the request's key is {}, expected {}; somebody else may "
+                    "have made this request",
+                    asked.key_sha256, to_hex(*expected))};
+  };
+}
+
+Result<Signed> sign_request(const std::filesystem::path& folder, const std::filesystem::path& request,
+                            const ConfirmKey& confirm) {
   Result<Authority> authority = Authority::open(folder);
   if (!authority) return authority.error();
   const Result<Consortium> consortium = load_consortium(folder / kConsortiumCopy);
@@ -303,6 +321,7 @@ Result<Signed> sign_request(const std::filesystem::path& folder, const std::file
   if (!pem) return pem.error();
   const Result<Authority::RequestFacts> asked = Authority::read_request(*pem);
   if (!asked) return Error{asked.error().code, fmt::format("{}: {}", request.string(), asked.error().message)};
+  if (const Status confirmed = confirm(*asked); !confirmed) return confirmed.error();
   const std::time_t now = std::time(nullptr);
   std::size_t still_valid = 0;
   for (const certificates::Issued& issued : authority->issued()) {

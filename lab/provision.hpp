@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,13 @@ struct Consortium {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path& consortium_file,
                                                                    const std::filesystem::path& out, bool with_keys);
 
-/// Signs a party's request, if the consortium's file names the party. A party that has a certificate gets another one:
-/// that is renewal.
+/// Told of a request before it is signed. @return an error where its key is not the one that the party names by another
+/// way than the request came: a name in a request proves nothing
+using ConfirmKey = std::function<Status(const certificates::Authority::RequestFacts& asked)>;
+
+/// @param digest of the party's public key, 64 hexadecimal digits, as `init` printed it and the party read it out
+[[nodiscard]] ConfirmKey key_has_digest(std::string digest);
+
 struct Signed {
   std::string certificate;  // PEM
   certificates::Party party;
@@ -46,7 +52,10 @@ struct Signed {
   std::time_t not_after = 0;
   std::size_t still_valid = 0;  // earlier certificates of the party that are neither expired nor revoked
 };
-[[nodiscard]] Result<Signed> sign_request(const std::filesystem::path& authority, const std::filesystem::path& request);
+/// Signs a party's request, if the consortium's file names the party and its key is confirmed. A party that has a
+/// certificate gets another one: that is renewal.
+[[nodiscard]] Result<Signed> sign_request(const std::filesystem::path& authority, const std::filesystem::path& request,
+                                          const ConfirmKey& confirm);
 
 /// @return how many certificates were revoked
 [[nodiscard]] Result<std::size_t> revoke_party(const std::filesystem::path& authority, certificates::Role role,

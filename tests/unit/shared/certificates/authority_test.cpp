@@ -187,6 +187,11 @@ class ProvisionTest : public ::testing::Test {
     write_file_atomically(folder_.path() / "consortium.json", text).value();
     return folder_.path() / "consortium.json";
   }
+  static Result<lab::Signed> signed_with_own_digest(const std::filesystem::path& out,
+                                                    const std::filesystem::path& request) {
+    const std::string digest = Authority::read_request(read_file(request, 1U << 16U).value()).value().key_sha256;
+    return lab::sign_request(out / "authority", request, lab::key_has_digest(digest));
+  }
   static constexpr const char* kGood = R"({"format": "undertone.consortium/1", "consortium": "lakeside",
     "coordinator": {"name": "hub", "hosts": ["hub.example"], "port": 7443},
     "silos": [{"name": "clinic-1"}, {"name": "clinic-2"}], "shufflers": [{"name": "mix"}], "operators": [{"name": "alice"}]})";
@@ -199,14 +204,14 @@ TEST_F(ProvisionTest, KeysAreMadeByThePartiesAndRequestsSignedForWhoIsListed) {
   const std::filesystem::path kit = out / "kits/silo-clinic-1";
   EXPECT_FALSE(std::filesystem::exists(kit / "key.pem"));
   const InitDone done = init_party(kit, false).value();
-  const lab::Signed signed_once = lab::sign_request(out / "authority", done.request).value();
+  const lab::Signed signed_once = signed_with_own_digest(out, done.request).value();
   EXPECT_EQ(signed_once.still_valid, 0U);
   EXPECT_NE(done.instructions.find(signed_once.key_sha256), std::string::npos);  // both sides can compare it
   EXPECT_EQ(read_certificate(signed_once.certificate)->party.name, "clinic-1");
   // Renewal: a new key beside the old one, signed as the same party.
   const InitDone renewal = init_party(kit, true).value();
   EXPECT_NE(renewal.request, done.request);
-  const lab::Signed again = lab::sign_request(out / "authority", renewal.request).value();
+  const lab::Signed again = signed_with_own_digest(out, renewal.request).value();
   EXPECT_EQ(again.still_valid, 1U);
   EXPECT_NE(again.key_sha256, signed_once.key_sha256);
   EXPECT_EQ(lab::revoke_party(out / "authority", Role::Silo, "clinic-1").value(), 2U);
@@ -215,9 +220,30 @@ TEST_F(ProvisionTest, KeysAreMadeByThePartiesAndRequestsSignedForWhoIsListed) {
   const std::string stranger =
       make_request({"lakeside", Role::Operator, "mallory"}, folder_.path() / "stranger.key").value();
   write_file_atomically(folder_.path() / "stranger.pem", stranger).value();
-  EXPECT_EQ(lab::sign_request(out / "authority", folder_.path() / "stranger.pem").error().code,
-            ErrorCode::Unauthorized);
+  EXPECT_EQ(signed_with_own_digest(out, folder_.path() / "stranger.pem").error().code, ErrorCode::Unauthorized);
   EXPECT_FALSE(lab::provision(consortium(kGood), out, false));  // never over an old one
+}
+
+TEST_F(ProvisionTest, NothingIsSignedBeforeItsKeysDigestIsConfirmed) {
+  const std::filesystem::path out = folder_.path() / "net";
+  ASSERT_TRUE(lab::provision(consortium(kGood), out, false));
+  const InitDone genuine = init_party(out / "kits/silo-clinic-1", false).value();
+  const std::string digest = Authority::read_request(read_file(genuine.request, 1U << 16U).value()).value().key_sha256;
+  // Somebody on the way replaced the request by one of the same name with a key of its own.
+  const std::string forged = make_request({"lakeside", Role::Silo, "clinic-1"}, folder_.path() / "forger.key").value();
+  const std::filesystem::path request = folder_.path() / "forged.pem";
+  write_file_atomically(request, forged).value();
+  const auto signing = [&](const std::filesystem::path& what, const std::string& said) {
+    const auto done = lab::sign_request(out / "authority", what, lab::key_has_digest(said));
+    return done ? "" : done.error().message;
+  };
+  EXPECT_NE(signing(request, digest).find("expected " + digest), std::string::npos);
+  EXPECT_NE(signing(genuine.request, "").find("expected 64 hexadecimal digits"), std::string::npos);
+  EXPECT_NE(signing(genuine.request, digest.substr(2)).find("expected 64 hexadecimal digits"), std::string::npos);
+  EXPECT_NE(signing(genuine.request, "x" + digest.substr(1)).find("expected 64 hexadecimal digits"), std::string::npos);
+  EXPECT_TRUE(Authority::open(out / "authority")->issued().empty());  // refused before, not after
+  EXPECT_EQ(signing(genuine.request, digest), "");
+  EXPECT_EQ(Authority::open(out / "authority")->issued().size(), 1U);
 }
 
 TEST_F(ProvisionTest, AReadmeHasThreeLinesAndAKeyIsItsOwnersAlone) {
