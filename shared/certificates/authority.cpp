@@ -1,5 +1,6 @@
 #include "shared/certificates/authority.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -267,6 +268,15 @@ Status Authority::write_revocations(std::time_t now) const {
   if (raw == nullptr || X509_CRL_set_version(raw, X509_CRL_VERSION_2) != 1 ||
       X509_CRL_set_issuer_name(raw, X509_get_subject_name(secret_->certificate.get())) != 1 ||
       X509_CRL_set1_lastUpdate(raw, issued.get()) != 1 || X509_CRL_set1_nextUpdate(raw, until) != 1) {
+    return openssl_failed("the revocation list");
+  }
+  // A list with fewer entries than another is the older one: entries stay. So their number orders the lists of a
+  // second.
+  const detail::Integer list_number(ASN1_INTEGER_new());
+  const auto entries =
+      std::count_if(issued_.begin(), issued_.end(), [](const Issued& entry) { return entry.revoked != 0; });
+  if (!list_number || ASN1_INTEGER_set_int64(list_number.get(), entries) != 1 ||
+      X509_CRL_add1_ext_i2d(raw, NID_crl_number, list_number.get(), 0, 0) != 1) {
     return openssl_failed("the revocation list");
   }
   for (const Issued& entry : issued_) {

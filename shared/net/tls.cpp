@@ -1,6 +1,8 @@
 #include "shared/net/tls.hpp"
 
+#include <array>
 #include <boost/asio/ssl/error.hpp>
+#include <ctime>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -39,26 +41,87 @@ Result<std::unique_ptr<ssl::context>> make_context(const TlsFiles& files, Side s
   return context;
 }
 
-/// Makes the context refuse what the list revokes. @return the revoked serials
-Result<std::set<std::string>> apply_revocations(ssl::context& context, const std::filesystem::path& file) {
+/// @return the SHA-256 of the public key, of those in the authority's file, that signed the list; empty if none did
+std::string signer_of(X509_CRL* list, const std::string& authorities_pem) {
+  namespace detail = certificates::detail;
+  const detail::Bio in = detail::reading(authorities_pem);
+  std::string signer;
+  while (signer.empty()) {
+    const detail::Certificate authority(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr));
+    if (!authority) break;
+    EVP_PKEY* key = X509_get0_pubkey(authority.get());
+    if (key == nullptr || X509_NAME_cmp(X509_get_subject_name(authority.get()), X509_CRL_get_issuer(list)) != 0 ||
+        X509_CRL_verify(list, key) != 1) {
+      continue;
+    }
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned int size = 0;
+    if (X509_pubkey_digest(authority.get(), EVP_sha256(), digest.data(), &size) == 1)
+      signer.assign(reinterpret_cast<const char*>(digest.data()), size);
+  }
+  ERR_clear_error();  // of the file's end, or of a signature that is not theirs: the next handshake is not to find it
+  return signer;
+}
+
+RevocationAge age_of(const X509_CRL* list) {
+  RevocationAge age;
+  std::tm issued{};
+  if (ASN1_TIME_to_tm(X509_CRL_get0_lastUpdate(list), &issued) == 1) age.issued = timegm(&issued);
+  const certificates::detail::Integer number(
+      static_cast<ASN1_INTEGER*>(X509_CRL_get_ext_d2i(list, NID_crl_number, nullptr, nullptr)));
+  std::int64_t value = 0;
+  if (number && ASN1_INTEGER_get_int64(&value, number.get()) == 1) age.number = value;
+  return age;
+}
+
+bool is_older(const RevocationAge& age, const RevocationAge& than) {
+  return age.issued < than.issued || (age.number && than.number && *age.number < *than.number);
+}
+
+std::string show_age(const RevocationAge& age) {
+  return show_time(age.issued) + (age.number ? fmt::format(", number {}", *age.number) : "");
+}
+
+struct Revocations {
+  std::set<std::string> serials;
+  std::string signer;
+  RevocationAge age;
+};
+
+/// Makes the context refuse what the list revokes. @param newest its signer's list must not be older than that
+Result<Revocations> apply_revocations(ssl::context& context, const TlsFiles& files,
+                                      const std::map<std::string, RevocationAge>& newest) {
+  const std::filesystem::path& file = files.revoked;
   const Result<std::string> pem = read_file(file, 16U << 20U);
   if (!pem) return pem.error();
+  const Result<std::string> authorities = read_file(files.authority, 1U << 20U);
+  if (!authorities) return authorities.error();
   namespace detail = certificates::detail;
   const detail::RevocationList list(PEM_read_bio_X509_CRL(detail::reading(*pem).get(), nullptr, nullptr, nullptr));
   if (!list)
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a revocation list in PEM form", file.string())};
+  Revocations out{{}, signer_of(list.get(), *authorities), age_of(list.get())};
+  if (out.signer.empty()) {
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a revocation list that the authority of {} signed",
+                                                       file.string(), files.authority.string())};
+  }
+  if (const auto known = newest.find(out.signer); known != newest.end() && is_older(out.age, known->second)) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: this revocation list is of {}, a newer one of {} was in use: the older list is not "
+                             "taken up, since it may lack what was revoked meanwhile",
+                             file.string(), show_age(out.age), show_age(known->second))};
+  }
   X509_STORE* store = SSL_CTX_get_cert_store(context.native_handle());
   if (X509_STORE_add_crl(store, list.get()) != 1 || X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)
     return detail::openssl_failed("the revocation list");
-  std::set<std::string> serials;
   STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(list.get());
   for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
     const ASN1_INTEGER* serial = X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(entries, i));
     const detail::Number number(ASN1_INTEGER_to_BN(serial, nullptr));
     const std::unique_ptr<char, void (*)(char*)> hex(BN_bn2hex(number.get()), [](char* p) { OPENSSL_free(p); });
-    if (hex) serials.insert(hex.get());
+    if (hex) out.serials.insert(hex.get());
   }
-  return serials;
+  return out;
 }
 
 /// Changes whenever a file was replaced or written.
@@ -158,15 +221,16 @@ Result<bool> Credentials::refresh() {
   }
   Result<std::unique_ptr<ssl::context>> context = make_context(files_, side_);
   if (!context) return context.error();
-  std::set<std::string> revoked;
+  Revocations revoked;
   if (!files_.revoked.empty()) {
-    Result<std::set<std::string>> applied = apply_revocations(**context, files_.revoked);
+    Result<Revocations> applied = apply_revocations(**context, files_, newest_);
     if (!applied) return applied.error();
     revoked = *std::move(applied);
   }
   context_ = *std::move(context);
   own_ = *std::move(own);
-  revoked_ = std::move(revoked);
+  revoked_ = std::move(revoked.serials);
+  if (!revoked.signer.empty()) newest_[revoked.signer] = revoked.age;
   return true;
 }
 

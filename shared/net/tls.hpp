@@ -2,9 +2,12 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -26,6 +29,12 @@ struct TlsFiles {
 /// OpenServer: clients may come without a certificate; one that is shown must be good.
 enum class Side { Client, Server, OpenServer };
 
+/// Which of an authority's revocation lists one is.
+struct RevocationAge {
+  std::time_t issued = 0;              // its lastUpdate
+  std::optional<std::int64_t> number;  // its CRL number, if it has one that fits
+};
+
 /// This party's credentials as they are on disk now: a renewed certificate or a new revocation list serves from the
 /// next connection on, without a restart.
 class Credentials {
@@ -35,7 +44,8 @@ class Credentials {
 
   /// TLS 1.3 and nothing older, certificates both ways, no anonymous peers.
   [[nodiscard]] boost::asio::ssl::context& context() noexcept { return *context_; }
-  /// Reads the files again if one of them changed. After an error the old credentials serve on.
+  /// Reads the files again if one of them changed. After an error the old credentials serve on. A revocation list that
+  /// is older than the one before it is an error: somebody's revocation would be forgotten.
   /// @return whether there are new ones
   [[nodiscard]] Result<bool> refresh();
   [[nodiscard]] const certificates::CertificateFacts& own() const noexcept { return own_; }
@@ -50,7 +60,8 @@ class Credentials {
   std::unique_ptr<boost::asio::ssl::context> context_;
   certificates::CertificateFacts own_;
   std::set<std::string> revoked_;
-  std::string stamp_;  // of the files as they were read
+  std::map<std::string, RevocationAge> newest_;  // lists since the process began, by the key that signed them
+  std::string stamp_;                            // of the files as they were read
 };
 
 /// How long before a certificate's end its owner is warned.

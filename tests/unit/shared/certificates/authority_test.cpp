@@ -181,6 +181,103 @@ TEST(CredentialsTest, ARenewedCertificateServesWithoutARestartAndABadOneDoesNot)
   EXPECT_TRUE(credentials.refresh().value());  // a new list
 }
 
+class RevocationListTest : public ::testing::Test {
+ protected:
+  RevocationListTest() : consortium_("lakeside"), files_(consortium_.silo("clinic-1")) {
+    files_.revoked = folder_.path() / "revoked.crl";
+  }
+  /// The authority's list as it is once the party is revoked as well.
+  std::string list_with(const std::string& name, std::time_t when) {
+    (void)consortium_.silo(name);
+    consortium_.authority().revoke(Role::Silo, name, when).value();
+    return read_file(consortium_.authority().revocation_file(), 1U << 20U).value();
+  }
+  void place(const std::string& list) const { write_file_atomically(files_.revoked, list).value(); }
+  Result<net::Credentials> load() const {
+    return net::Credentials::load(files_, net::Side::Client, {"lakeside", Role::Silo, "clinic-1"});
+  }
+  std::string serial_of(const std::string& name) {
+    return load_certificate(consortium_.silo(name).certificate).value().serial;
+  }
+
+  tests::Certificates consortium_;
+  tests::TemporaryFolder folder_;
+  net::TlsFiles files_;
+};
+
+TEST_F(RevocationListTest, AnOlderOneIsNotTakenUpWhileTheProcessRuns) {
+  const std::time_t now = std::time(nullptr);
+  const std::string older = list_with("clinic-2", now - 100);
+  const std::string newer = list_with("clinic-3", now - 50);
+  place(older);
+  net::Credentials credentials = load().value();
+  place(newer);
+  ASSERT_TRUE(credentials.refresh().value());
+  place(older);
+  const Result<bool> refused = credentials.refresh();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the older list is not taken up"), std::string::npos);
+  EXPECT_TRUE(credentials.revoked(serial_of("clinic-3")));  // the newer one serves on
+  place(newer + "\n");
+  EXPECT_TRUE(credentials.refresh().value());
+  place(list_with("clinic-4", now));
+  EXPECT_TRUE(credentials.refresh().value());
+}
+
+TEST_F(RevocationListTest, OfTwoOfOneSecondTheNumberDecides) {
+  const std::time_t now = std::time(nullptr);
+  const std::string older = list_with("clinic-2", now);
+  const std::string newer = list_with("clinic-3", now);
+  place(newer);
+  net::Credentials credentials = load().value();
+  place(older);
+  const Result<bool> refused = credentials.refresh();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("number 1, a newer one"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(credentials.revoked(serial_of("clinic-3")));
+}
+
+TEST_F(RevocationListTest, OneThatTheAuthorityDidNotSignIsRefusedAndOutdatesNothing) {
+  const std::time_t now = std::time(nullptr);
+  const std::string genuine = list_with("clinic-2", now - 100);
+  tests::Certificates elsewhere("lakeside");  // the same name, another key
+  elsewhere.authority().revoke(Role::Silo, "clinic-1", now).value();
+  const std::string forged = read_file(elsewhere.authority().revocation_file(), 1U << 20U).value();
+  place(forged);
+  const auto refused = load();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("expected a revocation list that the authority of"), std::string::npos);
+  place(genuine);
+  net::Credentials credentials = load().value();
+  place(forged);
+  EXPECT_FALSE(credentials.refresh());
+  place(genuine + "\n");
+  EXPECT_TRUE(credentials.refresh().value());
+}
+
+TEST_F(RevocationListTest, AnotherAuthoritysListIsNotComparedWithThoseOfTheOneBefore) {
+  const std::time_t now = std::time(nullptr);
+  (void)list_with("clinic-2", now);
+  const net::TlsFiles before = files_;
+  for (std::filesystem::path* file : {&files_.authority, &files_.certificate, &files_.key})
+    *file = folder_.path() / file->filename();
+  const auto copy = [](const std::filesystem::path& from, const std::filesystem::path& to) {
+    write_file_atomically(to, read_file(from, 1U << 20U).value()).value();
+  };
+  copy(before.authority, files_.authority);
+  copy(before.certificate, files_.certificate);
+  copy(before.key, files_.key);
+  place(list_with("clinic-3", now));
+  net::Credentials credentials = load().value();
+  tests::Certificates successor("lakeside");  // its list is of three days ago, number 0
+  const net::TlsFiles after = successor.silo("clinic-1");
+  copy(after.authority, files_.authority);
+  copy(after.certificate, files_.certificate);
+  copy(after.key, files_.key);
+  copy(after.revoked, files_.revoked);
+  EXPECT_TRUE(credentials.refresh().value());
+}
+
 class ProvisionTest : public ::testing::Test {
  protected:
   std::filesystem::path consortium(const std::string& text) {
