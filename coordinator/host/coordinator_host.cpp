@@ -338,7 +338,8 @@ void CoordinatorHost::write_result(const RunId& run, const RunMachine::Ended& en
   writer_.write(results_of(run), **std::move(record), *std::move(rounds), ended.outcome,
                 [this, run, ended, state](const Status& written) {
                   if (!written)
-                    spdlog::error("result_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
+                    spdlog::error("result_not_written run={} reason={}", run.hex(),
+                                  quoted_text(written.error().message));
                   spdlog::info("run_ended run={} state={}", run.hex(), state);
                   if (watch_) watch_(JobService::OfRun{run, ended});
                 });

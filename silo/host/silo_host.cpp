@@ -272,7 +272,8 @@ void SiloHost::write_statement(const RunId& run) {
           : make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
     const Status written = write_file_atomically(statement_of(run, ending), *content);
-    if (!written) spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
+    if (!written)
+      spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
   }
 }
 
