@@ -19,6 +19,7 @@ using asio::ip::tcp;
 using net::kAwait;
 constexpr const char* kBuild = "undertone-coordinator 0.2.0";
 constexpr std::size_t kResultsChecked = 200;
+constexpr std::chrono::seconds kFlush{1};
 constexpr const char* kSubmitted = "job";  // in place of a file's name
 
 /// Enters the planner on the thread that runs this. Never nothing: co_spawn asks for a type with an empty value.
@@ -63,6 +64,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       listener_(context, config.connections_max),
       timer_(context),
       housekeeping_(context),
+      flushing_(context),
       started_at_(wall_clock()) {}
 
 CoordinatorHost::~CoordinatorHost() {
@@ -110,6 +112,7 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   dial_shufflers();
   net::spawn_essential(context_->get_executor(), accept(), "accept");
   net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");
+  net::spawn_essential(context_->get_executor(), write_what_silos_said(), "flushing");
   return ports;
 }
 
@@ -269,7 +272,6 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
     peers_.erase(known);
     service_.on_disconnected(silo);
   }
-  if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
 }
 
 asio::awaitable<void> CoordinatorHost::keep_house() {
@@ -282,9 +284,16 @@ asio::awaitable<void> CoordinatorHost::keep_house() {
     if (dialling_) dialling_watch.look(*dialling_);
     for (const auto& [silo, peer] : peers_) net::close_if_outdated(*peer.session, *credentials_);
     for (const auto& [name, link] : links_) link->look_at_peer();
-    if (const Status flushed = store_->flush_receipts(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
+  }
+}
+
+asio::awaitable<void> CoordinatorHost::write_what_silos_said() {
+  while (!stopped_) {
+    if (const Status flushed = store_->flush(); !flushed) handle(Result<JobService::Actions>(flushed.error()));
+    flushing_.expires_after(kFlush);
+    (void)co_await flushing_.async_wait(kAwait);
   }
 }
 
@@ -374,8 +383,9 @@ void CoordinatorHost::stop() {
   listener_.close();
   timer_.cancel();
   housekeeping_.cancel();
+  flushing_.cancel();
   if (http_) http_->stop();
-  if (const Status flushed = store_->flush_receipts(); !flushed && !failure_) failure_ = flushed.error();
+  if (const Status flushed = store_->flush(); !flushed && !failure_) failure_ = flushed.error();
   for (const auto& [silo, peer] : peers_) peer.session->finish();
   for (const auto& [name, link] : links_) link->stop();
 }

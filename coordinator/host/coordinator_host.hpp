@@ -66,6 +66,8 @@ class CoordinatorHost {
   [[nodiscard]] boost::asio::awaitable<Result<Greeted>> greet(SessionPtr session);
   /// Renewed certificates and revocations, warnings before expiry, results that a crash kept from being written.
   [[nodiscard]] boost::asio::awaitable<void> keep_house();
+  /// One commit a second, whatever the silos say.
+  [[nodiscard]] boost::asio::awaitable<void> write_what_silos_said();
   void handle(Result<JobService::Actions> actions);
   void handle(const JobService::OfRun& said);
   /// Has the result written; whoever watches hears of the end when it is.
@@ -100,6 +102,7 @@ class CoordinatorHost {
   LineBudget refusals_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;
+  boost::asio::steady_timer flushing_;
   std::map<SiloId, Peer> peers_;
   std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
   std::int64_t started_at_ = 0;

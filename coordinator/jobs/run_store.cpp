@@ -1,5 +1,6 @@
 #include "coordinator/jobs/run_store.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "shared/base/byte_stream.hpp"
@@ -48,8 +49,8 @@ constexpr const char* kUpgradeToVersion2 =
     "DROP TABLE ends_seen;"
     "PRAGMA user_version = 2;";
 constexpr std::int64_t kVersion = 2;
-constexpr std::size_t kReceiptsWaitingMax = 4096;
-constexpr std::int64_t kEndsTold = 64;  // a silo keeps no more runs open
+constexpr std::size_t kWaitingMax = 4096;  // receipts and ends, 16 of them and a run's end each of one silo
+constexpr std::size_t kEndsTold = 64;      // a silo keeps no more runs open
 
 constexpr std::array kStates = {RunState::Queued,    RunState::Joining, RunState::Running,
                                 RunState::Succeeded, RunState::Failed,  RunState::Cancelled};
@@ -420,29 +421,32 @@ Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex f
 }
 
 Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
-  return commit([&]() -> Status {
-    Result<store::Statement> seen = database_->prepare(
-        "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
-    if (!seen) return seen.error();
-    return seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run();
-  });
+  Result<store::Statement> row = database_->prepare(
+      "SELECT 1 FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
+  if (!row) return row.error();
+  const Result<bool> unseen = row->bind_text(1, silo.name()).bind_blob(2, run.bytes()).step();
+  if (!unseen) return unseen.error();
+  if (!*unseen) return {};
+  ends_waiting_.emplace(silo, run);
+  return commit_if_many_wait();
 }
 
 Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& silo) {
   Result<store::Statement> rows = database_->prepare(
       "SELECT runs.run, state = 'succeeded' FROM ends_unseen JOIN runs ON runs.number = ends_unseen.number"
-      " WHERE silo = ?1 AND state IN ('succeeded', 'failed', 'cancelled') ORDER BY ends_unseen.number DESC LIMIT ?2");
+      " WHERE silo = ? AND state IN ('succeeded', 'failed', 'cancelled') ORDER BY ends_unseen.number DESC");
   if (!rows) return rows.error();
-  rows->bind_text(1, silo.name()).bind(2, kEndsTold);
+  rows->bind_text(1, silo.name());
   std::vector<std::pair<RunId, bool>> out;
-  while (true) {
+  while (out.size() < kEndsTold) {
     const Result<bool> more = rows->step();
     if (!more) return more.error();
-    if (!*more) return out;
+    if (!*more) break;
     const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
     if (!run) return unreadable("runs");
-    out.emplace_back(*run, rows->integer(1) != 0);
+    if (!ends_waiting_.contains({silo, *run})) out.emplace_back(*run, rows->integer(1) != 0);
   }
+  return out;
 }
 
 Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before) {
@@ -484,25 +488,67 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
 Status RunStore::commit(const std::function<Status()>& body) {
   Status done = database_->transaction([&]() -> Status {
     if (Status written = write_receipts(); !written) return written;
+    if (Status written = write_ends(); !written) return written;
     return body();
   });
-  if (done) waiting_.clear();
+  if (done) {
+    receipts_waiting_.clear();
+    ends_waiting_.clear();
+  }
   return done;
 }
 
-Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
-  const auto [waiting, first] = waiting_.try_emplace({silo, receipt.ledger}, receipt);
-  if (!first && waiting->second.sequence < receipt.sequence) waiting->second = receipt;
-  // A silo that invents ledgers does not fill memory.
-  return waiting_.size() < kReceiptsWaitingMax ? Status() : commit([] { return Status(); });
+Status RunStore::commit_if_many_wait() { return waiting() < kWaitingMax ? Status() : flush(); }
+
+Status RunStore::flush() {
+  return waiting() == 0 ? Status() : commit([] { return Status(); });
 }
 
-Status RunStore::flush_receipts() {
-  return waiting_.empty() ? Status() : commit([] { return Status(); });
+Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
+  const auto waiting = receipts_waiting_.find({silo, receipt.ledger});
+  if (waiting != receipts_waiting_.end()) {
+    if (waiting->second.sequence < receipt.sequence) waiting->second = receipt;
+    return {};
+  }
+  const Result<bool> news = is_news(silo, receipt);
+  if (!news) return news.error();
+  if (!*news) return {};
+  receipts_waiting_.emplace(std::pair(silo, receipt.ledger), receipt);
+  return commit_if_many_wait();
+}
+
+Result<bool> RunStore::is_news(const SiloId& silo, const queries::Receipt& receipt) {
+  Result<store::Statement> rows = database_->prepare("SELECT ledger, sequence FROM receipts WHERE silo = ?");
+  if (!rows) return rows.error();
+  rows->bind_text(1, silo.name());
+  std::set<Digest> ledgers;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) break;
+    const Result<Digest> ledger = digest_from_bytes(rows->bytes(0));
+    if (!ledger) return unreadable("receipts");
+    if (*ledger == receipt.ledger) return static_cast<std::uint64_t>(rows->integer(1)) < receipt.sequence;
+    ledgers.insert(*ledger);
+  }
+  for (auto one = receipts_waiting_.lower_bound({silo, Digest{}});
+       one != receipts_waiting_.end() && one->first.first == silo; ++one)
+    ledgers.insert(one->first.second);
+  return ledgers.size() < wire::kReceiptsMax;  // a silo that invents ledgers fills neither disk nor memory
+}
+
+Status RunStore::write_ends() {
+  for (const auto& [silo, run] : ends_waiting_) {
+    Result<store::Statement> seen = database_->prepare(
+        "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
+    if (!seen) return seen.error();
+    if (Status done = seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run(); !done) return done;
+  }
+  return {};
 }
 
 Status RunStore::write_receipts() {
-  for (const auto& [key, receipt] : waiting_) {
+  for (const auto& [key, receipt] : receipts_waiting_) {
     const SiloId& silo = key.first;
     Result<store::Statement> update = database_->prepare(
         "UPDATE receipts SET sequence = ?, hash = ?, signature = ? WHERE silo = ? AND ledger = ? AND sequence < ?");
@@ -524,7 +570,6 @@ Status RunStore::write_receipts() {
 }
 
 Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
-  if (Status written = flush_receipts(); !written) return written.error();
   Result<store::Statement> rows =
       database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
   if (!rows) return rows.error();
@@ -533,12 +578,23 @@ Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
   while (true) {
     const Result<bool> more = rows->step();
     if (!more) return more.error();
-    if (!*more) return out;
+    if (!*more) break;
     const Result<Digest> ledger = digest_from_bytes(rows->bytes(0));
     const Result<Digest> hash = digest_from_bytes(rows->bytes(2));
     if (!ledger || !hash) return unreadable("receipts");
     out.push_back({*ledger, static_cast<std::uint64_t>(rows->integer(1)), *hash, rows->bytes(3)});
   }
+  for (auto one = receipts_waiting_.lower_bound({silo, Digest{}});
+       one != receipts_waiting_.end() && one->first.first == silo; ++one) {
+    const auto known = std::find_if(out.begin(), out.end(),
+                                    [&](const queries::Receipt& kept) { return kept.ledger == one->first.second; });
+    if (known != out.end()) {
+      *known = one->second;
+    } else {
+      out.push_back(one->second);
+    }
+  }
+  return out;
 }
 
 }  // namespace undertone::coordinator

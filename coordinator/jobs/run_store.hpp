@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/round/shuffled_round.hpp"
@@ -107,7 +109,8 @@ class RunStore {
   [[nodiscard]] Result<std::vector<RoundRecord>> rounds(const RunId& run, RoundIndex from = {},
                                                         std::size_t most = SIZE_MAX);
 
-  /// The silo has heard that the run is over.
+  /// The silo has heard that the run is over. It is written as receipts are: a crash that loses it makes the silo hear
+  /// once more.
   [[nodiscard]] Status record_end_seen(const RunId& run, const SiloId& silo);
   /// Ended runs whose job names the silo and whose end it has not confirmed, newest first, as many as a silo keeps
   /// open; and whether they succeeded.
@@ -126,10 +129,14 @@ class RunStore {
   [[nodiscard]] Result<std::int64_t> size() { return database_->size(); }
 
   /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax. It is written
-  /// with whatever is committed next: a receipt that a crash loses was only a newer one of a ledger that is known.
+  /// with whatever is committed next, at the latest by the next `flush`, since a silo says as many as it likes: what a
+  /// crash loses is what was said since, and until the silo speaks again its ledger could go back by no more than that.
   [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
-  /// Commits the receipts that wait, if there are any.
-  [[nodiscard]] Status flush_receipts();
+  /// Commits what silos said and nothing has committed yet, if there is anything. For housekeeping, once a second: what
+  /// one silo sends costs no commit of its own.
+  [[nodiscard]] Status flush();
+  /// So many receipts and ends wait for a commit.
+  [[nodiscard]] std::size_t waiting() const noexcept { return receipts_waiting_.size() + ends_waiting_.size(); }
   /// Oldest ledger first.
   [[nodiscard]] Result<std::vector<queries::Receipt>> receipts(const SiloId& silo);
 
@@ -140,11 +147,16 @@ class RunStore {
   [[nodiscard]] Status read_answers(RunRecord& record);
   [[nodiscard]] Status read_checkpoint(RunRecord& record);
   [[nodiscard]] Status put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state);
-  /// Commits `body` and the receipts that wait.
+  /// Commits `body` and what waits.
   [[nodiscard]] Status commit(const std::function<Status()>& body);
+  [[nodiscard]] Status commit_if_many_wait();
+  /// Whether a receipt would change what the store has of the silo.
+  [[nodiscard]] Result<bool> is_news(const SiloId& silo, const queries::Receipt& receipt);
   [[nodiscard]] Status write_receipts();
+  [[nodiscard]] Status write_ends();
   store::Database* database_;
-  std::map<std::pair<SiloId, Digest>, queries::Receipt> waiting_;
+  std::map<std::pair<SiloId, Digest>, queries::Receipt> receipts_waiting_;
+  std::set<std::pair<SiloId, RunId>> ends_waiting_;
 };
 
 }  // namespace undertone::coordinator

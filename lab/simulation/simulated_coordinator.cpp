@@ -50,7 +50,7 @@ void SimulatedCoordinator::on_lost(SimulatedProcess& peer) {
   if (!service_) return;
   if (is_shuffler(peer)) return service_->on_shuffler_lost(peer.name());
   service_->on_disconnected(*SiloId::create(peer.name()));
-  if (!store_->flush_receipts()) world().give_up(*this);
+  if (!store_->flush()) world().give_up(*this);
 }
 
 void SimulatedCoordinator::on_message(SimulatedProcess& peer, wire::Message message) {

@@ -31,21 +31,107 @@ std::int64_t rows_of(store::Database& database, const std::string& table) {
   return count.integer(0);
 }
 
-TEST(RunStoreTest, ASiloThatInventsLedgersFillsNeitherDiskNorMemory) {
+queries::Receipt receipt_of(const std::string& ledger, std::uint64_t sequence) {
+  return {sha256(ledger), sequence, sha256(fmt::format("{} {}", ledger, sequence)), std::string(64, 's')};
+}
+
+/// A store that counts its commits.
+struct CountedStore {
   store::Database database = store::Database::in_memory().value();
   RunStore store = RunStore::open(database).value();
-  const SiloId inventor = SiloId::create("inventor").value();
-  constexpr int kWaitingMax = 4096;
-  for (int i = 0; i < kWaitingMax; ++i) {
-    EXPECT_EQ(rows_of(database, "receipts"), 0) << i;  // they wait for a commit
-    ASSERT_TRUE(store.record_receipt(inventor, {sha256(std::to_string(i)), 1, {}, std::string(64, 's')}));
+  int commits = 0;
+
+  CountedStore() {
+    database.observe_commits([this](store::Database::CommitPoint point) {
+      commits += point == store::Database::CommitPoint::After ? 1 : 0;
+    });
   }
-  EXPECT_EQ(rows_of(database, "receipts"), 16);  // no more of them wait, and no more are kept
+  CountedStore(const CountedStore&) = delete;
+  CountedStore& operator=(const CountedStore&) = delete;
+};
+
+TEST(RunStoreTest, ASiloThatInventsLedgersFillsNeitherDiskNorMemory) {
+  CountedStore counted;
+  RunStore& store = counted.store;
+  const SiloId inventor = SiloId::create("inventor").value();
+  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(store.record_receipt(inventor, receipt_of(std::to_string(i), 1)));
+  EXPECT_EQ(store.waiting(), wire::kReceiptsMax);
+  EXPECT_EQ(counted.commits, 0);
+  ASSERT_TRUE(store.flush());
+  EXPECT_EQ(rows_of(counted.database, "receipts"), 16);
+  ASSERT_TRUE(store.record_receipt(inventor, receipt_of("one more", 1)));
+  EXPECT_EQ(store.waiting(), 0U);
   EXPECT_EQ(store.receipts(inventor).value().size(), wire::kReceiptsMax);
   // Another silo's are its own.
   const SiloId other = SiloId::create("other").value();
-  ASSERT_TRUE(store.record_receipt(other, {sha256("theirs"), 1, {}, std::string(64, 's')}));
+  ASSERT_TRUE(store.record_receipt(other, receipt_of("theirs", 1)));
   EXPECT_EQ(store.receipts(other).value().size(), 1U);
+}
+
+TEST(RunStoreTest, WhatManySilosSayWaitsBounded) {
+  CountedStore counted;
+  for (int i = 0; i < 4096; ++i) {
+    EXPECT_EQ(counted.commits, 0) << i;
+    const SiloId silo = SiloId::create(fmt::format("silo-{}", i)).value();
+    ASSERT_TRUE(counted.store.record_receipt(silo, receipt_of("its own", 1)));
+  }
+  EXPECT_EQ(counted.commits, 1);
+  EXPECT_EQ(counted.store.waiting(), 0U);
+  EXPECT_EQ(rows_of(counted.database, "receipts"), 4096);
+}
+
+TEST(RunStoreTest, WhatASiloSaysOftenCostsNoCommitOfItsOwn) {
+  CountedStore counted;
+  RunStore& store = counted.store;
+  const SiloId silo = SiloId::create("silo").value();
+  const RunId run{sha256("job"), {1}};
+  ASSERT_TRUE(store.begin(run, "job", "{}", {silo}, "", 1));
+  ASSERT_TRUE(store.fail(run, RunState::Cancelled, "enough"));
+  const int before = counted.commits;
+  for (std::uint64_t sequence = 1; sequence <= 1000; ++sequence) {
+    ASSERT_TRUE(store.record_receipt(silo, receipt_of("its own", sequence)));
+    ASSERT_TRUE(store.record_end_seen(run, silo));
+    ASSERT_TRUE(store.record_end_seen({sha256("unknown"), {}}, silo));
+    // It connects again: what waits counts, and is not committed for it.
+    EXPECT_EQ(store.receipts(silo).value().at(0).sequence, sequence);
+    EXPECT_TRUE(store.ends_unseen(silo).value().empty());
+  }
+  EXPECT_EQ(store.waiting(), 2U);
+  EXPECT_EQ(counted.commits, before);
+  ASSERT_TRUE(store.flush());
+  ASSERT_TRUE(store.flush());
+  EXPECT_EQ(counted.commits, before + 1);
+  // What is said again is no news.
+  ASSERT_TRUE(store.record_receipt(silo, receipt_of("its own", 999)));
+  ASSERT_TRUE(store.record_end_seen(run, silo));
+  EXPECT_EQ(store.waiting(), 0U);
+  EXPECT_EQ(store.receipts(silo).value().at(0).sequence, 1000U);
+  EXPECT_EQ(rows_of(counted.database, "ends_unseen"), 0);
+}
+
+TEST(RunStoreTest, ARoundsCommitTakesWhatWaitsAlong) {
+  CountedStore counted;
+  const SiloId silo = SiloId::create("silo").value();
+  ASSERT_TRUE(counted.store.record_receipt(silo, receipt_of("its own", 7)));
+  ASSERT_TRUE(counted.store.start_rounds({sha256("job"), {1}}, {}));
+  EXPECT_EQ(counted.commits, 1);
+  EXPECT_EQ(counted.store.waiting(), 0U);
+  EXPECT_EQ(RunStore::open(counted.database).value().receipts(silo).value().at(0).sequence, 7U);
+}
+
+TEST(RunStoreTest, AnEndThatACrashForgotWasSeenIsToldAgain) {
+  store::Database database = store::Database::in_memory().value();
+  const SiloId silo = SiloId::create("silo").value();
+  const RunId run{sha256("job"), {1}};
+  {
+    RunStore store = RunStore::open(database).value();
+    ASSERT_TRUE(store.begin(run, "job", "{}", {silo}, "", 1));
+    ASSERT_TRUE(store.fail(run, RunState::Cancelled, "enough"));
+    ASSERT_TRUE(store.record_end_seen(run, silo));
+    EXPECT_TRUE(store.ends_unseen(silo).value().empty());
+  }
+  RunStore again = RunStore::open(database).value();
+  EXPECT_EQ(again.ends_unseen(silo).value().size(), 1U);
 }
 
 TEST(RunStoreTest, SealingKeysAreBounded) {
