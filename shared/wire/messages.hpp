@@ -127,7 +127,7 @@ enum class ReplyRefusal : std::uint8_t {
   NotExpected,
   WrongLength,
   Different,   // the silo has sent another reply in this batch
-  OtherTerms,  // those before it were sealed for another query or with other keys
+  OtherTerms,  // made to be cut or added otherwise than the batch is, or the silo's own of before was of others
 };
 [[nodiscard]] std::string_view to_string(ReplyRefusal refusal) noexcept;
 struct SealedReplyRefused {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -49,12 +50,17 @@ enum class BatchState { Collecting, Collected, Forwarding, Final, Failed };
 struct Batch {
   BatchSpec spec;  // no expected silos unless Collecting or Collected
   BatchState state = BatchState::Collecting;
-  std::size_t replies = 0;                      // how many there were when it closed; 0 before that
-  std::optional<Digest> terms;                  // sealing::terms_digest of all messages; Collecting and Collected only
+  std::size_t replies = 0;                      // how many went together when it closed; 0 before that
   std::map<std::size_t, std::string> received;  // by slot; Collecting and Collected only
+  std::map<std::size_t, Digest> terms;          // sealing::terms_digest of each of them, as its silo says
   std::vector<std::string> units;               // what is forwarded, permuted or the one total; Forwarding only
   std::optional<Digest> added;                  // identifies the silos in the total; Forwarding only
 };
+
+/// The slots whose replies go together: those of the terms that most have, or, of two terms with as many replies each,
+/// of those with the lowest slot. Only they are mixed or added; a function of what is stored, so that a shuffler that
+/// was killed takes the same ones. One silo's terms can neither keep the others' from being taken nor stand among them.
+[[nodiscard]] std::set<std::size_t> agreeing_slots(const Batch& batch);
 
 /// A run's first batch, or one that takes the place of a Final or Failed one.
 struct BatchOpened {

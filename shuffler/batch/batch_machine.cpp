@@ -1,6 +1,7 @@
 #include "shuffler/batch/batch_machine.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace undertone::shuffler {
@@ -27,7 +28,7 @@ BatchMachine::Opened opening_of(const BatchSpec& spec) { return {spec.run, spec.
 
 BatchMachine::Collected collection_of(const Batch& batch) {
   BatchMachine::Collected out{batch.spec.run, batch.spec.round, batch.spec.attempt, {}};
-  for (const auto& [slot, message] : batch.received) out.silos.push_back(batch.spec.expected[slot]);
+  for (const std::size_t slot : agreeing_slots(batch)) out.silos.push_back(batch.spec.expected[slot]);
   return out;
 }
 
@@ -147,17 +148,17 @@ std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, c
   if (!slot) return refuse(ReplyRefusal::NotExpected);
   if (message.size() != batch.spec.message_bytes) return refuse(ReplyRefusal::WrongLength);
   // Cut or added otherwise than the silo made it, it would say more than its silo agreed to.
-  if (making.unit_bytes != batch.spec.unit_bytes || making.word_bytes != batch.spec.word_bytes ||
-      (batch.terms && *batch.terms != making.terms))
+  if (making.unit_bytes != batch.spec.unit_bytes || making.word_bytes != batch.spec.word_bytes)
     return refuse(ReplyRefusal::OtherTerms);
   const auto known = batch.received.find(*slot);
   if (known != batch.received.end()) {
+    if (batch.terms.at(*slot) != making.terms) return refuse(ReplyRefusal::OtherTerms);
     if (known->second != message) return refuse(ReplyRefusal::Different);
     return {Acknowledge{silo, run, round}};
   }
   if (batch.state != BatchState::Collecting) return refuse(ReplyRefusal::Closed);
   Actions out{Store{MessageReceived{run, *slot, making.terms, message}}, Acknowledge{silo, run, round}};
-  batch.terms = making.terms;
+  batch.terms.emplace(*slot, making.terms);
   batch.received.emplace(*slot, std::move(message));
   if (batch.received.size() == batch.spec.expected.size()) close(held, now, out);
   return out;
@@ -279,7 +280,13 @@ void BatchMachine::arm(Held& held, TimePoint at, Actions& out) {
 
 void BatchMachine::close(Held& held, TimePoint now, Actions& out) {
   Batch& batch = held.batch;
-  if (batch.received.size() < batch.spec.replies_min) {
+  const std::set<std::size_t> agreeing = agreeing_slots(batch);
+  TermsDiffer others{{}, batch.spec.run, batch.spec.round};
+  for (const auto& [slot, message] : batch.received) {
+    if (!agreeing.contains(slot)) others.silos.push_back(batch.spec.expected[slot]);
+  }
+  if (!others.silos.empty()) out.emplace_back(std::move(others));
+  if (agreeing.size() < batch.spec.replies_min) {
     fail(batch, out);
     return;
   }
@@ -296,7 +303,7 @@ void BatchMachine::close(Held& held, TimePoint now, Actions& out) {
 }
 
 void BatchMachine::fail(Batch& batch, Actions& out) {
-  batch.replies = batch.received.size();
+  batch.replies = agreeing_slots(batch).size();
   wipe(batch);
   batch.state = BatchState::Failed;
   out.push_back(Store{BatchFailed{batch.spec.run, batch.replies}});
@@ -304,6 +311,8 @@ void BatchMachine::fail(Batch& batch, Actions& out) {
 }
 
 void BatchMachine::permute(Batch& batch) {
+  const std::set<std::size_t> agreeing = agreeing_slots(batch);
+  std::erase_if(batch.received, [&](const auto& one) { return !agreeing.contains(one.first); });
   const std::size_t replies = batch.received.size();
   std::vector<std::string> units = permuted_units(batch.received, batch.spec.unit_bytes, *permuter_);
   wipe(batch);

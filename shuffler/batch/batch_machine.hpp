@@ -19,8 +19,9 @@ namespace undertone::shuffler {
 /// Time as the machine is told it; only the host reads a clock.
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// Collects the sealed messages of a round, one a silo, and forwards what they hold once, without senders: all units in
-/// a secret order, or, in an adding batch, the one total of the shares that the coordinator chose among the collected.
+/// Collects the sealed messages of a round, one a silo, and forwards what those of the same terms hold once, without
+/// senders: all units in a secret order, or, in an adding batch, the one total of the shares that the coordinator chose
+/// among the collected.
 /// A run has one batch at a time. A forwarded batch is final: the same units in the same order are sent again until
 /// they are known to be delivered, nothing is ever added, and no other batch of that round is ever made. Two totals of
 /// one round would differ by single shares.
@@ -78,6 +79,12 @@ class BatchMachine {
     RoundIndex round;
     Error why;
   };
+  /// For the log: whose messages were made for other terms than those of most. They are in no batch and no total.
+  struct TermsDiffer {
+    std::vector<SiloId> silos;  // ascending
+    RunId run;
+    RoundIndex round;
+  };
   /// To the silo: its message is on disk.
   struct Acknowledge {
     SiloId silo;
@@ -97,8 +104,8 @@ class BatchMachine {
     RoundIndex round;
     TimePoint at;
   };
-  using Action = std::variant<Store, Opened, RefuseBatch, Collected, Forward, Failed, ShareRefused, Acknowledge, Refuse,
-                              ArmDeadline>;
+  using Action = std::variant<Store, Opened, RefuseBatch, Collected, Forward, Failed, ShareRefused, TermsDiffer,
+                              Acknowledge, Refuse, ArmDeadline>;
 
   /// @param permuter outlives the machine @param adder too
   BatchMachine(const Limits& limits, Permuter& permuter, Adder& adder)
@@ -109,8 +116,9 @@ class BatchMachine {
   /// The coordinator wants the batch, or wants to know what became of it.
   /// @param spec whoever calls has checked silos and minimum against the job whose digest the run names
   [[nodiscard]] std::vector<Action> open(const BatchSpec& spec, TimePoint now);
-  /// @param silo whom the session's certificate names @param making a message that was made for another cut, another
-  ///   word or other terms than the batch has is not taken: nobody but its silo says what is done with it
+  /// @param silo whom the session's certificate names @param making a message that was made for another cut or another
+  ///   word than the batch has is not taken: nobody but its silo says what is done with it. One of other terms than
+  ///   most have is taken and left out when the batch closes: which terms those are, the first to come does not decide
   [[nodiscard]] std::vector<Action> on_message(const SiloId& silo, const RunId& run, RoundIndex round,
                                                const Making& making, std::string message, TimePoint now);
   /// The coordinator chose whose shares are added. @param silos ascending, of those collected, the minimum or more

@@ -316,14 +316,12 @@ Status BatchStore::read_collected(std::int64_t number, Batch& batch) {
     const auto slot = static_cast<std::size_t>(received->integer(0));
     const Result<Digest> terms = digest_from_bytes(received->bytes(1));
     std::string message = received->bytes(2);
-    if (slot >= batch.spec.expected.size() || !terms || batch.terms.value_or(*terms) != *terms ||
-        message.size() != batch.spec.message_bytes) {
+    if (slot >= batch.spec.expected.size() || !terms || message.size() != batch.spec.message_bytes)
       return unreadable("messages");
-    }
-    batch.terms = *terms;
+    batch.terms.emplace(slot, *terms);
     batch.received.emplace(slot, std::move(message));
   }
-  if (batch.state == BatchState::Collected && batch.received.size() < batch.spec.replies_min)
+  if (batch.state == BatchState::Collected && agreeing_slots(batch).size() < batch.spec.replies_min)
     return unreadable("batch");
   return {};
 }

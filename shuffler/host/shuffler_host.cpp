@@ -243,6 +243,12 @@ void ShufflerHost::carry_out(BatchMachine::ShareRefused& refused) {
                 refused.round.value, quoted_text(refused.why.message));
 }
 
+void ShufflerHost::carry_out(BatchMachine::TermsDiffer& differing) {
+  std::string names;
+  for (const SiloId& silo : differing.silos) names += (names.empty() ? "" : ", ") + silo.name();
+  spdlog::error("terms_differ silos=\"{}\" run={} round={}", names, differing.run.hex(), differing.round.value);
+}
+
 void ShufflerHost::carry_out(BatchMachine::Acknowledge& acknowledged) {
   tell(acknowledged.silo, wire::SealedReplyTaken{acknowledged.run, acknowledged.round});
 }

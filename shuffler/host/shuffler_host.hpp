@@ -27,8 +27,9 @@ inline constexpr const char* kBuild = "undertone-shuffler 0.2.0";
 /// Whoever reads its log, now or later, learns nothing of who sent what and when: of silos there are lines only for a
 /// connection that was refused or whose certificate ended, never for a session that began or ended, a message, or what
 /// was said to it. A batch has lines when it is opened, collected, forwarded or failed, with counts alone. There are no
-/// metrics. The one exception is a share that could not be opened and made its batch fail: its silo is named, since
-/// somebody must mend it. What a silo did wrong it is told itself, and its own log says it.
+/// metrics. There are two exceptions, since somebody must mend it: the silo whose share could not be opened and made
+/// its batch fail, and those that were left out of a batch since theirs were made for other terms, are named. What else
+/// a silo did wrong it is told itself, and its own log says it.
 class ShufflerHost {
  public:
   /// What the host works with; all of it outlives the host.
@@ -72,6 +73,7 @@ class ShufflerHost {
   void carry_out(BatchMachine::Forward& forward);
   void carry_out(BatchMachine::Failed& failed);
   void carry_out(BatchMachine::ShareRefused& refused);
+  void carry_out(BatchMachine::TermsDiffer& differing);
   void carry_out(BatchMachine::Acknowledge& acknowledged);
   void carry_out(BatchMachine::Refuse& refused);
   void carry_out(BatchMachine::ArmDeadline& armed);

@@ -266,16 +266,23 @@ TEST_F(ShufflerLoopbackTest, AReplyOfAnotherLengthIsRefusedAndTheRightOneIsTaken
   (void)silo.expect<wire::SealedReplyTaken>();
 }
 
-TEST_F(ShufflerLoopbackTest, AReplyOfOtherTermsIsRefused) {
+TEST_F(ShufflerLoopbackTest, AReplyOfOtherTermsIsLeftOutAndTheOthersAreForwarded) {
   Peer hub = opened(batch());
   Peer first = Peer::silo(shuffler_.port(), 0);
-  first.send(reply(0));
-  (void)first.expect<wire::SealedReplyTaken>();
-  Peer second = Peer::silo(shuffler_.port(), 1);
-  wire::SealedReply singled_out = reply(1);
+  wire::SealedReply singled_out = reply(0);
   singled_out.terms = sha256("terms for one silo");
-  second.send(singled_out);
-  EXPECT_EQ(second.expect<wire::SealedReplyRefused>().refusal, wire::ReplyRefusal::OtherTerms);
+  first.send(singled_out);
+  (void)first.expect<wire::SealedReplyTaken>();
+  for (int i = 1; i < 3; ++i) {
+    Peer silo = Peer::silo(shuffler_.port(), i);
+    silo.send(reply(i));
+    (void)silo.expect<wire::SealedReplyTaken>();
+  }
+  const auto forward = hub.expect<wire::BatchForward>();
+  EXPECT_EQ(forward.replies, 2U);
+  std::vector<std::string> expected = units_of(1);
+  for (std::string& unit : units_of(2)) expected.push_back(std::move(unit));
+  EXPECT_EQ(sorted(split(forward.units)), sorted(expected));
 }
 
 TEST_F(ShufflerLoopbackTest, AReplyBeforeItsBatchIsRefusedAndMayComeAgain) {

@@ -84,6 +84,8 @@ std::string told(const Actions& actions) {
       out += fmt::format("failed with {}", failed->replies);
     } else if (const auto* bad = std::get_if<BatchMachine::ShareRefused>(&action)) {
       out += fmt::format("bad share of {}", bad->silo.name());
+    } else if (const auto* differing = std::get_if<BatchMachine::TermsDiffer>(&action)) {
+      out += fmt::format("other terms of {}", names(differing->silos));
     } else if (std::holds_alternative<BatchMachine::Acknowledge>(action)) {
       out += "taken";
     } else if (const auto* not_taken = std::get_if<BatchMachine::Refuse>(&action)) {
@@ -150,6 +152,16 @@ TEST_F(AddingBatchTest, TakesNoShareThatWasMadeOfOtherWords) {
   (void)open();
   const auto refused = machine_.on_message(silo("a"), kRun, kRound, making(2), share('a'), now_);
   EXPECT_EQ(std::get<BatchMachine::Refuse>(refused.at(0)).reason, ReplyRefusal::OtherTerms);
+}
+
+TEST_F(AddingBatchTest, AShareOfOtherTermsIsNotAmongTheCollected) {
+  (void)open();
+  const Making other{sha256("other terms"), PlainAdder::kSealing + 2, 1};
+  EXPECT_EQ(told(machine_.on_message(silo("a"), kRun, kRound, other, share('a'), now_)), "store received, taken");
+  for (const char name : {'b', 'c'}) (void)send(name);
+  EXPECT_EQ(told(send('d')), "store received, taken, other terms of a, store collected, collected bcd, arm");
+  EXPECT_EQ(told(close("ab")), "invalid_spec");
+  EXPECT_EQ(told(close("bd")), "store added, forward 6+60 of 2, arm");  // 2 + 4 and 20 + 40
 }
 
 TEST_F(AddingBatchTest, TheTotalIsOfTheSumWhicheverSilosAreChosen) {
@@ -259,10 +271,15 @@ TEST_F(AddingBatchTest, GoesOnWithWhatTheStoreHeld) {
     return out;
   };
   Batch complete = held(2, BatchState::Collecting);
-  for (std::size_t slot = 0; slot < 4; ++slot) complete.received.emplace(slot, share("abcd"[slot]));
+  for (std::size_t slot = 0; slot < 4; ++slot) {
+    complete.received.emplace(slot, share("abcd"[slot]));
+    complete.terms.emplace(slot, kTerms);
+  }
   Batch collected = held(3, BatchState::Collected);
-  collected.terms = kTerms;
-  for (const std::size_t slot : {0U, 3U}) collected.received.emplace(slot, share("abcd"[slot]));
+  for (const std::size_t slot : {0U, 3U}) {
+    collected.received.emplace(slot, share("abcd"[slot]));
+    collected.terms.emplace(slot, kTerms);
+  }
   const Actions restored = machine_.restore({complete, collected}, now_);
   EXPECT_EQ(told(restored), "store collected, collected abcd, arm, collected ad, arm");
   EXPECT_EQ(told(machine_.on_close(collected.spec.run, kRound, 1, silos("ad"), now_)),

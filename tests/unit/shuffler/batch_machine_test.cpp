@@ -175,22 +175,74 @@ TEST_F(BatchMachineTest, TheNextRoundSaysThatTheLastWasDelivered) {
   EXPECT_EQ(batch_refusal(open(later)), BatchRefusal::Busy);
 }
 
-TEST_F(BatchMachineTest, TakesOnlyTheTermsOfTheFirstMessage) {
+TEST_F(BatchMachineTest, OneSilosTermsEndNoBatchWheneverTheyCome) {
+  for (const Messages& names : {Messages{"a", "b", "c"}, Messages{"b", "a", "c"}, Messages{"b", "c", "a"}}) {
+    BatchMachine machine(limits_, permuter_, adder_);
+    (void)machine.open(spec(), kStart);
+    Actions closed;
+    for (const std::string& name : names) {
+      const Digest terms = name == "a" ? sha256("other terms") : kTerms;
+      closed = machine.on_message(silo(name), kRun, kRound, making(terms), std::string(4, name[0]), kStart);
+      EXPECT_NE(only<BatchMachine::Acknowledge>(closed), nullptr);
+    }
+    const auto* differing = only<BatchMachine::TermsDiffer>(closed);
+    ASSERT_NE(differing, nullptr);
+    EXPECT_EQ(differing->silos, std::vector<SiloId>{silo("a")});
+    const auto* forward = only<BatchMachine::Forward>(closed);
+    ASSERT_NE(forward, nullptr);
+    EXPECT_EQ(forward->units, (Messages{"cccc", "bbbb"}));
+    EXPECT_EQ(forward->replies, 2U);
+    EXPECT_EQ(machine.held_bytes(), 8U);
+  }
+}
+
+TEST_F(BatchMachineTest, RepliesOfDifferentTermsAreNeverForwardedTogether) {
+  // Two of four are the minimum: of two pairs that of the lowest slot is taken, whichever came first.
+  BatchSpec pairs = spec();
+  pairs.expected.push_back(silo("d"));
+  for (const Messages& names : {Messages{"a", "b", "c", "d"}, Messages{"d", "b", "c", "a"}}) {
+    BatchMachine machine(limits_, permuter_, adder_);
+    (void)machine.open(pairs, kStart);
+    Actions closed;
+    for (const std::string& name : names) {
+      const bool outer = name == "a" || name == "d";
+      closed = machine.on_message(silo(name), kRun, kRound, making(sha256(outer ? "outer" : "inner")),
+                                  std::string(4, name[0]), kStart);
+    }
+    ASSERT_NE(only<BatchMachine::Forward>(closed), nullptr);
+    EXPECT_EQ(only<BatchMachine::Forward>(closed)->units, (Messages{"dddd", "aaaa"}));
+    EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo("b"), silo("c")}));
+  }
+}
+
+TEST_F(BatchMachineTest, WhereNoTermsHaveTheMinimumTheBatchFails) {
   (void)open(spec());
+  Actions closed;
+  for (const char* name : {"a", "b", "c"})
+    closed = machine_.on_message(silo(name), kRun, kRound, making(sha256(name)), "same", now_);
+  EXPECT_EQ(only<BatchMachine::Forward>(closed), nullptr);
+  ASSERT_NE(only<BatchMachine::Failed>(closed), nullptr);
+  EXPECT_EQ(only<BatchMachine::Failed>(closed)->replies, 1U);
+  EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo("b"), silo("c")}));
+  EXPECT_EQ(machine_.held_bytes(), 0U);
+}
+
+TEST_F(BatchMachineTest, ASiloHasOneSlotWhateverItsTerms) {
+  (void)open(spec());
+  const std::size_t set_aside = machine_.held_bytes();
   (void)send("b", "bbbb");
-  const auto sent = [this](const char* name, const std::string& message, std::string_view terms) {
-    return machine_.on_message(silo(name), kRun, kRound, making(sha256(terms)), message, now_);
-  };
-  EXPECT_EQ(refusal(sent("a", "aaaa", "other terms")), ReplyRefusal::OtherTerms);
-  EXPECT_EQ(refusal(sent("b", "bbbb", "other terms")), ReplyRefusal::OtherTerms);
-  EXPECT_EQ(sent("a", "aaaa", "terms").size(), 2U);
+  for (int i = 0; i < 100; ++i) {
+    const Making other = making(sha256(std::to_string(i)));
+    EXPECT_EQ(refusal(machine_.on_message(silo("b"), kRun, kRound, other, "bbbb", now_)), ReplyRefusal::OtherTerms);
+    EXPECT_EQ(refusal(machine_.on_message(silo("b"), kRun, kRound, other, "BBBB", now_)), ReplyRefusal::OtherTerms);
+  }
+  EXPECT_EQ(machine_.held_bytes(), set_aside);
   // What failed binds nobody.
   (void)machine_.abandon(kRun, kRound);
   BatchSpec again = spec();
   again.attempt = 1;
   (void)open(again);
-  EXPECT_EQ(sent("a", "aaaa", "other terms").size(), 2U);
-  EXPECT_EQ(refusal(sent("b", "bbbb", "terms")), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(machine_.on_message(silo("b"), kRun, kRound, making(sha256("another")), "bbbb", now_).size(), 2U);
 }
 
 TEST_F(BatchMachineTest, ForwardsWhatThereIsAtTheDeadlineFromTheMinimumUp) {
@@ -436,8 +488,12 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   const auto run = [](std::uint8_t number) { return RunId{sha256("job"), {number}}; };
   Batch collecting = batch(run(1), BatchState::Collecting, 0);
   collecting.received.emplace(1, "bbbb");
+  collecting.terms.emplace(1, kTerms);
   Batch complete = batch(run(2), BatchState::Collecting, 0);
-  for (std::size_t slot = 0; slot < 3; ++slot) complete.received.emplace(slot, std::string(4, "abc"[slot]));
+  for (std::size_t slot = 0; slot < 3; ++slot) {
+    complete.received.emplace(slot, std::string(4, "abc"[slot]));
+    complete.terms.emplace(slot, kTerms);
+  }
   Batch forwarding = batch(run(3), BatchState::Forwarding, 2);
   forwarding.units = {"yyyy", "xxxx"};
   const Actions restored = machine_.restore(

@@ -156,7 +156,7 @@ TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
   Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Collected);
   EXPECT_EQ(batch.spec, adding(run(1)));
-  EXPECT_EQ(batch.terms, kTerms);
+  EXPECT_EQ(batch.terms, (std::map<std::size_t, Digest>{{0, kTerms}, {1, kTerms}}));
   EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, share("north.")}, {1, share("south.")}}));
   EXPECT_EQ(count(bytes(), "south."), 1U);
   apply(BatchAdded{run(1), 2, sha256("north and south"), "totals"});
@@ -169,12 +169,27 @@ TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
   EXPECT_EQ(batch.replies, 2U);
   EXPECT_EQ(batch.units, std::vector<std::string>{"totals"});
   EXPECT_EQ(batch.added, sha256("north and south"));
-  EXPECT_TRUE(batch.spec.expected.empty() && batch.received.empty() && !batch.terms);
+  EXPECT_TRUE(batch.spec.expected.empty() && batch.received.empty() && batch.terms.empty());
   apply(BatchFinished{run(1)});
   EXPECT_EQ(count(bytes(), "totals") + count(bytes(), std::string(as_bytes(sha256("north and south")))), 0U);
   EXPECT_EQ(only().state, BatchState::Final);
   EXPECT_EQ(only().replies, 2U);
   EXPECT_TRUE(only().units.empty() && !only().added);
+}
+
+TEST_F(BatchStoreTest, KeepsWhatTermsEachReplyHasAndTheSameOnesGoTogetherAfterARestart) {
+  apply(BatchOpened{adding(run(1))});
+  apply(MessageReceived{run(1), 0, sha256("other terms"), share("north.")});
+  apply(MessageReceived{run(1), 2, kTerms, share("west..")});
+  apply(MessageReceived{run(1), 1, kTerms, share("south.")});
+  apply(BatchCollected{run(1)});
+  EXPECT_EQ(agreeing_slots(only()), (std::set<std::size_t>{1, 2}));
+  reopen();
+  EXPECT_EQ(only().received.size(), 3U);
+  EXPECT_EQ(only().terms.at(0), sha256("other terms"));
+  EXPECT_EQ(agreeing_slots(only()), (std::set<std::size_t>{1, 2}));
+  apply(BatchAdded{run(1), 2, sha256("south and west"), "totals"});
+  for (const char* gone : {"hospital", "north.", "south.", "west.."}) EXPECT_EQ(count(bytes(), gone), 0U);
 }
 
 TEST_F(BatchStoreTest, CollectedSharesThatFailAreGone) {
