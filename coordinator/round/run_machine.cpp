@@ -150,7 +150,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& sil
     done = on(silo, *reply, now, out);
   } else if (const auto* handed = std::get_if<wire::ReplyHandedOver>(&message)) {
     if (handed->run == record_.run && shuffled_ != nullptr && handed->round == shuffled_->setup().round)
-      done = run_shuffled_actions(shuffled_->on_handed_over(silo), now, out);
+      done = run_shuffled_actions(shuffled_->on_handed_over(silo, handed->receipts), now, out);
   } else if (const auto* refused = std::get_if<wire::QueryRefused>(&message)) {
     if (refused->run == record_.run) done = on(silo, *refused, now, out);
   } else if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {

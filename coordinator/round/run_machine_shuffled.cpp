@@ -3,6 +3,7 @@
 
 #include "coordinator/round/run_machine.hpp"
 #include "shared/shuffled/round_layout.hpp"
+#include "shared/shuffled/seal_reply.hpp"
 
 namespace undertone::coordinator {
 
@@ -74,6 +75,10 @@ Status RunMachine::open_shuffled_round(const queries::Query& query, const Digest
     }
     message.sealing = wire::SealingTerms{*digest_from_bytes(sealing_key_->public_key().bytes()), (*state)->mac_key};
   }
+  const Result<shuffled::Recipients> recipients =
+      shuffle.adds() ? shuffled::adders_of(shuffle, record_.run)
+                     : shuffled::coordinator_of(shuffle, sealing_key_->public_key().bytes(), mac_key_->bytes());
+  if (!recipients) return end(recipients.error(), now, out);
   query_bytes_ = std::make_shared<const std::string>(encoder_.encode(message));
 
   // All silos have the same plan, so one speaks for all.
@@ -86,6 +91,8 @@ Status RunMachine::open_shuffled_round(const queries::Query& query, const Digest
   setup.round = query.round;
   setup.query = digest;
   for (const config::Shuffle::Party& party : shuffle.shufflers) setup.shufflers.push_back(party.name);
+  setup.terms = shuffled::terms_of_messages(*layout, {record_.run, query.round, digest, *recipients});
+  setup.receipt_secret = *digest_from_bytes(sealing::SecretBytes::draw().bytes());
   setup.adds = shuffle.adds();
   for (const config::CohortMember& member : job_->cohort) {
     if (takes_part(member.facts.silo)) setup.expected.insert(member.facts.silo);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/sealing/hand_over_receipt.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -45,7 +46,13 @@ ShuffledRound::ShuffledRound(Setup setup) : setup_(std::move(setup)) {
   } else {
     current_.expected.assign(setup_.expected.begin(), setup_.expected.end());
   }
-  for (const std::string& name : setup_.shufflers) shufflers_.emplace_back().name = name;
+  UNDERTONE_CHECK(setup_.terms.size() == setup_.shufflers.size());
+  for (std::size_t i = 0; i < setup_.shufflers.size(); ++i) {
+    Shuffler& shuffler = shufflers_.emplace_back();
+    shuffler.name = setup_.shufflers[i];
+    shuffler.terms = setup_.terms[i];
+    shuffler.receipt_key = sealing::receipt_key(setup_.receipt_secret, shuffler.name);
+  }
 }
 
 ShuffledRound::Actions ShuffledRound::open(TimePoint now) {
@@ -147,13 +154,17 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchCo
   shuffler.standing = Standing::Collected;
   shuffler.collected = std::move(collected);
   if (const std::optional<std::string> drop = dropped(shuffler)) return abort(ErrorCode::Malformed, *drop);
+  Actions out;
+  leave_out_unproven(out);
   if (current_.closing) {
     const std::vector<SiloId> gone = difference(*current_.closing, shuffler.collected);
-    if (gone.empty()) return {closing(shuffler)};
+    if (gone.empty()) {
+      out.push_back(closing(shuffler));
+      return out;
+    }
     return abort(ErrorCode::Malformed, fmt::format("shuffler {} no longer has the replies of {} silos: {}",
                                                    shuffler.name, gone.size(), names_of(gone)));
   }
-  Actions out;
   maybe_ask(now, out);
   maybe_add(now, out);
   return out;
@@ -183,7 +194,9 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, wire::BatchForward 
     const Error& error = taken.error();
     return abort(error.code, fmt::format("shuffler {} forwarded a wrong batch: {}", shuffler.name, error.message));
   }
-  if (!all(Standing::Forwarded)) return {};
+  Actions out;
+  leave_out_unproven(out);
+  if (!all(Standing::Forwarded)) return out;
   Result<queries::Gathered> gathered = setup_.fold->gathered();
   if (!gathered) return abort(gathered.error().code, "what the shufflers forwarded: " + gathered.error().message);
   const std::uint64_t refused = setup_.fold->refused();
@@ -194,10 +207,13 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, wire::BatchForward 
   }
   gathered_ = *std::move(gathered);
   state_ = State::Closed;
-  if (refused == 0) return {CloseRound{}};
-  return {Tell{true, fmt::format("reports_refused round={} reports={} reason=\"longer than clip and noise explain\"",
-                                 setup_.round.value, refused)},
-          CloseRound{}};
+  if (refused != 0) {
+    out.emplace_back(
+        Tell{true, fmt::format("reports_refused round={} reports={} reason=\"longer than clip and noise explain\"",
+                               setup_.round.value, refused)});
+  }
+  out.emplace_back(CloseRound{});
+  return out;
 }
 
 ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchFailed& failed, TimePoint now) {
@@ -212,16 +228,26 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchFa
   return all(Standing::Failed) ? ask_again(now) : Actions{};
 }
 
-ShuffledRound::Actions ShuffledRound::on_handed_over(const SiloId& silo) {
+ShuffledRound::Actions ShuffledRound::on_handed_over(const SiloId& silo,
+                                                     const std::map<std::string, Digest>& receipts) {
   if (ended() || state_ == State::Retracting || !expects(silo)) return {};
   // What a silo says carries no attempt. Before this one is open everywhere it can only speak of an earlier one.
   if (state_ == State::Opening && current_.attempt > 0) return {};
-  handed_over_.insert(silo);
-  lost_.erase(silo);
+  for (Shuffler& shuffler : shufflers_) {
+    const auto shown = receipts.find(shuffler.name);
+    if (shown == receipts.end()) continue;
+    const sealing::TakenReply taken{setup_.run, setup_.round, current_.attempt, silo, shuffler.terms};
+    if (sealing::is_receipt_of(shuffler.receipt_key, taken, shown->second)) shuffler.acknowledged.insert(silo);
+  }
   for (const Shuffler& shuffler : shufflers_) {
     if (const std::optional<std::string> drop = dropped(shuffler)) return abort(ErrorCode::Malformed, *drop);
   }
-  return {};
+  if (left_out_.contains(silo)) return {};
+  handed_over_.insert(silo);
+  lost_.erase(silo);
+  Actions out;
+  leave_out_unproven(out);
+  return out;
 }
 
 ShuffledRound::Actions ShuffledRound::on_lost(const SiloId& silo) {
@@ -268,7 +294,7 @@ ShuffledRound::Actions ShuffledRound::delivered() {
 
 bool ShuffledRound::wants(const SiloId& silo) const {
   return state_ == State::Collecting && !any(Standing::Forwarded) && expects(silo) && !handed_over_.contains(silo) &&
-         !lost_.contains(silo);
+         !left_out_.contains(silo) && !lost_.contains(silo);
 }
 
 std::set<SiloId> ShuffledRound::accepted() const {
@@ -311,9 +337,10 @@ bool ShuffledRound::expects(const SiloId& silo) const {
 }
 
 ShuffledRound::Action ShuffledRound::opening(const Shuffler& shuffler) const {
-  return ToShuffler{shuffler.name, wire::BatchOpen{setup_.run, setup_.round, current_.attempt, current_.expected,
-                                                   setup_.replies_min, setup_.message_bytes, setup_.unit_bytes,
-                                                   setup_.word_bytes, setup_.query, setup_.deadline}};
+  return ToShuffler{shuffler.name,
+                    wire::BatchOpen{setup_.run, setup_.round, current_.attempt, current_.expected, setup_.replies_min,
+                                    setup_.message_bytes, setup_.unit_bytes, setup_.word_bytes, setup_.query,
+                                    setup_.deadline, shuffler.receipt_key}};
 }
 
 ShuffledRound::Action ShuffledRound::closing(const Shuffler& shuffler) const {
@@ -382,14 +409,37 @@ std::optional<std::string> ShuffledRound::dropped(const Shuffler& shuffler) cons
   std::size_t missed = 0;
   std::string names;
   if (shuffler.standing == Standing::Collected) {
-    const std::vector<SiloId> silos = difference(handed_over_, shuffler.collected);
+    const std::vector<SiloId> silos = difference(shuffler.acknowledged, shuffler.collected);
     missed = silos.size();
     names = ": " + names_of(silos);
-  } else if (shuffler.standing == Standing::Forwarded && !setup_.adds && shuffler.replies < handed_over_.size()) {
-    missed = handed_over_.size() - static_cast<std::size_t>(shuffler.replies);
+  } else if (shuffler.standing == Standing::Forwarded && !setup_.adds &&
+             shuffler.replies < shuffler.acknowledged.size()) {
+    missed = shuffler.acknowledged.size() - static_cast<std::size_t>(shuffler.replies);
   }
   if (missed == 0) return std::nullopt;
   return fmt::format("shuffler {} dropped the replies of {} silos{}", shuffler.name, missed, names);
+}
+
+std::vector<SiloId> ShuffledRound::unproven(const Shuffler& shuffler) const {
+  if (shuffler.standing == Standing::Collected) return difference(handed_over_, shuffler.collected);
+  const bool has_fewer =
+      shuffler.standing == Standing::Forwarded && !setup_.adds && shuffler.replies < handed_over_.size();
+  return has_fewer ? difference(handed_over_, shuffler.acknowledged) : std::vector<SiloId>();
+}
+
+void ShuffledRound::leave_out_unproven(Actions& out) {
+  for (const Shuffler& shuffler : shufflers_) {
+    const std::vector<SiloId> silos = unproven(shuffler);
+    if (silos.empty()) continue;
+    for (const SiloId& silo : silos) {
+      handed_over_.erase(silo);
+      left_out_.insert(silo);
+    }
+    out.emplace_back(
+        Tell{true, fmt::format("hand_over_unproven round={} shuffler={} silos=\"{}\" reason=\"they say that "
+                               "it took their replies, it does not have them, and they show no receipt\"",
+                               setup_.round.value, shuffler.name, names_of(silos))});
+  }
 }
 
 std::string_view ShuffledRound::waited_for(const Shuffler& shuffler) const {
@@ -439,8 +489,10 @@ ShuffledRound::Actions ShuffledRound::ask_again(TimePoint now) {
   current_ = Commit{current_.attempt + 1, std::move(left), std::nullopt};
   state_ = State::Opening;
   handed_over_.clear();
+  left_out_.clear();
   for (Shuffler& shuffler : shufflers_) {
     shuffler.standing = Standing::Asked;
+    shuffler.acknowledged.clear();
     shuffler.collected.clear();
   }
   Actions out{current_};

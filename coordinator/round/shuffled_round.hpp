@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,6 +73,8 @@ class ShuffledRound {
     RoundIndex round;
     Digest query{};
     std::vector<std::string> shufflers;     // in the job's order
+    std::vector<Digest> terms;              // that replies for each are made for: shuffled::terms_of_messages
+    Digest receipt_secret{};                // of this round and this process. @see sealing::receipt_key
     bool adds = false;                      // else the shufflers mix units unread
     std::set<SiloId> expected;              // unless something is committed
     std::size_t replies_min = 1;            // the job's quorum
@@ -91,7 +94,10 @@ class ShuffledRound {
   [[nodiscard]] std::vector<Action> on_shuffler_message(std::string_view shuffler, wire::Message message,
                                                         TimePoint now);
   /// The silo says that every shuffler took its reply.
-  [[nodiscard]] std::vector<Action> on_handed_over(const SiloId& silo);
+  /// @param receipts what they gave it, by name. Only a shuffler's own receipt shows that it had a reply which it does
+  ///   not have now; a silo that shows none is believed until the shuffler says otherwise, and is then left out
+  [[nodiscard]] std::vector<Action> on_handed_over(const SiloId& silo,
+                                                   const std::map<std::string, Digest>& receipts = {});
   /// The silo will not answer this round.
   [[nodiscard]] std::vector<Action> on_lost(const SiloId& silo);
   /// Time to ask again those shufflers that have not answered.
@@ -124,7 +130,10 @@ class ShuffledRound {
   struct Shuffler {
     std::string name;
     Standing standing = Standing::Asked;
+    Digest terms{};
+    Digest receipt_key{};
     int offers = 0;
+    std::set<SiloId> acknowledged;  // who showed its receipt, in this attempt
     std::set<SiloId> collected;
     std::uint64_t replies = 0;  // forwarded
   };
@@ -154,8 +163,12 @@ class ShuffledRound {
   void maybe_add(TimePoint now, Actions& out);
   [[nodiscard]] Actions give_up_attempt(const std::string& reason, TimePoint now);
   [[nodiscard]] Actions ask_again(TimePoint now);
-  /// What the shuffler left out of the replies that it had acknowledged, if anything.
+  /// What the shuffler left out of the replies that it gave receipts for, if anything.
   [[nodiscard]] std::optional<std::string> dropped(const Shuffler& shuffler) const;
+  /// Who says that it handed over and shows no receipt, where the shuffler does not have as many.
+  [[nodiscard]] std::vector<SiloId> unproven(const Shuffler& shuffler) const;
+  /// One of two did not do what it says, and nobody can tell which: both are named, and the round goes on without them.
+  void leave_out_unproven(Actions& out);
   /// What the shuffler has not done yet; empty if the others are waited for.
   [[nodiscard]] std::string_view waited_for(const Shuffler& shuffler) const;
   [[nodiscard]] Actions too_few();
@@ -168,6 +181,7 @@ class ShuffledRound {
   std::vector<Shuffler> shufflers_;
   State state_ = State::Opening;
   std::set<SiloId> handed_over_;  // in this attempt
+  std::set<SiloId> left_out_;     // in this attempt: said so, and did not show it
   std::set<SiloId> lost_;
   std::optional<queries::Gathered> gathered_;
   TimePoint due_{};

@@ -61,7 +61,7 @@ void SimulatedShuffler::on_message(SimulatedProcess& peer, wire::Message message
     if (const auto* reason = std::get_if<wire::BatchRefusal>(&admission)) {
       carry_out({Machine::RefuseBatch{open->run, open->round, open->attempt, *reason}});
     } else {
-      carry_out(machine_->open(std::get<shuffler::BatchSpec>(admission), world().now()));
+      carry_out(machine_->open(std::get<shuffler::BatchSpec>(admission), world().now(), open->receipt_key));
     }
   } else if (const auto* close = std::get_if<wire::BatchClose>(&message)) {
     carry_out(machine_->on_close(close->run, close->round, close->attempt, close->silos, world().now()));
@@ -92,7 +92,7 @@ void SimulatedShuffler::carry_out(std::vector<Machine::Action> actions) {
     } else if (const auto* failed = std::get_if<Machine::Failed>(&action)) {
       tell("coordinator", wire::BatchFailed{failed->run, failed->round, failed->attempt, failed->replies});
     } else if (const auto* taken = std::get_if<Machine::Acknowledge>(&action)) {
-      tell(taken->silo.name(), wire::SealedReplyTaken{taken->run, taken->round});
+      tell(taken->silo.name(), wire::SealedReplyTaken{taken->run, taken->round, taken->receipt});
     } else if (const auto* not_taken = std::get_if<Machine::Refuse>(&action)) {
       tell(not_taken->silo.name(), wire::SealedReplyRefused{not_taken->run, not_taken->round, not_taken->reason});
     } else if (const auto* armed = std::get_if<Machine::ArmDeadline>(&action)) {

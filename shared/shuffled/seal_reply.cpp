@@ -68,6 +68,14 @@ Error malformed(const SealFor& seal_for, std::string_view why) {
 
 }  // namespace
 
+std::vector<Digest> terms_of_messages(const RoundLayout& layout, const SealFor& seal_for) {
+  const sealing::RoundTerms terms = layout.terms(seal_for.run, seal_for.round, seal_for.query);
+  std::vector<Digest> out;
+  for (const sealing::SealingPublicKey& key : seal_for.recipients.keys)
+    out.push_back(sealing::terms_digest(key, seal_for.recipients.mac_key, terms));
+  return out;
+}
+
 Result<std::vector<SealedMessage>> seal_counts(std::span<const std::int64_t> counts, const RoundLayout& layout,
                                                const SealFor& seal_for, EncodingRandomness& bits) {
   UNDERTONE_CHECK(layout.form() != Form::Reports && seal_for.recipients.keys.size() == layout.shufflers());

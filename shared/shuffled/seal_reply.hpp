@@ -27,6 +27,9 @@ struct SealFor {
   const Recipients& recipients;
 };
 
+/// The terms of the messages that an honest silo makes, one for each shuffler in the job's order: SealedMessage::terms.
+[[nodiscard]] std::vector<Digest> terms_of_messages(const RoundLayout& layout, const SealFor& seal_for);
+
 /// A silo's randomised counts as messages, one for each shuffler in the job's order. Bits are in a random order.
 /// @param counts [dimension], each in 0 .. K (g + b)
 /// @param bits decides the shares or the order; keys and tickets come from the operating system

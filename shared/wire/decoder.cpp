@@ -159,13 +159,11 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       if (const Status good = check(envelope.sealed_reply()); !good) return good;
       return begin(v1::ELEMENT_TYPE_BYTES, envelope.sealed_reply().bytes());
     case Body::kSealedReplyTaken:
-      out.emplace_back(SealedReplyTaken{run, round});
-      return {};
+      return emit(from_proto(envelope.sealed_reply_taken(), run, round));
     case Body::kSealedReplyRefused:
       return emit(from_proto(envelope.sealed_reply_refused(), run, round));
     case Body::kReplyHandedOver:
-      out.emplace_back(ReplyHandedOver{run, round});
-      return {};
+      return emit(from_proto(envelope.reply_handed_over(), run, round));
     case Body::kBatchOpen:
       return emit(from_proto(envelope.batch_open(), run, round));
     case Body::kBatchOpened:

@@ -215,7 +215,8 @@ struct Filler {
   }
   void operator()(const SealedReplyTaken& message) const {
     of_round(message);
-    envelope.mutable_sealed_reply_taken();
+    v1::SealedReplyTaken& taken = *envelope.mutable_sealed_reply_taken();
+    if (message.receipt) taken.set_receipt(std::string(as_bytes(*message.receipt)));
   }
   void operator()(const SealedReplyRefused& message) const {
     of_round(message);
@@ -223,7 +224,12 @@ struct Filler {
   }
   void operator()(const ReplyHandedOver& message) const {
     of_round(message);
-    envelope.mutable_reply_handed_over();
+    v1::ReplyHandedOver& handed_over = *envelope.mutable_reply_handed_over();
+    for (const auto& [shuffler, receipt] : message.receipts) {
+      v1::ShufflerReceipt& shown = *handed_over.add_receipts();
+      shown.set_shuffler(shuffler);
+      shown.set_receipt(std::string(as_bytes(receipt)));
+    }
   }
   void operator()(const BatchOpen& message) const {
     of_round(message);
@@ -236,6 +242,7 @@ struct Filler {
     open.set_word_bytes(message.word_bytes);
     open.set_query(std::string(as_bytes(message.query)));
     open.set_deadline_ms(static_cast<std::uint64_t>(message.deadline.count()));
+    if (message.receipt_key) open.set_receipt_key(std::string(as_bytes(*message.receipt_key)));
   }
   void operator()(const BatchOpened& message) const {
     of_round(message);

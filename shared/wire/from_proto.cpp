@@ -51,6 +51,14 @@ Result<std::vector<SiloId>> from_proto(const google::protobuf::RepeatedPtrField<
   return out;
 }
 
+/// A digest that older peers do not send.
+Result<std::optional<Digest>> digest_or_none(const std::string& bytes, const char* what) {
+  if (bytes.empty()) return std::optional<Digest>();
+  const Result<Digest> digest = digest_from_bytes(bytes);
+  if (!digest) return malformed(what);
+  return std::optional(*digest);
+}
+
 }  // namespace
 
 Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
@@ -114,6 +122,26 @@ Result<SealedReplyRefused> from_proto(const v1::SealedReplyRefused& refused, con
   return SealedReplyRefused{run, round, static_cast<ReplyRefusal>(refusal)};
 }
 
+Result<SealedReplyTaken> from_proto(const v1::SealedReplyTaken& taken, const RunId& run, RoundIndex round) {
+  const Result<std::optional<Digest>> receipt =
+      digest_or_none(taken.receipt(), "a sealed reply's receipt of the wrong length");
+  if (!receipt) return receipt.error();
+  return SealedReplyTaken{run, round, *receipt};
+}
+
+Result<ReplyHandedOver> from_proto(const v1::ReplyHandedOver& handed_over, const RunId& run, RoundIndex round) {
+  if (handed_over.receipts_size() > static_cast<int>(kShufflersMax))
+    return malformed("a reply handed over to more shufflers than a job has");
+  ReplyHandedOver out{run, round, {}};
+  for (const v1::ShufflerReceipt& shown : handed_over.receipts()) {
+    const Result<SiloId> shuffler = SiloId::create(shown.shuffler());  // all parties' names are of one form
+    const Result<Digest> receipt = digest_from_bytes(shown.receipt());
+    if (!shuffler || !receipt) return malformed("a shuffler's receipt of the wrong form");
+    if (!out.receipts.emplace(shuffler->name(), *receipt).second) return malformed("two receipts of one shuffler");
+  }
+  return out;
+}
+
 Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundIndex round) {
   Result<std::vector<SiloId>> expected = from_proto(open.expected());
   if (!expected) return expected.error();
@@ -123,6 +151,9 @@ Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundI
       open.word_bytes() > 8 || open.deadline_ms() == 0 || open.deadline_ms() > kDeadlineMax) {
     return malformed("a batch with a number outside its range");
   }
+  const Result<std::optional<Digest>> receipt_key =
+      digest_or_none(open.receipt_key(), "a batch with a receipt key of the wrong length");
+  if (!receipt_key) return receipt_key.error();
   return BatchOpen{run,
                    round,
                    open.attempt(),
@@ -132,7 +163,8 @@ Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundI
                    open.unit_bytes(),
                    open.word_bytes(),
                    *query,
-                   std::chrono::milliseconds(open.deadline_ms())};
+                   std::chrono::milliseconds(open.deadline_ms()),
+                   *receipt_key};
 }
 
 Result<BatchRefused> from_proto(const v1::BatchRefused& refused, const RunId& run, RoundIndex round) {

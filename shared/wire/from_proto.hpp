@@ -21,6 +21,10 @@ namespace undertone::wire {
 [[nodiscard]] Result<QueryRefused> from_proto(const v1::QueryRefused& refused, const RunId& run, RoundIndex round);
 [[nodiscard]] Result<SealedReplyRefused> from_proto(const v1::SealedReplyRefused& refused, const RunId& run,
                                                     RoundIndex round);
+[[nodiscard]] Result<SealedReplyTaken> from_proto(const v1::SealedReplyTaken& taken, const RunId& run,
+                                                  RoundIndex round);
+[[nodiscard]] Result<ReplyHandedOver> from_proto(const v1::ReplyHandedOver& handed_over, const RunId& run,
+                                                 RoundIndex round);
 [[nodiscard]] Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundIndex round);
 [[nodiscard]] Result<BatchRefused> from_proto(const v1::BatchRefused& refused, const RunId& run, RoundIndex round);
 [[nodiscard]] Result<BatchCollected> from_proto(const v1::BatchCollected& collected, const RunId& run,

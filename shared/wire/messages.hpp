@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -102,6 +103,8 @@ struct JobPending {
 
 /// Most bytes of a sealed message or a forwarded batch: eight for each element that a vector may have.
 inline constexpr std::uint64_t kBytesPerElement = 8;
+/// Shufflers of a job.
+inline constexpr std::size_t kShufflersMax = 2;
 /// Silos that a batch can expect.
 inline constexpr std::size_t kBatchSilosMax = 4096;
 
@@ -119,6 +122,7 @@ struct SealedReply {
 struct SealedReplyTaken {
   RunId run;
   RoundIndex round;
+  std::optional<Digest> receipt = {};  // sealing::receipt_of; none of shufflers that know of none
 };
 /// Why a shuffler does not take a silo's reply.
 enum class ReplyRefusal : std::uint8_t {
@@ -139,6 +143,7 @@ struct SealedReplyRefused {
 struct ReplyHandedOver {
   RunId run;
   RoundIndex round;
+  std::map<std::string, Digest> receipts = {};  // by shuffler, at most kShufflersMax
 };
 
 /// From the coordinator to a shuffler that knows the run's job: collect a round's replies.
@@ -153,6 +158,7 @@ struct BatchOpen {
   std::uint32_t word_bytes = 0;     // of a number of a share, 1 .. 8, where units are opened and added; 0: mixed unread
   Digest query{};                   // queries::query_digest: what shares must be sealed for
   std::chrono::milliseconds deadline{0};
+  std::optional<Digest> receipt_key = {};  // of the receipts that it gives silos. @see sealing::receipt_key
 };
 /// To the coordinator: silos may be asked.
 struct BatchOpened {

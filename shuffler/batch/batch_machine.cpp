@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "shared/sealing/hand_over_receipt.hpp"
+
 namespace undertone::shuffler {
 namespace {
 
@@ -80,8 +82,13 @@ std::vector<BatchMachine::Action> BatchMachine::restore(std::vector<Batch> batch
   return out;
 }
 
-std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, TimePoint now) {
-  if (std::optional<Actions> answer = answer_of_known(spec)) return *std::move(answer);
+std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, TimePoint now,
+                                                     const std::optional<Digest>& receipt_key) {
+  if (std::optional<Actions> answer = answer_of_known(spec)) {
+    Held& known = runs_.at(spec.run);
+    if (known.batch.spec == spec) known.receipt_key = receipt_key;
+    return *std::move(answer);
+  }
   if (const std::optional<BatchRefusal> reason = refusal_of(spec))
     return {RefuseBatch{spec.run, spec.round, spec.attempt, *reason}};
   Held& held = runs_[spec.run];
@@ -90,6 +97,7 @@ std::vector<BatchMachine::Action> BatchMachine::open(const BatchSpec& spec, Time
   wipe(held.batch);
   held.batch = Batch{};
   held.batch.spec = spec;
+  held.receipt_key = receipt_key;
   out.emplace_back(Store{BatchOpened{spec}});
   out.emplace_back(opening_of(spec));
   arm(held, now + spec.deadline, out);
@@ -154,11 +162,11 @@ std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, c
   if (known != batch.received.end()) {
     if (batch.terms.at(*slot) != making.terms) return refuse(ReplyRefusal::OtherTerms);
     if (known->second != message) return refuse(ReplyRefusal::Different);
-    return {Acknowledge{silo, run, round}};
+    return {acknowledgement(held, *slot)};
   }
   if (batch.state != BatchState::Collecting) return refuse(ReplyRefusal::Closed);
-  Actions out{Store{MessageReceived{run, *slot, making.terms, message}}, Acknowledge{silo, run, round}};
   batch.terms.emplace(*slot, making.terms);
+  Actions out{Store{MessageReceived{run, *slot, making.terms, message}}, acknowledgement(held, *slot)};
   batch.received.emplace(*slot, std::move(message));
   if (batch.received.size() == batch.spec.expected.size()) close(held, now, out);
   return out;
@@ -271,6 +279,16 @@ std::size_t BatchMachine::held_units() const noexcept {
 BatchMachine::Held* BatchMachine::find(const RunId& run, RoundIndex round) {
   const auto found = runs_.find(run);
   return found == runs_.end() || found->second.batch.spec.round != round ? nullptr : &found->second;
+}
+
+BatchMachine::Acknowledge BatchMachine::acknowledgement(const Held& held, std::size_t slot) {
+  const BatchSpec& spec = held.batch.spec;
+  Acknowledge out{spec.expected[slot], spec.run, spec.round, std::nullopt};
+  if (held.receipt_key) {
+    const sealing::TakenReply taken{spec.run, spec.round, spec.attempt, out.silo, held.batch.terms.at(slot)};
+    out.receipt = sealing::receipt_of(*held.receipt_key, taken);
+  }
+  return out;
 }
 
 void BatchMachine::arm(Held& held, TimePoint at, Actions& out) {

@@ -90,6 +90,7 @@ class BatchMachine {
     SiloId silo;
     RunId run;
     RoundIndex round;
+    std::optional<Digest> receipt;  // where the coordinator gave a key for it
   };
   /// To the silo.
   struct Refuse {
@@ -115,7 +116,10 @@ class BatchMachine {
   [[nodiscard]] std::vector<Action> restore(std::vector<Batch> batches, TimePoint now);
   /// The coordinator wants the batch, or wants to know what became of it.
   /// @param spec whoever calls has checked silos and minimum against the job whose digest the run names
-  [[nodiscard]] std::vector<Action> open(const BatchSpec& spec, TimePoint now);
+  /// @param receipt_key of the receipts that silos get from here on, the newest one; it is not stored, since the
+  ///   coordinator opens the batch again after a restart. None: none are given
+  [[nodiscard]] std::vector<Action> open(const BatchSpec& spec, TimePoint now,
+                                         const std::optional<Digest>& receipt_key = {});
   /// @param silo whom the session's certificate names @param making a message that was made for another cut or another
   ///   word than the batch has is not taken: nobody but its silo says what is done with it. One of other terms than
   ///   most have is taken and left out when the batch closes: which terms those are, the first to come does not decide
@@ -141,11 +145,14 @@ class BatchMachine {
   struct Held {
     Batch batch;
     TimePoint due{};
+    std::optional<Digest> receipt_key;
   };
   using Actions = std::vector<Action>;
   [[nodiscard]] std::optional<wire::BatchRefusal> refusal_of(const BatchSpec& spec) const;
   [[nodiscard]] std::optional<Actions> answer_of_known(const BatchSpec& spec) const;
   [[nodiscard]] Held* find(const RunId& run, RoundIndex round);
+  /// @pre its message is there
+  [[nodiscard]] static Acknowledge acknowledgement(const Held& held, std::size_t slot);
   static void arm(Held& held, TimePoint at, Actions& out);
   /// Nothing more is waited for.
   void close(Held& held, TimePoint now, Actions& out);

@@ -185,7 +185,7 @@ void ShufflerHost::take(const wire::BatchOpen& open) {
     BatchMachine::RefuseBatch refused{open.run, open.round, open.attempt, *reason};
     carry_out(refused);
   } else {
-    carry_out(machine_.open(std::get<BatchSpec>(admission), now()));
+    carry_out(machine_.open(std::get<BatchSpec>(admission), now(), open.receipt_key));
   }
 }
 
@@ -250,7 +250,7 @@ void ShufflerHost::carry_out(BatchMachine::TermsDiffer& differing) {
 }
 
 void ShufflerHost::carry_out(BatchMachine::Acknowledge& acknowledged) {
-  tell(acknowledged.silo, wire::SealedReplyTaken{acknowledged.run, acknowledged.round});
+  tell(acknowledged.silo, wire::SealedReplyTaken{acknowledged.run, acknowledged.round, acknowledged.receipt});
 }
 
 void ShufflerHost::carry_out(BatchMachine::Refuse& refused) {

@@ -12,7 +12,7 @@ std::vector<HandOver::Action> HandOver::offer(const RunId& run, RoundIndex round
     return out;
   }
   // Asked again, every shuffler gets it again: it may have lost the batch, and says so or takes it.
-  const Reply& reply = replies_.insert_or_assign(run, Reply{round, messages}).first->second;
+  const Reply& reply = replies_.insert_or_assign(run, Reply{round, messages, {}}).first->second;
   for (const auto& [shuffler, bytes] : reply.waiting) out.emplace_back(ToShuffler{shuffler, run, bytes});
   return out;
 }
@@ -22,9 +22,11 @@ std::vector<HandOver::Action> HandOver::on_message(const std::string& shuffler, 
   if (const auto* taken = std::get_if<wire::SealedReplyTaken>(&message)) {
     const auto known = replies_.find(taken->run);
     if (known == replies_.end() || known->second.round != taken->round) return out;
-    const bool news = known->second.waiting.erase(shuffler) != 0;
-    if (news && known->second.waiting.empty())
-      out.emplace_back(ToCoordinator{wire::ReplyHandedOver{taken->run, taken->round}});
+    Reply& reply = known->second;
+    const bool news = reply.waiting.erase(shuffler) != 0;
+    if (news && taken->receipt) reply.receipts.emplace(shuffler, *taken->receipt);
+    if (news && reply.waiting.empty())
+      out.emplace_back(ToCoordinator{wire::ReplyHandedOver{taken->run, taken->round, reply.receipts}});
   } else if (const auto* refused = std::get_if<wire::SealedReplyRefused>(&message)) {
     // The coordinator asks again where it still wants the reply; until then nothing is sent.
     out.emplace_back(Tell{fmt::format("reply_refused shuffler={} run={} round={} reason={}", shuffler,

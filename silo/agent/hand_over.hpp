@@ -43,7 +43,8 @@ class HandOver {
  private:
   struct Reply {
     RoundIndex round;
-    std::map<std::string, Bytes> waiting;  // by shuffler: not taken yet
+    std::map<std::string, Bytes> waiting;    // by shuffler: not taken yet
+    std::map<std::string, Digest> receipts;  // by shuffler: of those that took it, what they gave for it
   };
   std::map<RunId, Reply> replies_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shared/base/random_source.hpp"
+#include "shared/sealing/hand_over_receipt.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -64,6 +65,10 @@ class HonestShuffler {
   Messages on_deadline() { return state_ == State::Collecting ? finish() : Messages{}; }
 
   [[nodiscard]] bool has(const SiloId& silo) const { return received_.contains(silo); }
+  /// @pre it took the reply
+  [[nodiscard]] Digest receipt(const SiloId& silo) const {
+    return sealing::receipt_of(*spec_.receipt_key, {kRun, kRound, spec_.attempt, silo, sha256("terms")});
+  }
   [[nodiscard]] bool has_forwarded() const { return state_ == State::Forwarded || state_ == State::Final; }
 
  private:
@@ -145,6 +150,7 @@ struct Faults {
   double crash = 0.0;     // of the coordinator, between two events
   double deadline = 0.0;  // of a shuffler
   double lose_silo = 0.0;
+  double lie = 0.0;  // of a silo that handed nothing over
 };
 
 /// A round, its shufflers and silos, and the messages under way. Holds every action against what must never happen.
@@ -174,6 +180,8 @@ class Federation {
       say(name, shufflers_.at(name).on_deadline());
     } else if (chance(faults_.lose_silo)) {
       run(machine_->on_lost(pick(std::vector<SiloId>(silos_.begin(), silos_.end()))));
+    } else if (chance(faults_.lie)) {
+      run(machine_->on_handed_over(pick(std::vector<SiloId>(silos_.begin(), silos_.end())), {{names_[0], Digest{}}}));
     } else if (chance(faults_.drop)) {
       run(machine_->on_resend());
     } else {
@@ -201,6 +209,8 @@ class Federation {
     setup.run = kRun;
     setup.round = kRound;
     setup.shufflers = names_;
+    setup.terms.assign(names_.size(), sha256("terms"));
+    setup.receipt_secret = sha256(std::to_string(crashes));
     setup.adds = adds_;
     setup.expected = silos_;
     setup.replies_min = kRepliesMin;
@@ -219,7 +229,7 @@ class Federation {
     // Every second event is a silo's, while there is one that still has something to hand over.
     if ((!wire_waits || chance(0.5)) && a_silo_sends()) return true;
     if (!from_silos_.empty() && (!wire_waits || chance(0.3))) {
-      run(machine_->on_handed_over(from_silos_.front()));
+      run(machine_->on_handed_over(from_silos_.front().first, from_silos_.front().second));
       from_silos_.erase(from_silos_.begin());
       return true;
     }
@@ -247,13 +257,16 @@ class Federation {
     if (asked.empty()) return false;
     const SiloId silo = pick(asked);
     bool everywhere = true;
+    std::map<std::string, Digest> receipts;
     for (auto& [name, shuffler] : shufflers_) {
       HonestShuffler::Messages said;
       // It may not reach all of them; then it tries again.
-      everywhere = !chance(faults_.drop) && shuffler.take(silo, said) && everywhere;
+      const bool taken = !chance(faults_.drop) && shuffler.take(silo, said);
+      if (taken) receipts.emplace(name, shuffler.receipt(silo));
+      everywhere = taken && everywhere;
       say(name, said);
     }
-    if (everywhere) from_silos_.push_back(silo);
+    if (everywhere) from_silos_.emplace_back(silo, std::move(receipts));
     return everywhere || faults_.drop > 0.0;
   }
 
@@ -330,7 +343,7 @@ class Federation {
   std::optional<ShuffledRound::Commit> committed_;
   std::unique_ptr<ShuffledRound> machine_;
   std::vector<Envelope> under_way_;
-  std::vector<SiloId> from_silos_;
+  std::vector<std::pair<SiloId, std::map<std::string, Digest>>> from_silos_;  // with the receipts that they show
   TimePoint now_{};
   TimePoint due_{};
   bool taken_ = false;  // this machine was handed a forward
@@ -365,6 +378,7 @@ TEST(ShuffledRoundPropertyTest, WhateverHappensItEndsOnceAndNeverAsksAgainAfterA
     faults.crash = 0.02 * static_cast<double>(seed / 6 % 2);
     faults.deadline = 0.05;
     faults.lose_silo = 0.02 * static_cast<double>(seed / 12 % 2);
+    faults.lie = seed / 24 % 4 == 0 ? 0.02 : 0.0;
     Federation federation(seed, seed % 2 == 0, 1 + seed / 2 % 2, faults);
     // Some are cut off by the deadline. The others go on after the end: what is late or repeated must do nothing.
     const std::uint64_t events = seed % 5 == 0 ? seed % 50 : kEventsMax;
@@ -423,6 +437,7 @@ TEST(ShuffledRoundPropertyTest, ShufflersThatLieCannotHaveTwoSetsAddedOrAForward
     setup.run = kRun;
     setup.round = kRound;
     setup.shufflers = {"one", "two"};
+    setup.terms.resize(2);
     setup.adds = seed % 3 != 0;
     setup.expected = {silos.begin(), silos.end()};
     setup.replies_min = kRepliesMin;

@@ -8,6 +8,8 @@
 
 #include "coordinator/http/api.hpp"
 #include "shared/base/files.hpp"
+#include "shared/sealing/hand_over_receipt.hpp"
+#include "shared/shuffled/seal_reply.hpp"
 #include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
@@ -461,6 +463,45 @@ TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) 
   EXPECT_EQ(state(run), RunState::Cancelled);
   actions_ = service_->on_timer(now_ + std::chrono::hours(1)).value();
   EXPECT_EQ(told(), "");
+}
+
+TEST_F(ShuffledServiceTest, AShufflersReceiptOfAReplyItDoesNotHaveEndsTheRunASilosWordDoesNot) {
+  const std::string text = shuffled_job();
+  const config::Job parsed = config::parse_job(text, "job").value();
+  const privacy::Plan plan = config::plan_of(parsed, parsed.cohort.front()).value();
+  const auto layout =
+      shuffled::RoundLayout::create(*parsed.shuffle, *plan.release({0}), parsed.reply_lattice, 3).value();
+  for (const bool shown : {true, false}) {
+    SCOPED_TRACE(shown);
+    const RunId run = submit_text(text, Nonce{shown ? std::uint8_t{1} : std::uint8_t{2}}, true).value().run;
+    for (int i = 0; i < 3; ++i) {
+      (void)service_->on_connected(silo(i), now_).value();
+      say(i, wire::JobAnswer{run, std::nullopt});
+    }
+    std::optional<wire::BatchOpen> open;
+    actions_ = service_->on_shuffler_connected("mixer", now_).value();
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SendToShuffler>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = wire::Decoder{wire::Limits{}}.feed(*sent->bytes).value();
+      const auto* batch = std::get_if<wire::BatchOpen>(&messages.at(0));
+      if (batch != nullptr && batch->run == run) open = *batch;
+    }
+    ASSERT_TRUE(open && open->receipt_key);
+    (void)service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+    // As the shuffler gives it for a reply that an honest silo makes.
+    const shuffled::Recipients to = shuffled::adders_of(*parsed.shuffle, run).value();
+    const Digest terms = sealing::terms_digest(to.keys[0], to.mac_key, layout.terms(run, {0}, open->query));
+    const Digest receipt = sealing::receipt_of(*open->receipt_key, {run, {0}, 0, silo(2), terms});
+    say(2, wire::ReplyHandedOver{run, {0}, {{"mixer", shown ? receipt : Digest{}}}});
+    actions_ =
+        service_->on_shuffler_message("mixer", wire::BatchCollected{run, {0}, 0, {silo(0), silo(1)}}, now_).value();
+    EXPECT_EQ(told(), shown ? "batch_abandon" : "batch_close");
+    EXPECT_EQ(state(run), shown ? RunState::Failed : RunState::Running);
+    if (shown) {
+      EXPECT_EQ(store_.find(run).value()->failure, "round 0: shuffler mixer dropped the replies of 1 silos: silo-2");
+    }
+  }
 }
 
 class ApiTest : public ServiceTest {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <utility>
 
+#include "shared/sealing/hand_over_receipt.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -64,7 +66,9 @@ struct Round {
     setup.run = kRun;
     setup.round = kRound;
     setup.query = sha256("query");
+    for (const std::string& name : shufflers) setup.terms.push_back(terms_for(name));
     setup.shufflers = std::move(shufflers);
+    setup.receipt_secret = sha256("secret");
     setup.adds = adds;
     setup.expected = {silo("a"), silo("b"), silo("c")};
     setup.replies_min = 2;
@@ -77,6 +81,18 @@ struct Round {
     machine = std::make_unique<ShuffledRound>(std::move(setup));
   }
   ShuffledRound* operator->() const { return machine.get(); }
+
+  static Digest terms_for(const std::string& shuffler) { return sha256("terms for " + shuffler); }
+  /// What every shuffler gave the silo, with the key that it was told.
+  std::map<std::string, Digest> receipts(std::string_view of, std::uint32_t attempt = 0) const {
+    std::map<std::string, Digest> out;
+    for (const std::string& name : machine->setup().shufflers) {
+      const Digest key = sealing::receipt_key(sha256("secret"), name);
+      out.emplace(name, sealing::receipt_of(key, {kRun, kRound, attempt, silo(of), terms_for(name)}));
+    }
+    return out;
+  }
+  Actions handed_over(std::string_view who) const { return machine->on_handed_over(silo(who), receipts(who)); }
 
   Actions say(std::string_view shuffler, wire::Message message, TimePoint now = kStart) const {
     return machine->on_shuffler_message(shuffler, std::move(message), now);
@@ -316,7 +332,7 @@ TEST(ShuffledRoundTest, ABatchOfMoreThanWereExpectedIsNotFolded) {
 
 TEST(ShuffledRoundTest, AMixerThatDropsAReplyIsNamed) {
   const Round round = mixing();
-  for (const char* name : {"a", "b", "c"}) (void)round->on_handed_over(silo(name));
+  for (const char* name : {"a", "b", "c"}) (void)round.handed_over(name);
   EXPECT_EQ(abortion(round.forwarded("mix", 2)), "round 3: shuffler mix dropped the replies of 1 silos");
   EXPECT_TRUE(round.script->taken.empty());
 }
@@ -327,16 +343,14 @@ TEST(ShuffledRoundTest, AMixerThatDropsAReplyIsNamedWhenTheSiloIsHeardLater) {
   (void)round.opened("one");
   (void)round.opened("two");
   (void)round.forwarded("two", 2);
-  (void)round->on_handed_over(silo("a"));
-  (void)round->on_handed_over(silo("b"));
-  EXPECT_EQ(abortion(round->on_handed_over(silo("c"))), "round 3: shuffler two dropped the replies of 1 silos");
+  (void)round.handed_over("a");
+  (void)round.handed_over("b");
+  EXPECT_EQ(abortion(round.handed_over("c")), "round 3: shuffler two dropped the replies of 1 silos");
 }
 
 TEST(ShuffledRoundTest, AnAdderThatDropsAReplyIsNamed) {
   const Round round = adding();
-  (void)round->on_handed_over(silo("a"));
-  (void)round->on_handed_over(silo("b"));
-  (void)round->on_handed_over(silo("c"));
+  for (const char* name : {"a", "b", "c"}) (void)round.handed_over(name);
   EXPECT_TRUE(round.collected("two", silos({"a", "b", "c"})).empty());
   const Actions actions = round.collected("one", silos({"b"}));
   EXPECT_EQ(abortion(actions), "round 3: shuffler one dropped the replies of 2 silos: a, c");
@@ -345,7 +359,100 @@ TEST(ShuffledRoundTest, AnAdderThatDropsAReplyIsNamed) {
 
 TEST(ShuffledRoundTest, AnAdderThatDropsAReplyIsNamedWhenTheSiloIsHeardLater) {
   const Round round = closing();
-  EXPECT_EQ(abortion(round->on_handed_over(silo("c"))), "round 3: shuffler one dropped the replies of 1 silos: c");
+  EXPECT_EQ(abortion(round.handed_over("c")), "round 3: shuffler one dropped the replies of 1 silos: c");
+}
+
+TEST(ShuffledRoundTest, EachShufflerIsToldAReceiptKeyOfItsOwn) {
+  Round round({"one", "two"}, true);
+  const Actions actions = round->open(kStart);
+  for (const char* name : {"one", "two"})
+    EXPECT_EQ(told<wire::BatchOpen>(actions).at(name).receipt_key, sealing::receipt_key(sha256("secret"), name));
+}
+
+std::string unproven(std::string_view shuffler, std::string_view names) {
+  return fmt::format(
+      "hand_over_unproven round=3 shuffler={} silos=\"{}\" reason=\"they say that it took their replies, it does not "
+      "have "
+      "them, and they show no receipt\"",
+      shuffler, names);
+}
+
+TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAdders) {
+  // Before the shufflers speak and after.
+  for (const bool early : {true, false}) {
+    SCOPED_TRACE(early);
+    const Round round = adding();
+    for (const char* name : {"a", "b"}) (void)round.handed_over(name);
+    if (early) {
+      EXPECT_TRUE(round->on_handed_over(silo("c")).empty());
+    }
+    Actions said = round.collected("one", silos({"a", "b"}));
+    if (!early) said = round->on_handed_over(silo("c"));
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_EQ(std::get<ShuffledRound::Tell>(said[0]).event, unproven("one", "c"));
+    EXPECT_TRUE(round->on_handed_over(silo("c")).empty()) << "it is named once";
+    EXPECT_FALSE(round->wants(silo("c"))) << "it is not asked again";
+    EXPECT_EQ(told<wire::BatchClose>(round.collected("two", silos({"a", "b"}))).at("two").silos, silos({"a", "b"}));
+    (void)round.forwarded("one", 2);
+    EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 2)).size(), 1U);
+    EXPECT_EQ(round->missing(), silos({"c"}));
+  }
+}
+
+TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAMixer) {
+  for (const bool early : {true, false}) {
+    SCOPED_TRACE(early);
+    Round round({"one", "two"}, false);
+    (void)round->open(kStart);
+    for (const char* name : {"one", "two"}) (void)round.opened(name);
+    for (const char* name : {"a", "b"}) (void)round.handed_over(name);
+    if (early) (void)round->on_handed_over(silo("c"));
+    Actions said = round.forwarded("one", 2);
+    if (!early) said = round->on_handed_over(silo("c"));
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_EQ(std::get<ShuffledRound::Tell>(said[0]).event, unproven("one", "c"));
+    EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 2)).size(), 1U);
+    EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b")}));
+    EXPECT_EQ(round->missing(), silos({"c"}));
+  }
+}
+
+TEST(ShuffledRoundTest, AReceiptOfAnotherShufflerSiloAttemptOrOtherTermsAccusesNobody) {
+  const auto said_with = [](const std::map<std::string, Digest>& receipts) {
+    const Round round = adding();
+    (void)round.collected("one", silos({"a", "b"}));
+    const Actions actions = round->on_handed_over(silo("c"), receipts);
+    EXPECT_EQ(all<ShuffledRound::Tell>(actions).size(), actions.size());
+    return round->state();
+  };
+  const Round honest = adding();
+  const Digest key = sealing::receipt_key(sha256("secret"), "one");
+  std::map<std::string, Digest> receipts = honest.receipts("c");
+  receipts["one"] = receipts.at("two");
+  EXPECT_EQ(said_with(receipts), State::Collecting);
+  EXPECT_EQ(said_with(honest.receipts("a")), State::Collecting);
+  EXPECT_EQ(said_with(honest.receipts("c", 1)), State::Collecting);
+  receipts["one"] = sealing::receipt_of(key, {kRun, kRound, 0, silo("c"), sha256("terms of its own")});
+  EXPECT_EQ(said_with(receipts), State::Collecting);
+  receipts.erase("one");
+  EXPECT_EQ(said_with(receipts), State::Collecting);
+}
+
+TEST(ShuffledRoundTest, AReceiptOfTheFirstAttemptAccusesNobodyInTheSecond) {
+  const Round round = mixing();
+  for (const char* name : {"a", "b", "c"}) (void)round.handed_over(name);
+  (void)round.failed("mix");
+  (void)round.opened("mix", 1);
+  for (const char* name : {"a", "b"}) (void)round->on_handed_over(silo(name), round.receipts(name, 1));
+  (void)round.handed_over("c");
+  EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("mix", 2)).size(), 1U);
+  EXPECT_EQ(round->missing(), silos({"c"}));
+}
+
+TEST(ShuffledRoundTest, AReceiptThatComesAfterTheLieStillNamesTheShuffler) {
+  const Round round = closing();
+  (void)round->on_handed_over(silo("c"));
+  EXPECT_EQ(abortion(round.handed_over("c")), "round 3: shuffler one dropped the replies of 1 silos: c");
 }
 
 TEST(ShuffledRoundTest, AnAdderCannotHaveCollectedFromOthers) {

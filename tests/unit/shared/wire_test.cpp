@@ -53,6 +53,17 @@ TEST(DecoderTest, RefusesABatchThatIsOutOfOrderOrBounds) {
   EXPECT_NE(refusal(wrong).find("4097"), std::string::npos);
 }
 
+TEST(DecoderTest, RefusesReceiptsOfMoreShufflersThanAJobHas) {
+  const auto refusal = [](const std::map<std::string, Digest>& receipts) {
+    const auto decoded = Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(ReplyHandedOver{run(), {4}, receipts}));
+    return decoded ? std::string("accepted") : decoded.error().message;
+  };
+  EXPECT_EQ(refusal({}), "accepted");
+  EXPECT_EQ(refusal({{"a", sha256("a")}, {"b", sha256("b")}}), "accepted");
+  EXPECT_EQ(refusal({{"a", {}}, {"b", {}}, {"c", {}}}), "a reply handed over to more shufflers than a job has");
+  EXPECT_EQ(refusal({{"no name", {}}}), "a shuffler's receipt of the wrong form");
+}
+
 TEST(DecoderTest, RefusesMoreSealedBytesThanAVectorMayHaveBeforeTheFirst) {
   Limits limits;
   limits.dimension_max = 4;

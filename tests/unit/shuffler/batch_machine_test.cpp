@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "shared/sealing/hand_over_receipt.hpp"
 #include "tests/support/plain_adder.hpp"
 
 namespace undertone::shuffler {
@@ -225,6 +226,30 @@ TEST_F(BatchMachineTest, WhereNoTermsHaveTheMinimumTheBatchFails) {
   EXPECT_EQ(only<BatchMachine::Failed>(closed)->replies, 1U);
   EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo("b"), silo("c")}));
   EXPECT_EQ(machine_.held_bytes(), 0U);
+}
+
+TEST_F(BatchMachineTest, GivesAReceiptOfTheReplyWithTheNewestKeyThatItWasTold) {
+  const Digest first = sha256("first key");
+  const Digest second = sha256("second key");
+  const auto receipt = [](const Actions& actions) { return only<BatchMachine::Acknowledge>(actions)->receipt; };
+  (void)machine_.open(spec(), now_, first);
+  sealing::TakenReply taken{kRun, kRound, 0, silo("a"), kTerms};
+  EXPECT_EQ(receipt(send("a", "aaaa")), sealing::receipt_of(first, taken));
+  EXPECT_EQ(receipt(send("a", "aaaa")), sealing::receipt_of(first, taken)) << "a repeat is taken alike";
+  // The coordinator was started again.
+  EXPECT_NE(only<BatchMachine::Opened>(machine_.open(spec(), now_, second)), nullptr);
+  EXPECT_EQ(receipt(send("a", "aaaa")), sealing::receipt_of(second, taken));
+  BatchSpec other = spec();
+  other.attempt = 1;
+  EXPECT_EQ(batch_refusal(machine_.open(other, now_, first)), BatchRefusal::Different);
+  EXPECT_EQ(receipt(send("a", "aaaa")), sealing::receipt_of(second, taken));
+  // A reply of other terms gets a receipt of those.
+  taken = {kRun, kRound, 0, silo("b"), sha256("other terms")};
+  EXPECT_EQ(receipt(machine_.on_message(silo("b"), kRun, kRound, making(taken.terms), "bbbb", now_)),
+            sealing::receipt_of(second, taken));
+  // One that knows of no receipts tells no key.
+  EXPECT_NE(only<BatchMachine::Opened>(open(spec())), nullptr);
+  EXPECT_EQ(receipt(send("a", "aaaa")), std::nullopt);
 }
 
 TEST_F(BatchMachineTest, ASiloHasOneSlotWhateverItsTerms) {

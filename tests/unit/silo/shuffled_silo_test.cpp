@@ -40,6 +40,22 @@ TEST(HandOverTest, TellsTheCoordinatorOnceEveryShufflerHasTakenTheReply) {
   EXPECT_EQ(told(over.on_message("mixer-a", wire::SealedReplyTaken{run(1), {3}})), "");
 }
 
+TEST(HandOverTest, ShowsTheReceiptsOfThisTimeAndNoOthers) {
+  HandOver over;
+  const auto shown_after = [&over](std::optional<Digest> of_a, std::optional<Digest> of_b) {
+    (void)over.offer(run(1), {3}, pair("1"));
+    (void)over.on_message("mixer-c", wire::SealedReplyTaken{run(1), {3}, sha256("a third's")});
+    (void)over.on_message("mixer-a", wire::SealedReplyTaken{run(1), {3}, of_a});
+    (void)over.on_message("mixer-a", wire::SealedReplyTaken{run(1), {3}, sha256("a second time")});
+    const auto actions = over.on_message("mixer-b", wire::SealedReplyTaken{run(1), {3}, of_b});
+    return std::get<wire::ReplyHandedOver>(std::get<HandOver::ToCoordinator>(actions.at(0)).message).receipts;
+  };
+  using Receipts = std::map<std::string, Digest>;
+  EXPECT_EQ(shown_after(sha256("a"), sha256("b")), (Receipts{{"mixer-a", sha256("a")}, {"mixer-b", sha256("b")}}));
+  EXPECT_EQ(shown_after(std::nullopt, sha256("b2")), (Receipts{{"mixer-b", sha256("b2")}}));
+  EXPECT_EQ(shown_after(std::nullopt, std::nullopt), Receipts{});
+}
+
 TEST(HandOverTest, AskedAgainEveryShufflerGetsItAgain) {
   // It may have lost the batch: what it took before counts for nothing.
   HandOver over;

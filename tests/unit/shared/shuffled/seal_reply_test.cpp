@@ -50,6 +50,19 @@ TEST_F(SealReplyTest, TermsAreWhatAllSilosShowTheSameShuffler) {
   EXPECT_NE(one[0].terms, one[1].terms);
 }
 
+TEST_F(SealReplyTest, TermsOfMessagesAreThoseThatTheMessagesShow) {
+  for (const ShuffleForm form : {ShuffleForm::Bits, ShuffleForm::Counts, ShuffleForm::Shares}) {
+    const ShuffledRound round(form);
+    const std::vector<SealedMessage> messages = seal(round, {1, 2, 3}).value();
+    std::vector<Digest> shown;
+    for (const SealedMessage& message : messages) shown.push_back(message.terms);
+    EXPECT_EQ(terms_of_messages(round.layout, round.seal_for()), shown);
+  }
+  const ShuffledRound round(ShuffleForm::Reports);
+  const auto report = seal_report({{1, 2, 3}}, privacy::NoiseKind::Secure, round.layout, round.seal_for()).value();
+  EXPECT_EQ(terms_of_messages(round.layout, round.seal_for()), std::vector<Digest>{report.at(0).terms});
+}
+
 TEST_F(SealReplyTest, CountsAreLittleEndianWordsForTheAdder) {
   // 4 records of 5 bits of at most 3 silos: one byte.
   const ShuffledRound round(ShuffleForm::Counts);
