@@ -199,14 +199,17 @@ void FederationAudit::acts(const std::string& shuffler, const shuffler::BatchMac
   using Machine = shuffler::BatchMachine;
   if (const auto* store = std::get_if<Machine::Store>(&action)) {
     if (const auto* opened = std::get_if<shuffler::BatchOpened>(&store->change)) {
-      collecting_[{shuffler, opened->spec.run}] = {opened->spec.expected, {}};
+      shuffler::Batch& batch = collecting_[{shuffler, opened->spec.run}];
+      batch.spec = opened->spec;
+      batch.terms.clear();
       batch_round_[{shuffler, opened->spec.run}] = opened->spec.round.value;
     } else if (const auto* received = std::get_if<shuffler::MessageReceived>(&store->change)) {
-      auto& [slots, in] = collecting_[{shuffler, received->run}];
-      in.insert(slots.at(received->slot));
+      collecting_[{shuffler, received->run}].terms.emplace(received->slot, received->terms);
     } else if (const auto* permuted = std::get_if<shuffler::BatchPermuted>(&store->change)) {
-      mixed_[{shuffler, {permuted->run, batch_round_[{shuffler, permuted->run}]}}] =
-          collecting_[{shuffler, permuted->run}].second;
+      const shuffler::Batch& batch = collecting_[{shuffler, permuted->run}];
+      std::set<SiloId>& in = mixed_[{shuffler, {permuted->run, batch_round_[{shuffler, permuted->run}]}}];
+      in.clear();
+      for (const std::size_t slot : shuffler::agreeing_slots(batch)) in.insert(batch.spec.expected.at(slot));
     }
   } else if (const auto* forward = std::get_if<Machine::Forward>(&action)) {
     std::string all = std::to_string(forward->replies);
@@ -220,10 +223,9 @@ void FederationAudit::acts(const std::string& shuffler, const shuffler::BatchMac
 
 void FederationAudit::restored(const std::string& shuffler, const std::vector<shuffler::Batch>& batches) {
   for (const shuffler::Batch& batch : batches) {
-    auto& [slots, in] = collecting_[{shuffler, batch.spec.run}];
-    slots = batch.spec.expected;
-    in.clear();
-    for (const auto& [slot, message] : batch.received) in.insert(slots.at(slot));
+    shuffler::Batch& known = collecting_[{shuffler, batch.spec.run}];
+    known.spec = batch.spec;
+    known.terms = batch.terms;
     batch_round_[{shuffler, batch.spec.run}] = batch.spec.round.value;
   }
 }

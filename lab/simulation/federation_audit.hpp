@@ -88,7 +88,7 @@ class FederationAudit {
   std::map<SiloId, Books> books_;
   std::map<std::tuple<std::string, SiloId, RunId, std::uint64_t>, std::string> left_;  // receiver, silo, run, round
   std::map<RunId, Shadow> shadows_;
-  std::map<std::pair<std::string, RunId>, std::pair<std::vector<SiloId>, std::set<SiloId>>> collecting_;  // slots, in
+  std::map<std::pair<std::string, RunId>, shuffler::Batch> collecting_;  // without what was received
   std::map<std::pair<std::string, Key>, std::set<SiloId>> mixed_;
   std::map<std::pair<std::string, Key>, Digest> forwarded_;
   std::map<std::pair<std::string, RunId>, std::uint64_t> batch_round_;

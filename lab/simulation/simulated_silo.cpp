@@ -129,8 +129,11 @@ void SimulatedSiloProcess::handle(std::vector<silo::Action> actions) {
       }
       tell_coordinator(std::move(send->bytes));
     } else if (const auto* shuffled = std::get_if<silo::SendShuffled>(&action)) {
-      if (machine_->may_release(shuffled->run))
+      if (spec_.hostility == SimulatedSilo::Hostility::ClaimsHandOver) {
+        tell_coordinator(encoder_.encode(wire::ReplyHandedOver{shuffled->run, shuffled->round}));
+      } else if (machine_->may_release(shuffled->run)) {
         handle(hand_over_.offer(shuffled->run, shuffled->round, shuffled->reply));
+      }
     } else if (const auto* ended = std::get_if<silo::RunEnded>(&action)) {
       hand_over_.forget(ended->run);
     } else if (const auto* halt = std::get_if<silo::Halt>(&action)) {
@@ -150,6 +153,13 @@ void SimulatedSiloProcess::handle(const std::vector<silo::HandOver::Action>& act
       UNDERTONE_CHECK(sent && sent->size() == 1);
       const auto& sealed = std::get<wire::SealedReply>(sent->front());
       if (watch_.leaving) watch_.leaving({spec_.id, reply->shuffler, sealed.run, sealed.round, *reply->bytes});
+      if (spec_.hostility == SimulatedSilo::Hostility::OtherTerms) {
+        wire::SealedReply other = sealed;
+        other.terms = sha256("terms of its own");
+        other.units.assign(other.units.size(), 'x');
+        world().send(*this, *peer->second, std::make_shared<const std::string>(encoder_.encode(other)));
+        continue;
+      }
       world().send(*this, *peer->second, reply->bytes);
     } else if (const auto* told = std::get_if<silo::HandOver::ToCoordinator>(&action)) {
       tell_coordinator(encoder_.encode(told->message));

@@ -17,6 +17,10 @@ struct SimulatedSilo {
   silo::Policy policy;
   silo::DatasetFacts facts;
   data::Dataset dataset;
+  /// What it does to shuffled rounds. OtherTerms: says that its replies, which are garbage, were made for terms of its
+  /// own. ClaimsHandOver: says that it handed over what it keeps.
+  enum class Hostility { None, OtherTerms, ClaimsHandOver };
+  Hostility hostility = Hostility::None;
 };
 
 enum class SimulatedNoise { Seeded, None };

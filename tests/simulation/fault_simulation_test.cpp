@@ -141,6 +141,40 @@ TEST(FaultSimulationTest, ARunThatDivergesEndsAlone) {
   EXPECT_TRUE(federation.outcome(1));
 }
 
+TEST(FaultSimulationTest, AHostileSiloEndsNoShuffledRun) {
+  using Hostility = lab::SimulatedSilo::Hostility;
+  tests::FaultWorlds worlds;
+  for (const char* form : {"counts", "shares", "reports"}) {
+    for (const Hostility hostility : {Hostility::OtherTerms, Hostility::ClaimsHandOver}) {
+      SCOPED_TRACE(fmt::format("{} {}", form, static_cast<int>(hostility)));
+      tests::SmallFederation small;
+      small.rounds = 2;
+      small.equal = true;
+      small.shuffle = tests::FaultWorlds::shuffle(form);
+      Federation::Setup setup{
+          .jobs = {{tests::FaultWorlds::named(small), "small"}}, .silos = small.cohort(), .seed = 5};
+      setup.shufflers = tests::FaultWorlds::shufflers();
+      setup.sealing_secret = tests::FaultWorlds::sealing_secret();
+      for (lab::SimulatedSilo& silo : setup.silos)
+        silo.policy.shuffle = silo::ShuffleTrust{{{"mixer-a", {}}, {"mixer-b", {}}}, {form}, 5};
+      setup.silos.front().hostility = hostility;
+      setup.planner = worlds.planner();
+      Federation federation(std::move(setup));
+      std::size_t without_it = 0;
+      Federation::Watch watch;
+      watch.of_run = [&](const coordinator::JobService::OfRun& said) {
+        const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
+        if (closed != nullptr) without_it += closed->replies == 4 ? 1 : 0;  // evaluations have all five
+      };
+      federation.run(watch);
+      for (const std::string& violation : federation.violations()) ADD_FAILURE() << violation;
+      const Result<algorithms::Outcome> outcome = federation.outcome();
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(without_it, 2U);
+    }
+  }
+}
+
 TEST(FaultSimulationTest, ACalmWorldHearsEverySiloInEveryRound) {
   const tests::SmallFederation small;
   Federation federation({.jobs = {{small.job(), "small"}}, .silos = small.cohort(), .seed = 1});

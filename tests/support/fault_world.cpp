@@ -1,5 +1,7 @@
 #include "tests/support/fault_world.hpp"
 
+#include <algorithm>
+
 #include "shared/base/random_source.hpp"
 #include "shared/sealing/sealing_key.hpp"
 
@@ -116,6 +118,13 @@ lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
     trust.honest_min = 5;
     for (lab::SimulatedSilo& silo : setup.silos) silo.policy.shuffle = trust;
     setup.sealing_secret = sealing_secret();
+    // Apart, so that all else in a world is as without.
+    RandomSource hostile(seed * 131 + 7);
+    if (hostile.chance(0.2)) {
+      using Hostility = lab::SimulatedSilo::Hostility;
+      setup.silos[hostile.below(setup.silos.size())].hostility =
+          hostile.chance(0.5) ? Hostility::OtherTerms : Hostility::ClaimsHandOver;
+    }
   }
   using What = Federation::OwnersAct::What;
   for (const lab::SimulatedSilo& silo : setup.silos) {
@@ -137,7 +146,11 @@ lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
   // left for good, every round waits for the deadline: in world 3002 it lives for 0.65 s on average, so that some one
   // life in five hundred lasts the 4 s that a round takes then, one in five minutes. That world ends after 33.
   const bool dies_all_the_time = setup.faults.crash_at_event + setup.faults.crash_at_commit > 0.05;
-  setup.time_max = std::chrono::minutes(dies_all_the_time ? 100 : 20);
+  // Rounds of a silo that keeps its replies wait for the deadline too, in one life of each shuffler.
+  const bool waits_always = std::any_of(setup.silos.begin(), setup.silos.end(), [](const lab::SimulatedSilo& silo) {
+    return silo.hostility == lab::SimulatedSilo::Hostility::ClaimsHandOver;
+  });
+  setup.time_max = std::chrono::minutes(dies_all_the_time || waits_always ? 100 : 20);
   setup.planner = planner();
   return setup;
 }
