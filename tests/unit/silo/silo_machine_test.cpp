@@ -564,6 +564,7 @@ PrivacyStatement statement_of(bool network, double draw_fraction, std::uint64_t 
   if (network) job.model = models::Network::create({{1, 1, job.model.features()}, {}, 2}).value();
   privacy::SiloFacts facts = job.cohort.front().facts;
   facts.records = 100;
+  job.draw_fraction = draw_fraction;
   const privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction,
                                     job.model.dimension(), job.clip};
   const privacy::Plan plan = privacy::make_plan({{shape, 4}}, facts, std::nullopt).value();
@@ -579,6 +580,7 @@ TEST(PrivacyStatementTest, SaysOfOlderRunsWhoseDrawsShowedWhatTheyReallyKept) {
   const PrivacyStatement affected = statement_of(true, 0.25, 3);
   EXPECT_EQ(affected.text.rfind("ADVISORY: UA-2026-1: 1 of the 4 releases", 0), 0U) << affected.text;
   EXPECT_NE(affected.json.find("\"valid\": false"), std::string::npos);
+  EXPECT_NE(affected.json.find("\"epsilon_odometer\": null"), std::string::npos);
   const auto claimed = statement_of(true, 0.25, 4);
   for (const PrivacyStatement& sound : {claimed, statement_of(false, 0.25, 0), statement_of(true, 1.0, 0)}) {
     EXPECT_EQ(sound.text.find("ADVISORY"), std::string::npos);
