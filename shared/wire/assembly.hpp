@@ -18,6 +18,7 @@ struct Decoder::Assembly {
   v1::ElementType element = v1::ELEMENT_TYPE_UNSPECIFIED;
   std::uint64_t dimension = 0;
   std::uint64_t received = 0;        // elements
+  bool wanted = true;                // else nothing is stored
   Eigen::VectorXd point;             // of a query
   std::vector<std::int64_t> values;  // of a reply
   std::string bytes;                 // of sealed units

@@ -5,6 +5,7 @@
 #include "shared/wire/assembly.hpp"
 #include "shared/wire/chunk_view.hpp"
 #include "shared/wire/codec.hpp"
+#include "shared/wire/envelope_view.hpp"
 #include "shared/wire/frame.hpp"
 #include "shared/wire/from_proto.hpp"
 
@@ -21,11 +22,16 @@ T get(std::string_view bytes, std::size_t at) {
   return value;
 }
 
+std::uint64_t memory_of(v1::ElementType element, std::uint64_t dimension) {
+  return element == v1::ELEMENT_TYPE_BYTES ? dimension : 8 * dimension;
+}
+
+Kind kind_of(const v1::Envelope& envelope) { return static_cast<Kind>(envelope.body_case()); }
+
 }  // namespace
 
 std::uint64_t Decoder::assembling_bytes() const noexcept {
-  if (assembly_ == nullptr) return 0;
-  return assembly_->element == v1::ELEMENT_TYPE_BYTES ? assembly_->dimension : 8 * assembly_->dimension;
+  return assembly_ != nullptr && assembly_->wanted ? memory_of(assembly_->element, assembly_->dimension) : 0;
 }
 
 void Decoder::wipe() {
@@ -70,6 +76,7 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
       buffer_.clear();
       continue;
     }
+    if (Status admitted = admit(payload); !admitted) return admitted.error();
     v1::Envelope envelope;
     const bool parsed = envelope.ParseFromArray(payload.data(), static_cast<int>(length));
     buffer_.clear();
@@ -78,12 +85,19 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
   }
 }
 
+Status Decoder::admit(std::string_view payload) const {
+  const Result<EnvelopeView> view = view_envelope(payload);
+  if (!view) return view.error();
+  if (!kinds_.contains(view->kind)) return malformed(fmt::format("this peer does not send {}", name_of(view->kind)));
+  if (view->kind == Kind::Chunk && assembly_ == nullptr) return malformed("a part of a vector that was not announced");
+  if (assembly_ != nullptr && view->kind != Kind::Chunk && view->kind != Kind::Heartbeat)
+    return malformed("another message inside a vector");
+  return check_bounds(*view, payload.size(), limits_.frame_bytes_max);
+}
+
 Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& out) {
   using Body = v1::Envelope::BodyCase;
   const Body body = envelope.body_case();
-  if (assembly_ != nullptr && body != Body::kChunk && body != Body::kHeartbeat) {
-    return malformed("another message inside a vector");
-  }
   RunId run;
   const bool needs_run = body == Body::kJobOffer || body == Body::kJobAnswer || body == Body::kQuery ||
                          body == Body::kQueryRefused || body == Body::kReply || body == Body::kJobEnded ||
@@ -108,7 +122,16 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
                    fmt::format("a {} {}, at least 1 and at most {} are allowed",
                                of_bytes ? "number of bytes" : "vector of dimension", dimension, most)};
     }
+    VectorHeader header{kind_of(envelope), run, round, dimension, width_of(element), memory_of(element, dimension)};
+    if (body == Body::kSealedReply) {
+      const Result<Digest> terms = digest_from_bytes(envelope.sealed_reply().terms());
+      if (!terms) return terms.error();
+      header.terms = *terms;
+      header.unit_bytes = envelope.sealed_reply().unit_bytes();
+      header.word_bytes = envelope.sealed_reply().word_bytes();
+    }
     assembly_ = std::make_unique<Assembly>();
+    assembly_->wanted = !wanted_ || wanted_(header);
     assembly_->run = run;
     assembly_->header = envelope;
     assembly_->element = element;
@@ -199,6 +222,11 @@ Status Decoder::on_chunk(std::uint64_t offset, std::string_view elements, std::v
   if (elements.empty() || elements.size() % width != 0 ||
       elements.size() / width > assembly_->dimension - assembly_->received || offset != assembly_->received) {
     return malformed("a part of a vector that does not continue it");
+  }
+  if (!assembly_->wanted) {
+    assembly_->received += elements.size() / width;
+    if (assembly_->received == assembly_->dimension) assembly_.reset();
+    return {};
   }
   if (Status appended = assembly_->append(elements); !appended) return appended;
   if (assembly_->received < assembly_->dimension) return {};

@@ -20,6 +20,8 @@ inline constexpr std::uint32_t kProtocolMax = 3;
 
 /// Ledgers of one silo that a coordinator keeps receipts of.
 inline constexpr std::size_t kReceiptsMax = 16;
+/// Of a job's file. @see config::kJobBytesMax
+inline constexpr std::size_t kJobOfferBytesMax = std::size_t{1} << 20U;
 
 /// Why a silo will not, as it tells the coordinator; its owner reads the sentence.
 enum class Refusal : std::uint8_t {

@@ -1,5 +1,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
+#include <tuple>
 #include <unistd.h>
 
 #include "shared/base/random_source.hpp"
@@ -50,7 +51,7 @@ TEST(DecoderTest, RefusesABatchThatIsOutOfOrderOrBounds) {
   EXPECT_NE(refusal(wrong).find("range"), std::string::npos);
   for (std::size_t i = 0; i <= kBatchSilosMax; ++i)
     wrong.expected.push_back(SiloId::create(fmt::format("s{:05}", i)).value());
-  EXPECT_NE(refusal(wrong).find("4097"), std::string::npos);
+  EXPECT_NE(refusal(wrong).find("more than 4096"), std::string::npos);
 }
 
 TEST(DecoderTest, RefusesReceiptsOfMoreShufflersThanAJobHas) {
@@ -207,6 +208,157 @@ TEST(DecoderTest, RefusesAWelcomeWithMoreReceiptsThanALedgersSiloHas) {
     Decoder decoder{Limits{}};
     EXPECT_EQ(decoder.feed(encoder.encode(Message(welcome))).has_value(), count == kReceiptsMax) << count;
   }
+}
+
+std::string frame_of(const std::string& payload) {
+  std::string out("UTNE\1\0\1\0", 8);
+  for (std::size_t i = 0; i < 4; ++i) out.push_back(static_cast<char>((payload.size() >> (8 * i)) & 0xffU));
+  return out + payload;
+}
+
+/// An envelope whose one field is this message. @param body as protobuf would write it
+std::string envelope_of(Kind kind, const std::string& body) {
+  std::string out;
+  const auto varint = [&out](std::size_t value) {
+    for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>((value & 0x7fU) | 0x80U));
+    out.push_back(static_cast<char>(value));
+  };
+  varint((static_cast<std::size_t>(kind) << 3U) | 2U);
+  varint(body.size());
+  return out + body;
+}
+
+std::string repeat(const std::string& text, std::size_t times) {
+  std::string out;
+  for (std::size_t i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+TEST(DecoderTest, RefusesAFieldThatIsRepeatedTooOftenBeforeObjectsAreMadeOfIt) {
+  // Two bytes each on the wire, a hundred in memory: empty receipts of a welcome, empty names of a batch.
+  const std::vector<std::tuple<Kind, std::string, std::size_t>> repeated = {
+      {Kind::Welcome, std::string("\x1a\x00", 2), kReceiptsMax},
+      {Kind::BatchOpen, std::string("\x12\x00", 2), kBatchSilosMax},
+      {Kind::BatchCollected, std::string("\x12\x00", 2), kBatchSilosMax},
+      {Kind::BatchClose, std::string("\x12\x00", 2), kBatchSilosMax}};
+  for (const auto& [kind, element, most] : repeated) {
+    SCOPED_TRACE(name_of(kind));
+    const auto code = [&, kind = kind, element = element](std::size_t count) {
+      const std::string frame = frame_of(envelope_of(kind, std::string("\x08\x03", 2) + repeat(element, count)));
+      return Decoder{Limits{}}.feed(frame).error().code;
+    };
+    EXPECT_EQ(code(most + 1), ErrorCode::LimitExceeded);
+    EXPECT_EQ(code(most), ErrorCode::Malformed);                              // parsed, and then looked at
+    EXPECT_EQ(code((std::size_t{4} << 20U) - 16), ErrorCode::LimitExceeded);  // a whole frame of them
+  }
+}
+
+TEST(DecoderTest, EachKindHasABoundOfItsOwnBelowTheFrames) {
+  const Limits limits;
+  for (std::uint8_t number = kKindFirst; number <= kKindLast; ++number) {
+    const auto kind = static_cast<Kind>(number);
+    if (kind == Kind::Chunk) continue;  // of a vector that was announced, or none
+    SCOPED_TRACE(name_of(kind));
+    const std::size_t most = kind == Kind::JobOffer ? (std::size_t{1} << 20U) + 1024
+                             : kind == Kind::BatchOpen || kind == Kind::BatchCollected || kind == Kind::BatchClose
+                                 ? kBatchSilosMax * 66 + 1024
+                             : kind == Kind::Welcome ? 4096
+                                                     : 1024;
+    // Zeros are no message: what is not too long is malformed.
+    const auto refused = Decoder{limits}.feed(frame_of(envelope_of(kind, std::string(most, '\0'))));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::LimitExceeded) << refused.error().message;
+    const auto fits = Decoder{limits}.feed(frame_of(envelope_of(kind, std::string(most - 16, '\0'))));
+    ASSERT_FALSE(fits);
+    EXPECT_EQ(fits.error().code, ErrorCode::Malformed) << fits.error().message;
+  }
+}
+
+TEST(DecoderTest, RefusesAnEnvelopeOfTwoMessagesOrOfManyFields) {
+  const std::string heartbeat = envelope_of(Kind::Heartbeat, "");
+  EXPECT_EQ(Decoder{Limits{}}.feed(frame_of(heartbeat))->size(), 1U);
+  EXPECT_EQ(Decoder{Limits{}}.feed(frame_of(heartbeat + heartbeat)).error().message,
+            "an envelope with more than one message");
+  // Fields of a later version are passed over, some of them.
+  const std::string later("\xf8\x07\x01", 3);  // number 127
+  EXPECT_EQ(Decoder{Limits{}}.feed(frame_of(heartbeat + repeat(later, 15)))->size(), 1U);
+  EXPECT_EQ(Decoder{Limits{}}.feed(frame_of(heartbeat + repeat(later, 16))).error().code, ErrorCode::LimitExceeded);
+}
+
+TEST(DecoderTest, RefusesKindsThatItsPeerDoesNotSend) {
+  for (const KindSet& from : {kSiloToCoordinator, kCoordinatorToSilo, kSiloToShuffler, kCoordinatorToShuffler,
+                              kShufflerToSilo, kShufflerToCoordinator}) {
+    for (const Message& message : tests::one_of_each(run())) {
+      SCOPED_TRACE(name_of(message));
+      const std::string bytes = Encoder{Limits{}}.encode(message);
+      const v1::Envelope envelope = [&] {
+        v1::Envelope out;
+        EXPECT_TRUE(out.ParseFromString(payloads(bytes).at(0)));
+        return out;
+      }();
+      const auto kind = static_cast<Kind>(envelope.body_case());
+      EXPECT_EQ(name_of(kind), name_of(message));
+      Decoder decoder{Limits{}};
+      decoder.accept_only(from);
+      const auto decoded = decoder.feed(bytes);
+      EXPECT_EQ(decoded.has_value(), from.contains(kind));
+      if (!decoded) {
+        EXPECT_EQ(decoded.error().message, fmt::format("this peer does not send {}", name_of(message)));
+      }
+    }
+  }
+}
+
+TEST(DecoderTest, AVectorThatIsNotWantedIsThrownAwayAndTheNextMessageIsHeard) {
+  Limits limits;
+  limits.chunk_bytes = 1024;
+  const ReplyMessage reply{
+      run(),
+      sha256("q"),
+      queries::ReplyType::I32,
+      {{4}, -20, privacy::NoiseKind::Secure, queries::NoisedSums{std::vector<std::int64_t>(5000)}}};
+  const SealedReply sealed{run(), {5}, sha256("terms"), 8, 4, std::string(640, 'x')};
+  Encoder encoder{limits};
+  const std::string bytes = encoder.encode(reply) + encoder.encode(sealed) + encoder.encode(JobEndedSeen{run()});
+  std::vector<VectorHeader> asked;
+  Decoder decoder{limits};
+  decoder.ask_first([&](const VectorHeader& header) {
+    asked.push_back(header);
+    return false;
+  });
+  std::size_t messages = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 100) {
+    const std::vector<Message> decoded = decoder.feed(std::string_view(bytes).substr(at, 100)).value();
+    EXPECT_EQ(decoder.assembling_bytes(), 0U);
+    messages += decoded.size();
+    for (const Message& message : decoded) EXPECT_TRUE(std::holds_alternative<JobEndedSeen>(message));
+  }
+  EXPECT_EQ(messages, 1U);
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].kind, Kind::Reply);
+  EXPECT_EQ(asked[0].run, run());
+  EXPECT_EQ(asked[0].round, RoundIndex{4});
+  EXPECT_EQ(asked[0].dimension, 5000U);
+  EXPECT_EQ(asked[0].element_bytes, 4U);
+  EXPECT_EQ(asked[0].memory_bytes, 40'000U);
+  EXPECT_EQ(asked[1].kind, Kind::SealedReply);
+  EXPECT_EQ(asked[1].memory_bytes, 640U);
+  EXPECT_EQ(asked[1].terms, sha256("terms"));
+  EXPECT_EQ(asked[1].unit_bytes, 8U);
+  EXPECT_EQ(asked[1].word_bytes, 4U);
+}
+
+TEST(DecoderTest, WhatIsThrownAwayMustStillContinueItsVector) {
+  const SealedReply sealed{run(), {5}, sha256("terms"), 8, 4, std::string(640, 'x')};
+  const std::string bytes = Encoder{Limits{}}.encode(sealed);
+  const std::size_t header = kFrameHeaderBytes + payloads(bytes).at(0).size();
+  Decoder decoder{Limits{}};
+  decoder.ask_first([](const VectorHeader&) { return false; });
+  ASSERT_TRUE(decoder.feed(bytes.substr(0, header)));
+  v1::Envelope chunk;
+  chunk.mutable_chunk()->set_offset(0);
+  chunk.mutable_chunk()->set_elements(std::string(641, 'x'));
+  EXPECT_EQ(decoder.feed(frame_of(chunk.SerializeAsString())).error().code, ErrorCode::Malformed);
 }
 
 /// Of this process, in bytes: what is reserved counts, whether it was touched or not.
