@@ -20,4 +20,6 @@ void keep_large_blocks() noexcept {
   (void)::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+void give_back_freed_memory() noexcept { (void)::malloc_trim(0); }
+
 }  // namespace undertone

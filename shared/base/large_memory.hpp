@@ -13,4 +13,8 @@ void expect_much(void* begin, std::size_t bytes) noexcept;
 /// the next round, which is then spared their page faults. Call first in `main`.
 void keep_large_blocks() noexcept;
 
+/// Gives what was freed back to the system, where it lies in whole pages. Takes milliseconds for each hundred MiB:
+/// after much was freed that no round needs again.
+void give_back_freed_memory() noexcept;
+
 }  // namespace undertone

@@ -8,12 +8,15 @@
 #include <spdlog/spdlog.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/base/large_memory.hpp"
 #include "shared/net/await.hpp"
 
 namespace undertone::net {
 namespace {
 
 constexpr std::size_t kGatherBytes = std::size_t{16} << 10U;
+constexpr std::size_t kWriteBytes = 65536;          // handed to TLS at a time
+constexpr std::size_t kManyMessages = 65'536;       // 20 MiB of small blocks and more
 constexpr std::uint64_t kTurnBytesPerMs = 1024;     // the least rate of a large vector: 1 MiB/s
 constexpr std::uint32_t kGreetingBytesMax = 65536;  // of a frame to a server that does not know its peer's protocol yet
 
@@ -78,7 +81,7 @@ asio::awaitable<void> Session::keep_turn() {
 }
 
 asio::awaitable<Result<certificates::CertificateFacts>> Session::handshake(Side side) {
-  began_ = last_heard_ = std::chrono::steady_clock::now();
+  began_ = last_heard_ = last_taken_ = std::chrono::steady_clock::now();
   listening_ = true;
   if (side != Side::Client) decoder_.allow({kGreetingBytesMax, 0, kGreetingBytesMax});
   spawn_logged(stream_.get_executor(), watch(), "watch");
@@ -143,13 +146,15 @@ void Session::send(const wire::Message& message) {
 
 void Session::send(Bytes bytes) {
   if (!open_ || finishing_) return;
-  if (outbox_bytes_ + bytes->size() > limits_.outbox_bytes) {
+  if (outbox_bytes_ + bytes->size() + kMessageBytes > limits_.outbox_bytes) {
     close_reason_ = fmt::format("the peer does not read: {} bytes are waiting for it", outbox_bytes_);
     close();
     return;
   }
-  outbox_bytes_ += bytes->size();
+  if (outbox_.empty()) last_taken_ = std::chrono::steady_clock::now();
+  outbox_bytes_ += bytes->size() + kMessageBytes;
   outbox_.push_back(std::move(bytes));
+  outbox_most_ = std::max(outbox_most_, outbox_.size());
   outbox_changed_.cancel();
 }
 
@@ -178,6 +183,16 @@ void Session::close() {
   at_gate_ = false;
   outbox_changed_.cancel();
   watch_timer_.cancel();
+  outbox_.clear();  // what is being written is held by its writer
+  outbox_bytes_ = 0;
+  shrink_outbox();
+}
+
+void Session::shrink_outbox() {
+  if (outbox_most_ < kManyMessages) return;
+  outbox_most_ = 0;
+  outbox_.shrink_to_fit();
+  give_back_freed_memory();
 }
 
 asio::awaitable<void> Session::write_loop() {
@@ -201,14 +216,17 @@ asio::awaitable<void> Session::write_loop() {
       if (messages > 1) bytes = std::make_shared<const std::string>(std::move(gathered));
       messages = std::max<std::size_t>(messages, 1);
     }
-    const auto [error, written] = co_await asio::async_write(stream_, asio::buffer(*bytes), kAwait);
-    if (error) {
-      if (open_) close_reason_ = error.message();
-      break;
-    }
+    const auto some_more = [this](const boost::system::error_code& failed, std::size_t /*so_far*/) {
+      last_taken_ = std::chrono::steady_clock::now();
+      return failed ? std::size_t{0} : kWriteBytes;
+    };
+    const auto [error, written] = co_await asio::async_write(stream_, asio::buffer(*bytes), some_more, kAwait);
+    if (error && open_) close_reason_ = error.message();
+    if (error || !open_) break;  // a closed session has dropped its queue
     outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(messages));
-    outbox_bytes_ -= bytes->size();
+    outbox_bytes_ -= bytes->size() + messages * kMessageBytes;
     bytes_sent_ += bytes->size();
+    if (outbox_.empty()) shrink_outbox();
   }
   close();
 }
@@ -216,7 +234,8 @@ asio::awaitable<void> Session::write_loop() {
 asio::awaitable<void> Session::watch() {
   const std::shared_ptr<Session> self = shared_from_this();
   while (open_) {
-    watch_timer_.expires_after(std::min({limits_.heartbeat, limits_.handshake, limits_.silence}));
+    const auto period = std::min({limits_.heartbeat, limits_.handshake, limits_.silence, limits_.stall});
+    watch_timer_.expires_after(period);
     (void)co_await watch_timer_.async_wait(kAwait);
     if (!open_) break;
     const auto now = std::chrono::steady_clock::now();
@@ -227,6 +246,13 @@ asio::awaitable<void> Session::watch() {
     }
     if (established_ && listening_ && now - last_heard_ > limits_.silence) {
       close_reason_ = fmt::format("nothing was heard for {} ms", limits_.silence.count());
+      close();
+      break;
+    }
+    if (now - watch_timer_.expiry() > period) last_taken_ = now;  // this process stood still, and not the peer
+    if (!outbox_.empty() && now - last_taken_ > limits_.stall) {
+      close_reason_ = fmt::format("the peer took nothing for {} ms: {} bytes are waiting for it", limits_.stall.count(),
+                                  outbox_bytes_);
       close();
       break;
     }

@@ -23,7 +23,8 @@ struct SessionLimits {
   std::chrono::milliseconds handshake{5'000};        // TLS and the first message, both ways
   std::chrono::milliseconds heartbeat{2'000};        // how often to say something
   std::chrono::milliseconds silence{10'000};         // how long to hear nothing before giving up
-  std::size_t outbox_bytes = std::size_t{1} << 30U;  // queued to a peer that does not read
+  std::chrono::milliseconds stall{120'000};          // how long a peer may take nothing of what is queued for it
+  std::size_t outbox_bytes = std::size_t{1} << 30U;  // queued to a peer that does not read, and what queueing costs
   wire::Limits wire;
   std::uint32_t protocol_max = wire::kProtocolMax;  // below it while a consortium upgrades
 };
@@ -55,6 +56,10 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   using Stream = asio::ssl::stream<asio::ip::tcp::socket>;
   using Bytes = std::shared_ptr<const std::string>;
+
+  /// What a queued message is charged beside its bytes. A small one takes 325 bytes more than its own: the string, its
+  /// block and what it grew by, the counts of its pointer, a place in the queue, and what the allocator adds to each.
+  static constexpr std::size_t kMessageBytes = 512;
 
   /// @param gate shared by the sessions of a process that hears from many; null: none
   Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGate> gate = nullptr);
@@ -91,6 +96,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] asio::awaitable<void> watch();
   /// Waits for this session's turn if a large vector is on its way, and gives the turn back when it is whole.
   [[nodiscard]] asio::awaitable<void> keep_turn();
+  /// After a queue of very many messages is gone, gives its memory back.
+  void shrink_outbox();
   Stream stream_;
   SessionLimits limits_;
   wire::Encoder encoder_;
@@ -99,12 +106,14 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<std::array<char, kBufferBytes>> buffer_;
   std::deque<wire::Message> received_;
   std::deque<Bytes> outbox_;
-  std::size_t outbox_bytes_ = 0;
+  std::size_t outbox_bytes_ = 0;  // with kMessageBytes for each
+  std::size_t outbox_most_ = 0;   // messages, since it was shrunk
   asio::steady_timer outbox_changed_;
   asio::steady_timer watch_timer_;
   std::chrono::steady_clock::time_point began_;
   std::chrono::steady_clock::time_point last_heard_;
   std::chrono::steady_clock::time_point finishing_since_;
+  std::chrono::steady_clock::time_point last_taken_;  // by the peer, of what is queued
   certificates::CertificateFacts peer_;
   std::uint64_t bytes_received_ = 0;
   std::uint64_t bytes_sent_ = 0;

@@ -21,9 +21,11 @@ SessionLimits parse_session(config::Section section) {
   milliseconds("handshake_ms", limits.handshake, "for TLS and the first message, both ways (default 5000)");
   milliseconds("heartbeat_ms", limits.heartbeat, "how often to say something (default 2000)");
   milliseconds("silence_ms", limits.silence, "how long to hear nothing before giving up (default 10000)");
+  milliseconds("stall_ms", limits.stall, "how long to wait for a peer that takes nothing it is sent (default 120000)");
   if (section.has("outbox_bytes_max"))
-    limits.outbox_bytes = static_cast<std::size_t>(section.integer(
-        "outbox_bytes_max", 1 << 16, std::int64_t{1} << 40, "queued to a peer that does not read (default 2^30)"));
+    limits.outbox_bytes = static_cast<std::size_t>(
+        section.integer("outbox_bytes_max", 1 << 16, std::int64_t{1} << 40,
+                        "queued to a peer that does not read, with 512 for each message (default 2^30)"));
   if (section.has("frame_bytes_max"))
     limits.wire.frame_bytes_max = static_cast<std::uint32_t>(section.integer(
         "frame_bytes_max", 1 << 10, 1 << 30, "of one frame, checked before a byte is stored (default 2^23)"));

@@ -9,8 +9,8 @@ namespace undertone::net {
 /// {"authority", "certificate", "key"}. @param folder that relative paths start from
 [[nodiscard]] TlsFiles parse_tls(config::Section section, const std::filesystem::path& folder);
 
-/// {"handshake_ms", "heartbeat_ms", "silence_ms", "outbox_bytes_max", "frame_bytes_max", "dimension_max"}, each with a
-/// default.
+/// {"handshake_ms", "heartbeat_ms", "silence_ms", "stall_ms", "outbox_bytes_max", "frame_bytes_max", "dimension_max"},
+/// each with a default.
 [[nodiscard]] SessionLimits parse_session(config::Section section);
 
 /// {"name", "host", "port"} of a service that is dialled; other keys are the caller's to take.

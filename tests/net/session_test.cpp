@@ -90,9 +90,19 @@ asio::awaitable<void> wait(asio::io_context& context, milliseconds time) {
   (void)co_await timer.async_wait(asio::use_awaitable);
 }
 
+/// A vector of somewhat more than the size that needs no turn.
+std::shared_ptr<const std::string> large_vector() {
+  constexpr std::size_t kElements = AssemblyGate::kSmallBytes / sizeof(std::int64_t) + 1000;
+  queries::Reply reply{
+      {0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{std::vector<std::int64_t>(kElements, 7)}};
+  wire::Encoder encoder{wire::Limits{}};
+  return std::make_shared<const std::string>(
+      encoder.encode(wire::Message(wire::ReplyMessage{{}, {}, queries::ReplyType::I64, std::move(reply)})));
+}
+
 TEST_F(SessionTest, APeerThatDoesNotReadLosesTheConnectionBeforeMoreIsQueued) {
   SessionLimits limits;
-  limits.outbox_bytes = 64 << 10U;
+  limits.outbox_bytes = (64 << 10U) + 2 * Session::kMessageBytes;
   const Pair pair = connect(limits);
   std::optional<Result<wire::Message>> end;
   bool read = false;
@@ -110,8 +120,75 @@ TEST_F(SessionTest, APeerThatDoesNotReadLosesTheConnectionBeforeMoreIsQueued) {
   run();
   ASSERT_TRUE(end);
   ASSERT_FALSE(*end);
-  EXPECT_EQ(end->error().message, "the peer does not read: 65536 bytes are waiting for it");
+  EXPECT_EQ(end->error().message, "the peer does not read: 66560 bytes are waiting for it");
   EXPECT_FALSE(read);
+}
+
+TEST_F(SessionTest, SmallMessagesAreChargedWhatQueueingThemCosts) {
+  SessionLimits limits;
+  limits.outbox_bytes = 64 << 10U;
+  const Pair pair = connect(limits);
+  std::optional<Result<wire::Message>> end;
+  const auto server = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    for (int i = 0; i < 200; ++i) session->send(std::make_shared<const std::string>(1, 'x'));
+    end.emplace(co_await session->receive());
+  };
+  const auto client = [&](const std::shared_ptr<Session>& /*session*/) -> asio::awaitable<void> {
+    while (!end) co_await wait(context_, milliseconds(5));
+  };
+  start(pair, server, client);
+  run();
+  ASSERT_TRUE(end);
+  ASSERT_FALSE(*end);
+  // 127 times 1 + 512 of 65536; one more would be too many.
+  EXPECT_EQ(end->error().message, "the peer does not read: 65151 bytes are waiting for it");
+}
+
+TEST_F(SessionTest, APeerThatTakesNothingOfWhatIsQueuedIsClosedAfterAWhile) {
+  SessionLimits limits;
+  limits.stall = milliseconds(500);
+  limits.silence = kNever;
+  const Pair pair = connect(limits);
+  std::optional<Result<wire::Message>> end;
+  const auto began = steady_clock::now();
+  const auto server = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    session->send(std::make_shared<const std::string>(std::size_t{64} << 20U, 'x'));  // more than sockets hold
+    end.emplace(co_await session->receive());
+  };
+  const auto client = [&](const std::shared_ptr<Session>& /*session*/) -> asio::awaitable<void> {
+    while (!end) co_await wait(context_, milliseconds(5));
+  };
+  start(pair, server, client);
+  run();
+  ASSERT_TRUE(end);
+  ASSERT_FALSE(*end);
+  EXPECT_EQ(end->error().message, "the peer took nothing for 500 ms: 67109376 bytes are waiting for it");
+  EXPECT_LT(steady_clock::now() - began, kNever / 2);
+}
+
+TEST_F(SessionTest, APeerThatReadsSlowlyButReadsKeepsItsConnection) {
+  SessionLimits limits;
+  limits.stall = kSilence;
+  limits.silence = kNever;
+  const Pair pair = connect(limits);
+  std::size_t heard = 0;
+  const std::shared_ptr<const std::string> vector = large_vector();
+  const auto server = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    for (int i = 0; i < 24; ++i) session->send(vector);
+    while (heard < 24) co_await wait(context_, milliseconds(5));
+  };
+  const auto client = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    for (; heard < 24; ++heard) {
+      co_await wait(context_, kSilence / 12);  // twice the stall's time, all in all
+      const Result<wire::Message> message = co_await session->receive();
+      EXPECT_TRUE(message);
+      if (!message) break;
+    }
+    heard = 24;
+  };
+  start(pair, server, client);
+  run();
+  EXPECT_EQ(heard, 24U);
 }
 
 TEST_F(SessionTest, WhatIsQueuedMayBeReadForTheHandshakesTimeAndNotLonger) {
@@ -137,16 +214,6 @@ TEST_F(SessionTest, WhatIsQueuedMayBeReadForTheHandshakesTimeAndNotLonger) {
   EXPECT_TRUE(closed);
   EXPECT_GE(took, std::chrono::seconds(2));
   EXPECT_LT(took, kNever / 2);
-}
-
-/// A vector of somewhat more than the size that needs no turn.
-std::shared_ptr<const std::string> large_vector() {
-  constexpr std::size_t kElements = AssemblyGate::kSmallBytes / sizeof(std::int64_t) + 1000;
-  queries::Reply reply{
-      {0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{std::vector<std::int64_t>(kElements, 7)}};
-  wire::Encoder encoder{wire::Limits{}};
-  return std::make_shared<const std::string>(
-      encoder.encode(wire::Message(wire::ReplyMessage{{}, {}, queries::ReplyType::I64, std::move(reply)})));
 }
 
 TEST_F(SessionTest, ALargeVectorThatTricklesLosesItsTurnAndItsConnectionAndTheNextIsHeard) {
