@@ -132,6 +132,7 @@ void CoordinatorHost::dial_shufflers() {
     setup.consortium = config_.consortium;
     setup.build = kBuild;
     setup.session = config_.session;
+    setup.accepted = wire::kShufflerToCoordinator;
     const auto placed =
         links_.emplace(name, std::make_unique<net::Link>(*context_, std::move(setup), *dialling_, std::move(handlers)));
     placed.first->second->start();
@@ -224,6 +225,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
     co_return refuse({ErrorCode::Unauthorized, fmt::format("expected a silo of {}, the certificate is of the {}",
                                                            config_.consortium, describe(peer->party))});
   }
+  session->accept_only(wire::kSiloToCoordinator);
   const Result<SiloId> silo = SiloId::create(peer->party.name);
   if (!silo) co_return refuse({ErrorCode::Unauthorized, silo.error().message});
   const Result<wire::Message> first = co_await session->receive();
@@ -241,6 +243,16 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
   co_return Greeted{*silo, hello->build, *protocol};
 }
 
+bool CoordinatorHost::expects(const SiloId& silo, const wire::VectorHeader& header) {
+  const std::optional<RoundMachine::Reception> reception = service_.refuses(silo, header);
+  if (!reception) return true;
+  metrics_.reply(*reception);
+  log_within(refused_vectors_,
+             fmt::format("vector_refused silo={} run={} round={} dimension={} reception={}", silo.name(),
+                         header.run.hex(), header.round.value, header.dimension, to_string(*reception)));
+  return false;
+}
+
 asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   net::Listener::Slot slot(listener_, [session] { session->close(); });
   const Result<Greeted> greeted = co_await greet(session);
@@ -252,6 +264,7 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   }
   slot.introduced();
   const SiloId silo = greeted->silo;
+  session->expect_large([this, silo](const wire::VectorHeader& header) { return expects(silo, header); });
   const auto before = peers_.find(silo);
   if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
   peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, wall_clock()}});

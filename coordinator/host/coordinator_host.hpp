@@ -64,6 +64,8 @@ class CoordinatorHost {
   [[nodiscard]] boost::asio::awaitable<void> accept();
   [[nodiscard]] boost::asio::awaitable<void> serve(SessionPtr session);
   [[nodiscard]] boost::asio::awaitable<Result<Greeted>> greet(SessionPtr session);
+  /// Whether a run waits for a large vector of the silo. One that none waits for is counted and logged.
+  [[nodiscard]] bool expects(const SiloId& silo, const wire::VectorHeader& header);
   /// Renewed certificates and revocations, warnings before expiry, results that a crash kept from being written.
   [[nodiscard]] boost::asio::awaitable<void> keep_house();
   /// One commit a second, whatever the silos say.
@@ -100,6 +102,7 @@ class CoordinatorHost {
   std::shared_ptr<net::AssemblyGate> gate_;
   net::Listener listener_;
   LineBudget refusals_;
+  LineBudget refused_vectors_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer housekeeping_;
   boost::asio::steady_timer flushing_;

@@ -251,6 +251,12 @@ Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wir
   return settle(now, std::move(out));
 }
 
+std::optional<RoundMachine::Reception> JobService::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
+  const auto found = machines_.find(header.run);
+  if (found == machines_.end()) return RoundMachine::Reception::Foreign;
+  return found->second->refuses(silo, header);
+}
+
 Result<JobService::Actions> JobService::on_shuffler_connected(const std::string& shuffler, TimePoint now) {
   shufflers_connected_.insert(shuffler);
   Actions out;

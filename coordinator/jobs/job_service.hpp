@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -83,6 +84,10 @@ class JobService {
   [[nodiscard]] Result<Actions> on_connected(const SiloId& silo, TimePoint now);
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<Actions> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
+  /// What becomes of a silo's vector of which nothing but the header is here. @return nothing where a run waits for it,
+  /// exactly as it is announced
+  [[nodiscard]] std::optional<RoundMachine::Reception> refuses(const SiloId& silo,
+                                                               const wire::VectorHeader& header) const;
   [[nodiscard]] Result<Actions> on_shuffler_connected(const std::string& shuffler, TimePoint now);
   void on_shuffler_lost(const std::string& shuffler) { shufflers_connected_.erase(shuffler); }
   [[nodiscard]] Result<Actions> on_shuffler_message(const std::string& shuffler, wire::Message message, TimePoint now);

@@ -13,19 +13,53 @@ std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
   return actions;
 }
 
+std::string_view to_string(RoundMachine::Reception reception) noexcept {
+  switch (reception) {
+    case RoundMachine::Reception::Accepted:
+      return "accepted";
+    case RoundMachine::Reception::Duplicate:
+      return "duplicate";
+    case RoundMachine::Reception::Late:
+      return "late";
+    case RoundMachine::Reception::Foreign:
+      return "foreign";
+    case RoundMachine::Reception::Misshapen:
+      return "misshapen";
+    case RoundMachine::Reception::Implausible:
+      return "implausible";
+  }
+  return "";
+}
+
+std::optional<RoundMachine::Reception> RoundMachine::unwanted(const SiloId& silo, const RunId& run,
+                                                              RoundIndex round) const {
+  if (run != setup_.run || !setup_.expected.contains(silo) || round > setup_.round) return Reception::Foreign;
+  if (round < setup_.round || state_ != State::Open) return Reception::Late;
+  if (accepted_.contains(silo)) return Reception::Duplicate;
+  return std::nullopt;
+}
+
+std::optional<RoundMachine::Reception> RoundMachine::refuses(const SiloId& silo,
+                                                             const wire::VectorHeader& header) const {
+  if (const std::optional<Reception> reception = unwanted(silo, header.run, header.round)) return reception;
+  const std::size_t element_bytes = setup_.shape.lattice.type == queries::ReplyType::I32 ? 4 : 8;
+  if (header.kind != wire::Kind::Reply || header.element_bytes != element_bytes ||
+      header.dimension != static_cast<std::uint64_t>(setup_.shape.dimension))
+    return Reception::Misshapen;
+  return std::nullopt;
+}
+
 std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message,
                                                          Reception& reception) {
+  if (const std::optional<Reception> why = unwanted(silo, message.run, message.reply.round)) {
+    reception = *why;
+    return {};
+  }
   const auto expected = setup_.expected.find(silo);
-  if (message.run != setup_.run || expected == setup_.expected.end() || message.reply.round > setup_.round) {
-    reception = Reception::Foreign;
-  } else if (message.reply.round < setup_.round || state_ != State::Open) {
-    reception = Reception::Late;
-  } else if (accepted_.contains(silo)) {
-    reception = Reception::Duplicate;
-  } else if (message.query != setup_.query || message.type != setup_.shape.lattice.type ||
-             message.reply.step_log2 != setup_.shape.lattice.step_log2 || message.reply.noise != setup_.shape.noise ||
-             std::holds_alternative<queries::PublicSums>(message.reply.answer) != expected->second.public_answer ||
-             static_cast<Eigen::Index>(queries::values_of(message.reply.answer).size()) != setup_.shape.dimension) {
+  if (message.query != setup_.query || message.type != setup_.shape.lattice.type ||
+      message.reply.step_log2 != setup_.shape.lattice.step_log2 || message.reply.noise != setup_.shape.noise ||
+      std::holds_alternative<queries::PublicSums>(message.reply.answer) != expected->second.public_answer ||
+      static_cast<Eigen::Index>(queries::values_of(message.reply.answer).size()) != setup_.shape.dimension) {
     reception = Reception::Misshapen;
   } else if (setup_.plausible && !setup_.plausible(silo, queries::values_of(message.reply.answer))) {
     reception = Reception::Implausible;

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/queries/aggregation.hpp"
+#include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
 
 namespace undertone::coordinator {
@@ -69,6 +72,8 @@ class RoundMachine {
   ///   lost, as if it had refused
   [[nodiscard]] std::vector<Action> on_reply(const SiloId& silo, const wire::ReplyMessage& message,
                                              Reception& reception);
+  /// What becomes of a reply of which nothing but the header is here. @return nothing where it is worth receiving
+  [[nodiscard]] std::optional<Reception> refuses(const SiloId& silo, const wire::VectorHeader& header) const;
   /// The silo will not answer this round.
   [[nodiscard]] std::vector<Action> on_lost(const SiloId& silo);
   [[nodiscard]] std::vector<Action> on_deadline(TimePoint now);
@@ -85,6 +90,8 @@ class RoundMachine {
 
  private:
   [[nodiscard]] std::vector<Action> settle();
+  /// Why no reply of this silo is waited for, if so.
+  [[nodiscard]] std::optional<Reception> unwanted(const SiloId& silo, const RunId& run, RoundIndex round) const;
   Setup setup_;
   queries::RoundFold fold_;
   std::map<SiloId, Digest> accepted_;
@@ -92,5 +99,8 @@ class RoundMachine {
   State state_ = State::Open;
   bool asked_again_ = false;
 };
+
+/// A name for metrics and logs, e.g. "misshapen".
+[[nodiscard]] std::string_view to_string(RoundMachine::Reception reception) noexcept;
 
 }  // namespace undertone::coordinator

@@ -11,6 +11,8 @@ namespace {
 constexpr int kChangesMax = 16;     // of a silo's answer to the job, in a process's life: each is a commit
 constexpr int kOffersAgainMax = 3;  // in a round, to a silo that says it does not know the run
 
+static_assert(config::kJobBytesMax <= wire::kJobOfferBytesMax);
+
 Error unfinished_checkpoint(const std::string& what) {
   return {ErrorCode::StorageFailed, "the store's checkpoint does not continue this job: " + what};
 }
@@ -138,6 +140,13 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
 }
 
 void RunMachine::on_disconnected(const SiloId& silo) { connected_.erase(silo); }
+
+std::optional<RoundMachine::Reception> RunMachine::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
+  if (job_->member(silo) == nullptr || implausible_.contains(silo)) return RoundMachine::Reception::Foreign;
+  if (phase_ == Phase::Leaving || phase_ == Phase::Done) return RoundMachine::Reception::Late;
+  if (phase_ != Phase::Round || round_ == nullptr) return RoundMachine::Reception::Foreign;
+  return round_->refuses(silo, header);
+}
 
 Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& silo, const wire::Message& message,
                                                                TimePoint now) {

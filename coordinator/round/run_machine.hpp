@@ -77,6 +77,9 @@ class RunMachine {
   [[nodiscard]] Result<std::vector<Action>> on_connected(const SiloId& silo);
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
+  /// What becomes of a reply of which nothing but the header is here. @return nothing where it is worth receiving
+  [[nodiscard]] std::optional<RoundMachine::Reception> refuses(const SiloId& silo,
+                                                               const wire::VectorHeader& header) const;
   /// The session with a shuffler of the job is ready.
   [[nodiscard]] Result<std::vector<Action>> on_shuffler_connected(const std::string& shuffler, TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_shuffler_message(const std::string& shuffler, wire::Message message,

@@ -77,6 +77,7 @@ asio::awaitable<Status> Link::converse(std::shared_ptr<Session> session) {
     co_return Error{ErrorCode::Unauthorized, fmt::format("expected the {}, the certificate is of the {}",
                                                          describe(expected), describe(peer->party))};
   }
+  session->accept_only(setup_.accepted);
   const wire::Message hello = wire::Hello{kProtocolMin, setup_.session.protocol_max, setup_.build};
   session->send(hello);
   while (!stopped_) {

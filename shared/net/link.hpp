@@ -30,6 +30,7 @@ class Link {
     std::chrono::milliseconds reconnect_first{250};
     std::chrono::milliseconds reconnect_most{15'000};
     SessionLimits session;
+    wire::KindSet accepted = wire::KindSet::all();  // of what the service says
   };
   /// Called on the context's thread; a handler must not destroy the link.
   struct Handlers {

@@ -65,6 +65,12 @@ Session::~Session() {
   if (at_gate_) gate_->leave(this);
 }
 
+void Session::expect_large(wire::Decoder::Wanted expected) {
+  decoder_.ask_first([expected = std::move(expected)](const wire::VectorHeader& header) {
+    return header.memory_bytes <= AssemblyGate::kSmallBytes || expected(header);
+  });
+}
+
 asio::awaitable<void> Session::keep_turn() {
   const std::uint64_t bytes = decoder_.assembling_bytes();
   const bool large = gate_ != nullptr && bytes > AssemblyGate::kSmallBytes;

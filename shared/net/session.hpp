@@ -72,6 +72,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// the writer.
   [[nodiscard]] asio::awaitable<Result<certificates::CertificateFacts>> handshake(Side side);
 
+  /// What the peer may say, as its role has it: anything else ends the connection before it is parsed.
+  void accept_only(wire::KindSet kinds) noexcept { decoder_.accept_only(kinds); }
+  /// Large vectors that are not expected are thrown away as they come: they take no turn at the gate and no memory.
+  /// @param expected asked once the header is here; it may send, and must not destroy the session
+  void expect_large(wire::Decoder::Wanted expected);
+
   /// The next message that is not a heartbeat, or why there will be none.
   [[nodiscard]] asio::awaitable<Result<wire::Message>> receive();
 

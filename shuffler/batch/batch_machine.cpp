@@ -144,27 +144,36 @@ std::optional<BatchRefusal> BatchMachine::refusal_of(const BatchSpec& spec) cons
   return fits ? std::nullopt : std::optional(BatchRefusal::Busy);
 }
 
-std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, const RunId& run, RoundIndex round,
-                                                           const Making& making, std::string message, TimePoint now) {
-  const auto refuse = [&](ReplyRefusal reason) { return Actions{Refuse{silo, run, round, reason}}; };
+std::optional<ReplyRefusal> BatchMachine::refuses(const SiloId& silo, const RunId& run, RoundIndex round,
+                                                  const Making& making, std::uint64_t message_bytes) const {
   const auto found = runs_.find(run);
-  if (found == runs_.end() || round > found->second.batch.spec.round) return refuse(ReplyRefusal::UnknownBatch);
-  Held& held = found->second;
-  Batch& batch = held.batch;
-  if (round < batch.spec.round || !is_held(batch)) return refuse(ReplyRefusal::Closed);
+  if (found == runs_.end() || round > found->second.batch.spec.round) return ReplyRefusal::UnknownBatch;
+  const Batch& batch = found->second.batch;
+  if (round < batch.spec.round || !is_held(batch)) return ReplyRefusal::Closed;
   const std::optional<std::size_t> slot = slot_of(batch.spec, silo);
-  if (!slot) return refuse(ReplyRefusal::NotExpected);
-  if (message.size() != batch.spec.message_bytes) return refuse(ReplyRefusal::WrongLength);
+  if (!slot) return ReplyRefusal::NotExpected;
+  if (message_bytes != batch.spec.message_bytes) return ReplyRefusal::WrongLength;
   // Cut or added otherwise than the silo made it, it would say more than its silo agreed to.
   if (making.unit_bytes != batch.spec.unit_bytes || making.word_bytes != batch.spec.word_bytes)
-    return refuse(ReplyRefusal::OtherTerms);
+    return ReplyRefusal::OtherTerms;
+  // One that is here already may be the same, and is then acknowledged again.
+  if (batch.received.contains(*slot))
+    return batch.terms.at(*slot) != making.terms ? std::optional(ReplyRefusal::OtherTerms) : std::nullopt;
+  return batch.state == BatchState::Collecting ? std::nullopt : std::optional(ReplyRefusal::Closed);
+}
+
+std::vector<BatchMachine::Action> BatchMachine::on_message(const SiloId& silo, const RunId& run, RoundIndex round,
+                                                           const Making& making, std::string message, TimePoint now) {
+  if (const std::optional<ReplyRefusal> reason = refuses(silo, run, round, making, message.size()))
+    return {Refuse{silo, run, round, *reason}};
+  Held& held = runs_.at(run);
+  Batch& batch = held.batch;
+  const std::optional<std::size_t> slot = slot_of(batch.spec, silo);
   const auto known = batch.received.find(*slot);
   if (known != batch.received.end()) {
-    if (batch.terms.at(*slot) != making.terms) return refuse(ReplyRefusal::OtherTerms);
-    if (known->second != message) return refuse(ReplyRefusal::Different);
+    if (known->second != message) return {Refuse{silo, run, round, ReplyRefusal::Different}};
     return {acknowledgement(held, *slot)};
   }
-  if (batch.state != BatchState::Collecting) return refuse(ReplyRefusal::Closed);
   batch.terms.emplace(*slot, making.terms);
   Actions out{Store{MessageReceived{run, *slot, making.terms, message}}, acknowledgement(held, *slot)};
   batch.received.emplace(*slot, std::move(message));

@@ -125,6 +125,10 @@ class BatchMachine {
   ///   most have is taken and left out when the batch closes: which terms those are, the first to come does not decide
   [[nodiscard]] std::vector<Action> on_message(const SiloId& silo, const RunId& run, RoundIndex round,
                                                const Making& making, std::string message, TimePoint now);
+  /// Why a silo's message is refused of which nothing but this is known. @return nothing where it must be received
+  /// first
+  [[nodiscard]] std::optional<wire::ReplyRefusal> refuses(const SiloId& silo, const RunId& run, RoundIndex round,
+                                                          const Making& making, std::uint64_t message_bytes) const;
   /// The coordinator chose whose shares are added. @param silos ascending, of those collected, the minimum or more
   [[nodiscard]] std::vector<Action> on_close(const RunId& run, RoundIndex round, std::uint32_t attempt,
                                              const std::vector<SiloId>& silos, TimePoint now);

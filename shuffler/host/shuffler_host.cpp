@@ -76,6 +76,7 @@ asio::awaitable<Result<certificates::Party>> ShufflerHost::greet(SessionPtr sess
                                                      config_.consortium, describe(party))};
     co_return refuse(*session, std::move(error));
   }
+  session->accept_only(party.role == Role::Silo ? wire::kSiloToShuffler : wire::kCoordinatorToShuffler);
   const Result<wire::Message> first = co_await session->receive();
   if (!first) co_return first.error();
   const auto* hello = std::get_if<wire::Hello>(&*first);
@@ -118,6 +119,7 @@ asio::awaitable<void> ShufflerHost::serve(SessionPtr session) {
 asio::awaitable<void> ShufflerHost::serve_silo(SessionPtr session, SiloId silo) {
   const SessionPtr before = std::exchange(silos_[silo], session);
   if (before) before->close();  // the silo came back before its old connection was dead
+  session->expect_large([this, silo](const wire::VectorHeader& header) { return expects(silo, header); });
   while (!stopped_) {
     Result<wire::Message> message = co_await session->receive();
     if (!message || stopped_) break;
@@ -133,6 +135,15 @@ asio::awaitable<void> ShufflerHost::serve_silo(SessionPtr session, SiloId silo) 
   }
   const auto known = silos_.find(silo);
   if (known != silos_.end() && known->second == session) silos_.erase(known);
+}
+
+bool ShufflerHost::expects(const SiloId& silo, const wire::VectorHeader& header) {
+  const Making making{header.terms, static_cast<std::size_t>(header.unit_bytes), header.word_bytes};
+  const std::optional<wire::ReplyRefusal> reason =
+      machine_.refuses(silo, header.run, header.round, making, header.dimension);
+  if (!reason) return true;
+  tell(silo, wire::SealedReplyRefused{header.run, header.round, *reason});
+  return false;
 }
 
 asio::awaitable<void> ShufflerHost::serve_coordinator(SessionPtr session, std::string name) {

@@ -56,6 +56,8 @@ class ShufflerHost {
   [[nodiscard]] boost::asio::awaitable<void> serve(SessionPtr session);
   [[nodiscard]] boost::asio::awaitable<Result<certificates::Party>> greet(SessionPtr session);
   [[nodiscard]] boost::asio::awaitable<void> serve_silo(SessionPtr session, SiloId silo);
+  /// Whether a batch waits for a large vector of the silo; else the silo is told why not.
+  [[nodiscard]] bool expects(const SiloId& silo, const wire::VectorHeader& header);
   [[nodiscard]] boost::asio::awaitable<void> serve_coordinator(SessionPtr session, std::string name);
   /// Renewed certificates and revocations, warnings before expiry.
   [[nodiscard]] boost::asio::awaitable<void> keep_house();

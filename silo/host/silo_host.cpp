@@ -88,6 +88,7 @@ void SiloHost::dial_shufflers() {
     setup.reconnect_first = config_->reconnect_first;
     setup.reconnect_most = config_->reconnect_most;
     setup.session = config_->session;
+    setup.accepted = wire::kShufflerToSilo;
     const auto placed = links_.emplace(
         name, std::make_unique<net::Link>(*context_, std::move(setup), *credentials_, std::move(handlers)));
     placed.first->second->start();
@@ -136,6 +137,7 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
     co_return Error{ErrorCode::Unauthorized, fmt::format("expected the coordinator of {}, the certificate is of the {}",
                                                          config_->consortium, describe(peer->party))};
   }
+  session->accept_only(wire::kCoordinatorToSilo);
   const std::uint32_t newest = config_->session.protocol_max;
   const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, kBuild};
   session->send(hello);

@@ -301,6 +301,19 @@ TEST_F(StrangerTest, BeforeHelloNoVectorIsTaken) {
   EXPECT_EQ(fault->code, ErrorCode::LimitExceeded) << fault->sentence;
 }
 
+TEST(LoopbackTest, AMemberThatSaysWhatNoSiloSaysIsClosedWithASentence) {
+  const Coordinator coordinator(good());
+  for (const wire::Message& message :
+       {wire::Message(wire::Welcome{}), wire::Message(wire::JobOffer{{}, "{}"}), wire::Message(wire::BatchAbandon{})}) {
+    tests::ShufflerPeer member = tests::ShufflerPeer::welcomed(coordinator.ports().silos, tls("silo-0"));
+    member.send(message);
+    const auto fault = member.expect<wire::Fault>();
+    EXPECT_EQ(fault.code, ErrorCode::Malformed);
+    EXPECT_EQ(fault.sentence, fmt::format("this peer does not send {}", wire::name_of(message)));
+    EXPECT_FALSE(member.receive());
+  }
+}
+
 TEST(LoopbackTest, AMemberOutsideTheCohortLearnsNothing) {
   std::optional<Coordinator> coordinator(std::in_place, good());
   (void)coordinator->submit(tests::SmallFederation{}.job());

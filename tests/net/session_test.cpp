@@ -263,6 +263,52 @@ TEST_F(SessionTest, ALargeVectorThatTricklesLosesItsTurnAndItsConnectionAndTheNe
   EXPECT_GE(slow_took, kSilence + std::chrono::seconds(1));  // a mebibyte's, and what anybody is granted
 }
 
+TEST_F(SessionTest, ALargeVectorThatNobodyExpectsTakesNoTurnAndNoMemory) {
+  const auto gate = std::make_shared<AssemblyGate>(context_.get_executor());
+  const Pair slow = connect(impatient(), gate);
+  const Pair quick = connect(impatient(), gate, milliseconds(50));
+  const std::shared_ptr<const std::string> vector = large_vector();
+  std::vector<std::string> events;
+  std::vector<std::uint64_t> asked;
+  bool turned = false;  // the stranger was at the gate
+
+  const auto trickle = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    const std::size_t half = vector->size() / 2;
+    session->send(std::make_shared<const std::string>(vector->substr(0, half)));
+    while (events.empty()) co_await wait(context_, milliseconds(5));
+    // What follows the whole of it is heard.
+    session->send(std::make_shared<const std::string>(vector->substr(half)));
+    const wire::Message last = wire::JobEndedSeen{};
+    session->send(last);
+    while (events.size() < 2) co_await wait(context_, milliseconds(5));
+  };
+  const auto hear_slow = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    session->expect_large([&](const wire::VectorHeader& header) {
+      asked.push_back(header.dimension);
+      return false;
+    });
+    const Result<wire::Message> message = co_await session->receive();
+    turned = turned || gate->open_for(session.get());
+    events.emplace_back(message ? wire::name_of(*message) : message.error().message);
+  };
+  const auto send_quickly = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    while (asked.empty()) co_await wait(context_, milliseconds(5));
+    turned = gate->open_for(slow.server.get());
+    session->send(vector);
+    while (events.size() < 2) co_await wait(context_, milliseconds(5));
+  };
+  const auto hear_quick = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    const Result<wire::Message> message = co_await session->receive();
+    events.emplace_back(message ? wire::name_of(*message) : message.error().message);
+  };
+  start(slow, hear_slow, trickle);
+  start(quick, hear_quick, send_quickly);
+  run();
+  EXPECT_EQ(events, (std::vector<std::string>{"reply", "job_ended_seen"}));  // the honest one did not wait
+  EXPECT_EQ(asked, std::vector<std::uint64_t>{AssemblyGate::kSmallBytes / sizeof(std::int64_t) + 1000});
+  EXPECT_FALSE(turned);
+}
+
 TEST_F(SessionTest, TurnsAreTakenInTheOrderOfComingAndGivenBackByWhoeverLeaves) {
   AssemblyGate gate(context_.get_executor());
   const int first = 0;

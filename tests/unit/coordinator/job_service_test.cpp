@@ -264,6 +264,27 @@ TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
 
 using RunningServiceTest = ImplausibleReplyTest;
 
+TEST_F(RunningServiceTest, OnlyAVectorThatARunWaitsForIsWorthReceiving) {
+  using Reception = RoundMachine::Reception;
+  wire::VectorHeader header{wire::Kind::Reply, run_, query_.round, 5, 8, 40};
+  EXPECT_EQ(service_->refuses(silo(0), header), std::nullopt);
+  EXPECT_EQ(service_->refuses(SiloId::create("stranger").value(), header), Reception::Foreign);
+  header.dimension = 6;
+  EXPECT_EQ(service_->refuses(silo(0), header), Reception::Misshapen);
+  header.dimension = 5;
+  EXPECT_EQ(reply(0, 0.5), Reception::Accepted);
+  EXPECT_EQ(service_->refuses(silo(0), header), Reception::Duplicate);
+  EXPECT_EQ(reply(1, 1000.0), Reception::Implausible);
+  EXPECT_EQ(service_->refuses(silo(1), header), Reception::Foreign);  // of it nothing is taken any more
+  header.run = RunId{sha256("invented"), {}};
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Foreign);
+  header.run = submit(2, 2);  // nobody was asked anything yet
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Foreign);
+  header.run = run_;
+  (void)service_->cancel(run_, "enough", now_).value();
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Late);
+}
+
 TEST_F(RunningServiceTest, ASiloThatDoesNotKnowTheRunIsOfferedItThreeTimesARound) {
   const auto offered = [&] {
     say(0, wire::QueryRefused{run_, query_.round, wire::Refusal::UnknownRun});

@@ -1,5 +1,6 @@
 #include "coordinator/round/round_machine.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
 
 namespace undertone::coordinator {
@@ -85,6 +86,32 @@ TEST(RoundMachineTest, CountsEachSiloOnce) {
   EXPECT_EQ(reception, Reception::Duplicate);
   (void)m.on_deadline(kStart + milliseconds(100));
   EXPECT_EQ(m.gathered().replies, 1);
+}
+
+TEST(RoundMachineTest, RefusesAReplyByItsHeaderAsItWouldTheWhole) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  const wire::VectorHeader sound{wire::Kind::Reply, {}, {3}, 2, 8, 16};
+  EXPECT_EQ(m.refuses(silo("a"), sound), std::nullopt);
+  EXPECT_EQ(m.refuses(silo("stranger"), sound), Reception::Foreign);
+  const auto changed = [&](const std::function<void(wire::VectorHeader&)>& change) {
+    wire::VectorHeader header = sound;
+    change(header);
+    return m.refuses(silo("a"), header);
+  };
+  EXPECT_EQ(changed([](auto& header) { header.run.nonce[0] = 1; }), Reception::Foreign);
+  EXPECT_EQ(changed([](auto& header) { header.round = {4}; }), Reception::Foreign);
+  EXPECT_EQ(changed([](auto& header) { header.round = {2}; }), Reception::Late);
+  EXPECT_EQ(changed([](auto& header) { header.dimension = 1; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.dimension = std::uint64_t{1} << 24U; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.element_bytes = 4; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.kind = wire::Kind::SealedReply; }), Reception::Misshapen);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  EXPECT_EQ(m.refuses(silo("a"), sound), Reception::Duplicate);
+  EXPECT_EQ(m.refuses(silo("b"), sound), std::nullopt);
+  (void)m.on_deadline(kStart + milliseconds(100));
+  EXPECT_EQ(m.refuses(silo("b"), sound), Reception::Late);
 }
 
 TEST(RoundMachineTest, LateForeignAndMisshapenRepliesChangeNothing) {

@@ -320,6 +320,26 @@ TEST_F(BatchMachineTest, AcknowledgesARepeatAndRefusesADifferentSecondMessage) {
   EXPECT_EQ(only<BatchMachine::Forward>(send("c", "cccc"))->units, (Messages{"cccc", "bbbb", "aaaa"}));
 }
 
+TEST_F(BatchMachineTest, RefusesByTheHeaderWhatItWouldRefuseWhole) {
+  const auto refused = [this](const char* name, RoundIndex round, std::uint64_t bytes, const Making& made = making()) {
+    return machine_.refuses(silo(name), kRun, round, made, bytes);
+  };
+  EXPECT_EQ(refused("a", kRound, 4), ReplyRefusal::UnknownBatch);
+  (void)open(spec());
+  EXPECT_EQ(refused("a", kRound, 4), std::nullopt);
+  EXPECT_EQ(refused("a", {4}, 4), ReplyRefusal::UnknownBatch);
+  EXPECT_EQ(refused("a", {2}, 4), ReplyRefusal::Closed);
+  EXPECT_EQ(refused("d", kRound, 4), ReplyRefusal::NotExpected);
+  EXPECT_EQ(refused("a", kRound, std::uint64_t{1} << 27U), ReplyRefusal::WrongLength);
+  EXPECT_EQ(refused("a", kRound, 4, making(kTerms, 2)), ReplyRefusal::OtherTerms);
+  (void)send("a", "aaaa");
+  EXPECT_EQ(refused("a", kRound, 4), std::nullopt);  // it may be the same, and is acknowledged again
+  EXPECT_EQ(refused("b", kRound, 4, making(sha256("other"))), ReplyRefusal::OtherTerms);
+  (void)send("b", "bbbb");
+  (void)send("c", "cccc");
+  EXPECT_EQ(refused("a", kRound, 4), ReplyRefusal::Closed);
+}
+
 TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
   EXPECT_EQ(refusal(send("a", "aaaa")), ReplyRefusal::UnknownBatch);
   (void)open(spec());
