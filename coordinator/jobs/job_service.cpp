@@ -209,6 +209,7 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
 
 Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoint now) {
   connected_.insert(silo);
+  told_over_.erase(silo);
   Actions out;
   // A silo that missed an end still holds its reservation open.
   const Result<std::vector<std::pair<RunId, bool>>> ends = store_->ends_unseen(silo);
@@ -227,6 +228,7 @@ Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoi
 
 void JobService::on_disconnected(const SiloId& silo) {
   connected_.erase(silo);
+  told_over_.erase(silo);
   for (const auto& [run, machine] : machines_) machine->on_disconnected(silo);
 }
 
@@ -244,9 +246,13 @@ Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wir
   } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
     if (Status stored = store_->record_end_seen(seen->run, silo); !stored) return stored.error();
   } else if (const auto* answer = std::get_if<wire::JobAnswer>(&message); answer != nullptr && !answer->refusal) {
-    // It reserved for a run that is over: it need not keep that open.
-    out.emplace_back(
-        SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{answer->run, false}))});
+    // It reserved for a run that is over: it need not keep that open. Once, or whoever invents runs is answered for
+    // ever.
+    std::set<RunId>& told = told_over_[silo];
+    if (told.size() < kUnknownRunsMax && told.insert(answer->run).second) {
+      out.emplace_back(
+          SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{answer->run, false}))});
+    }
   }
   return settle(now, std::move(out));
 }

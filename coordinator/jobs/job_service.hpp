@@ -61,6 +61,9 @@ class JobService {
   using Action = std::variant<SessionSend, SendToShuffler, ArmTimer, OfRun, Forgotten>;
   using Actions = std::vector<Action>;
 
+  /// Acceptances of runs that are over or were never here, which are answered on one connection.
+  static constexpr std::size_t kUnknownRunsMax = 1024;
+
   /// @param shufflers that this coordinator dials, by name: a job that names others is refused
   JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
              std::set<std::string> shufflers = {}, config::Planner planner = config::plan_of);
@@ -118,6 +121,7 @@ class JobService {
   std::vector<RunId> queue_;  // oldest first
   std::set<RunId> done_;
   std::set<SiloId> connected_;
+  std::map<SiloId, std::set<RunId>> told_over_;  // on their connections, of runs that have no machine
   std::set<std::string> shufflers_;
   config::Planner planner_;
   std::set<std::string> shufflers_connected_;

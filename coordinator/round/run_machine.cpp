@@ -139,7 +139,10 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
   return out;
 }
 
-void RunMachine::on_disconnected(const SiloId& silo) { connected_.erase(silo); }
+void RunMachine::on_disconnected(const SiloId& silo) {
+  connected_.erase(silo);
+  told_end_.erase(silo);
+}
 
 std::optional<RoundMachine::Reception> RunMachine::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
   if (job_->member(silo) == nullptr || implausible_.contains(silo)) return RoundMachine::Reception::Foreign;
@@ -253,7 +256,8 @@ void RunMachine::arm(Actions& out) {
 
 Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out) {
   if (phase_ != Phase::Joining && phase_ != Phase::Round) {
-    if (!answer.refusal && ended_bytes_) out.push_back(Send{silo, ended_bytes_});
+    // Once: it is told again with every resend, until it has seen it.
+    if (!answer.refusal && ended_bytes_ && told_end_.insert(silo).second) out.push_back(Send{silo, ended_bytes_});
     return {};
   }
   const auto known = record_.answers.find(silo);

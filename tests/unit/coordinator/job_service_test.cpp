@@ -154,6 +154,35 @@ TEST_F(ServiceTest, ASiloWhoseAcceptanceWasLostHearsOfTheEndAllTheSame) {
   EXPECT_TRUE(service_->on_connected(SiloId::create("stranger").value(), now_).value().empty());
 }
 
+TEST_F(ServiceTest, AcceptancesOfUnknownRunsAreAnsweredOnceAndABoundedNumberOfThem) {
+  (void)service_->on_connected(silo(0), now_).value();
+  const auto answered = [this](std::size_t number) {
+    RunId invented;
+    invented.job = sha256(std::to_string(number));
+    say(0, wire::JobAnswer{invented, std::nullopt});
+    return offers() == 1;
+  };
+  EXPECT_TRUE(answered(0));
+  EXPECT_FALSE(answered(0));
+  for (std::size_t i = 1; i < JobService::kUnknownRunsMax; ++i) EXPECT_TRUE(answered(i)) << i;
+  EXPECT_FALSE(answered(JobService::kUnknownRunsMax));
+  service_->on_disconnected(silo(0));  // it may not have heard
+  (void)service_->on_connected(silo(0), now_).value();
+  EXPECT_TRUE(answered(0));
+}
+
+TEST_F(ServiceTest, WhoeverAcceptsARunThatIsEndingIsToldOnceOnItsConnection) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 2; ++i) (void)service_->on_connected(silo(i), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  (void)service_->cancel(run, "enough", now_).value();
+  ASSERT_NE(service_->machine(run), nullptr);  // until silo 0 has heard
+  say(1, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(offers(), 1U);
+  say(1, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(offers(), 0U);
+}
+
 TEST_F(ServiceTest, AJobThatNoRoundBeganForChargesNobody) {
   const RunId run = submit(1);
   (void)service_->on_connected(silo(0), now_).value();
