@@ -1,5 +1,6 @@
 #include "coordinator/http/api.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <map>
@@ -46,6 +47,21 @@ ApiReply error_reply(const Error& error) {
   return error_reply(status_of(error.code), to_string(error.code), error.message);
 }
 
+ApiReply method_not_allowed(const std::string& allow) {
+  ApiReply out = error_reply(405, "method_not_allowed", fmt::format("this resource has {}", allow));
+  out.allow = allow;
+  return out;
+}
+
+/// A segment of a path that no proxy reads otherwise: not empty, not "." or "..", nothing encoded in it.
+bool is_plain(std::string_view segment) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '~';
+  };
+  return !segment.empty() && segment != "." && segment != ".." && std::all_of(segment.begin(), segment.end(), plain);
+}
+
 Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(utc_time(seconds)); }
 
 Json summary_of(const RunRecord& run, const RunMachine* machine) {
@@ -72,7 +88,9 @@ Json metrics_of(const algorithms::MetricsRow& row, const config::Job& job) {
   return out;
 }
 
-const std::vector<std::string> kJobs = {"api", "v1", "jobs"};
+using Path = std::vector<std::string>;
+const Path kJobs = {"api", "v1", "jobs"};
+constexpr const char* kReading = "GET, HEAD";
 
 }  // namespace
 
@@ -88,16 +106,20 @@ std::string utc_time(std::int64_t seconds) {
 /// A target cut into its path's parts and its query's values.
 struct Api::Target {
   std::vector<std::string> path;
+  bool sound = true;  // the path begins with a slash and has plain segments alone
   std::map<std::string, std::string> query;
 
   explicit Target(std::string_view target) {
     const std::size_t mark = target.find('?');
     std::string_view rest = target.substr(0, mark);
-    while (!rest.empty()) {
-      const std::size_t slash = rest.find('/');
-      if (slash != 0) path.emplace_back(rest.substr(0, slash));
-      rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
+    sound = rest.starts_with('/');
+    while (rest.starts_with('/') && rest != "/") {
+      rest.remove_prefix(1);
+      path.emplace_back(rest.substr(0, rest.find('/')));
+      sound = sound && is_plain(path.back());
+      rest.remove_prefix(path.back().size());
     }
+    sound = sound && (rest.empty() || path.empty());  // no slash at the end, but where it is all
     rest = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
     while (!rest.empty()) {
       const std::string_view pair = rest.substr(0, rest.find('&'));
@@ -132,7 +154,7 @@ Api::Api(const JobService& service, std::filesystem::path results, Metrics& metr
 
 bool Api::needs_plan(const ApiRequest& request) const {
   const Target target(request.target);
-  if (!request.authorised || request.method != "POST" || target.path != kJobs) return false;
+  if (!request.authorised || request.method != "POST" || !target.sound || target.path != kJobs) return false;
   const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
   return known && !*known;
 }
@@ -146,14 +168,19 @@ ApiReply Api::handle(const ApiRequest& request) {
 ApiReply Api::route(const ApiRequest& request, const Target& target) {
   const std::vector<std::string>& path = target.path;
   const bool get = request.method == "GET";
-  if (path == std::vector<std::string>{"healthz"} && get) return {200, "text/plain", "ok\n"};
-  if (path == std::vector<std::string>{"readyz"} && get) {
+  if (!target.sound && request.authorised) {
+    return error_reply(400, "malformed",
+                       "a path begins with a slash; its segments are letters, digits, -, _ and ~, and dots among them");
+  }
+  const bool health = target.sound && (path == Path{"healthz"} || path == Path{"readyz"});
+  if (health && get && path == Path{"healthz"}) return {200, "text/plain", "ok\n"};
+  if (health && get) {
     return hooks_.ready() ? ApiReply{200, "text/plain", "ready\n"} : ApiReply{503, "text/plain", "not ready\n"};
   }
   if (!request.authorised)
     return error_reply(401, "unauthorized", "an operator's certificate or the token of this coordinator is needed");
-  if (path == std::vector<std::string>{"metrics"} && get)
-    return {200, "text/plain; version=0.0.4", metrics_->render(hooks_.gauges())};
+  if (health || (path == Path{"metrics"} && !get)) return method_not_allowed(kReading);
+  if (path == Path{"metrics"}) return {200, "text/plain; version=0.0.4", metrics_->render(hooks_.gauges())};
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
     return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
   if (path == kJobs && request.method == "POST") return submit(request, target);
@@ -165,10 +192,9 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
     if (!fingerprint) return error_reply(fingerprint.error());
     return json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
   }
-  const bool known =
-      path.size() == 3 && (path[2] == "jobs" || path[2] == "runs" || path[2] == "silos" || path[2] == "sealing-keys");
-  return known ? error_reply(405, "method_not_allowed", "docs/api.md says which method this resource has")
-               : error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
+  if (path.size() == 3 && (path[2] == "runs" || path[2] == "silos")) return method_not_allowed(kReading);
+  return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
 }
 
 ApiReply Api::submit(const ApiRequest& request, const Target& target) {
@@ -214,8 +240,8 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
       return error_reply(409, "has_ended", cancelled.error().message);
     return cancelled ? json_reply(200, {{"run", id->hex()}, {"state", "cancelled"}}) : error_reply(cancelled.error());
   }
-  if (request.method != "GET")
-    return error_reply(405, "method_not_allowed", "docs/api.md says which method this resource has");
+  if (part == "cancel") return method_not_allowed("POST");
+  if (request.method != "GET") return method_not_allowed(kReading);
   const Result<std::optional<RunRecord>> run = service_->store().find(*id);
   if (!run) return error_reply(run.error());
   if (!*run) return error_reply(404, "unknown_run", "no such run");

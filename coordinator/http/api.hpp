@@ -13,7 +13,7 @@ namespace undertone::coordinator {
 
 /// An HTTP request, as far as the service cares.
 struct ApiRequest {
-  std::string method;
+  std::string method;  // GET stands for HEAD too
   std::string target;  // path and query
   std::string body;
   bool authorised = false;                         // an operator's certificate or the token
@@ -24,6 +24,7 @@ struct ApiReply {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
+  std::string allow = {};  // of 405: the methods that the resource has
 };
 
 /// A silo's session, for people.

@@ -1,5 +1,6 @@
 #include "coordinator/http/http_server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/beast/core.hpp>
@@ -29,6 +30,100 @@ constexpr std::uint32_t kHeaderBytesMax = 8192;
 constexpr std::size_t kTokenBytesMin = 32;
 constexpr int kRequestsMax = 1000;  // on one connection
 constexpr std::chrono::seconds kDrainTime{1};
+constexpr std::size_t kReadBytes = 4096;
+
+using Parser = http::request_parser<http::string_body>;
+
+ApiReply refusal(int status, std::string_view code, std::string_view message) {
+  return {status, "application/json",
+          fmt::format("{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n", code, message)};
+}
+
+/// Sees a header's bytes as they are parsed. The parser joins a line that begins with a blank to the one before (RFC
+/// 9112, 5.2, has it refused); a proxy may have read it as a field of its own.
+class FoldWatch {
+ public:
+  void look(std::string_view header) {
+    for (const char c : header) {
+      folded_ = folded_ || (at_line_start_ && (c == ' ' || c == '\t'));
+      at_line_start_ = c == '\n';
+    }
+  }
+  [[nodiscard]] bool folded() const noexcept { return folded_; }
+
+ private:
+  bool at_line_start_ = false;
+  bool folded_ = false;
+};
+
+/// As Beast's function of this name, with an eye on the bytes.
+template <class Stream>
+asio::awaitable<boost::system::error_code> read_header(Stream& stream, beast::flat_buffer& buffer, Parser& parser,
+                                                       FoldWatch& watch) {
+  parser.eager(false);  // it stops where the body begins
+  while (true) {
+    if (buffer.size() > 0) {
+      const asio::const_buffer bytes = buffer.cdata();
+      boost::system::error_code unparsed;
+      const std::size_t parsed = parser.put(bytes, unparsed);
+      watch.look({static_cast<const char*>(bytes.data()), parsed});
+      buffer.consume(parsed);
+      if (parser.is_header_done() || (unparsed && unparsed != http::error::need_more)) co_return unparsed;
+    }
+    const std::size_t room = std::min(kReadBytes, buffer.max_size() - buffer.size());
+    if (room == 0) co_return http::make_error_code(http::error::header_limit);
+    const auto space = buffer.prepare(room);
+    const auto [failed, size] = co_await stream.async_read_some(space, kAwait);
+    buffer.commit(size);
+    if (failed == asio::error::eof) {
+      const bool within = parser.got_some();
+      co_return http::make_error_code(within ? http::error::partial_message : http::error::end_of_stream);
+    }
+    if (failed) co_return failed;
+  }
+}
+
+/// A request whose length a proxy may have told otherwise than this server would (RFC 9112, 6.1 and 6.3).
+std::optional<ApiReply> refusal_of_length(const http::request<http::string_body>& request) {
+  const std::size_t encodings = request.count(http::field::transfer_encoding);
+  if (encodings == 0) return std::nullopt;
+  if (request.count(http::field::content_length) != 0)
+    return refusal(400, "malformed", "a length and a transfer encoding together");
+  if (request.version() < 11) return refusal(400, "malformed", "a transfer encoding before HTTP/1.1");
+  if (encodings > 1 || !beast::iequals(request[http::field::transfer_encoding], "chunked"))
+    return refusal(501, "not_implemented", "the one transfer encoding is chunked");
+  return std::nullopt;
+}
+
+template <class Body>
+void set_fields(http::response<Body>& response, const ApiReply& reply, bool keep) {
+  response.set(http::field::server, "undertone-coordinator");
+  response.set(http::field::content_type, reply.content_type);
+  response.set(http::field::cache_control, "no-store");
+  response.set("X-Content-Type-Options", "nosniff");
+  if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
+  if (!reply.allow.empty()) response.set(http::field::allow, reply.allow);
+  response.keep_alive(keep);
+}
+
+/// @param reply its body is moved from @param head the answer says how long the body would be, and has none
+template <class Stream>
+asio::awaitable<boost::system::error_code> respond(Stream& stream, ApiReply& reply, bool head, bool keep) {
+  const auto status = static_cast<http::status>(reply.status);
+  if (head) {
+    http::response<http::empty_body> response(status, 11);
+    set_fields(response, reply, keep);
+    response.content_length(reply.body.size());
+    const auto [unsent, size] = co_await http::async_write(stream, response, kAwait);
+    co_return unsent;
+  }
+  http::response<http::string_body> response(status, 11);
+  set_fields(response, reply, keep);
+  response.body() = std::move(reply.body);
+  response.prepare_payload();
+  const auto [unsent, size] = co_await http::async_write(stream, response, kAwait);
+  co_return unsent;
+}
 
 }  // namespace
 
@@ -141,16 +236,23 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
                                            net::Listener::Slot& slot) {
   beast::flat_buffer buffer(std::size_t{2} * kHeaderBytesMax);  // more for an operator alone
   for (int served = 0; served < kRequestsMax; ++served) {
-    http::request_parser<http::string_body> parser;
+    Parser parser;
     parser.header_limit(kHeaderBytesMax);
     parser.body_limit(config::kJobBytesMax);
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
-    auto [unread, size] = co_await http::async_read_header(stream, buffer, parser, kAwait);
+    FoldWatch watch;
+    boost::system::error_code unread = co_await read_header(stream, buffer, parser, watch);
     if (unread == http::error::end_of_stream) break;
+    std::optional<ApiReply> refused;  // for what the header looks like, whoever asks
+    if (watch.folded()) {
+      refused = refusal(400, "malformed", "a header with a folded line");
+    } else if (!unread) {
+      refused = refusal_of_length(parser.get());
+    }
     ApiReply reply;
     bool keep = false;
     bool authorised = false;
-    if (!unread) {
+    if (!unread && !refused) {
       const http::request<http::string_body>& request = parser.get();
       const auto authorization = request[http::field::authorization];
       // Asked for each request: a certificate may be revoked while its connection stands.
@@ -160,38 +262,30 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     if (authorised) slot.introduced();
     if (authorised && !parser.is_done()) {
       buffer.max_size(kHeaderBytesMax + config::kJobBytesMax + 4096);
-      std::tie(unread, size) = co_await http::async_read(stream, buffer, parser, kAwait);
+      std::tie(unread, std::ignore) = co_await http::async_read(stream, buffer, parser, kAwait);
     }
-    if (unread == http::error::body_limit) {
-      reply = {413, "application/json",
-               "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the body is too large\"}}\n"};
+    const bool head = parser.get().method() == http::verb::head;
+    if (refused) {
+      reply = *std::move(refused);
+    } else if (unread == http::error::body_limit) {
+      reply = refusal(413, "limit_exceeded", "the body is too large");
     } else if (unread == http::error::header_limit) {
-      reply = {431, "application/json",
-               "{\"error\":{\"code\":\"limit_exceeded\",\"message\":\"the header is too large\"}}\n"};
+      reply = refusal(431, "limit_exceeded", "the header is too large");
     } else if (unread && unread.category() == http::make_error_code(http::error::end_of_stream).category()) {
-      reply = {400, "application/json", "{\"error\":{\"code\":\"malformed\",\"message\":\"not an HTTP request\"}}\n"};
+      reply = refusal(400, "malformed", "not an HTTP request");
     } else if (unread) {
       break;  // gone, or too slow
     } else {
       const http::request<http::string_body>& request = parser.get();  // of a stranger without its body
-      const auto method = request.method_string();
       const auto target = request.target();
-      ApiRequest asked{std::string(method), std::string(target), request.body(), authorised};
+      ApiRequest asked{head ? "GET" : std::string(request.method_string()), std::string(target), request.body(),
+                       authorised};
       reply = co_await handler_(std::move(asked));
       // Strangers do not hold a connection, and nobody for ever: the last answer says so.
       keep = authorised && request.keep_alive() && served + 1 < kRequestsMax;
     }
-    http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
-    response.set(http::field::server, "undertone-coordinator");
-    response.set(http::field::content_type, reply.content_type);
-    response.set(http::field::cache_control, "no-store");
-    response.set("X-Content-Type-Options", "nosniff");
-    if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
-    response.keep_alive(keep);
-    response.body() = std::move(reply.body);
-    response.prepare_payload();
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
-    const auto [unsent, sent] = co_await http::async_write(stream, response, kAwait);
+    const boost::system::error_code unsent = co_await respond(stream, reply, head, keep);
     const bool ended = unread == http::error::partial_message;  // its sender says no more
     if (!unsent && !ended && (!parser.is_done() || served + 1 == kRequestsMax)) co_await drain(stream);
     if (unsent || !keep) break;

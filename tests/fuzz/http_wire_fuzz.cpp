@@ -56,6 +56,7 @@ class Connections {
   ApiReply answer(const ApiRequest& request) const {
     UNDERTONE_CHECK(!request.authorised || bytes_.find(kToken) != std::string_view::npos);
     UNDERTONE_CHECK(request.authorised || request.body.empty());  // nothing of a stranger's is kept
+    UNDERTONE_CHECK(request.method != "HEAD");                    // the server's own to answer
     UNDERTONE_CHECK(request.body.size() <= config::kJobBytesMax && request.target.size() <= bytes_.size());
     return {request.authorised ? 200 : 401, "text/plain", request.authorised ? request.body : "no\n"};
   }

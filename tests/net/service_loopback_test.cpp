@@ -346,6 +346,73 @@ TEST_F(ServiceLoopbackTest, StrangersAtTheHttpPortGetAnAnswerOrAreClosedAndNothi
   EXPECT_EQ(talk(port, std::string("\x16\x03\x01\x02\x00", 5) + std::string(512, 'x')).find("200"), std::string::npos);
 }
 
+TEST_F(ServiceLoopbackTest, WhatAProxyMayReadOtherwiseIsRefusedAndTheConnectionClosed) {
+  LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
+  const std::uint16_t port = hub.ports().http;
+  const auto request = [](const std::string& line, const std::string& headers) {
+    return fmt::format("{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n{}\r\n", line, kToken, headers);
+  };
+  const auto refused = [&](const std::string& bytes, const std::string& status, bool one_at_a_time = false) {
+    const std::string answer = talk(port, bytes, one_at_a_time);
+    EXPECT_EQ(answer.find("HTTP/1.1 " + status), 0U) << bytes << "\n" << answer;
+    EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << answer;  // what follows is no request
+  };
+  const std::string next = request("GET /api/v1/runs", "");
+  refused(request("POST /api/v1/jobs", "Transfer-Encoding: gzip\r\n") + next, "501");
+  refused(request("POST /api/v1/jobs", "Transfer-Encoding: gzip, chunked\r\n") + next, "501");
+  refused(request("POST /api/v1/jobs", "Transfer-Encoding: identity\r\n") + next, "501");
+  refused(request("POST /api/v1/jobs", "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n") + next, "400");
+  refused(request("POST /api/v1/jobs", "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n") + next, "400");
+  refused(request("POST /api/v1/jobs", "Transfer-Encoding: gzip\r\nContent-Length: 3\r\n") + next, "400");
+  refused(request("GET /api/v1/runs", "X: a\r\n b\r\n") + next, "400");
+  refused(request("GET /api/v1/runs", "X: a\r\n\tTransfer-Encoding: chunked\r\n") + next, "400");
+  refused(request("GET /api/v1/runs", "X: a\r\n b\r\n"), "400", true);
+  // A body may look like a folded line.
+  const std::string body = request("POST /api/v1/jobs", "Connection: close\r\nContent-Length: 4\r\n") + "\r\n b";
+  const std::string taken = talk(port, body);
+  EXPECT_EQ(taken.find("HTTP/1.1 400"), 0U) << taken;  // it is no job
+  EXPECT_EQ(taken.find("folded"), std::string::npos) << taken;
+}
+
+TEST_F(ServiceLoopbackTest, AHeadIsAnsweredAsAGetWithoutItsBody) {
+  LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
+  const std::uint16_t port = hub.ports().http;
+  const auto request = [](const std::string& line, const std::string& headers) {
+    return fmt::format("{} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n{}\r\n", line, kToken, headers);
+  };
+  const std::string close = "Connection: close\r\n";
+  const std::string ok = talk(port, request("HEAD /healthz", close));
+  EXPECT_EQ(ok.find("HTTP/1.1 200"), 0U) << ok;
+  EXPECT_NE(ok.find("Content-Length: 3\r\n"), std::string::npos) << ok;
+  EXPECT_EQ(ok.find("\r\n\r\n") + 4, ok.size()) << ok;
+  for (const char* line : {"HEAD /nothing", "HEAD /api/v1/jobs", "HEAD //"}) {
+    const std::string answer = talk(port, request(line, close));
+    EXPECT_EQ(answer.find("HTTP/1.1 4"), 0U) << answer;
+    EXPECT_EQ(answer.find("\r\n\r\n") + 4, answer.size()) << answer;
+  }
+  const std::string unwell = talk(port, "HEAD /healthz HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n");
+  EXPECT_EQ(unwell.find("HTTP/1.1 501"), 0U) << unwell;
+  EXPECT_EQ(unwell.find("\r\n\r\n") + 4, unwell.size()) << unwell;
+  // The answer that follows begins where the first one's header ends.
+  const std::string two = talk(port, request("HEAD /healthz", "") + request("GET /healthz", close));
+  const std::size_t second = two.find("\r\n\r\n");
+  ASSERT_NE(second, std::string::npos) << two;
+  EXPECT_EQ(two.substr(second + 4, 12), "HTTP/1.1 200") << two;
+}
+
+TEST_F(ServiceLoopbackTest, AnotherMethodIsAnsweredWithWhatIsAllowed) {
+  LoopbackCoordinator hub(consortium_, [&](auto& config) { http(config, false); });
+  for (const char* method : {"TRACE", "BREW"}) {
+    const std::string answer =
+        talk(hub.ports().http, fmt::format("{} /api/v1/runs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                                           "Authorization: Bearer {}\r\n\r\n",
+                                           method, kToken));
+    EXPECT_EQ(answer.find("HTTP/1.1 405"), 0U) << answer;
+    EXPECT_NE(answer.find("Allow: GET, HEAD\r\n"), std::string::npos) << answer;
+  }
+}
+
 TEST_F(ServiceLoopbackTest, AConnectionServesAThousandRequestsAndNoMore) {
   const LoopbackCoordinator hub(consortium_, [&](auto& config) {
     http(config, false);

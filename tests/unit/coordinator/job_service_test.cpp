@@ -648,8 +648,41 @@ TEST_F(ApiTest, WhatIsWrongIsAnsweredWithAStatusAndASentence) {
   EXPECT_EQ(ask("GET", "/api/v1/runs?limit=99999999999999999999").status, 400);
   EXPECT_EQ(ask("DELETE", "/api/v1/runs").status, 405);
   EXPECT_EQ(ask("GET", "/api/v2/runs").status, 404);
-  EXPECT_EQ(ask("GET", "/api/v1/../../etc/passwd").status, 404);
-  EXPECT_EQ(ask("GET", "").status, 404);
+}
+
+TEST_F(ApiTest, APathThatAProxyMayReadOtherwiseIsRefused) {
+  for (const char* target :
+       {"", "*", "api/v1/runs", "http://hub/api/v1/runs", "//api//v1/runs", "//", "/api//v1/runs", "/api/v1/runs/",
+        "/api/v1/./runs", "/api/v1/../v1/runs", "/api/v1/../../etc/passwd", "/api/v1/%72uns", "/api/v1/runs%2f",
+        "/api/v1/runs;a", "/api/v1\\runs", "/healthz/", "//healthz"}) {
+    EXPECT_EQ(ask("GET", target).status, 400) << target;
+    EXPECT_EQ(ask("GET", target, "", false).status, 401) << target;
+  }
+  EXPECT_EQ(ask("POST", "//api/v1/jobs", job(1)).status, 400);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 0U);
+  EXPECT_EQ(ask("GET", "/").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=1&path=//%2e").status, 200);  // a query is nobody's path
+}
+
+TEST_F(ApiTest, AnotherMethodIsAnsweredWithThoseThatTheResourceHas) {
+  const std::string of_run = "/api/v1/runs/" + submit(1).hex();
+  for (const char* method : {"TRACE", "DELETE", "BREW", "get"}) {
+    for (const std::string& target :
+         {std::string("/healthz"), std::string("/readyz"), std::string("/metrics"), std::string("/api/v1/runs"),
+          std::string("/api/v1/silos"), of_run, of_run + "/job", of_run + "/result"}) {
+      const ApiReply reply = ask(method, target);
+      EXPECT_EQ(reply.status, 405) << method << target;
+      EXPECT_EQ(reply.allow, "GET, HEAD") << method << target;
+    }
+    for (const std::string& target :
+         {std::string("/api/v1/jobs"), std::string("/api/v1/sealing-keys"), of_run + "/cancel"}) {
+      const ApiReply reply = ask(method, target);
+      EXPECT_EQ(reply.status, 405) << method << target;
+      EXPECT_EQ(reply.allow, "POST") << method << target;
+    }
+  }
+  EXPECT_EQ(ask("GET", of_run + "/cancel").status, 405);
+  EXPECT_EQ(ask("TRACE", "/nothing").status, 404);
 }
 
 TEST_F(ApiTest, ListsAreCutIntoPages) {
