@@ -157,7 +157,7 @@ class RunMachine {
   std::set<SiloId> dropped_;      // refused a query of this run, or
   std::set<SiloId> implausible_;  // said what no honest silo says; forgotten by a restart, as the others are
   std::set<SiloId> seen_end_;
-  std::set<SiloId> told_end_;  // on their connections, for accepting too late
+  std::set<SiloId> told_end_;              // on their connections, for accepting too late
   std::map<SiloId, std::string> said_;     // why an answer is still missing, as the silo says
   std::map<SiloId, int> offers_again_;     // in this round
   std::map<SiloId, int> changes_;          // of each silo's mind about the job

@@ -7,8 +7,8 @@
 #include <openssl/crypto.h>
 #include <spdlog/spdlog.h>
 
-#include "shared/base/plain_text.hpp"
 #include "shared/base/large_memory.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 
 namespace undertone::net {
