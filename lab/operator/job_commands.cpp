@@ -197,6 +197,21 @@ Json warnings_of(const privacy::Plan& plan) {
   return out;
 }
 
+Json warnings_of(const config::Job& job) {
+  Json out = Json::array();
+  const bool alike = std::all_of(job.cohort.begin(), job.cohort.end(), [&](const config::CohortMember& member) {
+    return member.weight == job.cohort.front().weight;
+  });
+  if (!alike && !job.shuffle && !job.aggregation.robust() && job.participation.quorum < job.cohort.size()) {
+    out.push_back(fmt::format(
+        "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
+        "those that answer, so with silos missing it estimates the gradient of no fixed objective. A quorum of "
+        "{} or equal weights would",
+        job.participation.quorum, job.cohort.size(), job.cohort.size()));
+  }
+  return out;
+}
+
 Json releases_of(const privacy::Plan& plan) {
   std::vector<Json> out;
   for (const privacy::Plan::Segment& segment : plan.segments()) {
@@ -308,6 +323,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"smoothness", optional_json(*job, constants.smoothness)},
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"warnings", warnings_of(*job)},
                 {"aggregation", queries::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
                 {"shuffler", shuffler},
@@ -337,6 +353,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                constants.smoothness ? fmt::format("beta = {:.6g}", *constants.smoothness) : "no beta");
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
+  for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
   fmt::print("{}", describe_worth(shuffler));
   if (held > 0) {
     fmt::print(

@@ -381,5 +381,13 @@ TEST(PlanTest, WhatNobodyPlannedHasNoCostThatCouldBeTakenForNothing) {
   EXPECT_DEATH((void)release.noise_stddev_of_mean(), "");
 }
 
+TEST(PlanTest, WarnsWhereDeltaCoversMuchOfTheChanceOfBeingDrawn) {
+  // One record of a hundred, and delta a hundredth: whatever is drawn might be published.
+  const Plan bare = make_plan({{gradient(0.01), 1}}, facts(0.1, 0.009)).value();
+  EXPECT_NE(delta_warning(bare).find("delta 0.009 is not far below 0.01"), std::string::npos) << delta_warning(bare);
+  EXPECT_EQ(delta_warning(make_plan({{gradient(0.01), 1}}, facts(0.1, 1e-5)).value()), "");
+  EXPECT_EQ(delta_warning(make_plan({{gradient(), 25}}, facts(1.0, 1e-3)).value()), "");
+}
+
 }  // namespace
 }  // namespace undertone::privacy
