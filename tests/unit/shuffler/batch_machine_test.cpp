@@ -334,7 +334,8 @@ TEST_F(BatchMachineTest, RefusesByTheHeaderWhatItWouldRefuseWhole) {
   EXPECT_EQ(refused("a", kRound, 4, making(kTerms, 2)), ReplyRefusal::OtherTerms);
   (void)send("a", "aaaa");
   EXPECT_EQ(refused("a", kRound, 4), std::nullopt);  // it may be the same, and is acknowledged again
-  EXPECT_EQ(refused("b", kRound, 4, making(sha256("other"))), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refused("a", kRound, 4, making(sha256("other"))), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refused("b", kRound, 4, making(sha256("other"))), std::nullopt);  // terms are a slot's own
   (void)send("b", "bbbb");
   (void)send("c", "cccc");
   EXPECT_EQ(refused("a", kRound, 4), ReplyRefusal::Closed);
