@@ -40,7 +40,8 @@ TEST(ResultWriterTest, HasWrittenWhatItWasAskedForWhenItIsFinished) {
   record.job = tests::SmallFederation().job();
   record.run = {sha256(record.job), {}};
   for (const char* name : {"one", "two"})
-    writer.write(folder.path() / name, record, {}, Error{ErrorCode::Cancelled, "by the operator"}, [](const Status&) {});
+    writer.write(folder.path() / name, record, {}, Error{ErrorCode::Cancelled, "by the operator"},
+                 [](const Status&) {});
   writer.finish();
   for (const char* name : {"one", "two"}) EXPECT_TRUE(std::filesystem::exists(folder.path() / name / "result.json"));
 }
