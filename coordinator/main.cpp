@@ -119,7 +119,8 @@ int serve(const Options& options) {
     if (!submitted->created && host.service().machine(*own_run) == nullptr && !outcome) {
       const Result<std::optional<RunRecord>> record = store->find(*own_run);  // it ended before this process began
       if (record && *record && is_end((**record).state)) {
-        host.finish_results();
+        while (host.is_writing() && context.run_one() > 0) {
+        }
         fmt::print("this job has ended before: {}; --again runs it again\n", to_string((**record).state));
         fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
         return (**record).state == RunState::Succeeded ? kSucceeded : kRunFailed;

@@ -1,5 +1,6 @@
 #include "coordinator/host/coordinator_host.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
@@ -179,6 +180,7 @@ ApiHooks CoordinatorHost::hooks() {
     return {};
   };
   out.make_sealing_key = [this] { return make_sealing_key(*store_); };
+  out.being_written = [this](const RunId& run) { return is_being_written(run); };
   out.sessions = [this] {
     std::vector<SiloSession> sessions;
     for (const auto& [silo, peer] : peers_) sessions.push_back(peer.facts);
@@ -320,15 +322,15 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
   for (JobService::Action& action : *actions) {
     if (auto* send = std::get_if<RunMachine::Send>(&action)) {
       const auto peer = peers_.find(send->silo);
-      if (peer != peers_.end()) peer->second.session->send(std::move(send->bytes));
+      if (peer != peers_.end() && !peer->second.session->waits_last(send->bytes))
+        peer->second.session->send(std::move(send->bytes));
     } else if (auto* shuffled = std::get_if<RunMachine::SendToShuffler>(&action)) {
       const auto link = links_.find(shuffled->shuffler);
       if (link != links_.end()) link->second->send(std::move(shuffled->bytes));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       arm(armed->at);
     } else if (const auto* forgotten = std::get_if<JobService::Forgotten>(&action)) {
-      std::error_code ignored;
-      std::filesystem::remove_all(results_of(forgotten->run), ignored);
+      writer_.remove(results_of(forgotten->run));
       spdlog::info("run_forgotten run={}", forgotten->run.hex());
     } else {
       handle(std::get<JobService::OfRun>(action));
@@ -353,35 +355,59 @@ void CoordinatorHost::handle(const JobService::OfRun& said) {
 }
 
 void CoordinatorHost::write_result(const RunId& run, const RunMachine::Ended& ended) {
+  const auto outcome = std::make_shared<const Result<algorithms::Outcome>>(ended.outcome);
   Result<std::optional<RunRecord>> record = store_->find(run);
   Result<std::vector<RoundRecord>> rounds = store_->rounds(run);
-  if (!record || !*record || !rounds) return;
+  if (!record || !*record || !rounds) {  // forgotten already, or the store fails
+    on_written(run, outcome, "", Error{ErrorCode::UnknownRun, "the store does not hold the run"});
+    return;
+  }
   const std::string state(to_string((**record).state));
-  writer_.write(results_of(run), **std::move(record), *std::move(rounds), ended.outcome,
-                [this, run, ended, state](const Status& written) {
-                  if (!written)
-                    spdlog::error("result_not_written run={} reason={}", run.hex(),
-                                  quoted_text(written.error().message));
-                  spdlog::info("run_ended run={} state={}", run.hex(), state);
-                  if (watch_) watch_(JobService::OfRun{run, ended});
-                });
+  being_written_.insert(run);
+  writer_.write(results_of(run), **std::move(record), *std::move(rounds), outcome,
+                [this, run, outcome, state](const Status& written) { on_written(run, outcome, state, written); });
+}
+
+void CoordinatorHost::on_written(const RunId& run, const ResultWriter::OutcomePtr& outcome, const std::string& state,
+                                 const Status& written) {
+  being_written_.erase(run);
+  if (!written) spdlog::error("result_not_written run={} reason={}", run.hex(), quoted_text(written.error().message));
+  if (!state.empty()) spdlog::info("run_ended run={} state={}", run.hex(), state);
+  if (watch_) watch_(JobService::OfRun{run, RunMachine::Ended{*outcome}});
+  write_next_missing();
 }
 
 void CoordinatorHost::write_missing_results() {
   const Result<std::vector<RunRecord>> newest = store_->list(kResultsChecked, 0);
   if (!newest) return;
   for (const RunRecord& summary : *newest) {
-    if (!is_end(summary.state) || std::filesystem::exists(results_of(summary.run) / "result.json")) continue;
-    Result<std::optional<RunRecord>> record = store_->find(summary.run);
+    if (is_end(summary.state) && !being_written_.contains(summary.run) &&
+        !std::filesystem::exists(results_of(summary.run) / "result.json"))
+      missing_results_.push_back(summary.run);
+  }
+  write_next_missing();
+}
+
+void CoordinatorHost::write_next_missing() {
+  // One at a time: an outcome may be as large as a model.
+  while (being_written_.empty() && !missing_results_.empty()) {
+    const RunId run = missing_results_.front();
+    missing_results_.pop_front();
+    Result<std::optional<RunRecord>> record = store_->find(run);
     if (!record || !*record) continue;
     Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), config_.session.wire);
     if (!machine) continue;
     const Result<std::vector<RunMachine::Action>> actions = machine->start(std::chrono::steady_clock::now());
     if (!actions) continue;
     for (const RunMachine::Action& action : *actions) {
-      if (const auto* ended = std::get_if<RunMachine::Ended>(&action)) write_result(summary.run, *ended);
+      if (const auto* ended = std::get_if<RunMachine::Ended>(&action)) write_result(run, *ended);
     }
   }
+}
+
+bool CoordinatorHost::is_being_written(const RunId& run) const {
+  return being_written_.contains(run) ||
+         std::find(missing_results_.begin(), missing_results_.end(), run) != missing_results_.end();
 }
 
 void CoordinatorHost::arm(TimePoint at) {

@@ -4,10 +4,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "coordinator/host/coordinator_config.hpp"
 #include "coordinator/host/result_writer.hpp"
@@ -42,8 +44,8 @@ class CoordinatorHost {
   /// Plans and queues a job; nothing else happens meanwhile.
   [[nodiscard]] Result<JobService::Submitted> submit(const std::string& job, const std::string& file,
                                                      const Nonce& nonce, bool again);
-  /// Waits until the results of all runs that have ended are written. Only before the end.
-  void finish_results() { writer_.finish(); }
+  /// Whether results of runs that have ended are still to be written.
+  [[nodiscard]] bool is_writing() const noexcept { return !being_written_.empty() || !missing_results_.empty(); }
   [[nodiscard]] const JobService& service() const noexcept { return service_; }
   /// An error that stopped the host itself: its store failed.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
@@ -74,7 +76,12 @@ class CoordinatorHost {
   void handle(const JobService::OfRun& said);
   /// Has the result written; whoever watches hears of the end when it is.
   void write_result(const RunId& run, const RunMachine::Ended& ended);
+  void on_written(const RunId& run, const ResultWriter::OutcomePtr& outcome, const std::string& state,
+                  const Status& written);
+  /// Results that a crash kept from being written, one after the other.
   void write_missing_results();
+  void write_next_missing();
+  [[nodiscard]] bool is_being_written(const RunId& run) const;
   void arm(TimePoint at);
   /// Keeps a session with each configured shuffler.
   void dial_shufflers();
@@ -91,6 +98,8 @@ class CoordinatorHost {
   Watch watch_;
   std::atomic<bool> stopped_ = false;  // the planning thread reads it
   boost::asio::thread_pool planning_{1};
+  std::set<RunId> being_written_;      // results
+  std::deque<RunId> missing_results_;  // still to be written
   ResultWriter writer_;
   JobService service_;
   Metrics metrics_;

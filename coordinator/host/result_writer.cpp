@@ -5,6 +5,22 @@
 #include "coordinator/jobs/result.hpp"
 
 namespace undertone::coordinator {
+namespace {
+
+Status write_result_of(const std::filesystem::path& folder, const RunRecord& record,
+                       const std::vector<RoundRecord>& rounds, const Result<algorithms::Outcome>& outcome,
+                       const std::atomic<bool>& given_up) {
+  const Result<config::Job> job = config::parse_job(record.job, record.name);
+  if (!job) return job.error();
+  RunReport report{*job, record.run, "tcp", false, outcome, rounds, record.answers};
+  report.planner = [&given_up](const config::Job& planned, const config::CohortMember& member) {
+    if (given_up) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
+    return config::plan_of(planned, member);
+  };
+  return write_results(folder, report);
+}
+
+}  // namespace
 
 ResultWriter::~ResultWriter() {
   given_up_ = true;
@@ -12,21 +28,21 @@ ResultWriter::~ResultWriter() {
 }
 
 void ResultWriter::write(std::filesystem::path folder, RunRecord record, std::vector<RoundRecord> rounds,
-                         Result<algorithms::Outcome> outcome, Written written) {
-  const auto task = [this, folder = std::move(folder), record = std::move(record), rounds = std::move(rounds),
-                     outcome = std::move(outcome), written = std::move(written)] {
+                         OutcomePtr outcome, Written written) {
+  record.checkpoint.reset();  // as large as a model, and not looked at
+  boost::asio::post(thread_, [this, folder = std::move(folder), record = std::move(record), rounds = std::move(rounds),
+                              outcome = std::move(outcome), written = std::move(written)] {
     if (given_up_) return;
-    const Result<config::Job> job = config::parse_job(record.job, record.name);
-    if (!job) return;
-    RunReport report{*job, record.run, "tcp", false, outcome, rounds, record.answers};
-    report.planner = [this](const config::Job& planned, const config::CohortMember& member) {
-      if (given_up_) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
-      return config::plan_of(planned, member);
-    };
-    const Status status = write_results(folder, report);
+    const Status status = write_result_of(folder, record, rounds, *outcome, given_up_);
     if (!given_up_) boost::asio::post(*context_, [written, status] { written(status); });
-  };
-  boost::asio::post(thread_, task);
+  });
+}
+
+void ResultWriter::remove(std::filesystem::path folder) {
+  boost::asio::post(thread_, [folder = std::move(folder)] {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  });
 }
 
 }  // namespace undertone::coordinator

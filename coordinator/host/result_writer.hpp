@@ -5,6 +5,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "coordinator/jobs/run_store.hpp"
@@ -16,8 +17,9 @@ namespace undertone::coordinator {
 /// composition a silo, which may take minutes for a large cohort, and sessions live on meanwhile.
 class ResultWriter {
  public:
-  /// Called on the context's thread. @see write
+  /// Called on the context's thread, whatever became of the result. @see write
   using Written = std::function<void(const Status&)>;
+  using OutcomePtr = std::shared_ptr<const Result<algorithms::Outcome>>;
 
   explicit ResultWriter(boost::asio::io_context& context) : context_(&context) {}
   /// Gives up what is not written yet: a coordinator that starts again writes it then.
@@ -26,8 +28,10 @@ class ResultWriter {
   ResultWriter& operator=(const ResultWriter&) = delete;
 
   /// After what was asked for before it. @param written not called where it was given up
-  void write(std::filesystem::path folder, RunRecord record, std::vector<RoundRecord> rounds,
-             Result<algorithms::Outcome> outcome, Written written);
+  void write(std::filesystem::path folder, RunRecord record, std::vector<RoundRecord> rounds, OutcomePtr outcome,
+             Written written);
+  /// Removes a folder of results, after what was asked for before it.
+  void remove(std::filesystem::path folder);
   /// Waits for everything that was asked for. Nothing may be asked for afterwards.
   void finish() { thread_.join(); }
 

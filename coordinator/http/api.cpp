@@ -250,7 +250,7 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
   if (part == "result" || part == "model") {
     const std::filesystem::path file = results_ / id->hex() / (part + ".json");
     const Result<std::string> content = read_file(file, kResultBytesMax);
-    if (!content && is_end((**run).state) && !std::filesystem::exists(results_ / id->hex() / "result.json"))
+    if (!content && hooks_.being_written && hooks_.being_written(*id))
       return error_reply(409, "being_written", "the run has ended and its results are being written: ask again");
     if (!content)
       return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string((**run).state)));

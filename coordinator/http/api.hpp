@@ -47,6 +47,7 @@ struct ApiHooks {
   std::function<std::vector<SiloSession>()> sessions;
   std::function<Metrics::Gauges()> gauges;
   std::function<bool()> ready;
+  std::function<bool(const RunId& run)> being_written = {};  // its results
 };
 
 /// The coordinator's HTTP interface, version 1, without sockets: docs/api.md and docs/openapi.json describe it.

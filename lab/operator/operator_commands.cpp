@@ -56,8 +56,15 @@ Result<Answer> ask_on(const OperatorClient& client, const std::string& target) {
 }
 
 /// Fetches a file of a run as it is.
+/// What is at the target; results that are being written are waited for.
 Result<std::string> fetch(const OperatorClient& client, const std::string& target) {
-  const Result<net::HttpAnswer> answer = client.http->request("GET", target, "");
+  constexpr int kLooks = 240;
+  constexpr auto kPause = std::chrono::milliseconds(500);
+  Result<net::HttpAnswer> answer = client.http->request("GET", target, "");
+  for (int look = 0; look < kLooks && answer && answer->status == 409; ++look) {
+    std::this_thread::sleep_for(kPause);
+    answer = client.http->request("GET", target, "");
+  }
   if (!answer) return answer.error();
   if (answer->status != 200) {
     const ErrorCode code = answer->status == 404 ? ErrorCode::UnknownRun : ErrorCode::Internal;

@@ -164,6 +164,8 @@ void Session::send(Bytes bytes) {
   outbox_changed_.cancel();
 }
 
+bool Session::waits_last(const Bytes& bytes) const noexcept { return !outbox_.empty() && outbox_.back() == bytes; }
+
 void Session::wipe_received() {
   wiping_ = true;
   SSL_set_options(stream_.native_handle(), SSL_OP_CLEANSE_PLAINTEXT);
@@ -256,7 +258,8 @@ asio::awaitable<void> Session::watch() {
       break;
     }
     if (now - watch_timer_.expiry() > period) last_taken_ = now;  // this process stood still, and not the peer
-    if (!outbox_.empty() && now - last_taken_ > limits_.stall) {
+    // Of little it is no matter: a silo that waits for a turn, or holds a reply back, reads nothing for a while.
+    if (outbox_bytes_ > limits_.outbox_bytes / kStallShare && now - last_taken_ > limits_.stall) {
       close_reason_ = fmt::format("the peer took nothing for {} ms: {} bytes are waiting for it", limits_.stall.count(),
                                   outbox_bytes_);
       close();

@@ -60,6 +60,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// What a queued message is charged beside its bytes. A small one takes 325 bytes more than its own: the string, its
   /// block and what it grew by, the counts of its pointer, a place in the queue, and what the allocator adds to each.
   static constexpr std::size_t kMessageBytes = 512;
+  /// A peer is taken for stalled where more than a quarter of `outbox_bytes` waits for it: a large message may well
+  /// wait while it computes, holds a reply back or has no turn.
+  static constexpr std::size_t kStallShare = 4;
 
   /// @param gate shared by the sessions of a process that hears from many; null: none
   Session(Stream stream, SessionLimits limits, std::shared_ptr<AssemblyGate> gate = nullptr);
@@ -84,6 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Queues frames. A peer whose queue is full loses the connection, and nothing else.
   void send(Bytes bytes);
   void send(const wire::Message& message);
+  /// Whether these very bytes are the last that wait: asking again adds nothing.
+  [[nodiscard]] bool waits_last(const Bytes& bytes) const noexcept;
   /// The peer has introduced itself: from here on silence is measured by `silence`.
   void established();
   /// From here on nothing of what was read stays in a buffer once its message is whole: for whoever must forget it.

@@ -21,7 +21,9 @@ SessionLimits parse_session(config::Section section) {
   milliseconds("handshake_ms", limits.handshake, "for TLS and the first message, both ways (default 5000)");
   milliseconds("heartbeat_ms", limits.heartbeat, "how often to say something (default 2000)");
   milliseconds("silence_ms", limits.silence, "how long to hear nothing before giving up (default 10000)");
-  milliseconds("stall_ms", limits.stall, "how long to wait for a peer that takes nothing it is sent (default 120000)");
+  milliseconds(
+      "stall_ms", limits.stall,
+      "how long to wait for a peer that takes nothing of a queue over a quarter of outbox_bytes_max (default 120000)");
   if (section.has("outbox_bytes_max"))
     limits.outbox_bytes = static_cast<std::size_t>(
         section.integer("outbox_bytes_max", 1 << 16, std::int64_t{1} << 40,

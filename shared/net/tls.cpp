@@ -75,7 +75,9 @@ RevocationAge age_of(const X509_CRL* list) {
 }
 
 bool is_older(const RevocationAge& age, const RevocationAge& than) {
-  return age.issued < than.issued || (age.number && than.number && *age.number < *than.number);
+  // Numbers only rise; a clock may have been set back.
+  if (age.number && than.number && *age.number != *than.number) return *age.number < *than.number;
+  return age.issued < than.issued;
 }
 
 std::string show_age(const RevocationAge& age) {
@@ -110,6 +112,12 @@ Result<Revocations> apply_revocations(ssl::context& context, const TlsFiles& fil
                  fmt::format("{}: this revocation list is of {}, a newer one of {} was in use: the older list is not "
                              "taken up, since it may lack what was revoked meanwhile",
                              file.string(), show_age(out.age), show_age(known->second))};
+  }
+  if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(list.get())) > 0) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: this revocation list is of {}, which is still to come: the authority's clock or this "
+                             "machine's is wrong",
+                             file.string(), show_time(out.age.issued))};
   }
   X509_STORE* store = SSL_CTX_get_cert_store(context.native_handle());
   if (X509_STORE_add_crl(store, list.get()) != 1 || X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)

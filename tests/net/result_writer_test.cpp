@@ -11,6 +11,10 @@
 namespace undertone::coordinator {
 namespace {
 
+ResultWriter::OutcomePtr cancelled() {
+  return std::make_shared<const Result<algorithms::Outcome>>(Error{ErrorCode::Cancelled, "by the operator"});
+}
+
 TEST(ResultWriterTest, WritesBesideTheThreadThatServesAndTellsThere) {
   const tests::TemporaryFolder folder;
   boost::asio::io_context context;
@@ -21,11 +25,10 @@ TEST(ResultWriterTest, WritesBesideTheThreadThatServesAndTellsThere) {
   record.name = "job";
   record.run = {sha256(record.job), {}};
   std::vector<std::string> order;
-  writer.write(folder.path() / "run", record, {}, Error{ErrorCode::Cancelled, "by the operator"},
-               [&](const Status& written) {
-                 EXPECT_TRUE(written.has_value());
-                 order.emplace_back("written");
-               });
+  writer.write(folder.path() / "run", record, {}, cancelled(), [&](const Status& written) {
+    EXPECT_TRUE(written.has_value());
+    order.emplace_back("written");
+  });
   boost::asio::post(context, [&] { order.emplace_back("served"); });
   while (order.size() < 2) context.run_one();
   EXPECT_EQ(order, (std::vector<std::string>{"served", "written"}));  // planning is never done before it
@@ -40,8 +43,7 @@ TEST(ResultWriterTest, HasWrittenWhatItWasAskedForWhenItIsFinished) {
   record.job = tests::SmallFederation().job();
   record.run = {sha256(record.job), {}};
   for (const char* name : {"one", "two"})
-    writer.write(folder.path() / name, record, {}, Error{ErrorCode::Cancelled, "by the operator"},
-                 [](const Status&) {});
+    writer.write(folder.path() / name, record, {}, cancelled(), [](const Status&) {});
   writer.finish();
   for (const char* name : {"one", "two"}) EXPECT_TRUE(std::filesystem::exists(folder.path() / name / "result.json"));
 }

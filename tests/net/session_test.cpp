@@ -148,6 +148,7 @@ TEST_F(SessionTest, APeerThatTakesNothingOfWhatIsQueuedIsClosedAfterAWhile) {
   SessionLimits limits;
   limits.stall = milliseconds(500);
   limits.silence = kNever;
+  limits.outbox_bytes = std::size_t{128} << 20U;
   const Pair pair = connect(limits);
   std::optional<Result<wire::Message>> end;
   const auto began = steady_clock::now();
@@ -166,13 +167,41 @@ TEST_F(SessionTest, APeerThatTakesNothingOfWhatIsQueuedIsClosedAfterAWhile) {
   EXPECT_LT(steady_clock::now() - began, kNever / 2);
 }
 
+TEST_F(SessionTest, OneLargeMessageMayWaitForAPeerThatIsBusy) {
+  SessionLimits limits;
+  limits.stall = milliseconds(100);
+  limits.silence = kNever;
+  const Pair pair = connect(limits);
+  std::optional<Result<wire::Message>> end;
+  bool waited = false;
+  const auto server = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    const auto bytes = std::make_shared<const std::string>(std::size_t{64} << 20U, 'x');  // more than sockets hold
+    session->send(bytes);
+    session->send(std::make_shared<const std::string>(1, 'x'));
+    session->send(bytes);
+    EXPECT_TRUE(session->waits_last(bytes));
+    EXPECT_FALSE(session->waits_last(std::make_shared<const std::string>(*bytes)));
+    end.emplace(co_await session->receive());
+  };
+  const auto client = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
+    co_await wait(context_, 5 * milliseconds(100));
+    EXPECT_FALSE(end);  // twelve hundredths of what may wait
+    waited = true;
+    session->close();
+  };
+  start(pair, server, client);
+  run();
+  EXPECT_TRUE(waited);
+}
+
 TEST_F(SessionTest, APeerThatReadsSlowlyButReadsKeepsItsConnection) {
   SessionLimits limits;
   limits.stall = kSilence;
   limits.silence = kNever;
+  const std::shared_ptr<const std::string> vector = large_vector();
+  limits.outbox_bytes = 30 * (vector->size() + Session::kMessageBytes);
   const Pair pair = connect(limits);
   std::size_t heard = 0;
-  const std::shared_ptr<const std::string> vector = large_vector();
   const auto server = [&](const std::shared_ptr<Session>& session) -> asio::awaitable<void> {
     for (int i = 0; i < 24; ++i) session->send(vector);
     while (heard < 24) co_await wait(context_, milliseconds(5));

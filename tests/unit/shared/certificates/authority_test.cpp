@@ -224,6 +224,27 @@ TEST_F(RevocationListTest, AnOlderOneIsNotTakenUpWhileTheProcessRuns) {
   EXPECT_TRUE(credentials.refresh().value());
 }
 
+TEST_F(RevocationListTest, ANewerOneIsTakenUpThoughTheAuthoritysClockWasSetBack) {
+  const std::time_t now = std::time(nullptr);
+  place(list_with("clinic-2", now - 50));
+  net::Credentials credentials = load().value();
+  place(list_with("clinic-3", now - 100));
+  EXPECT_TRUE(credentials.refresh().value());
+  EXPECT_TRUE(credentials.revoked(serial_of("clinic-3")));
+}
+
+TEST_F(RevocationListTest, OneThatIsStillToComeIsRefusedAndOutdatesNothing) {
+  const std::time_t now = std::time(nullptr);
+  place(list_with("clinic-2", now - 100));
+  net::Credentials credentials = load().value();
+  place(list_with("clinic-3", now + 86'400));
+  const Result<bool> refused = credentials.refresh();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("still to come"), std::string::npos) << refused.error().message;
+  place(list_with("clinic-4", now - 50));
+  EXPECT_TRUE(credentials.refresh().value());
+}
+
 TEST_F(RevocationListTest, OfTwoOfOneSecondTheNumberDecides) {
   const std::time_t now = std::time(nullptr);
   const std::string older = list_with("clinic-2", now);
