@@ -21,10 +21,11 @@ LoopbackCoordinator::LoopbackCoordinator(Certificates& certificates, const Chang
   config_.results = folder_.path() / "results";
   if (change) change(config_);
   host_.emplace(context_, config_, store_, [this](const coordinator::JobService::OfRun& said) {
-    const auto* ended = std::get_if<coordinator::RunMachine::Ended>(&said.what);
-    if (ended == nullptr) return;
+    // The end is told when its result is written: by then everybody may have heard of it and the machine be gone.
     if (const coordinator::RunMachine* machine = host_->service().machine(said.run))
       encoded_ = machine->messages_encoded();
+    const auto* ended = std::get_if<coordinator::RunMachine::Ended>(&said.what);
+    if (ended == nullptr) return;
     const std::lock_guard lock(mutex_);
     outcomes_.emplace(said.run, ended->outcome);
     ended_.notify_all();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -49,7 +50,7 @@ class LoopbackCoordinator {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::map<RunId, Result<algorithms::Outcome>> outcomes_;
-  std::uint64_t encoded_ = 0;
+  std::atomic<std::uint64_t> encoded_ = 0;
   std::thread thread_;
 };
 
