@@ -47,24 +47,24 @@ template <int Fours>
 [[gnu::always_inline]] inline void add_depth(const double* a, const double* b, Eigen::Index depth, double* sums) {
   Four tile[kTileColumns][Fours];
 #pragma GCC unroll 4
-  for (int j = 0; j < kTileColumns; ++j) {
+  for (Eigen::Index j = 0; j < kTileColumns; ++j) {
 #pragma GCC unroll 2
-    for (int i = 0; i < Fours; ++i) std::memcpy(&tile[j][i], sums + j * kTileRows + 4 * i, sizeof(Four));
+    for (Eigen::Index i = 0; i < Fours; ++i) std::memcpy(&tile[j][i], sums + j * kTileRows + 4 * i, sizeof(Four));
   }
   for (Eigen::Index k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
     Four left[Fours];
 #pragma GCC unroll 2
-    for (int i = 0; i < Fours; ++i) std::memcpy(&left[i], a + 4 * i, sizeof(Four));
+    for (Eigen::Index i = 0; i < Fours; ++i) std::memcpy(&left[i], a + 4 * i, sizeof(Four));
 #pragma GCC unroll 4
-    for (int j = 0; j < kTileColumns; ++j) {
+    for (Eigen::Index j = 0; j < kTileColumns; ++j) {
 #pragma GCC unroll 2
-      for (int i = 0; i < Fours; ++i) tile[j][i] += left[i] * b[j];
+      for (Eigen::Index i = 0; i < Fours; ++i) tile[j][i] += left[i] * b[j];
     }
   }
 #pragma GCC unroll 4
-  for (int j = 0; j < kTileColumns; ++j) {
+  for (Eigen::Index j = 0; j < kTileColumns; ++j) {
 #pragma GCC unroll 2
-    for (int i = 0; i < Fours; ++i) std::memcpy(sums + j * kTileRows + 4 * i, &tile[j][i], sizeof(Four));
+    for (Eigen::Index i = 0; i < Fours; ++i) std::memcpy(sums + j * kTileRows + 4 * i, &tile[j][i], sizeof(Four));
   }
 }
 
