@@ -52,7 +52,8 @@ if(CMAKE_UNITY_BUILD)
   target_compile_options(undertone_options INTERFACE -Wno-subobject-linkage)  # takes the files for headers
 endif()
 
-# Two checkouts share what they compiled: paths below the source folder count relative to it.
+# Paths below the source folder count relative to it. (Files that are put together name each other by whole paths, so that
+# two checkouts share little all the same.)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true ${CCACHE_PROGRAM})
