@@ -164,7 +164,7 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
   json["dataset"] = dataset;
   json["run"] = run.hex();
   json["releases_made"] = account.releases;
-  json["advisories"] = {advisory};
+  json["advisories"] = Json::array({advisory});
   return {fmt::format("ADVISORY: {}\nPrivacy statement of {} for its data set \"{}\"\n  run          {}\n", advisory,
                       silo.name(), dataset, run.hex()),
           json.dump(2) + "\n"};

@@ -588,5 +588,17 @@ TEST(PrivacyStatementTest, SaysOfOlderRunsWhoseDrawsShowedWhatTheyReallyKept) {
   }
 }
 
+TEST(PrivacyStatementTest, OfAnOlderRunWhosePlanCannotBeMadeAgainNothingIsGuaranteed) {
+  RunAccount account;
+  account.releases = 4;
+  const PrivacyStatement statement =
+      make_unplanned_statement(SiloId::create("one").value(), "data", RunId{}, account, "another plan was reserved");
+  EXPECT_EQ(statement.text.rfind("ADVISORY: UA-2026-1 concerns this run: in 4 of its 4 releases", 0), 0U);
+  EXPECT_NE(statement.text.find("(another plan was reserved)"), std::string::npos);
+  EXPECT_NE(statement.json.find("\"valid\": false"), std::string::npos);
+  EXPECT_NE(statement.json.find("\"advisories\": ["), std::string::npos);
+  EXPECT_EQ(statement.json.find("\"epsilon\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace undertone::silo
