@@ -38,8 +38,8 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chron
       "a person with records in several silos, or with several records here: the guarantee is for each single record",
       "what the silo's own staff and machines see: its disk, its memory, its local logs",
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
-      "more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
-      "operating system's generator can bear: keys and noise rest on them"};
+      ("more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
+       "operating system's generator can bear: keys and noise rest on them")};
   if (facts.holdout_public)
     out.emplace_back(
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
