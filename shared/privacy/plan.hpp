@@ -13,6 +13,7 @@
 #include "shared/privacy/quantities.hpp"
 #include "shared/privacy/release.hpp"
 #include "shared/privacy/shuffled_credit.hpp"
+#include "shared/privacy/silo_facts.hpp"
 
 namespace undertone::privacy {
 
@@ -23,16 +24,6 @@ struct ScheduledRounds {
 };
 /// What a job asks of every silo, in order. Public.
 using Schedule = std::vector<ScheduledRounds>;
-
-/// What is public about a silo, and what it is promised.
-struct SiloFacts {
-  SiloId silo;
-  std::int64_t records = 0;          // n_i, of the training block
-  std::int64_t holdout_records = 0;  // of the holdout block
-  bool holdout_public = false;       // declared so by its owner
-  Epsilon epsilon;                   // target, for every single record, over the whole run
-  Delta delta;
-};
 
 /// What hides a silo's private replies among others'. The guarantee then rests on a shuffler that does not collude with
 /// whoever reads them, and on so many honest silos in every round, the silo itself among them.

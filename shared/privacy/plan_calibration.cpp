@@ -46,11 +46,6 @@ Result<GaussianShift> equal_share(std::uint64_t rounds, const Epsilon& epsilon, 
 
 }  // namespace
 
-std::optional<PublicBlock> public_block(const SiloFacts& facts, Block block) {
-  if (block == Block::Holdout && facts.holdout_public) return PublicBlock(block);
-  return std::nullopt;
-}
-
 Result<DeltaAmount> implementation_delta(const Epsilon& epsilon, std::uint64_t messages) {
   if (epsilon.value() > 30.0) {
     return Error{ErrorCode::InvalidArgument, fmt::format("epsilon must be at most 30, got {}", epsilon.value())};

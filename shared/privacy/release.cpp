@@ -18,32 +18,6 @@ const Lattice* lattice_of(const Mechanism& mechanism) {
 
 }  // namespace
 
-std::string_view to_string(QuestionKind kind) noexcept {
-  switch (kind) {
-    case QuestionKind::Gradient:
-      return "gradient";
-    case QuestionKind::Metrics:
-      return "metrics";
-    case QuestionKind::GradientDifference:
-      return "difference";
-    case QuestionKind::LocalRun:
-      return "local_run";
-  }
-  return "";
-}
-
-Slice::Positions Slice::positions(std::int64_t records) const {
-  UNDERTONE_CHECK(records >= 0 && of >= 1 && index < of);
-  if (cut == Cut::Equal) {
-    const auto size = static_cast<std::int64_t>(static_cast<std::uint64_t>(records) / of);
-    const std::int64_t from = static_cast<std::int64_t>(index) * size;
-    return {from, from + size};
-  }
-  std::int64_t from = 0;
-  for (std::uint64_t i = 0; i < index; ++i) from += i + 1 < 63 ? records >> (i + 1) : 0;
-  return {from, from + (index + 1 < 63 ? records >> (index + 1) : 0)};
-}
-
 const Lattice& Release::lattice() const {
   const Lattice* lattice = lattice_of(mechanism);
   UNDERTONE_CHECK(lattice != nullptr);

@@ -8,7 +8,7 @@
 #include "shared/privacy/clipped_sum.hpp"
 #include "shared/privacy/discrete_samplers.hpp"
 #include "shared/privacy/gaussian_accountant.hpp"
-#include "shared/privacy/lattice.hpp"
+#include "shared/privacy/gaussian_sum.hpp"
 #include "shared/privacy/rounded_gaussian.hpp"
 #include "shared/queries/fold.hpp"
 

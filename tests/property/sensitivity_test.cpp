@@ -6,7 +6,7 @@
 #include "shared/base/random_source.hpp"
 #include "shared/privacy/binomial_report.hpp"
 #include "shared/privacy/clipped_sum.hpp"
-#include "shared/privacy/lattice.hpp"
+#include "shared/privacy/gaussian_sum.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
 namespace undertone {

@@ -1,0 +1,10 @@
+#include "shared/privacy/silo_facts.hpp"
+
+namespace undertone::privacy {
+
+std::optional<PublicBlock> public_block(const SiloFacts& facts, Block block) {
+  if (block == Block::Holdout && facts.holdout_public) return PublicBlock(block);
+  return std::nullopt;
+}
+
+}  // namespace undertone::privacy
