@@ -10,9 +10,9 @@
 #include "shared/base/log.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
-#include "shared/command_line/help_texts.hpp"
 #include "shared/net/http_client.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/service/help_texts.hpp"
 #include "shared/store/wiped_memory.hpp"
 
 namespace undertone::coordinator {
@@ -46,7 +46,7 @@ Result<Nonce> nonce_of(const std::string& hex) {
 }
 
 /// A line for whoever watches, on standard output.
-void show(const config::Job& job, const RunMachine::RoundClosed& closed) {
+void show(const jobs::Job& job, const RunMachine::RoundClosed& closed) {
   std::string line = fmt::format("round {:>4}/{}  silos {}/{}", closed.round.value + 1, closed.rounds, closed.replies,
                                  job.cohort.size());
   for (const SiloId& silo : closed.missing) line += fmt::format("  missing {}", silo.name());
@@ -73,13 +73,13 @@ int serve(const Options& options) {
   if (Status allowed = allow_open_files(connections + kOtherFiles, "connections_max"); !allowed)
     return fail(allowed.error(), kCannotStart);
   std::optional<std::string> job_bytes;
-  std::optional<config::Job> job;
+  std::optional<jobs::Job> job;
   const Result<Nonce> nonce = nonce_of(options.nonce);
   if (!nonce) return fail(nonce.error(), kUsage);
   if (!options.job.empty()) {
-    Result<std::string> bytes = read_file(options.job, config::kJobBytesMax);
+    Result<std::string> bytes = read_file(options.job, jobs::kJobBytesMax);
     if (!bytes) return fail(bytes.error(), kCannotStart);
-    Result<config::Job> parsed = config::parse_job(*bytes, options.job);
+    Result<jobs::Job> parsed = jobs::parse_job(*bytes, options.job);
     if (!parsed) return fail(parsed.error(), kCannotStart);
     job_bytes = *std::move(bytes);
     job.emplace(*std::move(parsed));
@@ -221,7 +221,7 @@ int run(int argc, char** argv) {
       "was told to stop.",
       "undertone-coordinator"};
   app.require_subcommand(1);
-  const command_line::HelpCommands help(app, "undertone-coordinator");
+  const service::HelpCommands help(app, "undertone-coordinator");
   Options options;
   const auto add = [&](const char* name, const char* about) {
     CLI::App* command = app.add_subcommand(name, about);

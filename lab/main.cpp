@@ -10,23 +10,23 @@
 
 #include "lab/account/account_options.hpp"
 #include "lab/audit/audit_command.hpp"
-#include "lab/demo.hpp"
-#include "lab/exit_code.hpp"
-#include "lab/ledger_verify.hpp"
-#include "lab/operator/components_command.hpp"
-#include "lab/operator/job_commands.hpp"
-#include "lab/operator/operator_commands.hpp"
-#include "lab/operator/predict_command.hpp"
-#include "lab/provision.hpp"
 #include "lab/report/report_command.hpp"
 #include "lab/reproduce/reproduce_command.hpp"
-#include "lab/simulate.hpp"
 #include "lab/sweep/sweep_command.hpp"
-#include "lab/table_partition.hpp"
+#include "operator/components_command.hpp"
+#include "operator/demo.hpp"
+#include "operator/job_commands.hpp"
+#include "operator/operator_commands.hpp"
+#include "operator/predict_command.hpp"
+#include "operator/provision.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
-#include "shared/command_line/help_texts.hpp"
+#include "shared/service/exit_code.hpp"
+#include "shared/service/help_texts.hpp"
+#include "simulation/simulate.hpp"
+#include "simulation/table_partition.hpp"
+#include "verifier/ledger_verify.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -44,31 +44,32 @@ struct SimulateArguments {
 };
 
 int run_simulate(const SimulateArguments& arguments) {
-  SimulateOptions options;
+  simulation::SimulateOptions options;
   options.job = arguments.job;
   options.seed = arguments.seed;
   options.set = arguments.set;
-  options.noise = arguments.noise == "none" ? SimulatedNoise::None : SimulatedNoise::Seeded;
+  options.noise = arguments.noise == "none" ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded;
   options.direct = arguments.direct;
   options.answering = arguments.answering;
   options.threads = arguments.threads != 0 ? arguments.threads : std::max(1U, std::thread::hardware_concurrency());
   if (!options.direct && (arguments.answering != 0 || arguments.threads != 0))
-    return fail({ErrorCode::InvalidArgument, "--answering and --threads: only with --direct"});
+    return service::fail({ErrorCode::InvalidArgument, "--answering and --threads: only with --direct"});
   if (!arguments.nonce.empty()) {
     const Result<std::string> bytes = from_hex(arguments.nonce);
     if (!bytes || bytes->size() != Nonce().size())
-      return fail({ErrorCode::InvalidArgument, "--nonce: expected 32 hexadecimal digits"});
+      return service::fail({ErrorCode::InvalidArgument, "--nonce: expected 32 hexadecimal digits"});
     options.nonce.emplace();
     std::copy(bytes->begin(), bytes->end(), options.nonce->begin());
   }
-  const Result<algorithms::Outcome> outcome = simulate(options, arguments.out, [](const SimulatedRound& over) {
-    if (!over.metrics) return;
-    std::string line =
-        fmt::format("round {:>4}/{}  after {} steps", over.round.value + 1, over.rounds, over.metrics->steps);
-    for (const double value : over.metrics->values) line += fmt::format("  {:.4f}", value);
-    fmt::print("{}\n", line);
-  });
-  if (!outcome) return fail(outcome.error());
+  const Result<algorithms::Outcome> outcome =
+      simulation::simulate(options, arguments.out, [](const simulation::SimulatedRound& over) {
+        if (!over.metrics) return;
+        std::string line =
+            fmt::format("round {:>4}/{}  after {} steps", over.round.value + 1, over.rounds, over.metrics->steps);
+        for (const double value : over.metrics->values) line += fmt::format("  {:.4f}", value);
+        fmt::print("{}\n", line);
+      });
+  if (!outcome) return service::fail(outcome.error());
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
   return kDone;
 }
@@ -125,8 +126,8 @@ int run_verify(const VerifyArguments& arguments) {
 }
 
 int run_provision(const std::string& consortium, const std::string& out, bool with_keys) {
-  const auto kits = provision(consortium, out, with_keys);
-  if (!kits) return fail(kits.error());
+  const auto kits = operators::provision(consortium, out, with_keys);
+  if (!kits) return service::fail(kits.error());
   for (const std::filesystem::path& kit : *kits) fmt::print("{}\n", kit.string());
   fmt::print(
       fmt::runtime(with_keys
@@ -158,9 +159,10 @@ Status ask_about_key(const certificates::Authority::RequestFacts& asked) {
 
 int run_sign(const std::string& authority, const std::string& request, const std::string& key_sha256,
              const std::string& out) {
-  const Result<Signed> done =
-      sign_request(authority, request, key_sha256.empty() ? ConfirmKey(ask_about_key) : key_has_digest(key_sha256));
-  if (!done) return fail(done.error());
+  const Result<operators::Signed> done = operators::sign_request(
+      authority, request,
+      key_sha256.empty() ? operators::ConfirmKey(ask_about_key) : operators::key_has_digest(key_sha256));
+  if (!done) return service::fail(done.error());
   fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest: {}\n", describe(done->party),
              certificates::show_time(done->not_after), done->key_sha256);
   if (done->still_valid > 0) {
@@ -174,14 +176,14 @@ int run_sign(const std::string& authority, const std::string& request, const std
     return kDone;
   }
   const Status written = write_file_atomically(out, done->certificate);
-  return written ? static_cast<int>(kDone) : fail(written.error());
+  return written ? static_cast<int>(kDone) : service::fail(written.error());
 }
 
 int run_revoke(const std::string& authority, const std::string& role_name, const std::string& name) {
   const Result<certificates::Role> role = certificates::parse_role(role_name);
-  if (!role) return fail(role.error());
-  const Result<std::size_t> revoked = revoke_party(authority, *role, name);
-  if (!revoked) return fail(revoked.error());
+  if (!role) return service::fail(role.error());
+  const Result<std::size_t> revoked = operators::revoke_party(authority, *role, name);
+  if (!revoked) return service::fail(revoked.error());
   fmt::print(
       "{} certificate(s) of the {} {} revoked. Give every party the new list, {}/revoked.crl: running programs take "
       "it up by themselves.\n",
@@ -191,7 +193,7 @@ int run_revoke(const std::string& authority, const std::string& role_name, const
 
 int run_issued(const std::string& folder) {
   const Result<certificates::Authority> authority = certificates::Authority::open(folder);
-  if (!authority) return fail(authority.error());
+  if (!authority) return service::fail(authority.error());
   const std::time_t now = std::time(nullptr);
   for (const certificates::Issued& issued : authority->issued()) {
     const char* state = issued.revoked != 0                                          ? "revoked"
@@ -220,7 +222,7 @@ CLI::App* add(CLI::App& parent, Actions& actions, const char* name, const char* 
 }
 
 struct OperatorArguments {
-  OperatorOptions options;
+  operators::OperatorOptions options;
   std::string config = default_operator_config();
   std::string job;
   std::string out;
@@ -247,35 +249,39 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
         ->required(required);
   };
   CLI::App* submit = online("submit", "Queue a job at the coordinator",
-                            [&] { return submit_job(arguments.options, arguments.job, arguments.again); });
+                            [&] { return operators::submit_job(arguments.options, arguments.job, arguments.again); });
   submit->add_option("job", arguments.job, "the job's file")->required();
   submit->add_flag("--again", arguments.again, "begin a new run even if the job has ended before");
-  takes_run(online("status", "Runs and silos, or one run in full", [&] { return show_status(arguments.options); }),
-            false);
-  takes_run(online("watch", "Follow a run: a line for each round", [&] { return watch_run(arguments.options); }), true);
+  takes_run(
+      online("status", "Runs and silos, or one run in full", [&] { return operators::show_status(arguments.options); }),
+      false);
+  takes_run(
+      online("watch", "Follow a run: a line for each round", [&] { return operators::watch_run(arguments.options); }),
+      true);
   online("sealing-key", "Have the coordinator draw a key that a shuffled job's replies are sealed to",
-         [&] { return make_sealing_key(arguments.options); });
-  takes_run(online("cancel", "End a run; what was sent stays charged", [&] { return cancel_run(arguments.options); }),
+         [&] { return operators::make_sealing_key(arguments.options); });
+  takes_run(online("cancel", "End a run; what was sent stays charged",
+                   [&] { return operators::cancel_run(arguments.options); }),
             true);
   CLI::App* export_command = online("export", "Write a run's job, result, model and rounds into a folder",
-                                    [&] { return export_run(arguments.options, arguments.out); });
+                                    [&] { return operators::export_run(arguments.options, arguments.out); });
   takes_run(export_command, true);
   export_command->add_option("--out", arguments.out, "the folder")->required();
   CLI::App* compare = online("compare", "Runs side by side; a star marks what differs",
-                             [&] { return compare_runs(arguments.options, arguments.runs); });
+                             [&] { return operators::compare_runs(arguments.options, arguments.runs); });
   compare->add_option("runs", arguments.runs, "runs of the coordinator, or folders that hold a result.json")
       ->required();
 
   CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once",
-                           [&] { return validate_job(arguments.job, arguments.options.json); });
+                           [&] { return operators::validate_job(arguments.job, arguments.options.json); });
   CLI::App* plan = add(app, actions, "plan", "What each silo would release and pay, before anybody runs the job",
-                       [&] { return plan_job(arguments.job, arguments.options.json); });
+                       [&] { return operators::plan_job(arguments.job, arguments.options.json); });
   for (CLI::App* command : {validate, plan}) {
     command->add_option("job", arguments.job, "the job's file")->required();
     command->add_flag("--json", arguments.options.json, "print JSON");
   }
   CLI::App* predict_command = add(app, actions, "predict", "Predictions of a model for the records of a CSV file", [&] {
-    return predict(arguments.model, arguments.csv, arguments.out, arguments.options.json);
+    return operators::predict(arguments.model, arguments.csv, arguments.out, arguments.options.json);
   });
   predict_command->add_option("model", arguments.model, "a model.json")->required();
   predict_command->add_option("csv", arguments.csv, "records; the label's column may be missing")->required();
@@ -283,7 +289,7 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   predict_command->add_flag("--json", arguments.options.json, "print JSON");
   CLI::App* components_command =
       add(app, actions, "components", "Principal components of a model of moments, as a job's projection",
-          [&] { return components(arguments.model, arguments.count, arguments.out); });
+          [&] { return operators::components(arguments.model, arguments.count, arguments.out); });
   components_command->add_option("model", arguments.model, "the model.json of a job whose model is \"moments\"")
       ->required();
   components_command->add_option("--count", arguments.count, "how many of the leading ones")
@@ -312,7 +318,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
   provision_command->require_subcommand(0, 1);
   actions[provision_command] = [&] {
     if (arguments.consortium.empty() || arguments.out.empty())
-      return fail({ErrorCode::InvalidArgument, "provision: expected CONSORTIUM.json and --out, or a command"});
+      return service::fail({ErrorCode::InvalidArgument, "provision: expected CONSORTIUM.json and --out, or a command"});
     return run_provision(arguments.consortium, arguments.out, arguments.with_keys);
   };
   provision_command->add_option("consortium", arguments.consortium, "the consortium's file (docs/configuration.md)");
@@ -338,7 +344,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
 
   CLI::App* init = add(app, actions, "init", "Make an operator's key and signing request in a start-up kit", [&] {
     const Result<certificates::InitDone> done = certificates::init_party(arguments.kit, arguments.renew);
-    if (!done) return fail(done.error());
+    if (!done) return service::fail(done.error());
     fmt::print("{}", done->instructions);
     return static_cast<int>(kDone);
   });
@@ -353,21 +359,23 @@ struct LabArguments {
   std::string partition_job;
   std::string partition_out;
   std::string partition_by;
-  TablePartition partition;
+  simulation::TablePartition partition;
   VerifyArguments verified;
   ReportRequest reported;
-  DeploymentOptions demo;
+  operators::DeploymentOptions demo;
 };
 
 int run_partition(const LabArguments& arguments) {
-  const TablePartition& how = arguments.partition;
-  const bool pairs = how.by == TablePartition::By::LabelPair;
-  if (pairs && how.silos != 0) return fail({ErrorCode::InvalidArgument, "--silos: label-pair deals to 25"});
-  if (!pairs && how.disjoint) return fail({ErrorCode::InvalidArgument, "--disjoint: only with --by label-pair"});
-  const auto files = arguments.partition_by.empty()
-                         ? partition(arguments.partition_job, arguments.partition_out)
-                         : partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
-  if (!files) return fail(files.error());
+  const simulation::TablePartition& how = arguments.partition;
+  const bool pairs = how.by == simulation::TablePartition::By::LabelPair;
+  if (pairs && how.silos != 0) return service::fail({ErrorCode::InvalidArgument, "--silos: label-pair deals to 25"});
+  if (!pairs && how.disjoint)
+    return service::fail({ErrorCode::InvalidArgument, "--disjoint: only with --by label-pair"});
+  const auto files =
+      arguments.partition_by.empty()
+          ? simulation::partition(arguments.partition_job, arguments.partition_out)
+          : simulation::partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
+  if (!files) return service::fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
   if (pairs && !how.disjoint) {
     fmt::print(
@@ -405,7 +413,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   partition_command->add_option("job", arguments.partition_job, "the job's file; with --by, a table as CSV")
       ->required();
   partition_command->add_option("--out", arguments.partition_out, "folder for SILO.csv")->required();
-  using By = TablePartition::By;
+  using By = simulation::TablePartition::By;
   static const std::map<std::string, By> kinds = {{"iid", By::Iid},
                                                   {"label", By::Label},
                                                   {"label-pair", By::LabelPair},
@@ -472,8 +480,8 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   verify_command->add_flag("--json", verified.json, "print JSON");
 
   CLI::App* demo_command = add(app, actions, "demo", "A whole federation on this machine, as processes over TLS", [&] {
-    const Status done = run_demo(arguments.demo);
-    return done ? static_cast<int>(kDone) : fail(done.error());
+    const Status done = operators::run_demo(arguments.demo);
+    return done ? static_cast<int>(kDone) : service::fail(done.error());
   });
   demo_command->add_option("job", arguments.demo.job, "the job's file")->required();
   demo_command->add_option("--dir", arguments.demo.folder, "folder to make, for data, keys, ledgers and results")
@@ -503,7 +511,7 @@ int run(int argc, char** argv) {
       "verify; 4 the coordinator cannot be reached or does not let this operator in.",
       "undertone"};
   app.require_subcommand(1);
-  const command_line::HelpCommands help(app, "undertone");
+  const service::HelpCommands help(app, "undertone");
   Actions actions;
   OperatorArguments operating;
   ProvisionArguments provisioning;
@@ -522,7 +530,7 @@ int run(int argc, char** argv) {
   }
   if (help.print()) return kDone;
   // Authorities' keys and operators' tokens pass through it.
-  if (const Status guarded = forbid_dumps(); !guarded) return fail(guarded.error());
+  if (const Status guarded = forbid_dumps(); !guarded) return service::fail(guarded.error());
   // A command under another one counts, not the one above it.
   const CLI::App* chosen = &app;
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();

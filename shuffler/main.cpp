@@ -8,9 +8,9 @@
 #include "shared/base/log.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
-#include "shared/command_line/help_texts.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/net/socket_table.hpp"
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/service/help_texts.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
 #include "shuffler/host/sealing_key_file.hpp"
@@ -57,13 +57,13 @@ int serve(const std::string& config_file, const std::string& ports_file) {
   if (!config) return fail(config.error(), kCannotStart);
   if (Status allowed = allow_open_files(config->connections_max + kOtherFiles, "connections_max"); !allowed)
     return fail(allowed.error(), kCannotStart);
-  Result<sealing::SealingKey> key = load_sealing_key(config->sealing_key);
+  Result<sealed::SealingKey> key = load_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   Opened opened;
   if (const Status done = open_store(config->store, opened); !done) return fail(done.error(), kCannotStart);
 
   const Digest public_key = public_key_of(*key);
-  BitsPermuter permuter(privacy::SecureBits::from_os());
+  BitsPermuter permuter(crypto::SecureBits::from_os());
   SealedAdder adder(*std::move(key));
   boost::asio::io_context context(1);
   ShufflerHost host(context, *config, {*opened.batches, permuter, adder, public_key});
@@ -96,7 +96,7 @@ int check(const std::string& config_file) {
   const certificates::Party self{config->consortium, certificates::Role::Shuffler, config->name};
   const Result<net::Credentials> credentials = net::Credentials::load(config->tls, net::Side::Server, self);
   if (!credentials) return fail(credentials.error(), kCannotStart);
-  const Result<sealing::SealingKey> key = load_sealing_key(config->sealing_key);
+  const Result<sealed::SealingKey> key = load_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("{}\ncertificate until {}\npublic key {}\n", describe(self),
              certificates::show_time(credentials->own().not_after), to_hex(public_key_of(*key)));
@@ -131,7 +131,7 @@ int check_health(const std::string& config_file) {
 int show_key(const std::string& config_file) {
   const Result<ShufflerConfig> config = load_shuffler_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
-  const Result<sealing::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
+  const Result<sealed::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("{}\n", to_hex(public_key_of(*key)));
   return kSucceeded;
@@ -152,7 +152,7 @@ int init(const std::filesystem::path& kit, bool renew) {
   if (renew || !std::filesystem::exists(kit / kConfigName)) return kSucceeded;
   const Result<ShufflerConfig> config = load_shuffler_config(kit / kConfigName);
   if (!config) return fail(config.error(), kCannotStart);
-  const Result<sealing::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
+  const Result<sealed::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("Jobs whose shares or counts this shuffler adds name it with its public key:\n  {}\n",
              to_hex(public_key_of(*key)));
@@ -167,7 +167,7 @@ int run(int argc, char** argv) {
       "undertone-shuffler"};
   app.require_subcommand(1);
   app.set_version_flag("--version", kBuild);
-  const command_line::HelpCommands help(app, "undertone-shuffler");
+  const service::HelpCommands help(app, "undertone-shuffler");
   std::string config;
   const auto add = [&](const char* name, const char* about) {
     CLI::App* command = app.add_subcommand(name, about);

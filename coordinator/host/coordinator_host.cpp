@@ -8,9 +8,9 @@
 #include "coordinator/jobs/result.hpp"
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
-#include "shared/privacy/secure_bits.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -27,9 +27,9 @@ constexpr const char* kSubmitted = "job";  // in place of a file's name
 /// @param stopped makes an end of it before the next silo's plan
 asio::awaitable<std::optional<Result<PlannedJob>>> plan_on_this_thread(const std::string& text,
                                                                        const std::atomic<bool>& stopped) {
-  co_return PlannedJob::plan(text, kSubmitted, [&stopped](const config::Job& job, const config::CohortMember& member) {
-    if (stopped) return Result<privacy::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
-    return config::plan_of(job, member);
+  co_return PlannedJob::plan(text, kSubmitted, [&stopped](const jobs::Job& job, const jobs::CohortMember& member) {
+    if (stopped) return Result<planning::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
+    return jobs::plan_of(job, member);
   });
 }
 
@@ -47,7 +47,7 @@ std::int64_t wall_clock() {
 
 Nonce draw_nonce() {
   Nonce nonce{};
-  privacy::SecureBits bits = privacy::SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   for (std::uint8_t& byte : nonce) byte = static_cast<std::uint8_t>(bits.word());
   return nonce;
 }
@@ -237,7 +237,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
     co_return refuse({ErrorCode::Malformed, fmt::format("expected hello, got {}", wire::name_of(*first))});
   const Result<std::uint32_t> protocol = wire::negotiate(*hello, wire::kProtocolMin, config_.session.protocol_max);
   if (!protocol) co_return refuse(protocol.error());
-  const Result<std::vector<queries::Receipt>> receipts = store_->receipts(*silo);
+  const Result<std::vector<wire::Receipt>> receipts = store_->receipts(*silo);
   if (!receipts) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
   session->established();
   wire::Welcome welcome{*protocol, kBuild, *receipts};

@@ -80,7 +80,7 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   return out;
 }
 
-Json metrics_of(const algorithms::MetricsRow& row, const config::Job& job) {
+Json metrics_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
   Json out = {{"after_steps", row.steps}, {"silos", row.replies}};
   const std::vector<std::string_view> names = job.model.metric_names();
   for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
@@ -260,13 +260,13 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
 
   const RunMachine* machine = service_->machine(*id);
   Json out = summary_of(**run, machine);
-  const Result<config::Job> job = config::parse_job((**run).job, "job");
+  const Result<jobs::Job> job = jobs::parse_job((**run).job, "job");
   if (!job) return json_reply(200, out);
   out["quorum"] = job->participation.quorum;
   out["round_deadline_ms"] = job->participation.round_deadline.count();
   out["silos"] = Json::array();
   const std::optional<RunMachine::Progress> progress = machine == nullptr ? std::nullopt : machine->progress();
-  for (const config::CohortMember& member : job->cohort) {
+  for (const jobs::CohortMember& member : job->cohort) {
     const SiloId& silo = member.facts.silo;
     const auto answer = (**run).answers.find(silo);
     Json entry = {{"silo", silo.name()},
@@ -290,7 +290,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
   const Result<std::uint64_t> most = target.number("limit", kRoundsMax);
   if (!from) return error_reply(from.error());
   if (!most) return error_reply(most.error());
-  const Result<config::Job> job = config::parse_job(run.job, "job");
+  const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
   if (!job) return error_reply(job.error());
   const Result<std::vector<RoundRecord>> closed =
       service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>(*most, kRoundsMax));

@@ -13,7 +13,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/session.hpp"
 
@@ -224,7 +224,7 @@ template <class Stream>
 asio::awaitable<void> drain(Stream& stream) {
   std::array<char, 4096> thrown_away{};
   beast::get_lowest_layer(stream).expires_after(kDrainTime);
-  for (std::size_t total = 0; total <= config::kJobBytesMax;) {
+  for (std::size_t total = 0; total <= jobs::kJobBytesMax;) {
     const auto [ended, size] = co_await stream.async_read_some(asio::buffer(thrown_away), kAwait);
     if (ended) break;
     total += size;
@@ -238,7 +238,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
   for (int served = 0; served < kRequestsMax; ++served) {
     Parser parser;
     parser.header_limit(kHeaderBytesMax);
-    parser.body_limit(config::kJobBytesMax);
+    parser.body_limit(jobs::kJobBytesMax);
     beast::get_lowest_layer(stream).expires_after(config_.timeout);
     FoldWatch watch;
     boost::system::error_code unread = co_await read_header(stream, buffer, parser, watch);
@@ -261,7 +261,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     }
     if (authorised) slot.introduced();
     if (authorised && !parser.is_done()) {
-      buffer.max_size(kHeaderBytesMax + config::kJobBytesMax + 4096);
+      buffer.max_size(kHeaderBytesMax + jobs::kJobBytesMax + 4096);
       std::tie(unread, std::ignore) = co_await http::async_read(stream, buffer, parser, kAwait);
     }
     const bool head = parser.get().method() == http::verb::head;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "coordinator/jobs/run_store.hpp"
-#include "coordinator/round/round_machine.hpp"
+#include "coordinator/rounds/round_machine.hpp"
 
 namespace undertone::coordinator {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
-#include "shared/shuffled/round_layout.hpp"
+#include "shared/sealed/round_layout.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -25,7 +25,7 @@ const RunId* run_of(const wire::Message& message) {
 }  // namespace
 
 JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-                       std::set<std::string> shufflers, config::Planner planner)
+                       std::set<std::string> shufflers, jobs::Planner planner)
     : store_(&store),
       wire_(wire),
       limits_(limits),
@@ -138,15 +138,15 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
   return out;
 }
 
-Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const config::Planner& planner) {
-  Result<config::Job> job = config::parse_job(text, file);
+Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const jobs::Planner& planner) {
+  Result<jobs::Job> job = jobs::parse_job(text, file);
   if (!job) return job.error();
-  Result<config::PlausibleCohort> plausible = config::PlausibleCohort::of(*job, file, planner);
+  Result<jobs::PlausibleCohort> plausible = jobs::PlausibleCohort::of(*job, file, planner);
   if (!plausible) return plausible.error();
   if (job->shuffle) {
-    const Result<privacy::Plan> plan = planner(*job, job->cohort.front());  // all silos have the same
+    const Result<planning::Plan> plan = planner(*job, job->cohort.front());  // all silos have the same
     if (!plan) return plan.error();
-    if (Status laid_out = shuffled::check_layouts(*job->shuffle, *plan, job->reply_lattice, job->cohort.size());
+    if (Status laid_out = sealed::check_layouts(*job->shuffle, *plan, job->reply_lattice, job->cohort.size());
         !laid_out)
       return Error{laid_out.error().code, file + ": " + laid_out.error().message};
   }
@@ -162,7 +162,7 @@ Result<std::optional<RunId>> JobService::known(const std::string& job, bool agai
 
 Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, const Nonce& nonce, bool again,
                                                  TimePoint now) {
-  const config::Job& job = planned.job_;
+  const jobs::Job& job = planned.job_;
   if (job.shuffle) {
     if (const Status able = check_shuffle(*job.shuffle); !able)
       return Error{able.error().code, planned.file_ + ": " + able.error().message};
@@ -177,7 +177,7 @@ Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, cons
   const RunId run{id, nonce};
   std::vector<SiloId> cohort;
   cohort.reserve(job.cohort.size());
-  for (const config::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
+  for (const jobs::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
   if (Status begun = store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()); !begun)
     return begun.error();
   queue_.push_back(run);
@@ -285,14 +285,14 @@ Result<JobService::Actions> JobService::on_shuffler_message(const std::string& s
 }
 
 Result<Digest> make_sealing_key(RunStore& store) {
-  const sealing::SealingKey key = sealing::SealingKey::generate();
+  const sealed::SealingKey key = sealed::SealingKey::generate();
   const Digest fingerprint = key.public_key().fingerprint();
   if (Status kept = store.add_sealing_key(fingerprint, key.secret_bytes()); !kept) return kept.error();
   return fingerprint;
 }
 
-Status JobService::check_shuffle(const config::Shuffle& shuffle) const {
-  for (const config::Shuffle::Party& party : shuffle.shufflers) {
+Status JobService::check_shuffle(const jobs::Shuffle& shuffle) const {
+  for (const jobs::Shuffle::Party& party : shuffle.shufflers) {
     if (shufflers_.contains(party.name)) continue;
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("/privacy/shuffle/shufflers: this coordinator dials no shuffler \"{}\"", party.name)};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coordinator/jobs/run_store.hpp"
-#include "coordinator/round/run_machine.hpp"
+#include "coordinator/runs/run_machine.hpp"
 
 namespace undertone::coordinator {
 
@@ -27,16 +27,16 @@ class PlannedJob {
   /// Takes the time that planning takes, and needs nothing of any service: any thread may do it.
   /// @param file for sentences about the job
   [[nodiscard]] static Result<PlannedJob> plan(const std::string& text, const std::string& file,
-                                               const config::Planner& planner = config::plan_of);
+                                               const jobs::Planner& planner = jobs::plan_of);
 
  private:
   friend class JobService;
-  PlannedJob(std::string text, std::string file, config::Job job, config::PlausibleCohort plausible)
+  PlannedJob(std::string text, std::string file, jobs::Job job, jobs::PlausibleCohort plausible)
       : text_(std::move(text)), file_(std::move(file)), job_(std::move(job)), plausible_(std::move(plausible)) {}
   std::string text_;
   std::string file_;
-  config::Job job_;
-  config::PlausibleCohort plausible_;
+  jobs::Job job_;
+  jobs::PlausibleCohort plausible_;
 };
 
 /// The coordinator's whole behaviour: a queue of jobs and the machines of those that run, from events to actions. Plain
@@ -66,7 +66,7 @@ class JobService {
 
   /// @param shufflers that this coordinator dials, by name: a job that names others is refused
   JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-             std::set<std::string> shufflers = {}, config::Planner planner = config::plan_of);
+             std::set<std::string> shufflers = {}, jobs::Planner planner = jobs::plan_of);
 
   /// Resumes what the store holds. Once, before anything else.
   [[nodiscard]] Result<Actions> start(TimePoint now);
@@ -108,7 +108,7 @@ class JobService {
   [[nodiscard]] Status launch_queued(TimePoint now, Actions& out);
   [[nodiscard]] Status take(const RunId& run, Result<std::vector<RunMachine::Action>> actions, Actions& out);
   /// Whether this coordinator dials the shufflers and has the key.
-  [[nodiscard]] Status check_shuffle(const config::Shuffle& shuffle) const;
+  [[nodiscard]] Status check_shuffle(const jobs::Shuffle& shuffle) const;
   /// Removes the machines that are done, starts what waits, arms the earliest timer.
   [[nodiscard]] Result<Actions> settle(TimePoint now, Actions out);
 
@@ -123,7 +123,7 @@ class JobService {
   std::set<SiloId> connected_;
   std::map<SiloId, std::set<RunId>> told_over_;  // on their connections, of runs that have no machine
   std::set<std::string> shufflers_;
-  config::Planner planner_;
+  jobs::Planner planner_;
   std::set<std::string> shufflers_connected_;
   wire::Encoder encoder_;
 };

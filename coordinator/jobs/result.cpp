@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/files.hpp"
-#include "shared/config/model_section.hpp"
-#include "shared/config/projection_section.hpp"
-#include "shared/config/schema_section.hpp"
-#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/jobs/model_section.hpp"
+#include "shared/jobs/projection_section.hpp"
+#include "shared/jobs/schema_section.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -18,22 +18,22 @@ namespace {
 constexpr std::size_t kNoisesMax = 16;  // kinds of releases that are listed
 
 using Json = nlohmann::ordered_json;
-using privacy::Block;
+using releases::Block;
 
 /// Plans of a cohort, and what parts of them cost, each computed once for silos that are alike.
 class Costs {
  public:
   explicit Costs(const RunReport& report) : report_(&report) {}
 
-  [[nodiscard]] Result<const privacy::Plan*> plan(const config::CohortMember& member) {
+  [[nodiscard]] Result<const planning::Plan*> plan(const jobs::CohortMember& member) {
     const auto found = plans_.find(key_of(member.facts));
     if (found != plans_.end()) return &found->second;
-    Result<privacy::Plan> plan = report_->planner(report_->job, member);
+    Result<planning::Plan> plan = report_->planner(report_->job, member);
     if (!plan) return plan.error();
     return &plans_.emplace(key_of(member.facts), *std::move(plan)).first->second;
   }
-  [[nodiscard]] double epsilon(const privacy::Plan& plan, privacy::ShiftSquaredAmount training,
-                               privacy::ShiftSquaredAmount holdout) {
+  [[nodiscard]] double epsilon(const planning::Plan& plan, releases::ShiftSquaredAmount training,
+                               releases::ShiftSquaredAmount holdout) {
     const auto [known, is_new] = spent_.try_emplace(std::tuple(&plan, training.to_string(), holdout.to_string()), 0.0);
     if (is_new) known->second = plan.epsilon_of(training, holdout);
     return known->second;
@@ -41,24 +41,24 @@ class Costs {
 
  private:
   using Key = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
-  static Key key_of(const privacy::SiloFacts& facts) {
+  static Key key_of(const releases::SiloFacts& facts) {
     return {facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(), facts.delta.value()};
   }
   const RunReport* report_;
-  std::map<Key, privacy::Plan> plans_;
-  std::map<std::tuple<const privacy::Plan*, std::string, std::string>, double> spent_;
+  std::map<Key, planning::Plan> plans_;
+  std::map<std::tuple<const planning::Plan*, std::string, std::string>, double> spent_;
 };
 
-Json privacy_of(const RunReport& report, const config::CohortMember& member, const privacy::Plan* plan, Costs& costs) {
+Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const planning::Plan* plan, Costs& costs) {
   const SiloId& silo = member.facts.silo;
   const auto answer = report.answers.find(silo);
-  privacy::ShiftSquaredAmount training;
-  privacy::ShiftSquaredAmount holdout;
+  releases::ShiftSquaredAmount training;
+  releases::ShiftSquaredAmount holdout;
   std::uint64_t replies = 0;
   for (const RoundRecord& round : report.rounds) {
     if (!round.accepted.contains(silo)) continue;
     ++replies;
-    const privacy::Release* release = plan->release(round.round);
+    const planning::Release* release = plan->release(round.round);
     UNDERTONE_CHECK(release != nullptr);
     auto& spent = release->shape.block == Block::Training ? training : holdout;
     spent = *spent.plus(release->cost());
@@ -80,15 +80,15 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member, con
                                                                       : "Gaussian, exactly rounded to a lattice";
   if (plan->shuffling()) {
     Json trusted = Json::array();
-    for (const config::Shuffle::Party& party : report.job.shuffle->shufflers) trusted.push_back(party.name);
-    out["shuffled"] = {{"form", config::to_string(report.job.shuffle->form)},
+    for (const jobs::Shuffle::Party& party : report.job.shuffle->shufflers) trusted.push_back(party.name);
+    out["shuffled"] = {{"form", jobs::to_string(report.job.shuffle->form)},
                        {"trusted_shufflers", std::move(trusted)},
                        {"honest_silos", plan->shuffling()->honest_silos}};
   }
   out["accountant"] = plan->accountant();
   Json noise = Json::array();
-  for (const privacy::Plan::Segment& segment : plan->segments()) {
-    const std::string kind(privacy::to_string(segment.release.shape.kind));
+  for (const planning::Plan::Segment& segment : plan->segments()) {
+    const std::string kind(releases::to_string(segment.release.shape.kind));
     const std::int64_t records = segment.release.records_drawn;
     const auto same = [&](const Json& known) { return known["kind"] == kind && known["records"] == records; };
     if (std::any_of(noise.begin(), noise.end(), same)) continue;
@@ -99,7 +99,7 @@ Json privacy_of(const RunReport& report, const config::CohortMember& member, con
     if (noise.size() == kNoisesMax) break;
   }
   out["noise"] = std::move(noise);
-  const bool valid = report.mode == "tcp" && report.job.noise == privacy::NoiseKind::Secure;
+  const bool valid = report.mode == "tcp" && report.job.noise == crypto::NoiseKind::Secure;
   out["statement"] = valid
                          ? "as planned from public facts; the statement that counts is the silo's own, from its ledger"
                          : "VOID: this run's noise was seeded or absent; nothing here is private";
@@ -123,14 +123,14 @@ Json metrics_of(const RunReport& report) {
 }
 
 /// What the coordinator held and what cannot be claimed of the result, where it is no mean.
-std::string aggregation_of(const config::Job& job) {
-  if (!job.aggregation.robust()) return queries::to_string(job.aggregation);
+std::string aggregation_of(const jobs::Job& job) {
+  if (!job.aggregation.robust()) return folds::to_string(job.aggregation);
   return fmt::format("{}: the coordinator held the {} answers of each round; the source's rates are not claimed",
-                     queries::to_string(job.aggregation), job.cohort.size());
+                     folds::to_string(job.aggregation), job.cohort.size());
 }
 
 Json settings_of(const RunReport& report) {
-  const config::Job& job = report.job;
+  const jobs::Job& job = report.job;
   const algorithms::Problem& problem = algorithms::problem_of(job.algorithm);
   Json out = {{"model", std::string(job.model.name())},
               {"dimension", job.model.dimension()},
@@ -145,9 +145,9 @@ Json settings_of(const RunReport& report) {
               {"clip_norm", job.clip.value()},
               {"aggregation", aggregation_of(job)},
               {"quorum", job.participation.quorum},
-              {"noise", report.noise_absent                       ? "none"
-                        : job.noise == privacy::NoiseKind::Secure ? "secure"
-                                                                  : "test"},
+              {"noise", report.noise_absent                      ? "none"
+                        : job.noise == crypto::NoiseKind::Secure ? "secure"
+                                                                 : "test"},
               {"mode", report.mode}};
   if (const models::LinearModel* linear = job.model.linear()) out["intercept"] = linear->intercept();
   if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
@@ -156,22 +156,22 @@ Json settings_of(const RunReport& report) {
 }
 
 Json model_of(const RunReport& report) {
-  const config::Job& job = report.job;
+  const jobs::Job& job = report.job;
   const Eigen::VectorXd& weights = report.outcome->vectors.at("weights");
   Json out = {{"format", "undertone.model/2"},
               {"kind", std::string(job.model.name())},
               {"job", job.name},
               {"run", report.run.hex()},
-              {"data", config::to_json(job.schema)}};
-  if (job.projection) out["projection"] = config::to_json(*job.projection);
+              {"data", jobs::to_json(job.schema)}};
+  if (job.projection) out["projection"] = jobs::to_json(*job.projection);
   const models::Network* network = job.model.network();
   if (network != nullptr || job.model.moments() != nullptr) {
-    if (network != nullptr && !network->is_linear()) out.update(config::to_json(network->shape()));
+    if (network != nullptr && !network->is_linear()) out.update(jobs::to_json(network->shape()));
     out["weights"] = std::vector<double>(weights.begin(), weights.end());
     return out;
   }
   out["weights"] = Json::array();
-  const std::vector<std::string> names = config::feature_names(job);
+  const std::vector<std::string> names = jobs::feature_names(job);
   for (std::size_t f = 0; f < names.size(); ++f)
     out["weights"].push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
   out["intercept"] = job.model.linear()->intercept() ? weights[job.model.features()] : 0.0;
@@ -195,8 +195,8 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
   result["metrics"] = metrics_of(report);
   result["privacy"] = Json::array();
   Costs costs(report);
-  for (const config::CohortMember& member : report.job.cohort) {
-    const Result<const privacy::Plan*> plan = costs.plan(member);
+  for (const jobs::CohortMember& member : report.job.cohort) {
+    const Result<const planning::Plan*> plan = costs.plan(member);
     if (!plan) return plan.error();
     result["privacy"].push_back(privacy_of(report, member, *plan, costs));
   }

@@ -504,7 +504,7 @@ Status RunStore::flush() {
   return waiting() == 0 ? Status() : commit([] { return Status(); });
 }
 
-Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& receipt) {
+Status RunStore::record_receipt(const SiloId& silo, const wire::Receipt& receipt) {
   const auto waiting = receipts_waiting_.find({silo, receipt.ledger});
   if (waiting != receipts_waiting_.end()) {
     if (waiting->second.sequence < receipt.sequence) waiting->second = receipt;
@@ -517,7 +517,7 @@ Status RunStore::record_receipt(const SiloId& silo, const queries::Receipt& rece
   return commit_if_many_wait();
 }
 
-Result<bool> RunStore::is_news(const SiloId& silo, const queries::Receipt& receipt) {
+Result<bool> RunStore::is_news(const SiloId& silo, const wire::Receipt& receipt) {
   Result<store::Statement> rows = database_->prepare("SELECT ledger, sequence FROM receipts WHERE silo = ?");
   if (!rows) return rows.error();
   rows->bind_text(1, silo.name());
@@ -569,12 +569,12 @@ Status RunStore::write_receipts() {
   return {};
 }
 
-Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
+Result<std::vector<wire::Receipt>> RunStore::receipts(const SiloId& silo) {
   Result<store::Statement> rows =
       database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
   if (!rows) return rows.error();
   rows->bind_text(1, silo.name());
-  std::vector<queries::Receipt> out;
+  std::vector<wire::Receipt> out;
   while (true) {
     const Result<bool> more = rows->step();
     if (!more) return more.error();
@@ -587,7 +587,7 @@ Result<std::vector<queries::Receipt>> RunStore::receipts(const SiloId& silo) {
   for (auto one = receipts_waiting_.lower_bound({silo, Digest{}});
        one != receipts_waiting_.end() && one->first.first == silo; ++one) {
     const auto known = std::find_if(out.begin(), out.end(),
-                                    [&](const queries::Receipt& kept) { return kept.ledger == one->first.second; });
+                                    [&](const wire::Receipt& kept) { return kept.ledger == one->first.second; });
     if (known != out.end()) {
       *known = one->second;
     } else {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/round/shuffled_round.hpp"
+#include "coordinator/rounds/shuffled_round.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/base/ids.hpp"
-#include "shared/queries/receipt.hpp"
 #include "shared/store/sqlite.hpp"
 #include "shared/wire/messages.hpp"
+#include "shared/wire/receipt.hpp"
 
 namespace undertone::coordinator {
 
@@ -78,7 +78,7 @@ class RunStore {
   [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job,
                              const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now);
   [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
-  /// What the plans of a run's cohort make plausible. @see config::PlausibleCohort @return empty once it has ended, and
+  /// What the plans of a run's cohort make plausible. @see jobs::PlausibleCohort @return empty once it has ended, and
   /// of a run that version 1 of the store began
   [[nodiscard]] Result<std::string> plausible(const RunId& run);
   /// The newest run of a job, if there is one.
@@ -131,14 +131,14 @@ class RunStore {
   /// Keeps the newest head of each ledger that the silo told of, and no more ledgers than kReceiptsMax. It is written
   /// with whatever is committed next, at the latest by the next `flush`, since a silo says as many as it likes: what a
   /// crash loses is what was said since, and until the silo speaks again its ledger could go back by no more than that.
-  [[nodiscard]] Status record_receipt(const SiloId& silo, const queries::Receipt& receipt);
+  [[nodiscard]] Status record_receipt(const SiloId& silo, const wire::Receipt& receipt);
   /// Commits what silos said and nothing has committed yet, if there is anything. For housekeeping, once a second: what
   /// one silo sends costs no commit of its own.
   [[nodiscard]] Status flush();
   /// So many receipts and ends wait for a commit.
   [[nodiscard]] std::size_t waiting() const noexcept { return receipts_waiting_.size() + ends_waiting_.size(); }
   /// Oldest ledger first.
-  [[nodiscard]] Result<std::vector<queries::Receipt>> receipts(const SiloId& silo);
+  [[nodiscard]] Result<std::vector<wire::Receipt>> receipts(const SiloId& silo);
 
  private:
   explicit RunStore(store::Database& database) : database_(&database) {}
@@ -151,11 +151,11 @@ class RunStore {
   [[nodiscard]] Status commit(const std::function<Status()>& body);
   [[nodiscard]] Status commit_if_many_wait();
   /// Whether a receipt would change what the store has of the silo.
-  [[nodiscard]] Result<bool> is_news(const SiloId& silo, const queries::Receipt& receipt);
+  [[nodiscard]] Result<bool> is_news(const SiloId& silo, const wire::Receipt& receipt);
   [[nodiscard]] Status write_receipts();
   [[nodiscard]] Status write_ends();
   store::Database* database_;
-  std::map<std::pair<SiloId, Digest>, queries::Receipt> receipts_waiting_;
+  std::map<std::pair<SiloId, Digest>, wire::Receipt> receipts_waiting_;
   std::set<std::pair<SiloId, RunId>> ends_waiting_;
 };
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/exit_code.hpp"
+#include "shared/accounting/calibration.hpp"
 #include "shared/config/json_section.hpp"
-#include "shared/privacy/calibration.hpp"
+#include "shared/service/exit_code.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -23,8 +23,8 @@ Result<Adjacency> parse_adjacency(const std::string& text) {
                fmt::format("adjacency: expected replace-one or add-remove, got \"{}\"", text)};
 }
 
-Result<privacy::CalibrationMethod> parse_method(const std::string& text) {
-  using privacy::CalibrationMethod;
+Result<accounting::CalibrationMethod> parse_method(const std::string& text) {
+  using accounting::CalibrationMethod;
   for (const auto& [name, method] :
        {std::pair("numeric", CalibrationMethod::Numeric), std::pair("analytic", CalibrationMethod::Analytic),
         std::pair("classical", CalibrationMethod::Classical), std::pair("zcdp", CalibrationMethod::Zcdp),
@@ -73,7 +73,7 @@ MechanismText mechanism_of(config::Section section, config::Problems& problems, 
   if (section.has("sampling")) out.sampling = section.text("sampling", "none, wor:RATE, wor:K/N, wr:K/N, poisson:RATE");
   if (section.has("steps"))
     out.steps = static_cast<std::uint64_t>(
-        section.integer("steps", 1, static_cast<std::int64_t>(privacy::kComposedMax), "how many such releases"));
+        section.integer("steps", 1, static_cast<std::int64_t>(accounting::kComposedMax), "how many such releases"));
   if (section.has("reads_from")) out.reads.from = section.number("reads_from", 0.0, 1.0, "part of the permutation");
   if (section.has("reads_to")) out.reads.to = section.number("reads_to", 0.0, 1.0, "part of the permutation");
   section.finish();
@@ -82,9 +82,9 @@ MechanismText mechanism_of(config::Section section, config::Problems& problems, 
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json to_json(const privacy::Account& account, double delta, const std::string& adjacency) {
+Json to_json(const accounting::Account& account, double delta, const std::string& adjacency) {
   Json accountants = Json::object();
-  for (const privacy::Reading& reading : account.readings) {
+  for (const accounting::Reading& reading : account.readings) {
     Json entry = Json::object();
     entry["epsilon"] = reading.epsilon ? Json(reading.epsilon->upper) : Json(nullptr);
     if (reading.epsilon && reading.epsilon->lower > 0.0) entry["epsilon_lower"] = reading.epsilon->lower;
@@ -99,10 +99,10 @@ Json to_json(const privacy::Account& account, double delta, const std::string& a
           {"accountants", std::move(accountants)}};
 }
 
-void print(const privacy::Account& account, double delta, const std::string& adjacency) {
+void print(const accounting::Account& account, double delta, const std::string& adjacency) {
   fmt::print("epsilon {:.8g} at delta {:.4g}, {} (certified; what a ledger would be charged)\n", account.epsilon, delta,
              adjacency);
-  for (const privacy::Reading& reading : account.readings) {
+  for (const accounting::Reading& reading : account.readings) {
     if (!reading.epsilon) {
       fmt::print("  {:<22} {:>12}   {}\n", reading.accountant, "-", reading.note);
     } else if (reading.epsilon->lower > 0.0) {
@@ -117,14 +117,14 @@ void print(const privacy::Account& account, double delta, const std::string& adj
 }
 
 /// Pure releases need no delta: their epsilons add up.
-std::optional<double> pure_total(const std::vector<privacy::RepeatedEvent>& events) {
+std::optional<double> pure_total(const std::vector<accounting::RepeatedEvent>& events) {
   double total = 0.0;
-  for (const privacy::RepeatedEvent& repeated : events) {
+  for (const accounting::RepeatedEvent& repeated : events) {
     std::optional<double> one;
-    if (const auto* laplace = std::get_if<privacy::LaplaceEvent>(&repeated.event)) one = laplace->epsilon.value();
-    if (const auto* selection = std::get_if<privacy::ExponentialEvent>(&repeated.event))
+    if (const auto* laplace = std::get_if<accounting::LaplaceEvent>(&repeated.event)) one = laplace->epsilon.value();
+    if (const auto* selection = std::get_if<accounting::ExponentialEvent>(&repeated.event))
       one = selection->epsilon.value();
-    const auto* other = std::get_if<privacy::ApproximateEvent>(&repeated.event);
+    const auto* other = std::get_if<accounting::ApproximateEvent>(&repeated.event);
     if (other != nullptr && other->delta == 0.0) one = other->epsilon.value();
     if (!one) return std::nullopt;
     total += *one * static_cast<double>(repeated.times);
@@ -132,10 +132,10 @@ std::optional<double> pure_total(const std::vector<privacy::RepeatedEvent>& even
   return total * (1.0 + 1e-13);
 }
 
-int report(const std::vector<privacy::RepeatedEvent>& events, const AccountRequest& request, const Json& extra) {
+int report(const std::vector<accounting::RepeatedEvent>& events, const AccountRequest& request, const Json& extra) {
   if (!request.delta) {
     const std::optional<double> pure = pure_total(events);
-    if (!pure) return fail({ErrorCode::InvalidArgument, "delta is missing: these releases are not pure"});
+    if (!pure) return service::fail({ErrorCode::InvalidArgument, "delta is missing: these releases are not pure"});
     if (request.json) {
       Json out = {{"epsilon", *pure}, {"epsilon_lower", 0.0}, {"delta", 0.0}, {"adjacency", request.adjacency}};
       out["accountants"] = {{"basic composition", {{"epsilon", *pure}}}};
@@ -146,10 +146,10 @@ int report(const std::vector<privacy::RepeatedEvent>& events, const AccountReque
     }
     return kDone;
   }
-  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
-  if (!delta) return fail(delta.error());
-  const Result<privacy::Account> account = privacy::account(events, *delta, kGap);
-  if (!account) return fail(account.error());
+  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
+  if (!delta) return service::fail(delta.error());
+  const Result<accounting::Account> account = accounting::account(events, *delta, kGap);
+  if (!account) return service::fail(account.error());
   if (request.json) {
     Json out = to_json(*account, delta->value(), request.adjacency);
     out.update(extra);
@@ -171,19 +171,19 @@ Result<double> calibrated_sigma(const AccountRequest& request, Adjacency adjacen
   const Result<double> sensitivity = sensitivity_of(text, adjacency);
   if (!sensitivity) return sensitivity.error();
   if (request.target_rho) {
-    const Result<privacy::Rho> rho = privacy::Rho::create(*request.target_rho);
+    const Result<accounting::Rho> rho = accounting::Rho::create(*request.target_rho);
     if (!rho) return rho.error();
     return *sensitivity * std::sqrt(0.5 * static_cast<double>(text.steps) / rho->value()) * (1.0 + 1e-15);
   }
-  const Result<privacy::Epsilon> epsilon = privacy::Epsilon::create(*request.target_epsilon);
+  const Result<releases::Epsilon> epsilon = releases::Epsilon::create(*request.target_epsilon);
   if (!epsilon) return epsilon.error();
   if (!request.delta) return Error{ErrorCode::InvalidArgument, "delta is missing"};
-  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
+  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
   if (!delta) return delta.error();
-  Result<privacy::CalibrationMethod> method = parse_method(request.method);
+  Result<accounting::CalibrationMethod> method = parse_method(request.method);
   if (!method) return method.error();
-  if (text.kind == MechanismKind::DiscreteGaussian) method = privacy::CalibrationMethod::Zcdp;
-  const Result<double> multiplier = privacy::calibrate_gaussian(
+  if (text.kind == MechanismKind::DiscreteGaussian) method = accounting::CalibrationMethod::Zcdp;
+  const Result<double> multiplier = accounting::calibrate_gaussian(
       *method, text.steps, *epsilon, *delta, [&](double at) { return event_of(text, adjacency, *sensitivity * at); });
   if (!multiplier) return multiplier.error();
   return *multiplier * *sensitivity;
@@ -209,16 +209,16 @@ Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& 
 int run_account(const AccountRequest& request) {
   if (request.shuffled) return run_shuffled(request);
   const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);
-  if (!adjacency) return fail(adjacency.error());
+  if (!adjacency) return service::fail(adjacency.error());
   std::vector<MechanismText> mechanisms{request.mechanism};
   Json extra = Json::object();
   if (!request.file.empty()) {
     Result<std::vector<MechanismText>> loaded = load_mechanisms(request.file);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return service::fail(loaded.error());
     mechanisms = *std::move(loaded);
   } else if (request.target_epsilon || request.target_rho) {
     const Result<double> sigma = calibrated_sigma(request, *adjacency);
-    if (!sigma) return fail(sigma.error());
+    if (!sigma) return service::fail(sigma.error());
     mechanisms.front().sigma = *sigma;
     extra["sigma"] = *sigma;
     extra["noise_multiplier"] = *sigma / *sensitivity_of(request.mechanism, *adjacency);
@@ -231,12 +231,12 @@ int run_account(const AccountRequest& request) {
       return kDone;
     }
   }
-  std::vector<privacy::RepeatedEvent> events;
+  std::vector<accounting::RepeatedEvent> events;
   for (std::size_t i = 0; i < mechanisms.size(); ++i) {
-    Result<privacy::PrivacyEvent> event = event_of(mechanisms[i], *adjacency);
+    Result<accounting::PrivacyEvent> event = event_of(mechanisms[i], *adjacency);
     if (!event) {
       const std::string where = request.file.empty() ? "" : fmt::format("/mechanisms/{}: ", i);
-      return fail({event.error().code, where + event.error().message});
+      return service::fail({event.error().code, where + event.error().message});
     }
     events.push_back({*std::move(event), mechanisms[i].steps, mechanisms[i].reads});
   }

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <utility>
 
-#include "shared/privacy/gaussian_accountant.hpp"
-#include "shared/privacy/generalised_gaussian.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/noise/generalised_gaussian.hpp"
 
 namespace undertone::lab {
 namespace {
 
-using privacy::PrivacyEvent;
+using accounting::PrivacyEvent;
 
 Error bad(const std::string& what) { return {ErrorCode::InvalidArgument, what}; }
 
@@ -83,44 +83,44 @@ Result<Sampling> parse_sampling(const std::string& text) {
   return out;
 }
 
-Result<PrivacyEvent> sampled_gaussian(const std::string& sampling, privacy::GaussianShift shift, Adjacency adjacency) {
+Result<PrivacyEvent> sampled_gaussian(const std::string& sampling, releases::GaussianShift shift, Adjacency adjacency) {
   const Result<Sampling> drawn = parse_sampling(sampling);
   if (!drawn) return drawn.error();
   switch (drawn->kind) {
     case Sampling::Kind::None:
-      return PrivacyEvent(privacy::GaussianEvent{shift});
+      return PrivacyEvent(accounting::GaussianEvent{shift});
     case Sampling::Kind::Subset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: subsets of a fixed size are accounted under replace-one alone");
-      return PrivacyEvent(privacy::SubsetGaussianEvent{drawn->rate, shift});
+      return PrivacyEvent(accounting::SubsetGaussianEvent{drawn->rate, shift});
     case Sampling::Kind::KnownSubset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: subsets that are known are accounted under replace-one alone");
-      return PrivacyEvent(privacy::KnownSubsetGaussianEvent{drawn->rate, shift});
+      return PrivacyEvent(accounting::KnownSubsetGaussianEvent{drawn->rate, shift});
     case Sampling::Kind::Multiset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: draws with replacement are accounted under replace-one alone");
-      return PrivacyEvent(privacy::MultisetGaussianEvent{drawn->records, drawn->draws, shift});
+      return PrivacyEvent(accounting::MultisetGaussianEvent{drawn->records, drawn->draws, shift});
     case Sampling::Kind::Poisson:
       // Under replace-one the profile of subsets with the same rate holds: spec privacy-core D.2.
-      if (adjacency == Adjacency::ReplaceOne) return PrivacyEvent(privacy::SubsetGaussianEvent{drawn->rate, shift});
-      return PrivacyEvent(privacy::PoissonGaussianEvent{drawn->rate, shift});
+      if (adjacency == Adjacency::ReplaceOne) return PrivacyEvent(accounting::SubsetGaussianEvent{drawn->rate, shift});
+      return PrivacyEvent(accounting::PoissonGaussianEvent{drawn->rate, shift});
   }
   return bad("sampling");
 }
 
-Result<privacy::GaussianShift> shift_of(double sensitivity, double sigma) {
+Result<releases::GaussianShift> shift_of(double sensitivity, double sigma) {
   const double shift = sensitivity / sigma;
   if (!(shift > 1e-12 && shift < 1e4)) {
     return bad(fmt::format("sigma: sensitivity / sigma must be in (1e-12, 1e4), got {} / {}", sensitivity, sigma));
   }
-  return privacy::GaussianShift::create(shift);
+  return releases::GaussianShift::create(shift);
 }
 
-Result<privacy::GaussianShift> shift_of_blocks(const MechanismText& text, Adjacency adjacency) {
+Result<releases::GaussianShift> shift_of_blocks(const MechanismText& text, Adjacency adjacency) {
   if (text.sigma || text.sensitivity || text.clip)
     return bad("blocks and sigma, sensitivity or clip: expected one way or the other, got both");
-  std::vector<privacy::GaussianShift> shifts;
+  std::vector<releases::GaussianShift> shifts;
   for (const BlockText& block : text.blocks) {
     MechanismText part;
     part.sensitivity = block.sensitivity;
@@ -129,11 +129,11 @@ Result<privacy::GaussianShift> shift_of_blocks(const MechanismText& text, Adjace
     const Result<double> stddev = positive(block.sigma, "sigma of a block");
     if (!sensitivity) return sensitivity.error();
     if (!stddev) return stddev.error();
-    const Result<privacy::GaussianShift> shift = shift_of(*sensitivity, *stddev);
+    const Result<releases::GaussianShift> shift = shift_of(*sensitivity, *stddev);
     if (!shift) return shift.error();
     shifts.push_back(*shift);
   }
-  return privacy::joint_shift(shifts);
+  return accounting::joint_shift(shifts);
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
   switch (text.kind) {
     case MechanismKind::Gaussian: {
       if (!text.blocks.empty()) {
-        const Result<privacy::GaussianShift> joint = shift_of_blocks(text, adjacency);
+        const Result<releases::GaussianShift> joint = shift_of_blocks(text, adjacency);
         if (!joint) return joint.error();
         return sampled_gaussian(text.sampling, *joint, adjacency);
       }
@@ -178,7 +178,7 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
       const Result<double> stddev = positive(sigma ? sigma : text.sigma, "sigma");
       if (!sensitivity) return sensitivity.error();
       if (!stddev) return stddev.error();
-      const Result<privacy::GaussianShift> shift = shift_of(*sensitivity, *stddev);
+      const Result<releases::GaussianShift> shift = shift_of(*sensitivity, *stddev);
       if (!shift) return shift.error();
       return sampled_gaussian(text.sampling, *shift, adjacency);
     }
@@ -190,47 +190,47 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
       if (*sensitivity != std::floor(*sensitivity))
         return bad(fmt::format("sensitivity: expected an integer for integers, got {}", *sensitivity));
       const double shift = *sensitivity / *stddev;
-      const Result<privacy::Rho> rho = privacy::Rho::create(std::nextafter(0.5 * shift * shift, INFINITY));
+      const Result<accounting::Rho> rho = accounting::Rho::create(std::nextafter(0.5 * shift * shift, INFINITY));
       if (!rho) return bad(fmt::format("sigma: rho = (sensitivity / sigma)^2 / 2 is {}", 0.5 * shift * shift));
-      return PrivacyEvent(privacy::ConcentratedEvent{*rho});
+      return PrivacyEvent(accounting::ConcentratedEvent{*rho});
     }
     case MechanismKind::Laplace: {
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      const auto epsilon = quantity<privacy::Epsilon>(*sensitivity / *scale, "sensitivity / scale");
+      const auto epsilon = quantity<releases::Epsilon>(*sensitivity / *scale, "sensitivity / scale");
       if (!epsilon) return epsilon.error();
-      return PrivacyEvent(privacy::LaplaceEvent{*epsilon});
+      return PrivacyEvent(accounting::LaplaceEvent{*epsilon});
     }
     case MechanismKind::Exponential:
     case MechanismKind::RandomisedResponse:
     case MechanismKind::Approximate: {
-      const auto epsilon = quantity<privacy::Epsilon>(text.epsilon, "epsilon of one release");
+      const auto epsilon = quantity<releases::Epsilon>(text.epsilon, "epsilon of one release");
       if (!epsilon) return epsilon.error();
       if (epsilon->value() > 500.0)
         return bad(fmt::format("epsilon of one release must be at most 500, got {}", epsilon->value()));
-      if (text.kind == MechanismKind::Exponential) return PrivacyEvent(privacy::ExponentialEvent{*epsilon});
+      if (text.kind == MechanismKind::Exponential) return PrivacyEvent(accounting::ExponentialEvent{*epsilon});
       const double delta = text.kind == MechanismKind::Approximate ? text.delta.value_or(NAN) : 0.0;
       if (!(delta >= 0.0 && delta < 1.0))
         return bad(fmt::format("delta of one release must be in [0, 1), got {}", delta));
-      return PrivacyEvent(privacy::ApproximateEvent{*epsilon, delta});
+      return PrivacyEvent(accounting::ApproximateEvent{*epsilon, delta});
     }
     case MechanismKind::GeneralisedGaussian: {
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      const Result<privacy::GeneralisedGaussian> noise = privacy::GeneralisedGaussian::create(text.norm, *scale);
+      const Result<noise::GeneralisedGaussian> noise = noise::GeneralisedGaussian::create(text.norm, *scale);
       if (!noise) return noise.error();
-      const Result<privacy::Rho> rho = noise->rho(*sensitivity);
+      const Result<accounting::Rho> rho = noise->rho(*sensitivity);
       if (!rho) return rho.error();
-      return PrivacyEvent(privacy::ConcentratedEvent{*rho});
+      return PrivacyEvent(accounting::ConcentratedEvent{*rho});
     }
     case MechanismKind::Zcdp: {
-      const auto rho = quantity<privacy::Rho>(text.rho, "rho");
+      const auto rho = quantity<accounting::Rho>(text.rho, "rho");
       if (!rho) return rho.error();
-      return PrivacyEvent(privacy::ConcentratedEvent{*rho});
+      return PrivacyEvent(accounting::ConcentratedEvent{*rho});
     }
   }
   return bad("mechanism");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "shared/accounting/accountant.hpp"
 #include "shared/base/result.hpp"
-#include "shared/privacy/accountant.hpp"
 
 namespace undertone::lab {
 
@@ -44,13 +44,13 @@ struct MechanismText {
   std::vector<BlockText> blocks;      // of Gaussian noise, instead of one sigma and sensitivity
   std::string sampling = "none";
   std::uint64_t steps = 1;
-  privacy::Footprint reads;
+  accounting::Footprint reads;
 };
 
 /// The event of one release, with every number checked. @param sigma stands in for the text's: for calibration
 /// @return an error that names the parameter
-[[nodiscard]] Result<privacy::PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency,
-                                                     std::optional<double> sigma = {});
+[[nodiscard]] Result<accounting::PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency,
+                                                        std::optional<double> sigma = {});
 
 /// The sensitivity that the text states, or that its clip norm has under the adjacency.
 [[nodiscard]] Result<double> sensitivity_of(const MechanismText& text, Adjacency adjacency);

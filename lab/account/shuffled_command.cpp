@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/account/account_command.hpp"
-#include "lab/exit_code.hpp"
-#include "shared/privacy/shuffling.hpp"
+#include "shared/accounting/shuffling.hpp"
+#include "shared/service/exit_code.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -17,23 +17,23 @@ struct Shuffled {
   std::optional<double> closed;  // by the closed form, where it covers the case
 };
 
-Result<Shuffled> pure_reports(const AccountRequest& request, privacy::Delta delta) {
-  const Result<privacy::Epsilon> local = privacy::Epsilon::create(*request.mechanism.epsilon);
+Result<Shuffled> pure_reports(const AccountRequest& request, releases::Delta delta) {
+  const Result<releases::Epsilon> local = releases::Epsilon::create(*request.mechanism.epsilon);
   if (!local) return local.error();
-  const Result<double> shuffled = privacy::shuffled_epsilon(request.silos, *local, delta);
+  const Result<double> shuffled = accounting::shuffled_epsilon(request.silos, *local, delta);
   if (!shuffled) return shuffled.error();
-  const Result<double> closed = privacy::shuffled_epsilon_closed(request.silos, *local, delta);
+  const Result<double> closed = accounting::shuffled_epsilon_closed(request.silos, *local, delta);
   return Shuffled{local->value(), *shuffled, closed ? std::optional(*closed) : std::nullopt};
 }
 
 /// Sums over all of a silo's records, or over a fixed-size subset drawn afresh ("wor:K/N").
-Result<Shuffled> gaussian_reports(const AccountRequest& request, privacy::Delta delta) {
+Result<Shuffled> gaussian_reports(const AccountRequest& request, releases::Delta delta) {
   if (!request.mechanism.sigma) return Error{ErrorCode::InvalidArgument, "sigma or epsilon-each is missing"};
   if (request.records < 1) return Error{ErrorCode::InvalidArgument, "records must be at least 1"};
-  const Result<privacy::PrivacyEvent> event = event_of(request.mechanism, Adjacency::ReplaceOne);
+  const Result<accounting::PrivacyEvent> event = event_of(request.mechanism, Adjacency::ReplaceOne);
   if (!event) return event.error();
-  const auto* all = std::get_if<privacy::GaussianEvent>(&*event);
-  const auto* subset = std::get_if<privacy::SubsetGaussianEvent>(&*event);
+  const auto* all = std::get_if<accounting::GaussianEvent>(&*event);
+  const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&*event);
   if (all == nullptr && subset == nullptr)
     return Error{ErrorCode::InvalidArgument, "sampling: what is shuffled reads all records or a subset of fixed size"};
   const double rate = subset != nullptr ? subset->rate : 1.0;
@@ -43,9 +43,9 @@ Result<Shuffled> gaussian_reports(const AccountRequest& request, privacy::Delta 
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("sampling: {} of {} records is not a whole number of them", rate, request.records)};
   }
-  const privacy::DrawnReports reports{rate, static_cast<std::int64_t>(whole),
-                                      all != nullptr ? all->shift : subset->shift};
-  const Result<privacy::ShuffledRound> round = privacy::shuffled_reports(request.silos, reports, delta);
+  const accounting::DrawnReports reports{rate, static_cast<std::int64_t>(whole),
+                                         all != nullptr ? all->shift : subset->shift};
+  const Result<accounting::ShuffledRound> round = accounting::shuffled_reports(request.silos, reports, delta);
   if (!round) return round.error();
   return Shuffled{round->local_epsilon, round->epsilon, std::nullopt};
 }
@@ -53,12 +53,12 @@ Result<Shuffled> gaussian_reports(const AccountRequest& request, privacy::Delta 
 }  // namespace
 
 int run_shuffled(const AccountRequest& request) {
-  if (!request.delta) return fail({ErrorCode::InvalidArgument, "delta is missing"});
-  const Result<privacy::Delta> delta = privacy::Delta::create(*request.delta);
-  if (!delta) return fail(delta.error());
+  if (!request.delta) return service::fail({ErrorCode::InvalidArgument, "delta is missing"});
+  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
+  if (!delta) return service::fail(delta.error());
   const Result<Shuffled> found =
       request.mechanism.epsilon ? pure_reports(request, *delta) : gaussian_reports(request, *delta);
-  if (!found) return fail(found.error());
+  if (!found) return service::fail(found.error());
   const double gain = found->shuffled > 0.0 ? found->local / found->shuffled : 1.0;
   if (request.json) {
     const Json out = {{"epsilon", found->shuffled},

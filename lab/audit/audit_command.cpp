@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/exit_code.hpp"
 #include "shared/base/files.hpp"
+#include "shared/service/exit_code.hpp"
 #include "silo/oracles/secure_randomness.hpp"
 
 namespace undertone::lab {
@@ -107,43 +107,47 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
 }  // namespace
 
 int run_audit(const AuditRequest& request) {
-  const Result<std::string> bytes = read_file(request.job, config::kJobBytesMax);
-  if (!bytes) return fail(bytes.error());
-  const Result<config::Job> job = config::parse_job(*bytes, request.job.filename().string());
-  if (!job) return fail(job.error());
+  const Result<std::string> bytes = read_file(request.job, jobs::kJobBytesMax);
+  if (!bytes) return service::fail(bytes.error());
+  const Result<jobs::Job> job = jobs::parse_job(*bytes, request.job.filename().string());
+  if (!job) return service::fail(job.error());
   if (job->shuffle) {
-    return fail({ErrorCode::InvalidArgument,
-                 fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
-                             "isrl",
-                             request.job.string())});
+    return service::fail(
+        {ErrorCode::InvalidArgument,
+         fmt::format("{}: what a shuffled job sends is not this silo's to audit alone: expected privacy.mode "
+                     "isrl",
+                     request.job.string())});
   }
   const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
   if (job->model.moments() != nullptr || local || job->projection) {
-    return fail({ErrorCode::InvalidArgument,
-                 fmt::format("the audit knows the worst pair for gradients of linear models and networks, not for {} "
-                             "and {}{}",
-                             job->model.name(), job->algorithm_kind, job->projection ? " of projected features" : "")});
+    return service::fail(
+        {ErrorCode::InvalidArgument,
+         fmt::format("the audit knows the worst pair for gradients of linear models and networks, not for {} "
+                     "and {}{}",
+                     job->model.name(), job->algorithm_kind, job->projection ? " of projected features" : "")});
   }
   if (request.canaries && job->model.linear() == nullptr) {
-    return fail({ErrorCode::InvalidArgument,
-                 fmt::format("canaries are for linear models, not for {}: leave --canaries out", job->model.name())});
+    return service::fail(
+        {ErrorCode::InvalidArgument,
+         fmt::format("canaries are for linear models, not for {}: leave --canaries out", job->model.name())});
   }
-  const config::CohortMember* member = &job->cohort.front();
+  const jobs::CohortMember* member = &job->cohort.front();
   if (!request.silo.empty()) {
     const Result<SiloId> id = SiloId::create(request.silo);
-    if (!id) return fail(id.error());
+    if (!id) return service::fail(id.error());
     member = job->member(*id);
     if (member == nullptr)
-      return fail({ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", request.silo)});
+      return service::fail(
+          {ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", request.silo)});
   }
-  const Result<privacy::Plan> plan = config::plan_of(*job, *member);
-  if (!plan) return fail(plan.error());
+  const Result<planning::Plan> plan = jobs::plan_of(*job, *member);
+  if (!plan) return service::fail(plan.error());
   const std::unique_ptr<AuditedSilo> silo =
       product_silo(*job, *bytes, *member, [] { return std::make_unique<silo::SecureRandomness>(); });
   if (request.canaries) {
     const double delta = plan->delta().value_rounded_up();
     const Result<CanaryFinding> finding = audit_canaries(*silo, *job, *member, delta, request.coins);
-    return finding ? report_canaries(*finding, delta, request.json) : fail(finding.error());
+    return finding ? report_canaries(*finding, delta, request.json) : service::fail(finding.error());
   }
   // Each shape has its share of the error; the one that found more is told.
   AuditSettings settings = request.settings;
@@ -154,7 +158,7 @@ int run_audit(const AuditRequest& request) {
   for (const PairShape shape : shapes) {
     const WorstPair pair = worst_pair(*job, *member, shape);
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
-    if (!finding) return fail(finding.error());
+    if (!finding) return service::fail(finding.error());
     findings.push_back({to_string(shape), *finding, pair.reach});
   }
   return report_transcripts(findings, request);

@@ -21,7 +21,7 @@ class ForgottenHead final : public silo::HeadStore {
 };
 
 /// A policy that allows the job: what is audited is what a silo sends once it has accepted.
-silo::Policy allowing(const config::Job& job, const config::CohortMember& member) {
+silo::Policy allowing(const jobs::Job& job, const jobs::CohortMember& member) {
   return {{std::string(job.model.name())},
           {job.algorithm_kind},
           {job.unit},
@@ -29,20 +29,20 @@ silo::Policy allowing(const config::Job& job, const config::CohortMember& member
           1,
           member.facts.epsilon,
           member.facts.delta,
-          {*privacy::EpsilonAmount::rounded_down(1e6), *privacy::DeltaAmount::rounded_down(0.5)},
+          {*releases::EpsilonAmount::rounded_down(1e6), *releases::DeltaAmount::rounded_down(0.5)},
           silo::Approval::Automatic,
           std::chrono::milliseconds(0)};
 }
 
 class ProductSilo final : public AuditedSilo {
  public:
-  ProductSilo(const config::Job& job, std::string job_bytes, const config::CohortMember& member,
+  ProductSilo(const jobs::Job& job, std::string job_bytes, const jobs::CohortMember& member,
               MakeRandomness make_randomness)
       : job_(job),
         job_bytes_(std::move(job_bytes)),
         member_(member),
         make_randomness_(std::move(make_randomness)),
-        plan_(config::plan_of(job, member).value()) {}
+        plan_(jobs::plan_of(job, member).value()) {}
 
   Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
     store::Database disk = store::Database::in_memory().value();
@@ -71,10 +71,10 @@ class ProductSilo final : public AuditedSilo {
       return accepted.error();
     std::vector<Eigen::VectorXd> means;
     for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
-      const privacy::Release* release = plan_.release({round});
+      const planning::Release* release = plan_.release({round});
       Eigen::VectorXd mean;
       queries::Question question = queries::GradientQuestion{point};
-      if (release->shape.kind == privacy::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
+      if (release->shape.kind == releases::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
       const wire::QueryMessage query{run, job_.point_type, {{round}, std::move(question)}};
       if (Status answered = deliver(machine, query, &mean); !answered) return answered.error();
       means.push_back(std::move(mean));
@@ -109,18 +109,18 @@ class ProductSilo final : public AuditedSilo {
     return replied ? Status() : Status(Error{ErrorCode::Internal, "the audited silo sent no reply: " + why});
   }
 
-  config::Job job_;
+  jobs::Job job_;
   std::string job_bytes_;
-  config::CohortMember member_;
+  jobs::CohortMember member_;
   MakeRandomness make_randomness_;
-  privacy::Plan plan_;
+  planning::Plan plan_;
   SigningKey key_ = SigningKey::from_seed(std::string(32, 'a')).value();
 };
 
 }  // namespace
 
-std::unique_ptr<AuditedSilo> product_silo(const config::Job& job, const std::string& job_bytes,
-                                          const config::CohortMember& member, MakeRandomness make_randomness) {
+std::unique_ptr<AuditedSilo> product_silo(const jobs::Job& job, const std::string& job_bytes,
+                                          const jobs::CohortMember& member, MakeRandomness make_randomness) {
   return std::make_unique<ProductSilo>(job, job_bytes, member, std::move(make_randomness));
 }
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "shared/config/job.hpp"
 #include "shared/data/split.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/planning/plan.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
 namespace undertone::lab {
@@ -27,8 +27,8 @@ using MakeRandomness = std::function<std::unique_ptr<silo::ReleaseRandomness>()>
 
 /// The product's own silo machine with a ledger in memory, by the messages that a coordinator sends.
 /// @param job of one silo at least @param member audited
-[[nodiscard]] std::unique_ptr<AuditedSilo> product_silo(const config::Job& job, const std::string& job_bytes,
-                                                        const config::CohortMember& member,
+[[nodiscard]] std::unique_ptr<AuditedSilo> product_silo(const jobs::Job& job, const std::string& job_bytes,
+                                                        const jobs::CohortMember& member,
                                                         MakeRandomness make_randomness);
 
 }  // namespace undertone::lab

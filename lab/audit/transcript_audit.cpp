@@ -23,13 +23,13 @@ constexpr std::size_t kLooks = 2;
 using Scores = std::array<double, kLooks>;
 
 /// The releases of a plan in order.
-std::vector<privacy::Release> releases_of(const privacy::Plan& plan) {
-  std::vector<privacy::Release> out;
-  for (const privacy::Plan::Segment& segment : plan.segments()) out.insert(out.end(), segment.rounds, segment.release);
+std::vector<planning::Release> releases_of(const planning::Plan& plan) {
+  std::vector<planning::Release> out;
+  for (const planning::Plan::Segment& segment : plan.segments()) out.insert(out.end(), segment.rounds, segment.release);
   return out;
 }
 
-Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& releases, const WorstPair& pair,
+Result<Scores> score(AuditedSilo& silo, const std::vector<planning::Release>& releases, const WorstPair& pair,
                      bool first) {
   const Result<std::vector<Eigen::VectorXd>> means = silo.run(first ? pair.first : pair.second, pair.point);
   if (!means) return means.error();
@@ -40,9 +40,9 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
   double square = 0.0;
   double rate = 1.0;
   for (std::size_t r = 0; r < releases.size(); ++r) {
-    const privacy::Release& release = releases[r];
+    const planning::Release& release = releases[r];
     if (release.shape.block != pair.block) continue;
-    const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism);  // audit_command saw to it
+    const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism);  // audit_command saw to it
     UNDERTONE_CHECK(gaussian != nullptr);
     const double drawn = static_cast<double>(release.records_drawn);
     const double shift = std::sqrt(release.cost().value_rounded_up()) * pair.reach;
@@ -61,22 +61,22 @@ Result<Scores> score(AuditedSilo& silo, const std::vector<privacy::Release>& rel
 
 }  // namespace
 
-Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& plan, const WorstPair& pair,
+Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const planning::Plan& plan, const WorstPair& pair,
                                        const AuditSettings& settings) {
   if (settings.trials < 100 || settings.trials > 10'000'000)
     return Error{ErrorCode::InvalidArgument, fmt::format("trials must be in 100 .. 10000000, got {}", settings.trials)};
-  const Result<privacy::Delta> delta = privacy::Delta::create(settings.delta);
+  const Result<releases::Delta> delta = releases::Delta::create(settings.delta);
   if (!delta) return delta.error();
-  const std::vector<privacy::RepeatedEvent> events = plan.events(pair.block);
+  const std::vector<accounting::RepeatedEvent> events = plan.events(pair.block);
   if (!(pair.reach >= 0.1)) {
     return Error{
         ErrorCode::InvalidArgument,
         fmt::format("the changed record reaches {:.3g} of its largest influence: nothing would be seen", pair.reach)};
   }
   if (events.empty()) return Error{ErrorCode::InvalidArgument, "the plan releases nothing private of this block"};
-  const Result<double> claimed = privacy::charged_epsilon(events, *delta);
+  const Result<double> claimed = accounting::charged_epsilon(events, *delta);
   if (!claimed) return claimed.error();
-  const std::vector<privacy::Release> releases = releases_of(plan);
+  const std::vector<planning::Release> releases = releases_of(plan);
   std::array<std::vector<Scores>, 2> scores;
   for (const std::size_t which : {0U, 1U}) {
     for (std::int64_t i = 0; i < settings.trials; ++i) {
@@ -120,7 +120,7 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& p
   return finding;
 }
 
-Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const config::Job& job, const config::CohortMember& member,
+Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const jobs::Job& job, const jobs::CohortMember& member,
                                      double delta, std::uint64_t coins) {
   data::Dataset dataset = plain_records(job, member);
   const auto features = static_cast<Eigen::Index>(job.model.features());

@@ -25,7 +25,7 @@ struct AuditFinding {
 /// are fresh or one for all rounds, is compared with a threshold that one half of the trials chose, on the other half.
 /// An empirical lower bound: never a guarantee.
 /// @param plan what the silo claims for the changed record's block @return an error where a run fails
-[[nodiscard]] Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const privacy::Plan& plan,
+[[nodiscard]] Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const planning::Plan& plan,
                                                      const WorstPair& pair, const AuditSettings& settings);
 
 /// One run with a canary in each feature's direction, the label of each by a coin: the coins are guessed from the
@@ -36,8 +36,7 @@ struct CanaryFinding {
   std::int64_t correct = 0;
   double epsilon_lower = 0.0;  // at 95 %
 };
-[[nodiscard]] Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const config::Job& job,
-                                                   const config::CohortMember& member, double delta,
-                                                   std::uint64_t coins);
+[[nodiscard]] Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const jobs::Job& job,
+                                                   const jobs::CohortMember& member, double delta, std::uint64_t coins);
 
 }  // namespace undertone::lab

@@ -8,14 +8,14 @@
 namespace undertone::lab {
 namespace {
 
-WorstPair linear_pair(const config::Job& job, const config::CohortMember& member, PairShape shape) {
+WorstPair linear_pair(const jobs::Job& job, const jobs::CohortMember& member, PairShape shape) {
   WorstPair pair;
   pair.first = plain_records(job, member);
   const auto features = static_cast<Eigen::Index>(job.model.features());
   pair.point = Eigen::VectorXd::Zero(job.model.dimension());
   switch (shape) {
     case PairShape::Holdout: {
-      pair.block = privacy::Block::Holdout;
+      pair.block = releases::Block::Holdout;
       pair.others_lean = 1.0;
       // At the zero model: labels of either sign, or targets whose squared loss is at the two ends of what is counted.
       const bool classes = job.model.linear()->linear_loss().classifies();
@@ -89,7 +89,7 @@ Eigen::VectorXd cancelling_point(const models::Network& network) {
   return weights;
 }
 
-Eigen::VectorXd contribution(const config::Job& job, const WorstPair& pair, const models::Records& records,
+Eigen::VectorXd contribution(const jobs::Job& job, const WorstPair& pair, const models::Records& records,
                              Eigen::Index j) {
   models::LayeredModel model(*job.model.network());
   Eigen::VectorXd out(model.dimension());
@@ -98,13 +98,13 @@ Eigen::VectorXd contribution(const config::Job& job, const WorstPair& pair, cons
   return out;
 }
 
-WorstPair network_pair(const config::Job& job, const config::CohortMember& member, PairShape shape) {
+WorstPair network_pair(const jobs::Job& job, const jobs::CohortMember& member, PairShape shape) {
   const models::Network& network = *job.model.network();
   WorstPair pair;
   pair.first = plain_records(job, member);
   pair.others_lean = 1.0;
   if (shape == PairShape::Holdout) {
-    pair.block = privacy::Block::Holdout;
+    pair.block = releases::Block::Holdout;
     pair.point = even_point(network);
     matrix_of(network.layers().back(), pair.point)(0, network.layers().back().patch) = 100.0;  // all are of class 0
     pair.second = pair.first;
@@ -138,7 +138,7 @@ WorstPair network_pair(const config::Job& job, const config::CohortMember& membe
 
 }  // namespace
 
-data::Dataset plain_records(const config::Job& job, const config::CohortMember& member) {
+data::Dataset plain_records(const jobs::Job& job, const jobs::CohortMember& member) {
   const auto features = static_cast<Eigen::Index>(job.model.features());
   const auto block = [&](std::int64_t records) {
     models::Records out{Eigen::MatrixXd::Zero(features, records), Eigen::VectorXd(records)};
@@ -149,7 +149,7 @@ data::Dataset plain_records(const config::Job& job, const config::CohortMember& 
   return {block(member.facts.records), block(member.facts.holdout_records)};
 }
 
-std::vector<PairShape> shapes_for(const config::Job& job, const privacy::Plan& plan) {
+std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& plan) {
   std::vector<PairShape> shapes = {PairShape::Crowd};
   if (const models::Network* network = job.model.network()) {
     if (network->layers().size() > 1 && all_dense(*network) && network->features() >= 3)
@@ -157,11 +157,11 @@ std::vector<PairShape> shapes_for(const config::Job& job, const privacy::Plan& p
   } else {
     shapes.push_back(PairShape::Alone);
   }
-  if (plan.protects(privacy::Block::Holdout)) shapes.push_back(PairShape::Holdout);
+  if (plan.protects(releases::Block::Holdout)) shapes.push_back(PairShape::Holdout);
   return shapes;
 }
 
-WorstPair worst_pair(const config::Job& job, const config::CohortMember& member, PairShape shape) {
+WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, PairShape shape) {
   return job.model.network() != nullptr ? network_pair(job, member, shape) : linear_pair(job, member, shape);
 }
 

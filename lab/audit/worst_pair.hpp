@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "shared/config/job.hpp"
 #include "shared/data/split.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::lab {
 
@@ -21,20 +21,20 @@ enum class PairShape : std::uint8_t { Crowd, Alone, Holdout, Cancelling };
 struct WorstPair {
   data::Dataset first;
   data::Dataset second;
-  privacy::Block block = privacy::Block::Training;  // of the changed record
-  Eigen::VectorXd point;                            // that every round asks about
-  Eigen::VectorXd direction;                        // unit: what a reply is projected on
+  releases::Block block = releases::Block::Training;  // of the changed record
+  Eigen::VectorXd point;                              // that every round asks about
+  Eigen::VectorXd direction;                          // unit: what a reply is projected on
   double others_lean = 0.0;  // 1 where every other record leans the second data set's way, 0 where none leans
   double reach = 0.0;        // of the changed record's contribution, over its largest allowed (the clip norm)
 };
 /// @pre the shape is one that is made for the job
-[[nodiscard]] WorstPair worst_pair(const config::Job& job, const config::CohortMember& member, PairShape shape);
+[[nodiscard]] WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, PairShape shape);
 
 /// The shapes that are made for a job's model and for what its plan protects.
-[[nodiscard]] std::vector<PairShape> shapes_for(const config::Job& job, const privacy::Plan& plan);
+[[nodiscard]] std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& plan);
 
 /// A data set of the member's size whose records have no features. Labels of a linear model cancel; those of a
 /// classifier are all its second class.
-[[nodiscard]] data::Dataset plain_records(const config::Job& job, const config::CohortMember& member);
+[[nodiscard]] data::Dataset plain_records(const jobs::Job& job, const jobs::CohortMember& member);
 
 }  // namespace undertone::lab

@@ -5,8 +5,8 @@
 namespace undertone::lab {
 namespace {
 
-using privacy::Block;
-using privacy::ShiftSquaredAmount;
+using releases::Block;
+using releases::ShiftSquaredAmount;
 
 // Measured: one evaluation of one silo. A plan costs about as much as a few of them.
 constexpr std::uint64_t kExactMs = 1;
@@ -24,13 +24,13 @@ bool answered(const ClosedRound& round, const std::string& silo) {
 }
 
 /// Epsilon of one silo at every evaluation that is accounted for, 0 elsewhere.
-Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const privacy::Plan& plan) {
+Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const planning::Plan& plan) {
   std::vector<double> out(result.evaluations.size(), 0.0);
   ShiftSquaredAmount training;
   ShiftSquaredAmount holdout;
   std::size_t evaluation = 0;
   for (const ClosedRound& round : result.participation) {
-    const privacy::Release* release = plan.release(RoundIndex{round.round});
+    const planning::Release* release = plan.release(RoundIndex{round.round});
     if (release == nullptr) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("round {} is not one of the {} that the job plans", round.round, plan.rounds())};
@@ -41,7 +41,7 @@ Result<std::vector<double>> odometer(const RunResult& result, const std::string&
       if (!sum) return Error{ErrorCode::InvalidData, "the rounds cost more than can be added up"};
       spent = *sum;
     }
-    if (release->shape.kind != privacy::QuestionKind::Metrics) continue;
+    if (release->shape.kind != releases::QuestionKind::Metrics) continue;
     if (evaluation < out.size() && accounted(evaluation, out.size()))
       out[evaluation] = plan.epsilon_of(training, holdout);
     ++evaluation;
@@ -55,11 +55,11 @@ Result<std::vector<double>> odometer(const RunResult& result, const std::string&
 
 }  // namespace
 
-Status add_epsilon_spent(RunResult& result, const config::Job& job) {
+Status add_epsilon_spent(RunResult& result, const jobs::Job& job) {
   std::vector<double> largest(result.evaluations.size(), 0.0);
   if (largest.empty()) return {};
-  for (const config::CohortMember& member : job.cohort) {
-    const Result<privacy::Plan> plan = config::plan_of(job, member);
+  for (const jobs::CohortMember& member : job.cohort) {
+    const Result<planning::Plan> plan = jobs::plan_of(job, member);
     if (!plan) return plan.error();
     const Result<std::vector<double>> spent = odometer(result, member.facts.silo.name(), *plan);
     if (!spent) return spent.error();
@@ -71,7 +71,7 @@ Status add_epsilon_spent(RunResult& result, const config::Job& job) {
   return {};
 }
 
-std::uint64_t accounting_ms(const RunResult& result, const config::Job& job) {
+std::uint64_t accounting_ms(const RunResult& result, const jobs::Job& job) {
   const std::uint64_t evaluations = std::min(result.evaluations.size(), kEvaluationsAccounted) + kPlanEvaluations;
   return job.cohort.size() * evaluations * (job.draw_fraction < 1.0 || job.with_replacement ? kSampledMs : kExactMs);
 }

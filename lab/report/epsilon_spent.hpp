@@ -2,7 +2,7 @@
 
 #include "lab/report/run_result.hpp"
 #include "shared/base/result.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 
 namespace undertone::lab {
 
@@ -12,12 +12,12 @@ namespace undertone::lab {
 /// unknown.
 /// @param job the run's, by its digest
 /// @return an error where a member cannot be planned or the result's rounds are not the job's
-[[nodiscard]] Status add_epsilon_spent(RunResult& result, const config::Job& job);
+[[nodiscard]] Status add_epsilon_spent(RunResult& result, const jobs::Job& job);
 
 inline constexpr std::size_t kEvaluationsAccounted = 100;
 
 /// Roughly how many milliseconds that takes: much longer where silos draw subsets, whose losses are composed
 /// numerically.
-[[nodiscard]] std::uint64_t accounting_ms(const RunResult& result, const config::Job& job);
+[[nodiscard]] std::uint64_t accounting_ms(const RunResult& result, const jobs::Job& job);
 
 }  // namespace undertone::lab

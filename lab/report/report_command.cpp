@@ -1,9 +1,9 @@
 #include "lab/report/report_command.hpp"
 
-#include "lab/exit_code.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/report/reported_sweep.hpp"
 #include "shared/base/files.hpp"
+#include "shared/service/exit_code.hpp"
 
 namespace undertone::lab {
 
@@ -12,15 +12,16 @@ int run_report(const ReportRequest& request) {
   std::error_code ignored;
   if (std::filesystem::exists(request.folder / "sweep.jsonl", ignored)) {
     const Result<ReportedSweep> sweep = load_sweep(request.folder);
-    if (!sweep) return fail(sweep.error());
+    if (!sweep) return service::fail(sweep.error());
     const std::string name = std::filesystem::absolute(request.folder).lexically_normal().filename().string();
-    if (Status written = write_file_atomically(out, sweep_page(*sweep, name)); !written) return fail(written.error());
+    if (Status written = write_file_atomically(out, sweep_page(*sweep, name)); !written)
+      return service::fail(written.error());
     fmt::print("report {} of a sweep of {} settings\n", out.string(), sweep->settings.size());
     return kDone;
   }
   const Result<std::vector<ReportedRun>> runs = load_runs(request.folder);
-  if (!runs) return fail(runs.error());
-  if (Status written = write_file_atomically(out, report_page(*runs)); !written) return fail(written.error());
+  if (!runs) return service::fail(runs.error());
+  if (Status written = write_file_atomically(out, report_page(*runs)); !written) return service::fail(written.error());
   fmt::print("report {} of {} run{}\n", out.string(), runs->size(), runs->size() == 1 ? "" : "s");
   return kDone;
 }

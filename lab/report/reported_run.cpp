@@ -5,7 +5,7 @@
 #include "lab/report/epsilon_spent.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/ids.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -61,7 +61,7 @@ void add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
     run.job_note = "epsilon by round is not known: there is no job.json beside result.json";
     return;
   }
-  Result<std::string> bytes = read_file(file, config::kJobBytesMax);
+  Result<std::string> bytes = read_file(file, jobs::kJobBytesMax);
   if (!bytes) {
     run.job_note = bytes.error().message;
     return;
@@ -71,7 +71,7 @@ void add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
     return;
   }
   run.job = *std::move(bytes);
-  const Result<config::Job> job = config::parse_job(run.job, file.string());
+  const Result<jobs::Job> job = jobs::parse_job(run.job, file.string());
   if (!job) {
     run.job_note = "epsilon by round is not known: " + job.error().message;
     return;

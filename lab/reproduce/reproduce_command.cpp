@@ -6,10 +6,10 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "lab/exit_code.hpp"
 #include "lab/reproduce/figure_report.hpp"
-#include "lab/simulation/resumable_lines.hpp"
 #include "shared/base/files.hpp"
+#include "shared/service/exit_code.hpp"
+#include "simulation/resumable_lines.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -85,7 +85,7 @@ std::string header_of(const Experiment& experiment) {
 }
 
 Result<FigureResults> results_of(const Experiment& experiment, const std::filesystem::path& lines, Tasks& tasks) {
-  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
+  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
   if (!text) return text.error();
   const std::vector<PointKey> points = points_of(experiment);
   FigureResults out;
@@ -138,7 +138,8 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
   if (Status made = make_folder_for(lines); !made) return made;
   const std::vector<PointKey> points = points_of(experiment);
   const std::size_t total = points.size() * experiment.splits;
-  const Result<std::unique_ptr<ResumableLines>> runs = ResumableLines::open(lines, header_of(experiment), total);
+  const Result<std::unique_ptr<simulation::ResumableLines>> runs =
+      simulation::ResumableLines::open(lines, header_of(experiment), total);
   if (!runs) return runs.error();
   const auto begin = std::chrono::steady_clock::now();
   Status trained = (*runs)->make(request.threads, [&](std::size_t run) {
@@ -164,13 +165,14 @@ int run_reproduce(const ReproduceRequest& request) {
   if (wanted.empty()) {
     std::string known;
     for (const Experiment& one : experiments()) known += " " + one.name;
-    return fail({ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
+    return service::fail(
+        {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
   }
   int code = kDone;
   for (const Experiment& one : wanted) {
     const Status done = reproduce(one, request);
     if (done) continue;
-    code = fail(Error{done.error().code, fmt::format("{}: {}", one.name, done.error().message)});
+    code = service::fail(Error{done.error().code, fmt::format("{}: {}", one.name, done.error().message)});
   }
   return code;
 }

@@ -4,17 +4,17 @@
 #include <cmath>
 #include <limits>
 
-#include "lab/simulation/direct_cohort.hpp"
-#include "shared/algorithms/theorem_noise.hpp"
+#include "shared/accounting/accountant.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/byte_stream.hpp"
 #include "shared/models/layered_model.hpp"
-#include "shared/privacy/accountant.hpp"
-#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/theorems/theorem_noise.hpp"
+#include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
 namespace {
 
-using Segments = std::vector<privacy::Plan::Segment>;
+using Segments = std::vector<planning::Plan::Segment>;
 
 /// K/n of a method's sampled releases.
 double draw_fraction_of(const Cohort& cohort, const FigurePoint& point) {
@@ -60,34 +60,34 @@ double release_fraction(const Cohort& cohort, const FigurePoint& point, const Se
 }
 
 struct SiloPromise {
-  privacy::Epsilon epsilon;
-  privacy::Delta delta;
+  releases::Epsilon epsilon;
+  releases::Delta delta;
 };
 
 /// delta = 1/n^2, n the silo's training records.
 Result<SiloPromise> promise_to(const data::Dataset& silo, double epsilon) {
   const auto n = static_cast<double>(silo.training.count());
-  const Result<privacy::Epsilon> target = privacy::Epsilon::create(epsilon);
+  const Result<releases::Epsilon> target = releases::Epsilon::create(epsilon);
   if (!target) return target.error();
-  const Result<privacy::Delta> delta = privacy::Delta::create(1.0 / (n * n));
+  const Result<releases::Delta> delta = releases::Delta::create(1.0 / (n * n));
   if (!delta) return delta.error();
   return SiloPromise{*target, *delta};
 }
 
 /// Releases that nobody's accountant was asked about: the source's noise, or none on a lattice so fine that it does not
 /// matter.
-Result<Segments> uncharged(const privacy::Schedule& schedule, std::int64_t records, bool noiseless) {
+Result<Segments> uncharged(const planning::Schedule& schedule, std::int64_t records, bool noiseless) {
   Segments out;
-  for (const privacy::ScheduledRounds& part : schedule) {
+  for (const planning::ScheduledRounds& part : schedule) {
     const std::int64_t drawn = part.shape.local ? 1 : drawn_of(part.shape.draw_fraction, records);
-    privacy::GaussianLattice lattice;
+    mechanisms::GaussianLattice lattice;
     if (noiseless) {
       lattice.lattice.clip = std::int64_t{1} << 40U;
       lattice.lattice.step = std::ldexp(part.shape.clip.value(), -40);
       lattice.log2_stddev = 16;
     } else {
-      const Result<privacy::GaussianLattice> made =
-          privacy::gaussian_lattice(part.shape.clip, *part.shape.shift, part.shape.dimension, drawn);
+      const Result<mechanisms::GaussianLattice> made =
+          mechanisms::gaussian_lattice(part.shape.clip, *part.shape.shift, part.shape.dimension, drawn);
       if (!made) return made.error();
       lattice = *made;
     }
@@ -104,40 +104,40 @@ Result<Segments> releases_of(const Cohort& cohort, const Task& task, const Figur
   // Half a record more, so that a product that is rounded down gives the K that is meant.
   const double fraction = release_fraction(cohort, point, setting);
   const auto drawn = static_cast<double>(drawn_of(fraction, records));
-  algorithms::GradientShape shape{*privacy::ClipNorm::create(1.0),
+  algorithms::GradientShape shape{*releases::ClipNorm::create(1.0),
                                   std::min(1.0, (drawn + 0.5) / static_cast<double>(records))};
   if (point.noise == NoiseRule::None) return uncharged(algorithms::schedule_of(settings, shape), records, true);
   const Result<SiloPromise> promise = promise_to(task.silos[silo], point.epsilon);
   if (!promise) return promise.error();
   if (point.noise == NoiseRule::Accountant) {
-    const Result<privacy::Plan> plan = privacy::make_plan(
+    const Result<planning::Plan> plan = planning::make_plan(
         algorithms::schedule_of(settings, shape),
         {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false, promise->epsilon, promise->delta});
     if (!plan) return plan.error();
     return plan->segments();
   }
-  const algorithms::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
+  const theorems::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
   if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&settings)) {
     const Result<double> shift =
-        algorithms::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
-                                           {facts.records, 1.0, facts.epsilon, facts.delta});
+        theorems::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
+                                         {facts.records, 1.0, facts.epsilon, facts.delta});
     if (!shift) return shift.error();
-    shape.gradient_shifts = {*privacy::GaussianShift::create(*shift)};
+    shape.gradient_shifts = {*releases::GaussianShift::create(*shift)};
   } else {
-    const Result<algorithms::TheoremShifts> shifts = algorithms::experiment_shifts(settings, facts);
+    const Result<theorems::TheoremShifts> shifts = theorems::experiment_shifts(settings, facts);
     if (!shifts) return shifts.error();
-    shape.gradient_shifts = {*privacy::GaussianShift::create(shifts->gradients.front())};
-    if (shifts->difference) shape.difference_shift = *privacy::GaussianShift::create(*shifts->difference);
+    shape.gradient_shifts = {*releases::GaussianShift::create(shifts->gradients.front())};
+    if (shifts->difference) shape.difference_shift = *releases::GaussianShift::create(*shifts->difference);
   }
   return uncharged(algorithms::schedule_of(settings, shape), records, false);
 }
 
 /// The same releases for records clipped to `clip` and steps of `step_size`: noise follows the clip norm.
 Segments scaled(Segments releases, const Setting& setting) {
-  for (privacy::Plan::Segment& segment : releases) {
-    privacy::Release& release = segment.release;
-    release.shape.clip = *privacy::ClipNorm::create(release.shape.clip.value() * setting.clip);
-    std::get<privacy::GaussianLattice>(release.mechanism).lattice.step *= setting.clip;
+  for (planning::Plan::Segment& segment : releases) {
+    planning::Release& release = segment.release;
+    release.shape.clip = *releases::ClipNorm::create(release.shape.clip.value() * setting.clip);
+    std::get<mechanisms::GaussianLattice>(release.mechanism).lattice.step *= setting.clip;
     if (release.shape.local) release.shape.local->step_size = setting.step_size;
   }
   return releases;
@@ -156,21 +156,21 @@ struct Weights {
 
 Result<Weights> train_once(const Cohort& cohort, const Task& task, const FigurePoint& point, const Setting& setting,
                            const std::vector<Segments>& releases, const Digest& what, std::uint64_t seed) {
-  std::vector<DirectCohort::Member> members;
+  std::vector<simulation::DirectCohort::Member> members;
   members.reserve(task.silos.size());
   for (std::size_t i = 0; i < task.silos.size(); ++i) {
     members.push_back({*SiloId::create(fmt::format("silo-{}", i)), &task.silos[i], scaled(releases[i], setting), 1, 1});
   }
   const std::size_t answering = cohort.answering == task.silos.size() ? 0 : cohort.answering;
-  Result<DirectCohort> direct =
-      DirectCohort::create({task.model,
-                            wire_for(point, setting),
-                            {what, {}},
-                            seed,
-                            point.noise == NoiseRule::None ? SimulatedNoise::None : SimulatedNoise::Seeded,
-                            answering,
-                            1},
-                           std::move(members));
+  Result<simulation::DirectCohort> direct = simulation::DirectCohort::create(
+      {task.model,
+       wire_for(point, setting),
+       {what, {}},
+       seed,
+       point.noise == NoiseRule::None ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
+       answering,
+       1},
+      std::move(members));
   if (!direct) return direct.error();
   Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm =
       algorithms::make_algorithm(algorithm_of(cohort, task, point, setting, seed));
@@ -314,21 +314,21 @@ Result<RealCost> real_cost(const Cohort& cohort, const Task& task, const FigureP
     seen.push_back(records);
     const Result<Segments> releases = releases_of(cohort, task, point, setting, i);
     if (!releases) return releases.error();
-    std::vector<privacy::RepeatedEvent> events;
-    for (const privacy::Plan::Segment& segment : *releases) {
-      const privacy::Release& release = segment.release;
-      const privacy::GaussianShift shift = privacy::total_shift(release.cost_of_draw());
+    std::vector<accounting::RepeatedEvent> events;
+    for (const planning::Plan::Segment& segment : *releases) {
+      const planning::Release& release = segment.release;
+      const releases::GaussianShift shift = accounting::total_shift(release.cost_of_draw());
       const std::uint64_t times = segment.rounds * release.draws();
       if (release.sampled()) {
         const double rate = static_cast<double>(release.records_drawn) / static_cast<double>(release.population);
-        events.push_back({privacy::SubsetGaussianEvent{rate, shift}, times, {}});
+        events.push_back({accounting::SubsetGaussianEvent{rate, shift}, times, {}});
       } else {
-        events.push_back({privacy::GaussianEvent{shift}, times, {}});
+        events.push_back({accounting::GaussianEvent{shift}, times, {}});
       }
     }
     const Result<SiloPromise> promise = promise_to(task.silos[i], point.epsilon);
     if (!promise) return promise.error();
-    const Result<privacy::Account> account = privacy::account(events, promise->delta);
+    const Result<accounting::Account> account = accounting::account(events, promise->delta);
     if (!account) return account.error();
     out.epsilon = std::max(out.epsilon, account->epsilon);
     out.attained = std::max(out.attained, account->epsilon_attained.value_or(account->epsilon_lower));

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/reproduce/experiment.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::lab {
 

@@ -3,46 +3,46 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
 
 namespace undertone::lab {
 namespace {
 
 /// Whether every release reads a whole block: then what a silo releases is one Gaussian of known shift.
-bool reads_everything(const config::Job& job) {
+bool reads_everything(const jobs::Job& job) {
   if (job.shuffle) return false;  // there it is one for whoever sees totals or a mix alone, and for a failure besides
-  const privacy::Schedule schedule = config::schedule_of(job);
-  return std::all_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
+  const planning::Schedule schedule = jobs::schedule_of(job);
+  return std::all_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
     return part.shape.draw_fraction == 1.0 && !part.shape.with_replacement && !part.shape.slice && !part.shape.local;
   });
 }
 
-std::uint64_t rounds_of(const config::Job& job) {
+std::uint64_t rounds_of(const jobs::Job& job) {
   std::uint64_t rounds = 0;
-  for (const privacy::ScheduledRounds& part : config::schedule_of(job)) rounds += part.rounds;
+  for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
   return rounds;
 }
 
 }  // namespace
 
-Result<SelectionPrice> price_of(const privacy::RunsRule& rule, const std::vector<config::Job>& jobs) {
+Result<SelectionPrice> price_of(const lab::RunsRule& rule, const std::vector<jobs::Job>& jobs) {
   SelectionPrice price;
   bool gaussian = true;
   std::uint64_t rounds = 0;
-  for (const config::Job& job : jobs) {
+  for (const jobs::Job& job : jobs) {
     gaussian = gaussian && reads_everything(job);
     rounds = std::max(rounds, rounds_of(job));
-    for (const config::CohortMember& member : job.cohort) {
+    for (const jobs::CohortMember& member : job.cohort) {
       price.base_epsilon = std::max(price.base_epsilon, member.facts.epsilon.value());
       price.base_delta = std::max(price.base_delta, member.facts.delta.value());
     }
   }
-  price.runs_mean = privacy::runs_mean(rule);
-  const Result<privacy::Epsilon> epsilon = privacy::Epsilon::create(price.base_epsilon);
+  price.runs_mean = lab::runs_mean(rule);
+  const Result<releases::Epsilon> epsilon = releases::Epsilon::create(price.base_epsilon);
   if (!epsilon) return epsilon.error();
-  const Result<privacy::Delta> delta = privacy::Delta::create(price.base_delta);
+  const Result<releases::Delta> delta = releases::Delta::create(price.base_delta);
   if (!delta) return delta.error();
-  const Result<privacy::SelectionCost> any = privacy::selection_cost(rule, *epsilon, price.base_delta);
+  const Result<lab::SelectionCost> any = lab::selection_cost(rule, *epsilon, price.base_delta);
   if (any) {
     price.epsilon = any->epsilon;
     price.delta = any->delta;
@@ -51,11 +51,11 @@ Result<SelectionPrice> price_of(const privacy::RunsRule& rule, const std::vector
   if (gaussian) {
     // No combination's releases shift by more than this together. The samplers' deviation from the exact law is a total
     // variation for every message of every run.
-    const double at = privacy::selection_epsilon(rule, privacy::gaussian_shift_for(*epsilon, *delta), *delta);
-    const Result<privacy::Epsilon> selected = privacy::Epsilon::create(at);
+    const double at = lab::selection_epsilon(rule, accounting::gaussian_shift_for(*epsilon, *delta), *delta);
+    const Result<releases::Epsilon> selected = releases::Epsilon::create(at);
     const auto messages = static_cast<std::uint64_t>(std::ceil(price.runs_mean * static_cast<double>(rounds)));
-    const Result<privacy::DeltaAmount> implementation =
-        selected ? privacy::implementation_delta(*selected, messages) : Result<privacy::DeltaAmount>(selected.error());
+    const Result<releases::DeltaAmount> implementation = selected ? planning::implementation_delta(*selected, messages)
+                                                                  : Result<releases::DeltaAmount>(selected.error());
     if (implementation && (!any || at < price.epsilon)) {
       price.epsilon = at;
       price.delta = delta->value() + implementation->value_rounded_up();
@@ -69,7 +69,7 @@ Result<SelectionPrice> price_of(const privacy::RunsRule& rule, const std::vector
 std::vector<SweepCell> drawn_cells(const SweepPlan& plan) {
   UNDERTONE_CHECK(plan.selection.has_value());
   RandomSource source(plan.selection->seed);
-  const std::int64_t runs = privacy::draw_runs(source, plan.selection->rule);
+  const std::int64_t runs = lab::draw_runs(source, plan.selection->rule);
   std::vector<SweepCell> out;
   for (std::int64_t run = 0; run < runs; ++run) {
     SweepCell cell = cell_of(plan, static_cast<std::size_t>(source.below(plan.cells())));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lab/sweep/sweep_plan.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 
 namespace undertone::lab {
 
@@ -21,7 +21,7 @@ struct SelectionPrice {
 
 /// For the silo that pays most. @param jobs of every combination of the sweep: a run may draw any of them
 /// @return an error where nothing finite can be said
-[[nodiscard]] Result<SelectionPrice> price_of(const privacy::RunsRule& rule, const std::vector<config::Job>& jobs);
+[[nodiscard]] Result<SelectionPrice> price_of(const lab::RunsRule& rule, const std::vector<jobs::Job>& jobs);
 
 /// The cells that a selection runs: as many as the rule says, each drawn uniformly, each with noise of its own.
 [[nodiscard]] std::vector<SweepCell> drawn_cells(const SweepPlan& plan);

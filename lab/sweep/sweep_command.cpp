@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "lab/exit_code.hpp"
-#include "lab/simulate.hpp"
-#include "lab/simulation/direct_cohort.hpp"
-#include "lab/simulation/resumable_lines.hpp"
 #include "lab/sweep/selection.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
+#include "shared/service/exit_code.hpp"
+#include "simulation/direct_cohort.hpp"
+#include "simulation/resumable_lines.hpp"
+#include "simulation/simulate.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -32,7 +32,7 @@ struct Sweep {
   SweepPlan plan;
   std::string job_bytes;
   nlohmann::json job;
-  std::vector<SimulatedSilo> silos;
+  std::vector<simulation::SimulatedSilo> silos;
   std::vector<std::string> metrics;
 };
 
@@ -41,13 +41,13 @@ Result<Sweep> load_sweep(const std::filesystem::path& file) {
   if (!bytes) return bytes.error();
   Result<SweepPlan> plan = parse_sweep(*bytes, file);
   if (!plan) return plan.error();
-  const Result<std::string> job_bytes = read_file(plan->job, config::kJobBytesMax);
+  const Result<std::string> job_bytes = read_file(plan->job, jobs::kJobBytesMax);
   if (!job_bytes) return job_bytes.error();
-  Result<std::string> tested = job_for_simulation(*job_bytes, plan->job.string(), {});
+  Result<std::string> tested = simulation::job_for_simulation(*job_bytes, plan->job.string(), {});
   if (!tested) return tested.error();
-  const Result<config::Job> job = config::parse_job(*tested, plan->job.string());
+  const Result<jobs::Job> job = jobs::parse_job(*tested, plan->job.string());
   if (!job) return job.error();
-  Result<std::vector<SimulatedSilo>> silos = silos_of(*job, plan->job);
+  Result<std::vector<simulation::SimulatedSilo>> silos = simulation::silos_of(*job, plan->job);
   if (!silos) return silos.error();
   Sweep sweep{*std::move(plan), *std::move(tested), {}, *std::move(silos), {}};
   sweep.job = nlohmann::json::parse(sweep.job_bytes);
@@ -63,25 +63,25 @@ struct RunNumbers {
 Result<RunNumbers> outcome_of(const Sweep& sweep, const SweepCell& cell) {
   const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell, sweep.job);
   if (!set) return set.error();
-  const Result<std::string> bytes = job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
+  const Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
   if (!bytes) return bytes.error();
-  const Result<config::Job> job = config::parse_job(*bytes, sweep.plan.job.string());
+  const Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
   if (!job) return job.error();
-  Result<PlannedCohort> planned = plan_cohort(*job, sweep.silos);
+  Result<simulation::PlannedCohort> planned = simulation::plan_cohort(*job, sweep.silos);
   if (!planned) return planned.error();
   const double epsilon = planned->epsilon;
-  Result<DirectCohort> cohort =
-      DirectCohort::create({job->model,
-                            job->reply_lattice,
-                            {sha256(*bytes), simulated_nonce(cell.seed)},
-                            cell.seed,
-                            sweep.plan.noiseless ? SimulatedNoise::None : SimulatedNoise::Seeded,
-                            sweep.plan.answering,
-                            1,
-                            job->aggregation},
-                           std::move(planned->members));
+  Result<simulation::DirectCohort> cohort = simulation::DirectCohort::create(
+      {job->model,
+       job->reply_lattice,
+       {sha256(*bytes), simulation::simulated_nonce(cell.seed)},
+       cell.seed,
+       sweep.plan.noiseless ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
+       sweep.plan.answering,
+       1,
+       job->aggregation},
+      std::move(planned->members));
   if (!cohort) return cohort.error();
-  const Result<algorithms::Outcome> outcome = cohort->train(*config::make_algorithm(*job));
+  const Result<algorithms::Outcome> outcome = cohort->train(*jobs::make_algorithm(*job));
   if (!outcome) return outcome.error();
   RunNumbers out;
   out.json["epsilon"] = sweep.plan.noiseless ? Json(nullptr) : Json(epsilon);
@@ -123,7 +123,7 @@ bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
 }
 
 Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv) {
-  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
+  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
   if (!text) return text.error();
   std::string out = "run";
   for (const SweepPlan::Axis& axis : sweep.plan.axes) out += "," + data::csv_cell(axis.pointer);
@@ -162,13 +162,13 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("a selection from {} combinations: at most {}", combinations, kPricedMax)};
   }
-  std::vector<config::Job> jobs;
+  std::vector<jobs::Job> jobs;
   for (std::size_t i = 0; i < combinations; ++i) {
     const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell_of(sweep.plan, i), sweep.job);
     if (!set) return set.error();
-    const Result<std::string> bytes = job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
+    const Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
     if (!bytes) return bytes.error();
-    Result<config::Job> job = config::parse_job(*bytes, sweep.plan.job.string());
+    Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
     if (!job) return job.error();
     jobs.push_back(*std::move(job));
   }
@@ -178,7 +178,7 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
 /// The best line of a selection, with its price. A run that failed is worse than any that did not.
 Status write_selection(const Sweep& sweep, const SelectionPrice& price, const std::filesystem::path& lines,
                        const std::filesystem::path& file) {
-  const Result<std::string> text = read_file(lines, ResumableLines::kBytesMax);
+  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
   if (!text) return text.error();
   const SweepSelection& selection = *sweep.plan.selection;
   Json best;
@@ -208,36 +208,37 @@ Status write_selection(const Sweep& sweep, const SelectionPrice& price, const st
 
 int run_sweep(const SweepRequest& request) {
   const Result<std::string> file_bytes = read_file(request.file, kFileBytesMax);
-  if (!file_bytes) return fail(file_bytes.error());
+  if (!file_bytes) return service::fail(file_bytes.error());
   const Result<Sweep> sweep = load_sweep(request.file);
-  if (!sweep) return fail(sweep.error());
+  if (!sweep) return service::fail(sweep.error());
   const std::filesystem::path lines = request.out / "sweep.jsonl";
-  if (Status made = make_folder_for(lines); !made) return fail(made.error());
+  if (Status made = make_folder_for(lines); !made) return service::fail(made.error());
   std::vector<SweepCell> drawn;
   std::optional<SelectionPrice> price;
   if (sweep->plan.selection) {
     if (std::find(sweep->metrics.begin(), sweep->metrics.end(), sweep->plan.selection->score) == sweep->metrics.end()) {
-      return fail({ErrorCode::InvalidArgument,
-                   fmt::format("/selection/score: the model has no metric \"{}\"", sweep->plan.selection->score)});
+      return service::fail({ErrorCode::InvalidArgument, fmt::format("/selection/score: the model has no metric \"{}\"",
+                                                                    sweep->plan.selection->score)});
     }
     const Result<SelectionPrice> priced = price_of(*sweep);
-    if (!priced) return fail(priced.error());
+    if (!priced) return service::fail(priced.error());
     price = *priced;
     drawn = drawn_cells(sweep->plan);
   }
   const std::size_t total = sweep->plan.selection ? drawn.size() : sweep->plan.cells();
-  const Result<std::unique_ptr<ResumableLines>> runs =
-      ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
-  if (!runs) return fail(runs.error());
+  const Result<std::unique_ptr<simulation::ResumableLines>> runs =
+      simulation::ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
+  if (!runs) return service::fail(runs.error());
   const Status made_all = (*runs)->make(request.threads, [&](std::size_t run) {
     return line_of(*sweep, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
   });
-  if (!made_all) return fail(made_all.error());
+  if (!made_all) return service::fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";
-  if (Status written = write_table(*sweep, lines, csv); !written) return fail(written.error());
+  if (Status written = write_table(*sweep, lines, csv); !written) return service::fail(written.error());
   if (price) {
     const std::filesystem::path selection = request.out / "selection.json";
-    if (Status written = write_selection(*sweep, *price, lines, selection); !written) return fail(written.error());
+    if (Status written = write_selection(*sweep, *price, lines, selection); !written)
+      return service::fail(written.error());
     fmt::print("the best of {} runs is in {}: epsilon {:.4g}, delta {:.3g} where one run has {:.4g}, {:.3g}\n", total,
                selection.string(), price->epsilon, price->delta, price->base_epsilon, price->base_delta);
   }

@@ -60,18 +60,18 @@ std::optional<SweepSelection> parse_selection(config::Section section) {
   const auto rule =
       section.choice<Rule>("rule", {{"negative_binomial", Rule::NegativeBinomial}, {"poisson", Rule::Poisson}},
                            "of the number of runs; geometric is negative_binomial of shape 1");
-  std::optional<privacy::RunsRule> made;
+  std::optional<lab::RunsRule> made;
   if (rule == Rule::NegativeBinomial) {
     const double shape = section.number("shape", -1.0, 100.0, "above -1: 1 is geometric, 0 logarithmic", true);
     const double stopping = section.number("stopping", 0.0, 1.0, "between 0 and 1: less of it, more runs", true);
-    const auto runs = privacy::NegativeBinomialRuns::create(shape, stopping);
+    const auto runs = lab::NegativeBinomialRuns::create(shape, stopping);
     if (runs) {
       made = *runs;
     } else {
       section.problem("stopping", runs.error().message);
     }
   } else {
-    const auto runs = privacy::PoissonRuns::create(section.number("mean", 0.0, 1e5, "of the number of runs", true));
+    const auto runs = lab::PoissonRuns::create(section.number("mean", 0.0, 1e5, "of the number of runs", true));
     if (runs) {
       made = *runs;
     } else {

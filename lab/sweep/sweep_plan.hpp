@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "lab/sweep/private_selection.hpp"
 #include "shared/base/result.hpp"
-#include "shared/privacy/private_selection.hpp"
 
 namespace undertone::lab {
 
 /// Tuning that is paid for: a random number of runs, each of a combination drawn uniformly, of which the best by a
-/// metric that the silos noised alone is published. @see privacy::RunsRule
+/// metric that the silos noised alone is published. @see lab::RunsRule
 struct SweepSelection {
-  privacy::RunsRule rule;
+  lab::RunsRule rule;
   std::string score;       // a metric of the model
   bool largest = false;    // whether more of it is better
   std::uint64_t seed = 0;  // of the number of runs and the combinations

@@ -67,7 +67,7 @@ Extent extent_of(const AlgorithmSettings& settings) {
       settings);
 }
 
-privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape) {
+planning::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape) {
   return std::visit(Overloaded{[&](const MinibatchSgdSettings& s) { return MinibatchSgd::schedule(s, shape); },
                                [&](const AcceleratedSgdSettings& s) { return AcceleratedSgd::schedule(s, shape); },
                                [&](const ProximalSgdSettings& s) { return ProximalSgd::schedule(s, shape); },

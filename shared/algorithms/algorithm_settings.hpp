@@ -7,12 +7,12 @@
 #include <variant>
 #include <vector>
 
-#include "shared/algorithms/accelerated_sgd.hpp"
-#include "shared/algorithms/local_sgd.hpp"
-#include "shared/algorithms/minibatch_sgd.hpp"
-#include "shared/algorithms/prox_svrg.hpp"
-#include "shared/algorithms/proximal_sgd.hpp"
-#include "shared/algorithms/spider.hpp"
+#include "shared/algorithms/proximal/prox_svrg.hpp"
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 
 namespace undertone::algorithms {
 
@@ -32,7 +32,7 @@ struct Extent {
 [[nodiscard]] Extent extent_of(const AlgorithmSettings& settings);
 
 /// What it asks of every silo, in order. @param settings of an extent that was looked at
-[[nodiscard]] privacy::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape);
+[[nodiscard]] planning::Schedule schedule_of(const AlgorithmSettings& settings, const GradientShape& shape);
 
 [[nodiscard]] const Problem& problem_of(const AlgorithmSettings& settings);
 

@@ -8,7 +8,7 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/result.hpp"
-#include "shared/queries/fold.hpp"
+#include "shared/folds/fold.hpp"
 #include "shared/queries/query.hpp"
 
 namespace undertone::algorithms {
@@ -43,7 +43,7 @@ class FederatedAlgorithm {
   /// The first step, or after `restore` the step at which the saved one stood.
   [[nodiscard]] virtual Step start() = 0;
   /// @param gathered what the replies to the current query folded into
-  [[nodiscard]] virtual Result<Step> advance(const queries::Gathered& gathered) = 0;
+  [[nodiscard]] virtual Result<Step> advance(const folds::Gathered& gathered) = 0;
   /// The model that would be the outcome if the run ended here: [d]
   [[nodiscard]] virtual Eigen::VectorXd candidate() const = 0;
 

@@ -26,33 +26,33 @@ bool Problem::representable(const Eigen::VectorXd& point) const {
   return point_type == queries::PointType::F64 || point.cwiseAbs().maxCoeff() <= kNarrowMax;
 }
 
-privacy::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice,
-                                              std::size_t phase) const {
-  privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, draw_fraction, dimension,
-                              clip};
+releases::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<releases::Slice> slice,
+                                               std::size_t phase) const {
+  releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, draw_fraction, dimension,
+                               clip};
   shape.slice = slice;
   shape.with_replacement = with_replacement;
   if (!gradient_shifts.empty()) shape.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
   return shape;
 }
 
-privacy::ReleaseShape GradientShape::local_run(Eigen::Index dimension, const privacy::LocalSteps& steps) const {
-  privacy::ReleaseShape shape{privacy::QuestionKind::LocalRun, privacy::Block::Training, 1.0, dimension, clip};
+releases::ReleaseShape GradientShape::local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const {
+  releases::ReleaseShape shape{releases::QuestionKind::LocalRun, releases::Block::Training, 1.0, dimension, clip};
   shape.local = steps;
   if (!gradient_shifts.empty()) shape.shift = gradient_shifts.front();
   return shape;
 }
 
-privacy::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
-  privacy::ReleaseShape shape{privacy::QuestionKind::GradientDifference, privacy::Block::Training, draw_fraction,
-                              dimension, *privacy::ClipNorm::create(2.0 * clip.value())};
+releases::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
+  releases::ReleaseShape shape{releases::QuestionKind::GradientDifference, releases::Block::Training, draw_fraction,
+                               dimension, *releases::ClipNorm::create(2.0 * clip.value())};
   shape.smoothness = smoothness;
   shape.with_replacement = with_replacement;
   shape.shift = difference_shift;
   return shape;
 }
 
-Error out_of_step(std::string_view algorithm, std::uint64_t round, const queries::Gathered& gathered) {
+Error out_of_step(std::string_view algorithm, std::uint64_t round, const folds::Gathered& gathered) {
   return {ErrorCode::Internal, fmt::format("{} stands at round {}, was told of round {} in dimension {}", algorithm,
                                            round, gathered.round.value, gathered.mean.size())};
 }

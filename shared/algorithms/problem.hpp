@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "shared/base/byte_stream.hpp"
+#include "shared/folds/fold.hpp"
 #include "shared/geometry/proximal_step.hpp"
-#include "shared/privacy/plan.hpp"
-#include "shared/queries/fold.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/queries/query.hpp"
 
 namespace undertone::algorithms {
@@ -27,30 +27,30 @@ struct Problem {
   void settle(Eigen::VectorXd& point) const;
   /// Whether a point is finite and stays so on the wire.
   [[nodiscard]] bool representable(const Eigen::VectorXd& point) const;
-  [[nodiscard]] bool fits(const queries::Gathered& gathered) const { return gathered.mean.size() == dimension; }
+  [[nodiscard]] bool fits(const folds::Gathered& gathered) const { return gathered.mean.size() == dimension; }
 };
 
 /// How the silos' gradients are asked for.
 struct GradientShape {
-  privacy::ClipNorm clip;      // of a record's gradient
+  releases::ClipNorm clip;     // of a record's gradient
   double draw_fraction = 1.0;  // of the records that a release reads
   // Of a gradient's noise and a difference's, where a theorem or a person chose it. The first has one entry, or one for
   // each phase of an algorithm that uses records in phases, or none.
-  std::vector<privacy::GaussianShift> gradient_shifts = {};
-  std::optional<privacy::GaussianShift> difference_shift = {};
-  bool with_replacement = false;  // how they are drawn: @see privacy::ReleaseShape
+  std::vector<releases::GaussianShift> gradient_shifts = {};
+  std::optional<releases::GaussianShift> difference_shift = {};
+  bool with_replacement = false;  // how they are drawn: @see releases::ReleaseShape
 
   /// @param phase of an algorithm that has several
-  [[nodiscard]] privacy::ReleaseShape gradient(Eigen::Index dimension, std::optional<privacy::Slice> slice = {},
-                                               std::size_t phase = 0) const;
+  [[nodiscard]] releases::ReleaseShape gradient(Eigen::Index dimension, std::optional<releases::Slice> slice = {},
+                                                std::size_t phase = 0) const;
   /// Differences of gradients at two points, each record's clipped: to `smoothness` times the distance of the points
   /// where a public one is given, and never to more than twice the clip norm.
-  [[nodiscard]] privacy::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
-  [[nodiscard]] privacy::ReleaseShape local_run(Eigen::Index dimension, const privacy::LocalSteps& steps) const;
+  [[nodiscard]] releases::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
+  [[nodiscard]] releases::ReleaseShape local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const;
 };
 
 /// An error that says at which round an algorithm stands and what it was told instead.
-[[nodiscard]] Error out_of_step(std::string_view algorithm, std::uint64_t round, const queries::Gathered& gathered);
+[[nodiscard]] Error out_of_step(std::string_view algorithm, std::uint64_t round, const folds::Gathered& gathered);
 
 void save_vector(ByteWriter& state, const Eigen::VectorXd& vector);
 /// @param vector of the size that is expected, overwritten

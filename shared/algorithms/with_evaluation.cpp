@@ -9,16 +9,16 @@ namespace undertone::algorithms {
 WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::Model model, std::uint64_t every)
     : inner_(std::move(inner)), model_(std::move(model)), every_(every) {}
 
-privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const models::Model& model,
-                                           std::uint64_t every) {
+planning::Schedule WithEvaluation::schedule(const planning::Schedule& inner, const models::Model& model,
+                                            std::uint64_t every) {
   const auto metrics = static_cast<Eigen::Index>(model.metric_names().size());
   // A centred record has norm at most sqrt(metrics)/2; the clip enforces what that says.
-  const privacy::ClipNorm clip = *privacy::ClipNorm::create(std::sqrt(static_cast<double>(metrics)) / 2.0);
-  const privacy::ScheduledRounds evaluation{
-      {privacy::QuestionKind::Metrics, privacy::Block::Holdout, 1.0, metrics, clip}, 1};
-  privacy::Schedule out;
+  const releases::ClipNorm clip = *releases::ClipNorm::create(std::sqrt(static_cast<double>(metrics)) / 2.0);
+  const planning::ScheduledRounds evaluation{
+      {releases::QuestionKind::Metrics, releases::Block::Holdout, 1.0, metrics, clip}, 1};
+  planning::Schedule out;
   std::uint64_t since = 0;
-  for (const privacy::ScheduledRounds& part : inner) {
+  for (const planning::ScheduledRounds& part : inner) {
     for (std::uint64_t left = part.rounds; left > 0;) {
       const std::uint64_t take = every == 0 ? left : std::min(left, every - since);
       out.push_back({part.shape, take});
@@ -30,7 +30,7 @@ privacy::Schedule WithEvaluation::schedule(const privacy::Schedule& inner, const
       }
     }
   }
-  if (out.empty() || out.back().shape.kind != privacy::QuestionKind::Metrics) out.push_back(evaluation);
+  if (out.empty() || out.back().shape.kind != releases::QuestionKind::Metrics) out.push_back(evaluation);
   return out;
 }
 
@@ -52,7 +52,7 @@ Step WithEvaluation::current() {
   return query;
 }
 
-Result<Step> WithEvaluation::advance(const queries::Gathered& gathered) {
+Result<Step> WithEvaluation::advance(const folds::Gathered& gathered) {
   const Step asked = current();
   const auto* query = std::get_if<queries::Query>(&asked);
   if (query == nullptr || gathered.round != query->round) {
@@ -72,7 +72,7 @@ Result<Step> WithEvaluation::advance(const queries::Gathered& gathered) {
     metrics_.push_back(std::move(row));
     evaluated_at_ = inner_rounds_;
   } else {
-    queries::Gathered inner = gathered;
+    folds::Gathered inner = gathered;
     inner.round = std::get<queries::Query>(inner_->start()).round;
     const Result<Step> next = inner_->advance(inner);
     if (!next) return next.error();

@@ -4,7 +4,7 @@
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/models/model.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::algorithms {
 
@@ -16,11 +16,11 @@ class WithEvaluation final : public FederatedAlgorithm {
   WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models::Model model, std::uint64_t every);
 
   /// The inner schedule with the evaluations put in.
-  [[nodiscard]] static privacy::Schedule schedule(const privacy::Schedule& inner, const models::Model& model,
-                                                  std::uint64_t every);
+  [[nodiscard]] static planning::Schedule schedule(const planning::Schedule& inner, const models::Model& model,
+                                                   std::uint64_t every);
 
   [[nodiscard]] Step start() override;
-  [[nodiscard]] Result<Step> advance(const queries::Gathered& gathered) override;
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
   [[nodiscard]] Eigen::VectorXd candidate() const override { return inner_->candidate(); }
   [[nodiscard]] std::vector<MetricsRow> metrics() const override { return metrics_; }
   void save(ByteWriter& state) const override;

@@ -9,34 +9,38 @@
 
 namespace undertone::queries {
 
-privacy::QuestionKind kind_of(const Question& question) noexcept {
+releases::QuestionKind kind_of(const Question& question) noexcept {
   struct Kind {
-    privacy::QuestionKind operator()(const GradientQuestion&) const noexcept { return privacy::QuestionKind::Gradient; }
-    privacy::QuestionKind operator()(const MetricsQuestion&) const noexcept { return privacy::QuestionKind::Metrics; }
-    privacy::QuestionKind operator()(const GradientDifferenceQuestion&) const noexcept {
-      return privacy::QuestionKind::GradientDifference;
+    releases::QuestionKind operator()(const GradientQuestion&) const noexcept {
+      return releases::QuestionKind::Gradient;
     }
-    privacy::QuestionKind operator()(const LocalRunQuestion&) const noexcept { return privacy::QuestionKind::LocalRun; }
+    releases::QuestionKind operator()(const MetricsQuestion&) const noexcept { return releases::QuestionKind::Metrics; }
+    releases::QuestionKind operator()(const GradientDifferenceQuestion&) const noexcept {
+      return releases::QuestionKind::GradientDifference;
+    }
+    releases::QuestionKind operator()(const LocalRunQuestion&) const noexcept {
+      return releases::QuestionKind::LocalRun;
+    }
   };
   return std::visit(Kind{}, question);
 }
 
-Question question_of(privacy::QuestionKind kind, Eigen::VectorXd point) {
+Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
   switch (kind) {
-    case privacy::QuestionKind::Gradient:
+    case releases::QuestionKind::Gradient:
       return GradientQuestion{std::move(point)};
-    case privacy::QuestionKind::Metrics:
+    case releases::QuestionKind::Metrics:
       return MetricsQuestion{std::move(point)};
-    case privacy::QuestionKind::GradientDifference:
+    case releases::QuestionKind::GradientDifference:
       return GradientDifferenceQuestion{std::move(point)};
-    case privacy::QuestionKind::LocalRun:
+    case releases::QuestionKind::LocalRun:
       return LocalRunQuestion{std::move(point)};
   }
   UNDERTONE_CHECK(false);
 }
 
-Eigen::Index point_size(privacy::QuestionKind kind, Eigen::Index dimension) noexcept {
-  return kind == privacy::QuestionKind::GradientDifference ? 2 * dimension : dimension;
+Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept {
+  return kind == releases::QuestionKind::GradientDifference ? 2 * dimension : dimension;
 }
 
 double distance_of(const Question& question) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shared/base/ids.hpp"
-#include "shared/privacy/noise_kind.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/crypto/noise_kind.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
 
 namespace undertone::queries {
@@ -15,11 +15,12 @@ namespace undertone::queries {
 /// How a public point crosses the wire. Every mode rounds iterates to this type, so that all modes agree to the bit.
 enum class PointType : std::uint8_t { F32 = 1, F64 = 2 };
 
-/// The sum of clipped gradients at a point. @see privacy::QuestionKind::Gradient
+/// The sum of clipped gradients at a point. @see releases::QuestionKind::Gradient
 struct GradientQuestion {
   Eigen::VectorXd point;  // [d]
 };
-/// The sum of clipped differences of a record's gradients at two points. @see privacy::QuestionKind::GradientDifference
+/// The sum of clipped differences of a record's gradients at two points. @see
+/// releases::QuestionKind::GradientDifference
 struct GradientDifferenceQuestion {
   Eigen::VectorXd point;  // [2d]: w, whose gradient counts, then w', whose gradient is taken off
 };
@@ -27,14 +28,14 @@ struct GradientDifferenceQuestion {
 struct MetricsQuestion {
   Eigen::VectorXd point;  // [d]
 };
-/// Where a silo's own noisy descent begins. @see privacy::QuestionKind::LocalRun
+/// Where a silo's own noisy descent begins. @see releases::QuestionKind::LocalRun
 struct LocalRunQuestion {
   Eigen::VectorXd point;  // [d]
 };
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
 using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion>;
 /// The question of a kind at a point. @param point of the kind's size, @see point_size
-[[nodiscard]] Question question_of(privacy::QuestionKind kind, Eigen::VectorXd point);
+[[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 
 /// One question of a run, asked in one round.
 struct Query {
@@ -42,11 +43,11 @@ struct Query {
   Question question;
 };
 
-[[nodiscard]] privacy::QuestionKind kind_of(const Question& question) noexcept;
+[[nodiscard]] releases::QuestionKind kind_of(const Question& question) noexcept;
 /// What crosses the wire: one point, or two, one after the other.
 [[nodiscard]] const Eigen::VectorXd& point_of(const Question& question) noexcept;
 /// How many numbers a question of this kind brings. @param dimension of the model
-[[nodiscard]] Eigen::Index point_size(privacy::QuestionKind kind, Eigen::Index dimension) noexcept;
+[[nodiscard]] Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept;
 /// ||w - w'|| of a question with two points; zero of others.
 [[nodiscard]] double distance_of(const Question& question);
 
@@ -72,7 +73,7 @@ using Answer = std::variant<NoisedSums, PublicSums>;
 struct Reply {
   RoundIndex round;
   int step_log2 = 0;  // one unit of a value is 2^step_log2
-  privacy::NoiseKind noise = privacy::NoiseKind::Secure;
+  crypto::NoiseKind noise = crypto::NoiseKind::Secure;
   Answer answer;
 };
 

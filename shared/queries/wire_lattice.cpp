@@ -17,14 +17,14 @@ double largest(ReplyType type) noexcept {
   return 0.0;
 }
 
-Status check_fits(const privacy::Release& release, const WireLattice& wire) {
-  if (std::holds_alternative<privacy::BinomialSum>(release.mechanism)) return {};  // counts are on no wire lattice
+Status check_fits(const planning::Release& release, const WireLattice& wire) {
+  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism)) return {};  // counts are on no wire lattice
   const double step = std::ldexp(1.0, wire.step_log2);
   double noise = 0.0;
   // A local run's message has its last step's noise, and is as far off as all its steps may lead.
   const double last = release.shape.local ? release.shape.local->step_size : 1.0;
   const double steps = static_cast<double>(release.draws());
-  if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
+  if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     noise = last * gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
     if (step > 0.25 * noise) {
       return Error{
@@ -41,7 +41,7 @@ Status check_fits(const privacy::Release& release, const WireLattice& wire) {
   return {};
 }
 
-std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
+std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const planning::Release& release,
                                   const WireLattice& wire) {
   const double factor =
       std::ldexp(release.lattice().step / static_cast<double>(release.records_drawn), -wire.step_log2);

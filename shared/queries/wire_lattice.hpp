@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::queries {
 
@@ -22,12 +22,12 @@ struct WireLattice {
 
 /// An error where a release's mean, with 40 standard deviations of noise, does not fit the type, or the step is coarser
 /// than a quarter of the noise it would round. Of a local run: where what its steps may add up to does not.
-[[nodiscard]] Status check_fits(const privacy::Release& release, const WireLattice& wire);
+[[nodiscard]] Status check_fits(const planning::Release& release, const WireLattice& wire);
 
 /// Converts a released (noised or public) sum to the mean on the wire lattice: post-processing of what is already
 /// private, rounded to nearest, clamped to the type.
 /// @param sum [d] lattice units of the release
-[[nodiscard]] std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const privacy::Release& release,
+[[nodiscard]] std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const planning::Release& release,
                                                 const WireLattice& wire);
 
 /// The same of a point that is private already, such as the end of a local run. @param point [d]

@@ -117,7 +117,7 @@ Result<Message> Decoder::Assembly::finish() {
     if (!sealing) return sealing.error();
     const bool narrow = element == v1::ELEMENT_TYPE_F32;
     queries::Question question =
-        queries::question_of(static_cast<privacy::QuestionKind>(header.query().kind()), std::move(point));
+        queries::question_of(static_cast<releases::QuestionKind>(header.query().kind()), std::move(point));
     return Message(QueryMessage{
         run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}, *sealing});
   }
@@ -129,7 +129,7 @@ Result<Message> Decoder::Assembly::finish() {
   } else {
     answer = queries::NoisedSums{std::move(values)};
   }
-  const auto noise = reply.noise() == v1::NOISE_KIND_SECURE ? privacy::NoiseKind::Secure : privacy::NoiseKind::Test;
+  const auto noise = reply.noise() == v1::NOISE_KIND_SECURE ? crypto::NoiseKind::Secure : crypto::NoiseKind::Test;
   const Result<Digest> query = digest_from_bytes(reply.query());
   if (!query) return query.error();
   return Message(ReplyMessage{run,

@@ -164,7 +164,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     case Body::kChunk:
       return on_chunk(envelope.chunk().offset(), envelope.chunk().elements(), out);
     case Body::kReceipt: {
-      Result<queries::Receipt> receipt = from_proto(envelope.receipt());
+      Result<wire::Receipt> receipt = from_proto(envelope.receipt());
       if (!receipt) return receipt.error();
       out.emplace_back(ReceiptMessage{*std::move(receipt)});
       return {};

@@ -117,14 +117,14 @@ v1::FaultCode to_proto(ErrorCode code) {
   }
 }
 
-void to_proto(const queries::Receipt& receipt, v1::LedgerReceipt& out) {
+void to_proto(const wire::Receipt& receipt, v1::LedgerReceipt& out) {
   out.set_sequence(receipt.sequence);
   out.set_hash(std::string(as_bytes(receipt.hash)));
   out.set_signature(receipt.signature);
   out.set_ledger(std::string(as_bytes(receipt.ledger)));
 }
 
-v1::QuestionKind to_proto(privacy::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
+v1::QuestionKind to_proto(releases::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
 
 /// Fills an envelope from each message; a vector's elements are pointed at, to be sent in chunks.
 struct Filler {
@@ -139,7 +139,7 @@ struct Filler {
   void operator()(const Welcome& welcome) const {
     envelope.mutable_welcome()->set_protocol(welcome.protocol);
     envelope.mutable_welcome()->set_build(printable(welcome.build, kBuildBytesMax));
-    for (const queries::Receipt& receipt : welcome.receipts)
+    for (const wire::Receipt& receipt : welcome.receipts)
       to_proto(receipt, *envelope.mutable_welcome()->add_receipts());
   }
   void operator()(const Heartbeat& /*heartbeat*/) const { envelope.mutable_heartbeat(); }
@@ -186,7 +186,7 @@ struct Filler {
                                                                                      : v1::ANSWER_FORM_PUBLIC_SUMS);
     reply.set_dimension(values.size());
     reply.set_step_log2(message.reply.step_log2);
-    reply.set_noise(message.reply.noise == privacy::NoiseKind::Secure ? v1::NOISE_KIND_SECURE : v1::NOISE_KIND_TEST);
+    reply.set_noise(message.reply.noise == crypto::NoiseKind::Secure ? v1::NOISE_KIND_SECURE : v1::NOISE_KIND_TEST);
     reply.set_query(std::string(as_bytes(message.query)));
     const bool narrow = message.type == queries::ReplyType::I32;
     reply.set_element(narrow ? v1::ELEMENT_TYPE_I32 : v1::ELEMENT_TYPE_I64);

@@ -61,13 +61,13 @@ Result<std::optional<Digest>> digest_or_none(const std::string& bytes, const cha
 
 }  // namespace
 
-Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
+Result<wire::Receipt> from_proto(const v1::LedgerReceipt& receipt) {
   const Result<Digest> hash = digest_from_bytes(receipt.hash());
   const Result<Digest> ledger = digest_from_bytes(receipt.ledger());
   if (receipt.sequence() == 0 || !hash || !ledger || receipt.signature().size() != 64) {
     return malformed("a ledger receipt of the wrong form");
   }
-  return queries::Receipt{*ledger, receipt.sequence(), *hash, receipt.signature()};
+  return wire::Receipt{*ledger, receipt.sequence(), *hash, receipt.signature()};
 }
 
 Result<Hello> from_proto(const v1::Hello& hello) {
@@ -84,7 +84,7 @@ Result<Welcome> from_proto(const v1::Welcome& welcome) {
   if (welcome.receipts_size() > static_cast<int>(kReceiptsMax)) return malformed("a welcome with too many receipts");
   Welcome out{welcome.protocol(), welcome.build(), {}};
   for (const v1::LedgerReceipt& kept : welcome.receipts()) {
-    Result<queries::Receipt> receipt = from_proto(kept);
+    Result<wire::Receipt> receipt = from_proto(kept);
     if (!receipt) return receipt.error();
     out.receipts.push_back(*std::move(receipt));
   }

@@ -13,7 +13,7 @@ namespace undertone::wire {
 
 [[nodiscard]] inline Error malformed(const std::string& what) { return {ErrorCode::Malformed, what}; }
 
-[[nodiscard]] Result<queries::Receipt> from_proto(const v1::LedgerReceipt& receipt);
+[[nodiscard]] Result<wire::Receipt> from_proto(const v1::LedgerReceipt& receipt);
 [[nodiscard]] Result<Hello> from_proto(const v1::Hello& hello);
 [[nodiscard]] Result<Welcome> from_proto(const v1::Welcome& welcome);
 [[nodiscard]] Result<Fault> from_proto(const v1::Fault& fault);

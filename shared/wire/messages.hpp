@@ -10,8 +10,8 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/queries/query.hpp"
-#include "shared/queries/receipt.hpp"
 #include "shared/queries/wire_lattice.hpp"
+#include "shared/wire/receipt.hpp"
 
 namespace undertone::wire {
 
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kProtocolMax = 3;
 
 /// Ledgers of one silo that a coordinator keeps receipts of.
 inline constexpr std::size_t kReceiptsMax = 16;
-/// Of a job's file. @see config::kJobBytesMax
+/// Of a job's file. @see jobs::kJobBytesMax
 inline constexpr std::size_t kJobOfferBytesMax = std::size_t{1} << 20U;
 
 /// Why a silo will not, as it tells the coordinator; its owner reads the sentence.
@@ -47,7 +47,7 @@ struct Hello {
 struct Welcome {
   std::uint32_t protocol = kProtocolMax;
   std::string build;
-  std::vector<queries::Receipt> receipts;  // at most kReceiptsMax
+  std::vector<wire::Receipt> receipts;  // at most kReceiptsMax
 };
 struct Heartbeat {};
 struct Fault {
@@ -63,8 +63,8 @@ struct JobAnswer {
   std::optional<Refusal> refusal;  // none: accepted
 };
 /// What the answers to a query are sealed with, where the coordinator opens them: its key for the job, whose
-/// fingerprint the job holds, and the run's reply key. The same for every silo. @see sealing::SealingPublicKey,
-/// sealing::ReplyMacKey
+/// fingerprint the job holds, and the run's reply key. The same for every silo. @see sealed::SealingPublicKey,
+/// sealed::ReplyMacKey
 struct SealingTerms {
   Digest public_key{};
   Digest mac_key{};
@@ -87,7 +87,7 @@ struct ReplyMessage {
   queries::Reply reply;
 };
 struct ReceiptMessage {
-  queries::Receipt receipt;
+  wire::Receipt receipt;
 };
 struct JobEnded {
   RunId run;
@@ -110,11 +110,11 @@ inline constexpr std::size_t kShufflersMax = 2;
 /// Silos that a batch can expect.
 inline constexpr std::size_t kBatchSilosMax = 4096;
 
-/// A silo's answer for one shuffler, of sealed units of equal length. @see sealing::seal
+/// A silo's answer for one shuffler, of sealed units of equal length. @see sealed::seal
 struct SealedReply {
   RunId run;
   RoundIndex round;
-  Digest terms{};  // sealing::terms_digest: the shuffler mixes replies of the same terms alone
+  Digest terms{};  // sealed::terms_digest: the shuffler mixes replies of the same terms alone
   // What the silo made: a shuffler that was told to cut or to add otherwise does not take it.
   std::uint64_t unit_bytes = 0;
   std::uint32_t word_bytes = 0;  // 0 where units are mixed
@@ -124,7 +124,7 @@ struct SealedReply {
 struct SealedReplyTaken {
   RunId run;
   RoundIndex round;
-  std::optional<Digest> receipt = {};  // sealing::receipt_of; none of shufflers that know of none
+  std::optional<Digest> receipt = {};  // sealed::receipt_of; none of shufflers that know of none
 };
 /// Why a shuffler does not take a silo's reply.
 enum class ReplyRefusal : std::uint8_t {
@@ -160,7 +160,7 @@ struct BatchOpen {
   std::uint32_t word_bytes = 0;     // of a number of a share, 1 .. 8, where units are opened and added; 0: mixed unread
   Digest query{};                   // queries::query_digest: what shares must be sealed for
   std::chrono::milliseconds deadline{0};
-  std::optional<Digest> receipt_key = {};  // of the receipts that it gives silos. @see sealing::receipt_key
+  std::optional<Digest> receipt_key = {};  // of the receipts that it gives silos. @see sealed::receipt_key
 };
 /// To the coordinator: silos may be asked.
 struct BatchOpened {

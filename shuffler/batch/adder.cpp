@@ -1,12 +1,12 @@
 #include "shuffler/batch/adder.hpp"
 
-#include "shared/sealing/sealed_reply.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 
 namespace undertone::shuffler {
 
 std::size_t total_bytes(const BatchSpec& spec) {
-  UNDERTONE_CHECK(spec.adds() && spec.unit_bytes > sealing::ReplyLength::kOverheadBytes);
-  return spec.unit_bytes - sealing::ReplyLength::kOverheadBytes;
+  UNDERTONE_CHECK(spec.adds() && spec.unit_bytes > sealed::ReplyLength::kOverheadBytes);
+  return spec.unit_bytes - sealed::ReplyLength::kOverheadBytes;
 }
 
 }  // namespace undertone::shuffler

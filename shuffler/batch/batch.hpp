@@ -36,7 +36,7 @@ struct BatchSpec {
 
 /// What a silo says of the message that it made.
 struct Making {
-  Digest terms{};  // sealing::terms_digest
+  Digest terms{};  // sealed::terms_digest
   std::size_t unit_bytes = 0;
   std::uint32_t word_bytes = 0;
 };
@@ -52,7 +52,7 @@ struct Batch {
   BatchState state = BatchState::Collecting;
   std::size_t replies = 0;                      // how many went together when it closed; 0 before that
   std::map<std::size_t, std::string> received;  // by slot; Collecting and Collected only
-  std::map<std::size_t, Digest> terms;          // sealing::terms_digest of each of them, as its silo says
+  std::map<std::size_t, Digest> terms;          // sealed::terms_digest of each of them, as its silo says
   std::vector<std::string> units;               // what is forwarded, permuted or the one total; Forwarding only
   std::optional<Digest> added;                  // identifies the silos in the total; Forwarding only
 };

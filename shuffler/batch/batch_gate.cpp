@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 
 namespace undertone::shuffler {
 namespace {
@@ -38,15 +38,15 @@ Status BatchGate::offer(const RunId& run, std::string_view job) {
 }
 
 Result<BatchGate::Known> BatchGate::read(std::string_view job) const {
-  const Result<config::Job> parsed = config::parse_job(job, "job");
+  const Result<jobs::Job> parsed = jobs::parse_job(job, "job");
   if (!parsed) return parsed.error();
   Known out;
   if (!parsed->shuffle) return out;
-  const config::Shuffle& shuffle = *parsed->shuffle;
-  const config::Shuffle::Party* self = shuffle.party(name_);
+  const jobs::Shuffle& shuffle = *parsed->shuffle;
+  const jobs::Shuffle::Party* self = shuffle.party(name_);
   out.adds = shuffle.adds();
   out.names_this = self != nullptr && (!out.adds || self->key == public_key_);
-  for (const config::CohortMember& member : parsed->cohort) out.cohort.push_back(member.facts.silo);
+  for (const jobs::CohortMember& member : parsed->cohort) out.cohort.push_back(member.facts.silo);
   out.quorum = parsed->participation.quorum;
   out.round_deadline = parsed->participation.round_deadline;
   return out;

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "shared/sealing/hand_over_receipt.hpp"
+#include "shared/sealed/hand_over_receipt.hpp"
 
 namespace undertone::shuffler {
 namespace {
@@ -294,8 +294,8 @@ BatchMachine::Acknowledge BatchMachine::acknowledgement(const Held& held, std::s
   const BatchSpec& spec = held.batch.spec;
   Acknowledge out{spec.expected[slot], spec.run, spec.round, std::nullopt};
   if (held.receipt_key) {
-    const sealing::TakenReply taken{spec.run, spec.round, spec.attempt, out.silo, held.batch.terms.at(slot)};
-    out.receipt = sealing::receipt_of(*held.receipt_key, taken);
+    const sealed::TakenReply taken{spec.run, spec.round, spec.attempt, out.silo, held.batch.terms.at(slot)};
+    out.receipt = sealed::receipt_of(*held.receipt_key, taken);
   }
   return out;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shared/sealing/sealed_reply.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "shuffler/batch/adder.hpp"
 
 namespace undertone::shuffler {
@@ -10,7 +10,7 @@ namespace {
 
 /// One unit a message, and in it a whole number of words.
 bool adds_words(const BatchSpec& spec) {
-  using sealing::ReplyLength;
+  using sealed::ReplyLength;
   if (spec.word_bytes > 8 || spec.unit_bytes != spec.message_bytes || spec.unit_bytes <= ReplyLength::kOverheadBytes)
     return false;
   return total_bytes(spec) <= ReplyLength::kBodyBytesMax && total_bytes(spec) % spec.word_bytes == 0;

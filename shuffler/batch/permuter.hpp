@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "shared/privacy/discrete_samplers.hpp"
+#include "shared/noise/discrete_samplers.hpp"
 
 namespace undertone::shuffler {
 
@@ -20,12 +20,12 @@ class Permuter {
 };
 
 /// A shuffler's has SecureBits; seeded bits are for tests and simulations.
-template <privacy::NoiseBits Bits>
+template <crypto::NoiseBits Bits>
 class BitsPermuter final : public Permuter {
  public:
   explicit BitsPermuter(Bits bits) : bits_(std::move(bits)) {}
   [[nodiscard]] std::vector<std::int64_t> order(std::int64_t count) override {
-    return privacy::sample_permutation(count, bits_);
+    return noise::sample_permutation(count, bits_);
   }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace undertone::shuffler {
 
-Result<sealing::SealingKey> load_sealing_key(const std::filesystem::path& file) {
+Result<sealed::SealingKey> load_sealing_key(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -15,24 +15,24 @@ Result<sealing::SealingKey> load_sealing_key(const std::filesystem::path& file) 
                  fmt::format("{}: there is no key; `undertone-shuffler key` makes one", file.string())};
   }
   if (const Status kept = check_private_file(file); !kept) return kept.error();
-  Result<std::string> bytes = read_file(file, sealing::SealingPublicKey::kBytes);
+  Result<std::string> bytes = read_file(file, sealed::SealingPublicKey::kBytes);
   if (!bytes) return bytes.error();
-  Result<sealing::SealingKey> key = sealing::SealingKey::from_secret(*bytes);
+  Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(*bytes);
   OPENSSL_cleanse(bytes->data(), bytes->size());
   if (!key) return Error{key.error().code, fmt::format("{}: {}", file.string(), key.error().message)};
   return key;
 }
 
-Result<sealing::SealingKey> load_or_make_sealing_key(const std::filesystem::path& file) {
+Result<sealed::SealingKey> load_or_make_sealing_key(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::exists(file, error) || error) return load_sealing_key(file);
   if (Status made = make_folder_for(file); !made) return made.error();
-  sealing::SealingKey key = sealing::SealingKey::generate();
+  sealed::SealingKey key = sealed::SealingKey::generate();
   if (Status written = write_file_atomically(file, key.secret_bytes()); !written) return written.error();
   return key;
 }
 
-Digest public_key_of(const sealing::SealingKey& key) {
+Digest public_key_of(const sealed::SealingKey& key) {
   Digest out{};
   const std::string_view bytes = key.public_key().bytes();
   std::copy(bytes.begin(), bytes.end(), out.begin());

@@ -6,25 +6,25 @@
 namespace undertone::silo {
 namespace {
 
-const char* means_of(privacy::QuestionKind kind) {
+const char* means_of(releases::QuestionKind kind) {
   switch (kind) {
-    case privacy::QuestionKind::Gradient:
+    case releases::QuestionKind::Gradient:
       return "the mean of gradients";
-    case privacy::QuestionKind::Metrics:
+    case releases::QuestionKind::Metrics:
       return "the mean of evaluation scores";
-    case privacy::QuestionKind::GradientDifference:
+    case releases::QuestionKind::GradientDifference:
       return "the mean of differences of gradients at two points";
-    case privacy::QuestionKind::LocalRun:
+    case releases::QuestionKind::LocalRun:
       return "the end of a descent of its own";
   }
   return "";
 }
 
-std::string describe_segment(const privacy::Plan::Segment& segment) {
-  const privacy::Release& release = segment.release;
+std::string describe_segment(const planning::Plan::Segment& segment) {
+  const planning::Release& release = segment.release;
   const double stddev = release.noise_stddev_of_mean();
-  const bool summed = std::holds_alternative<privacy::BinomialSum>(release.mechanism);
-  const char* block = release.shape.block == privacy::Block::Training ? "training" : "holdout";
+  const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
+  const char* block = release.shape.block == releases::Block::Training ? "training" : "holdout";
   std::string what = release.shape.local ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
                                                        means_of(release.shape.kind), release.draws(), block)
                                          : fmt::format("{} times {} over {} {} records", segment.rounds,
@@ -35,8 +35,8 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
                   "may be among them twice)"
                 : " (drawn afresh each time, with replacement: one may be among them twice)";
   } else if (release.shape.slice) {
-    what += release.shape.slice->cut == privacy::Slice::Cut::Equal ? " (each time others than before)"
-                                                                   : " (that no other line reads)";
+    what += release.shape.slice->cut == releases::Slice::Cut::Equal ? " (each time others than before)"
+                                                                    : " (that no other line reads)";
   } else if (release.sampled()) {
     what += " (drawn afresh each time)";
   }
@@ -52,10 +52,10 @@ std::string describe_segment(const privacy::Plan::Segment& segment) {
 }
 
 /// Neighbouring segments of one shape are one line to a reader.
-std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
-  std::vector<privacy::Plan::Segment> out;
-  for (const privacy::Plan::Segment& segment : plan.segments()) {
-    const auto same = [&segment](const privacy::Plan::Segment& other) {
+std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
+  std::vector<planning::Plan::Segment> out;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const auto same = [&segment](const planning::Plan::Segment& other) {
       return other.release.shape.kind == segment.release.shape.kind &&
              other.release.shape.block == segment.release.shape.block &&
              other.release.shape.with_replacement == segment.release.shape.with_replacement &&
@@ -74,19 +74,19 @@ std::vector<privacy::Plan::Segment> merged(const privacy::Plan& plan) {
 }
 
 /// Whether the promise rests on a shuffler: reports that gain nothing from mixing keep it by the silo's own noise.
-bool owes_shuffler(const config::Job& job, const privacy::Plan& plan) {
-  return job.shuffle && (job.shuffle->form != config::Shuffle::Form::Reports || plan.credit());
+bool owes_shuffler(const jobs::Job& job, const planning::Plan& plan) {
+  return job.shuffle && (job.shuffle->form != jobs::Shuffle::Form::Reports || plan.credit());
 }
 
-std::string against_of(const config::Job& job, const privacy::Plan& plan) {
+std::string against_of(const jobs::Job& job, const planning::Plan& plan) {
   if (!owes_shuffler(job, plan)) return "everybody outside the silo";
   return "everybody outside the silo, as long as what stands below holds";
 }
 
-std::string describe_trust(const config::Job& job, const privacy::Plan& plan) {
-  const config::Shuffle& shuffle = *job.shuffle;
+std::string describe_trust(const jobs::Job& job, const planning::Plan& plan) {
+  const jobs::Shuffle& shuffle = *job.shuffle;
   std::string names;
-  for (const config::Shuffle::Party& party : shuffle.shufflers) names += (names.empty() ? "" : " and ") + party.name;
+  for (const jobs::Shuffle::Party& party : shuffle.shufflers) names += (names.empty() ? "" : " and ") + party.name;
   std::string out = fmt::format(
       "  It rests on others: {} {} not work with the coordinator{}; of the job's {} silos at most {} do, or leave out\n"
       "  their noise; and certificates name whom they say. If that fails, what remains is ",
@@ -102,10 +102,10 @@ std::string describe_trust(const config::Job& job, const privacy::Plan& plan) {
 
 std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
                          const std::string& dataset, const Budget& reserved, const Budget& budget,
-                         const privacy::GaussianFilter* filter) {
-  const config::Job& job = considered.job;
-  const privacy::Plan& plan = considered.plan;
-  const config::CohortMember& member = *job.member(silo);
+                         const silo::GaussianFilter* filter) {
+  const jobs::Job& job = considered.job;
+  const planning::Plan& plan = considered.plan;
+  const jobs::CohortMember& member = *job.member(silo);
   const double epsilon = plan.epsilon().value_rounded_up();
   const double delta = plan.delta().value_rounded_up();
   std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
@@ -116,16 +116,16 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
                         job.projection->directions.cols());
   }
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
-  for (const privacy::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
-  if (job.noise_choice.by != config::NoiseChoice::By::Accountant)
+  for (const planning::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
+  if (job.noise_choice.by != jobs::NoiseChoice::By::Accountant)
     text +=
         "  The noise was chosen by the job, not as the least that keeps a promise; what follows is what it costs.\n";
-  for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout}) {
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     // (0, delta)-DP is a promise that a record may be shown with probability delta.
     if (epsilon > 0.0 || plan.cost(block).units() == 0) continue;
     text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
   }
-  if (const std::string bare = privacy::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
+  if (const std::string bare = planning::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);
@@ -140,15 +140,15 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       epsilon, delta, against_of(job, plan), std::ceil(1000.0 * right) / 10.0);
   if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
   if (filter != nullptr) {
-    const auto rho = [](privacy::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
-    const auto left = [](privacy::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };
+    const auto rho = [](releases::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
+    const auto left = [](releases::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };
     text += fmt::format(
         "  Cost: rho {:.6g} of the training and {:.6g} of the holdout records, if all of it is released; the data "
         "set's filter\n"
         "  has {:.6g} and {:.6g} left. Each answer is charged when it leaves; what is not asked costs nothing.\n",
-        rho(plan.cost(privacy::Block::Training)), rho(plan.cost(privacy::Block::Holdout)),
-        left(filter->left(privacy::Block::Training)), left(filter->left(privacy::Block::Holdout)));
-    if (plan.reads_parts(privacy::Block::Training) || plan.reads_parts(privacy::Block::Holdout))
+        rho(plan.cost(releases::Block::Training)), rho(plan.cost(releases::Block::Holdout)),
+        left(filter->left(releases::Block::Training)), left(filter->left(releases::Block::Holdout)));
+    if (plan.reads_parts(releases::Block::Training) || plan.reads_parts(releases::Block::Holdout))
       text +=
           "  The filter counts every answer as though it had read all records: reading a part saves nothing there.\n";
     return text;

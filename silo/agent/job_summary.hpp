@@ -10,6 +10,6 @@ namespace undertone::silo {
 /// @param reserved what the data set's ledger has reserved so far, of `budget`
 [[nodiscard]] std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
                                        const std::string& dataset, const Budget& reserved, const Budget& budget,
-                                       const privacy::GaussianFilter* filter);
+                                       const silo::GaussianFilter* filter);
 
 }  // namespace undertone::silo

@@ -5,18 +5,18 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "shared/privacy/gaussian_accountant.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
 
 namespace undertone::silo {
 namespace {
 
-const char* chosen_by(const config::NoiseChoice& choice) {
+const char* chosen_by(const jobs::NoiseChoice& choice) {
   switch (choice.by) {
-    case config::NoiseChoice::By::Accountant:
+    case jobs::NoiseChoice::By::Accountant:
       return "the accountant: the least that keeps the guarantee";
-    case config::NoiseChoice::By::Theorem:
+    case jobs::NoiseChoice::By::Theorem:
       return "the job, by a theorem's formula; the guarantee is what the accountant says it costs";
-    case config::NoiseChoice::By::Hand:
+    case jobs::NoiseChoice::By::Hand:
       return "the job, by hand; the guarantee is what the accountant says it costs";
   }
   return "";
@@ -24,7 +24,7 @@ const char* chosen_by(const config::NoiseChoice& choice) {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chrono::milliseconds interval) {
+std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chrono::milliseconds interval) {
   std::vector<std::string> out = {
       fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
                   facts.holdout_records),
@@ -49,14 +49,14 @@ std::vector<std::string> not_covered(const privacy::SiloFacts& facts, std::chron
 
 /// If all records were one person's: the shift of replacing every record is at most records times that of one, in each
 /// block, and the blocks' releases compose like any others.
-double user_level_epsilon(const privacy::Plan& plan, const privacy::SiloFacts& facts, const RunAccount& account) {
+double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account) {
   const double training = account.training_reserved.value_rounded_up();
   const double holdout = account.holdout_reserved.value_rounded_up();
   const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
   const double shift_squared = training * squared(facts.records) + holdout * squared(facts.holdout_records);
   if (!(shift_squared > 0.0)) return 0.0;
   const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
-  return privacy::epsilon_of_gaussian(*privacy::GaussianShift::create(shift), plan.mechanism_delta());
+  return accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), plan.mechanism_delta());
 }
 
 /// Whom the guarantee is against, and whom it takes on trust.
@@ -65,16 +65,16 @@ struct Trust {
   std::string assumption;  // empty: nothing is trusted
 };
 
-Trust trust_of(const config::Job& job, const privacy::Plan& plan) {
+Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
-  const bool owes = job.shuffle && (job.shuffle->form != config::Shuffle::Form::Reports || plan.credit());
+  const bool owes = job.shuffle && (job.shuffle->form != jobs::Shuffle::Form::Reports || plan.credit());
   if (!owes) {
     return {
         "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
         ""};
   }
-  using Form = config::Shuffle::Form;
-  const std::vector<config::Shuffle::Party>& parties = job.shuffle->shufflers;
+  using Form = jobs::Shuffle::Form;
+  const std::vector<jobs::Shuffle::Party>& parties = job.shuffle->shufflers;
   // Whoever closes a batch may leave honest silos out, down to the quorum.
   const std::size_t others = job.participation.quorum - job.shuffle->honest_min;
   std::string silos = fmt::format(
@@ -104,7 +104,7 @@ Trust trust_of(const config::Job& job, const privacy::Plan& plan) {
   return {};
 }
 
-std::string mechanism_of(const config::Job& job, const privacy::Plan& plan) {
+std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
   if (plan.shuffling() && plan.shuffling()->binomial)
     return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
            "of "
@@ -117,7 +117,7 @@ std::string mechanism_of(const config::Job& job, const privacy::Plan& plan) {
 }
 
 /// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.
-std::string without_trust(const privacy::Plan& plan) {
+std::string without_trust(const planning::Plan& plan) {
   const std::optional<double> epsilon = plan.epsilon_without_shuffler();
   if (!epsilon) return "none: this silo's noise alone has no bound that this program can certify";
   // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
@@ -126,7 +126,7 @@ std::string without_trust(const privacy::Plan& plan) {
 }
 
 /// What was found about the run since: empty where nothing was.
-std::vector<std::string> advisories_of(const config::Job& job, const privacy::Plan& plan, const RunAccount& account) {
+std::vector<std::string> advisories_of(const jobs::Job& job, const planning::Plan& plan, const RunAccount& account) {
   if (!concerned_by_places(job, account)) return {};
   const std::optional<double> epsilon = plan.epsilon_of_known_draws();
   return {fmt::format(
@@ -141,11 +141,11 @@ std::vector<std::string> advisories_of(const config::Job& job, const privacy::Pl
 
 }  // namespace
 
-bool concerned_by_places(const config::Job& job, const RunAccount& account) {
+bool concerned_by_places(const jobs::Job& job, const RunAccount& account) {
   if (account.releases == account.releases_in_secret_order || job.model.network() == nullptr) return false;
-  const privacy::Schedule schedule = config::schedule_of(job);
-  return std::any_of(schedule.begin(), schedule.end(), [](const privacy::ScheduledRounds& part) {
-    return part.shape.block == privacy::Block::Training && part.shape.draw_fraction < 1.0 && !part.shape.local &&
+  const planning::Schedule schedule = jobs::schedule_of(job);
+  return std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return part.shape.block == releases::Block::Training && part.shape.draw_fraction < 1.0 && !part.shape.local &&
            !part.shape.with_replacement;
   });
 }
@@ -170,10 +170,9 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
           json.dump(2) + "\n"};
 }
 
-PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
-                                const config::Job& job, const privacy::Plan& plan, const privacy::SiloFacts& facts,
-                                const RunAccount& account, std::chrono::milliseconds release_interval,
-                                privacy::NoiseKind noise) {
+PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const jobs::Job& job,
+                                const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
+                                std::chrono::milliseconds release_interval, crypto::NoiseKind noise) {
   const double odometer = plan.epsilon_of(account.training_spent, account.holdout_spent);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
@@ -186,7 +185,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const std::vector<std::string> gaps = not_covered(facts, release_interval);
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
-  const bool seeded = noise != privacy::NoiseKind::Secure;
+  const bool seeded = noise != crypto::NoiseKind::Secure;
   const bool valid = !seeded && advisories.empty();
 
   Json json;
@@ -236,8 +235,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
                               trust.assumption, without);
   text += "  adjacency    one record replaced by any other\n";
   const bool differences =
-      std::any_of(plan.segments().begin(), plan.segments().end(), [](const privacy::Plan::Segment& segment) {
-        return segment.release.shape.kind == privacy::QuestionKind::GradientDifference;
+      std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+        return segment.release.shape.kind == releases::QuestionKind::GradientDifference;
       });
   text += fmt::format("  mechanism    {}, clip norm {}{}\n",
                       local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan), job.clip.value(),

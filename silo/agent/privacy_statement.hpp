@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
-#include "shared/config/job.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/planning/plan.hpp"
 #include "silo/ledger/ledger.hpp"
 
 namespace undertone::silo {
@@ -17,7 +17,7 @@ struct PrivacyStatement {
 
 /// Whether advisory UA-2026-1 concerns a run: sums of a network's records drawn without replacement, some of them by a
 /// version in which a record's place in a draw could show.
-[[nodiscard]] bool concerned_by_places(const config::Job& job, const RunAccount& account);
+[[nodiscard]] bool concerned_by_places(const jobs::Job& job, const RunAccount& account);
 
 /// What is said of such a run whose plan cannot be made again. @param why it cannot
 [[nodiscard]] PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string& dataset,
@@ -28,8 +28,8 @@ struct PrivacyStatement {
 /// @param release_interval of the policy: the statement names the channel of time where it is zero
 /// @param noise what drew the noise: anything but secure noise voids the statement, which then says so first
 [[nodiscard]] PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run,
-                                              const config::Job& job, const privacy::Plan& plan,
-                                              const privacy::SiloFacts& facts, const RunAccount& account,
-                                              std::chrono::milliseconds release_interval, privacy::NoiseKind noise);
+                                              const jobs::Job& job, const planning::Plan& plan,
+                                              const releases::SiloFacts& facts, const RunAccount& account,
+                                              std::chrono::milliseconds release_interval, crypto::NoiseKind noise);
 
 }  // namespace undertone::silo

@@ -1,7 +1,7 @@
 #include "silo/agent/shuffled_reply.hpp"
 
 #include "shared/base/byte_stream.hpp"
-#include "shared/sealing/secret_bytes.hpp"
+#include "shared/sealed/secret_bytes.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::string_view kBegin = "undertone shuffled reply 1";
 std::string pack(const ShuffledReply& reply) {
   ByteWriter writer;
   // Whoever sees a mixed unit and the head of the ledger could else try which silo's entry it makes.
-  writer.text(sealing::SecretBytes::draw().bytes());
+  writer.text(sealed::SecretBytes::draw().bytes());
   for (const auto& [shuffler, frames] : reply) {
     writer.text(shuffler);
     writer.text(*frames);

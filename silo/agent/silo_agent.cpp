@@ -18,7 +18,7 @@ SiloMachine* SiloAgent::machine_of(const RunId& run) const {
 SiloMachine& SiloAgent::machine_for(const wire::JobOffer& offer) const {
   if (SiloMachine* known = machine_of(offer.run)) return *known;
   if (machines_.size() > 1) {
-    const Result<config::Job> job = config::parse_job(offer.job, "job");
+    const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
     for (const auto& machine : machines_) {
       if (job && machine->would_accept(*job)) return *machine;
     }
@@ -31,7 +31,7 @@ bool SiloAgent::answers_quickly(const wire::Message& message) const {
   const SiloMachine* machine = query == nullptr ? nullptr : machine_of(query->run);
   constexpr std::int64_t kProductsMax = 100'000;
   return machine != nullptr && !machine->projects(query->run) &&
-         queries::kind_of(query->query.question) != privacy::QuestionKind::LocalRun &&
+         queries::kind_of(query->query.question) != releases::QuestionKind::LocalRun &&
          queries::point_of(query->query.question).size() * machine->records() <= kProductsMax;
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
-#include "shared/shuffled/round_layout.hpp"
-#include "shared/shuffled/seal_reply.hpp"
+#include "shared/sealed/round_layout.hpp"
+#include "shared/sealed/seal_reply.hpp"
 #include "silo/agent/privacy_statement.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/sum_oracle.hpp"
@@ -57,7 +57,7 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
     if (const Result<bool> out = withdrawn(run, actions); !out)
       actions.emplace_back(Tell{true, fmt::format("desk_not_read reason={}", quoted_text(out.error().message))});
   }
-  for (const queries::Receipt& receipt : welcome.receipts) {
+  for (const wire::Receipt& receipt : welcome.receipts) {
     if (receipt.ledger == setup_.ledger.id()) {
       const Status genuine = setup_.ledger.check_receipt(receipt);
       if (genuine) continue;
@@ -83,23 +83,23 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
 Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::string& job_bytes, bool ask_policy) const {
   if (sha256(job_bytes) != run.job)
     return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
-  Result<config::Job> job = config::parse_job(job_bytes, "job");
+  Result<jobs::Job> job = jobs::parse_job(job_bytes, "job");
   if (!job) return job.error();
-  const config::CohortMember* member = job->member(setup_.id);
+  const jobs::CohortMember* member = job->member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
   if (ask_policy) {
     Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind());
     if (!allowed) return allowed.error();
   }
-  Result<privacy::Plan> planned = setup_.planner(*job, *member);
+  Result<planning::Plan> planned = setup_.planner(*job, *member);
   if (!planned) return planned.error();
   if (job->shuffle && ask_policy) {
-    for (const config::Shuffle::Party& party : job->shuffle->shufflers) {
+    for (const jobs::Shuffle::Party& party : job->shuffle->shufflers) {
       if (setup_.shufflers.contains(party.name)) continue;
       return Error{ErrorCode::PolicyRefused,
                    fmt::format("the configuration does not say where the shuffler \"{}\" is dialled", party.name)};
     }
-    const Status laid_out = shuffled::check_layouts(*job->shuffle, *planned, job->reply_lattice, job->cohort.size());
+    const Status laid_out = sealed::check_layouts(*job->shuffle, *planned, job->reply_lattice, job->cohort.size());
     if (!laid_out) return laid_out.error();
   }
   return Accepted{*std::move(job), *std::move(planned)};
@@ -118,12 +118,12 @@ void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
   waiting_.erase(run);
   if (workspace_.run == run) workspace_ = {};
-  for (const privacy::Block block : {privacy::Block::Training, privacy::Block::Holdout})
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout})
     permutations_.erase({run, block});
 }
 
-Status SiloMachine::would_accept(const config::Job& job) const {
-  const config::CohortMember* member = job.member(setup_.id);
+Status SiloMachine::would_accept(const jobs::Job& job) const {
+  const jobs::CohortMember* member = job.member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
   return check_policy(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
 }
@@ -249,11 +249,11 @@ bool SiloMachine::concerned_by_places(const RunId& run, const RunAccount& accoun
   if (account.releases == account.releases_in_secret_order) return false;
   const Result<std::optional<std::string>> bytes = setup_.ledger.job_of(run);
   if (!bytes || !*bytes) return false;
-  const Result<config::Job> job = config::parse_job(**bytes, "job");
+  const Result<jobs::Job> job = jobs::parse_job(**bytes, "job");
   return !job || silo::concerned_by_places(*job, account);  // what cannot be read may be concerned
 }
 
-const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const privacy::Release& release) {
+const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const planning::Release& release) {
   constexpr std::size_t kPermutationsMax = 2;  // as large as a column of the data each; made again when needed
   if (release.shape.slice && permutations_.size() >= kPermutationsMax &&
       !permutations_.contains({run, release.shape.block})) {
@@ -268,7 +268,7 @@ const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, cons
   return kept;
 }
 
-SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const config::Job& job) {
+SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job& job) {
   if (workspace_.sums != nullptr && workspace_.run == run) return workspace_;
   workspace_ = {};  // at most one projected copy at a time
   Workspace made{run, make_record_sums(job.model), std::nullopt};
@@ -277,7 +277,7 @@ SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const config::J
   return workspace_;
 }
 
-OracleData SiloMachine::oracle_data(const Workspace& workspace, const privacy::Release& release) {
+OracleData SiloMachine::oracle_data(const Workspace& workspace, const planning::Release& release) {
   return {workspace.projected ? *workspace.projected : setup_.dataset, permutation(workspace.run, release)};
 }
 
@@ -296,8 +296,8 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
 
   const Result<const Accepted*> run = accepted(message.run);
   if (!run) return run.error();
-  const config::Job& job = (*run)->job;
-  const privacy::Release* release = (*run)->plan.release(query.round);
+  const jobs::Job& job = (*run)->job;
+  const planning::Release* release = (*run)->plan.release(query.round);
   if (release == nullptr) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
@@ -330,33 +330,33 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
 }
 
 Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& message, const Digest& digest,
-                                                 const Accepted& run, const privacy::Release& release,
+                                                 const Accepted& run, const planning::Release& release,
                                                  const SpendToken& token) {
-  const config::Job& job = run.job;
-  const config::Shuffle& shuffle = *job.shuffle;
-  const Result<shuffled::RoundLayout> layout =
-      shuffled::RoundLayout::create(shuffle, release, job.reply_lattice, job.cohort.size());
+  const jobs::Job& job = run.job;
+  const jobs::Shuffle& shuffle = *job.shuffle;
+  const Result<sealed::RoundLayout> layout =
+      sealed::RoundLayout::create(shuffle, release, job.reply_lattice, job.cohort.size());
   if (!layout) return layout.error();
   if (!shuffle.adds() && !message.sealing)
     return Error{ErrorCode::UnplannedQuery, "the question does not say what its answer is to be sealed with"};
-  const Result<shuffled::Recipients> recipients =
-      shuffle.adds() ? shuffled::adders_of(shuffle, message.run)
-                     : shuffled::coordinator_of(shuffle, as_bytes(message.sealing->public_key),
-                                                as_bytes(message.sealing->mac_key));
+  const Result<sealed::Recipients> recipients =
+      shuffle.adds()
+          ? sealed::adders_of(shuffle, message.run)
+          : sealed::coordinator_of(shuffle, as_bytes(message.sealing->public_key), as_bytes(message.sealing->mac_key));
   if (!recipients) return recipients.error();
-  const shuffled::SealFor seal_for{message.run, message.query.round, digest, *recipients};
+  const sealed::SealFor seal_for{message.run, message.query.round, digest, *recipients};
   Workspace& own = workspace(message.run, job);
   const OracleData data = oracle_data(own, release);
   RecordSums& sums = *own.sums;
-  Result<std::vector<shuffled::SealedMessage>> sealed = [&] {
-    if (shuffle.form == config::Shuffle::Form::Reports) {
+  Result<std::vector<sealed::SealedMessage>> sealed = [&] {
+    if (shuffle.form == jobs::Shuffle::Form::Reports) {
       const queries::Answer answer =
           answer_question(message.query, release, token, data, sums, job.reply_lattice, setup_.randomness);
-      return shuffled::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), *layout, seal_for);
+      return sealed::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), *layout, seal_for);
     }
     const std::unique_ptr<ReleaseStream> stream = setup_.randomness.open(token);
     const std::vector<std::int64_t> counts = count_question(message.query, release, token, data, sums, coins_, *stream);
-    return shuffled::seal_counts(counts, *layout, seal_for, *stream);
+    return sealed::seal_counts(counts, *layout, seal_for, *stream);
   }();
   if (!sealed) return sealed.error();
   UNDERTONE_CHECK(sealed->size() == shuffle.shufflers.size());

@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "shared/config/planner.hpp"
 #include "shared/data/split.hpp"
+#include "shared/jobs/planner.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
 #include "silo/agent/shuffled_reply.hpp"
-#include "silo/desk/desk.hpp"
+#include "silo/approvals/desk.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/record_sums.hpp"
@@ -68,12 +68,12 @@ class SiloMachine {
     std::string dataset_name;
     Ledger::Clock clock;
     std::set<std::string> shufflers = {};  // that this silo dials, by name: jobs of others could not be answered
-    config::Planner planner = config::plan_of;
+    jobs::Planner planner = jobs::plan_of;
   };
   explicit SiloMachine(Setup setup);
 
   /// Whether the policy would let this data set take part in the job.
-  [[nodiscard]] Status would_accept(const config::Job& job) const;
+  [[nodiscard]] Status would_accept(const jobs::Job& job) const;
 
   [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
 
@@ -82,8 +82,8 @@ class SiloMachine {
 
   /// The plan and job of a run that was accepted.
   struct Accepted {
-    config::Job job;
-    privacy::Plan plan;
+    jobs::Job job;
+    planning::Plan plan;
   };
   [[nodiscard]] Result<const Accepted*> accepted(const RunId& run);
   /// Whether advisory UA-2026-1 concerns the run. @see silo::concerned_by_places
@@ -116,7 +116,7 @@ class SiloMachine {
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
   /// The answer to a private question of a shuffled job, sealed, as the ledger keeps it.
   [[nodiscard]] Result<std::string> shuffled_answer(const wire::QueryMessage& message, const Digest& digest,
-                                                    const Accepted& run, const privacy::Release& release,
+                                                    const Accepted& run, const planning::Release& release,
                                                     const SpendToken& token);
   [[nodiscard]] Send send(const wire::Message& message) { return {encoder_.encode(message), std::nullopt}; }
   /// A refusal, as far as the session's protocol can say it.
@@ -126,15 +126,15 @@ class SiloMachine {
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
 
   /// The secret permutation that a run's slices are cut from; empty where the release reads none.
-  [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const privacy::Release& release);
+  [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const planning::Release& release);
   /// What answers the questions of a run; kept for the run that asked last.
   struct Workspace {
     RunId run;
     std::unique_ptr<RecordSums> sums;
     std::optional<data::Dataset> projected;  // the data set as the run's model reads it, where that is another
   };
-  [[nodiscard]] Workspace& workspace(const RunId& run, const config::Job& job);
-  [[nodiscard]] OracleData oracle_data(const Workspace& workspace, const privacy::Release& release);
+  [[nodiscard]] Workspace& workspace(const RunId& run, const jobs::Job& job);
+  [[nodiscard]] OracleData oracle_data(const Workspace& workspace, const planning::Release& release);
   void forget(const RunId& run);
 
   Setup setup_;
@@ -142,7 +142,7 @@ class SiloMachine {
   std::map<RunId, Accepted> accepted_;
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
-  std::map<std::pair<RunId, privacy::Block>, std::vector<std::int64_t>> permutations_;
+  std::map<std::pair<RunId, releases::Block>, std::vector<std::int64_t>> permutations_;
   Workspace workspace_;
   BinomialCoins coins_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session

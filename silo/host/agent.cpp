@@ -8,8 +8,8 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/base/process_protection.hpp"
 #include "silo/agent/silo_agent.hpp"
-#include "silo/host/institution.hpp"
 #include "silo/host/silo_host.hpp"
+#include "silo/owner/institution.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -22,7 +22,7 @@ struct Served {
 };
 
 Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const Policy& policy,
-                                             privacy::NoiseKind noise) {
+                                             crypto::NoiseKind noise) {
   Result<LedgerFiles> files = open_ledger_files(dataset);
   if (!files) return files.error();
   Result<LoadedDataset> loaded = load_dataset(dataset, files->key, progress_line());

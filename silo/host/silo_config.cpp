@@ -1,6 +1,6 @@
 #include "silo/host/silo_config.hpp"
 
-#include "shared/config/schema_section.hpp"
+#include "shared/jobs/schema_section.hpp"
 #include "shared/net/session_config.hpp"
 
 namespace undertone::silo {
@@ -76,9 +76,9 @@ Policy parse_policy(config::Section section) {
           std::move(units),
           records_min,
           cohort_min,
-          *privacy::Epsilon::create(epsilon_max),
-          *privacy::Delta::create(delta_max),
-          {*privacy::EpsilonAmount::rounded_down(epsilon_total), *privacy::DeltaAmount::rounded_down(delta_total)},
+          *releases::Epsilon::create(epsilon_max),
+          *releases::Delta::create(delta_max),
+          {*releases::EpsilonAmount::rounded_down(epsilon_total), *releases::DeltaAmount::rounded_down(delta_total)},
           approval,
           interval,
           std::move(shuffle),
@@ -113,7 +113,7 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
   out.csv = folder / section.text("csv", "the data: UTF-8 with a header");
-  out.schema = config::parse_schema(section.object("schema", "as a job's data"));
+  out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
   out.split.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of the records, kept for evaluation");
   out.split.seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   if (section.has("records_published")) {

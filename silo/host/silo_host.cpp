@@ -29,7 +29,7 @@ asio::awaitable<std::vector<Action>> enter(SiloAgent& agent, const wire::Message
 
 }  // namespace
 
-SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgent& agent, privacy::NoiseKind noise)
+SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgent& agent, crypto::NoiseKind noise)
     : context_(&context),
       config_(&config),
       agent_(&agent),

@@ -20,7 +20,7 @@ namespace undertone::silo {
 /// go on, does what it says, and dials again when the connection is lost.
 class SiloHost {
  public:
-  SiloHost(boost::asio::io_context& context, const SiloConfig& config, SiloAgent& agent, privacy::NoiseKind noise);
+  SiloHost(boost::asio::io_context& context, const SiloConfig& config, SiloAgent& agent, crypto::NoiseKind noise);
   ~SiloHost();
   SiloHost(const SiloHost&) = delete;
   SiloHost& operator=(const SiloHost&) = delete;
@@ -53,7 +53,7 @@ class SiloHost {
   boost::asio::io_context* context_;
   const SiloConfig* config_;
   SiloAgent* agent_;
-  privacy::NoiseKind noise_;
+  crypto::NoiseKind noise_;
   boost::asio::thread_pool worker_;  // one thread: the machine is never entered twice
   std::optional<net::Credentials> credentials_;
   net::Backoff backoff_;

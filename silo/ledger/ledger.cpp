@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "shared/privacy/plan_digest.hpp"
+#include "shared/planning/plan_digest.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 
 namespace undertone::silo {
 namespace {
 
 using Json = nlohmann::json;
-using privacy::Block;
+using releases::Block;
 
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS entries (sequence INTEGER PRIMARY KEY, previous BLOB NOT NULL, body BLOB NOT NULL,"
@@ -40,17 +40,17 @@ Result<bool> has_begun(store::Database& database) {
 
 }  // namespace
 
-privacy::ShiftSquaredAmount RunAccount::reserved(Block block) const {
+releases::ShiftSquaredAmount RunAccount::reserved(Block block) const {
   return block == Block::Training ? training_reserved : holdout_reserved;
 }
 
-privacy::ShiftSquaredAmount RunAccount::spent(Block block) const {
+releases::ShiftSquaredAmount RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
-std::optional<std::uint64_t> RunAccount::spend(Block block, privacy::ShiftSquaredAmount cost) {
+std::optional<std::uint64_t> RunAccount::spend(Block block, releases::ShiftSquaredAmount cost) {
   const bool training = block == Block::Training;
-  privacy::ShiftSquaredAmount& so_far = training ? training_spent : holdout_spent;
+  releases::ShiftSquaredAmount& so_far = training ? training_spent : holdout_spent;
   SampledReleases& list = training ? training_releases : holdout_releases;
   const auto sum = so_far.plus(cost);
   if (!sum || *sum > reserved(block)) return std::nullopt;
@@ -59,11 +59,11 @@ std::optional<std::uint64_t> RunAccount::spend(Block block, privacy::ShiftSquare
   return draws;
 }
 
-Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock)
+Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, crypto::NoiseKind noise, Clock clock)
     : database_(&database), head_store_(&head), key_(&key), noise_(noise), clock_(std::move(clock)) {}
 
 Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const SigningKey& key,
-                            const DatasetIdentity& dataset, const Budget& budget, privacy::NoiseKind noise,
+                            const DatasetIdentity& dataset, const Budget& budget, crypto::NoiseKind noise,
                             Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
@@ -96,7 +96,7 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
 }
 
 Result<Ledger> Ledger::inspect(store::Database& database, HeadStore& head, const SigningKey& key, const Budget& budget,
-                               privacy::NoiseKind noise) {
+                               crypto::NoiseKind noise) {
   Ledger ledger(database, head, key, noise, [] { return std::int64_t{0}; });
   ledger.budget_ = budget;
   // The head outside is read first: entries only grow, so a sound ledger is never behind it.
@@ -123,7 +123,7 @@ Status Ledger::check_name(const std::string& dataset) const {
 }
 
 Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                           const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish, Clock clock) {
+                           const DatasetIdentity& dataset, crypto::NoiseKind noise, bool publish, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   if (Status replayed = ledger.replay(); !replayed) return replayed.error();
   if (Status checked = ledger.check_replies(); !checked) return checked.error();
@@ -186,9 +186,9 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   return {};
 }
 
-Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, HeadStore& head, const SigningKey& key,
-                                                  const std::string& dataset, const Budget& budget,
-                                                  const FilterRequest& request, privacy::NoiseKind noise, Clock clock) {
+Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadStore& head, const SigningKey& key,
+                                               const std::string& dataset, const Budget& budget,
+                                               const FilterRequest& request, crypto::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   const Result<bool> begun = has_begun(database);
   if (!begun) return begun.error();
@@ -222,7 +222,7 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
                              rest.epsilon.value_rounded_up(), rest.delta.value_rounded_up(),
                              wanted.epsilon.value_rounded_up(), wanted.delta.value_rounded_up())};
   }
-  Result<privacy::FilterTerms> terms = privacy::FilterTerms::create(wanted.epsilon, wanted.delta);
+  Result<silo::FilterTerms> terms = silo::FilterTerms::create(wanted.epsilon, wanted.delta);
   if (!terms) return terms;
   const Json body{{"kind", "filtered"},
                   {"epsilon", terms->epsilon.to_string()},
@@ -233,7 +233,7 @@ Result<privacy::FilterTerms> Ledger::start_filter(store::Database& database, Hea
   return terms;
 }
 
-Status Ledger::check_affordable(const privacy::Plan& plan) const {
+Status Ledger::check_affordable(const planning::Plan& plan) const {
   if (filter_) {
     if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta) {
       return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
@@ -270,7 +270,7 @@ Status Ledger::check_affordable(const privacy::Plan& plan) const {
   return {};
 }
 
-Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::string& job) {
+Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::string& job) {
   UNDERTONE_CHECK(sha256(job) == run.job);
   if (const RunAccount* known = account(run)) {
     if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
@@ -307,10 +307,10 @@ Status Ledger::reserve(const RunId& run, const privacy::Plan& plan, const std::s
   // Where a sum of costs says too little, the releases stand beside it.
   if (plan.lists(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
   if (plan.lists(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
-  if (const std::optional<privacy::Shuffling>& shuffling = plan.shuffling()) {
+  if (const std::optional<planning::Shuffling>& shuffling = plan.shuffling()) {
     body["shuffled"] = fmt::format("{}:{}:{}", shuffling->binomial ? "binomial" : "reports", shuffling->honest_silos,
                                    plan.failure_delta().to_string());
-    if (const std::optional<privacy::ShufflerCredit>& credit = plan.credit()) {
+    if (const std::optional<accounting::ShufflerCredit>& credit = plan.credit()) {
       body["shuffled"] = fmt::format("{}:{}:{}", body["shuffled"].get<std::string>(),
                                      credit->record_epsilon.to_string(), credit->silo_epsilon.to_string());
     }
@@ -339,7 +339,7 @@ Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundInd
   return std::optional<StoredReply>(StoredReply{*stored, row->bytes(1)});
 }
 
-Status Ledger::check_reserved(const RunId& run, const privacy::Plan& plan) const {
+Status Ledger::check_reserved(const RunId& run, const planning::Plan& plan) const {
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->epsilon != plan.epsilon() || known->delta != plan.delta() ||
@@ -350,7 +350,7 @@ Status Ledger::check_reserved(const RunId& run, const privacy::Plan& plan) const
   return {};
 }
 
-Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, privacy::ShiftSquaredAmount cost) const {
+Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, releases::ShiftSquaredAmount cost) const {
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
@@ -369,7 +369,7 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, priv
   if (!filter_) return Error{ErrorCode::LedgerCorrupt, "a run is charged to a filter that is not there"};
   if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta)
     return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
-  privacy::GaussianFilter then = *filter_;
+  silo::GaussianFilter then = *filter_;
   if (!then.spend(block, cost, *draws)) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than the data set's filter has left", round.value)};
@@ -377,10 +377,10 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, priv
   return {};
 }
 
-Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
+Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const planning::Release& release,
                                      const Digest& query) {
   if (broken_) return store_failed();
-  if (std::holds_alternative<privacy::Unplanned>(release.mechanism) ||
+  if (std::holds_alternative<mechanisms::Unplanned>(release.mechanism) ||
       (release.cost().units() == 0) != release.is_public()) {
     return Error{
         ErrorCode::UnplannedQuery,
@@ -391,7 +391,7 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
   return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }
 
-Status Ledger::commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise) {
+Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::NoiseKind noise) {
   const SpendToken spent = std::move(token);
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
   // Again: other tokens may have been used since this one was granted.

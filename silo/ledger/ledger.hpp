@@ -9,11 +9,11 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/base/signing_key.hpp"
-#include "shared/privacy/gaussian_filter.hpp"
-#include "shared/privacy/noise_kind.hpp"
-#include "shared/privacy/plan.hpp"
-#include "shared/queries/receipt.hpp"
+#include "shared/crypto/noise_kind.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/store/sqlite.hpp"
+#include "shared/wire/receipt.hpp"
+#include "silo/ledger/gaussian_filter.hpp"
 #include "silo/ledger/head_store.hpp"
 #include "silo/ledger/sampled_releases.hpp"
 #include "silo/ledger/spend_token.hpp"
@@ -31,8 +31,8 @@ struct DatasetIdentity {
 
 /// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
 struct Budget {
-  privacy::EpsilonAmount epsilon;
-  privacy::DeltaAmount delta;
+  releases::EpsilonAmount epsilon;
+  releases::DeltaAmount delta;
 };
 
 /// A reply as it was first sent.
@@ -43,12 +43,12 @@ struct StoredReply {
 
 /// One run as the ledger knows it.
 struct RunAccount {
-  privacy::EpsilonAmount epsilon;  // the guarantee: reserved, or covered by the data set's filter
-  privacy::DeltaAmount delta;
-  privacy::ShiftSquaredAmount training_reserved;
-  privacy::ShiftSquaredAmount holdout_reserved;
-  privacy::ShiftSquaredAmount training_spent;  // the odometer
-  privacy::ShiftSquaredAmount holdout_spent;
+  releases::EpsilonAmount epsilon;  // the guarantee: reserved, or covered by the data set's filter
+  releases::DeltaAmount delta;
+  releases::ShiftSquaredAmount training_reserved;
+  releases::ShiftSquaredAmount holdout_reserved;
+  releases::ShiftSquaredAmount training_spent;  // the odometer
+  releases::ShiftSquaredAmount holdout_spent;
   SampledReleases training_releases;  // listed where sampling is what the charge rests on
   SampledReleases holdout_releases;
   std::uint64_t releases = 0;
@@ -60,10 +60,10 @@ struct RunAccount {
   bool ended = false;
   bool returned = false;  // ended before any reply left: the reservation was released
 
-  [[nodiscard]] privacy::ShiftSquaredAmount reserved(privacy::Block block) const;
-  [[nodiscard]] privacy::ShiftSquaredAmount spent(privacy::Block block) const;
+  [[nodiscard]] releases::ShiftSquaredAmount reserved(releases::Block block) const;
+  [[nodiscard]] releases::ShiftSquaredAmount spent(releases::Block block) const;
   /// Whether a release of this cost fits what was reserved for the block; if so it is counted.
-  [[nodiscard]] std::optional<std::uint64_t> spend(privacy::Block block, privacy::ShiftSquaredAmount cost);
+  [[nodiscard]] std::optional<std::uint64_t> spend(releases::Block block, releases::ShiftSquaredAmount cost);
 };
 
 /// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it
@@ -81,12 +81,12 @@ class Ledger {
   /// the head outside, the data set. @param noise what kind of noise this ledger's releases carry
   [[nodiscard]] static Result<Ledger> open(store::Database& database, HeadStore& head, const SigningKey& key,
                                            const DatasetIdentity& dataset, const Budget& budget,
-                                           privacy::NoiseKind noise, Clock clock);
+                                           crypto::NoiseKind noise, Clock clock);
 
   /// Replays and verifies what is on disk as one snapshot, beside a running agent if need be: nothing is written, and
   /// nothing can be reserved or released with the result.
   [[nodiscard]] static Result<Ledger> inspect(store::Database& database, HeadStore& head, const SigningKey& key,
-                                              const Budget& budget, privacy::NoiseKind noise);
+                                              const Budget& budget, crypto::NoiseKind noise);
 
   /// Records that the owner changed the data set's content; all spending stays, and runs that are open end, since a run
   /// reads one split of one content.
@@ -94,7 +94,7 @@ class Ledger {
   ///   ledger knows is refused, because records that were protected before might be in it
   /// @return whether anything had changed
   [[nodiscard]] static Result<bool> amend(store::Database& database, HeadStore& head, const SigningKey& key,
-                                          const DatasetIdentity& dataset, privacy::NoiseKind noise, bool publish,
+                                          const DatasetIdentity& dataset, crypto::NoiseKind noise, bool publish,
                                           Clock clock);
 
   /// Switches the data set to a filter: `grant` is reserved once, and what later jobs release is charged to it one by
@@ -106,28 +106,28 @@ class Ledger {
   /// @param dataset its name
   /// @return an error where a run is open, the budget has less than the grant, or a filter stands unused: the command
   ///   may be a second one after a crash
-  [[nodiscard]] static Result<privacy::FilterTerms> start_filter(store::Database& database, HeadStore& head,
-                                                                 const SigningKey& key, const std::string& dataset,
-                                                                 const Budget& budget, const FilterRequest& request,
-                                                                 privacy::NoiseKind noise, Clock clock);
+  [[nodiscard]] static Result<silo::FilterTerms> start_filter(store::Database& database, HeadStore& head,
+                                                              const SigningKey& key, const std::string& dataset,
+                                                              const Budget& budget, const FilterRequest& request,
+                                                              crypto::NoiseKind noise, Clock clock);
 
   /// Charges the plan's total, or with a filter takes note of it if it fits what is left, and keeps the plan's digest.
   /// Doing it again for the same run and the same plan changes nothing; another plan is refused.
-  [[nodiscard]] Status reserve(const RunId& run, const privacy::Plan& plan, const std::string& job);
+  [[nodiscard]] Status reserve(const RunId& run, const planning::Plan& plan, const std::string& job);
 
   /// Whether this is the plan that was reserved for the run: nothing is answered by another.
   /// @return UnknownRun where nothing was reserved, UnplannedQuery where it is another plan
-  [[nodiscard]] Status check_reserved(const RunId& run, const privacy::Plan& plan) const;
+  [[nodiscard]] Status check_reserved(const RunId& run, const planning::Plan& plan) const;
 
   /// The stored answer of a round. The same round with another query is refused.
   [[nodiscard]] Result<std::optional<StoredReply>> find_reply(const RunId& run, RoundIndex round, const Digest& query);
 
   /// Permission to draw noise for one release, against the reservation on disk.
-  [[nodiscard]] Result<SpendToken> authorise(const RunId& run, RoundIndex round, const privacy::Release& release,
+  [[nodiscard]] Result<SpendToken> authorise(const RunId& run, RoundIndex round, const planning::Release& release,
                                              const Digest& query);
 
   /// Commits the release. Only after this may a byte of the reply leave the process.
-  [[nodiscard]] Status commit(SpendToken&& token, const std::string& reply, privacy::NoiseKind noise);
+  [[nodiscard]] Status commit(SpendToken&& token, const std::string& reply, crypto::NoiseKind noise);
 
   /// The run is over: nothing more will be answered. Returns the reservation if no reply ever left.
   [[nodiscard]] Status end(const RunId& run);
@@ -136,27 +136,27 @@ class Ledger {
   [[nodiscard]] Result<std::optional<std::string>> job_of(const RunId& run);
   [[nodiscard]] const RunAccount* account(const RunId& run) const;
   [[nodiscard]] const std::map<RunId, RunAccount>& accounts() const noexcept { return accounts_; }
-  [[nodiscard]] const std::optional<privacy::GaussianFilter>& filter() const noexcept { return filter_; }
+  [[nodiscard]] const std::optional<silo::GaussianFilter>& filter() const noexcept { return filter_; }
   [[nodiscard]] const DatasetIdentity& dataset() const noexcept { return dataset_; }
   [[nodiscard]] const Budget& budget() const noexcept { return budget_; }
-  [[nodiscard]] privacy::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
-  [[nodiscard]] privacy::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
-  [[nodiscard]] const queries::Receipt& head() const noexcept { return head_; }
+  [[nodiscard]] releases::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
+  [[nodiscard]] releases::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
+  [[nodiscard]] const wire::Receipt& head() const noexcept { return head_; }
 
   /// Compares with what the coordinator last saw of this ledger.
   /// @param receipt of this ledger: `receipt.ledger == id()`
   /// @return LedgerRolledBack if this is an older copy, LedgerCorrupt if the receipt is forged
-  [[nodiscard]] Status check_receipt(const queries::Receipt& receipt);
+  [[nodiscard]] Status check_receipt(const wire::Receipt& receipt);
 
   /// A key for the secret permutation of a block in a run: the same for as long as the ledger's key is, known to nobody
   /// who lacks that.
-  [[nodiscard]] Digest permutation_key(const RunId& run, privacy::Block block) const;
+  [[nodiscard]] Digest permutation_key(const RunId& run, releases::Block block) const;
 
   /// The hash of the first entry, by which the ledger is known elsewhere.
   [[nodiscard]] const Digest& id() const noexcept { return head_.ledger; }
 
  private:
-  Ledger(store::Database& database, HeadStore& head, const SigningKey& key, privacy::NoiseKind noise, Clock clock);
+  Ledger(store::Database& database, HeadStore& head, const SigningKey& key, crypto::NoiseKind noise, Clock clock);
   [[nodiscard]] Status replay();
   [[nodiscard]] Status check_replies();
   /// Compares the head outside with the entries, and lets it catch up where a crash left it one behind.
@@ -164,27 +164,27 @@ class Ledger {
   /// Whether a head that was kept outside is one of this ledger's. @return its sequence
   [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
   [[nodiscard]] Status apply(const LedgerEntry& entry);
-  [[nodiscard]] Status charge(std::uint64_t sequence, privacy::EpsilonAmount epsilon, privacy::DeltaAmount delta);
-  [[nodiscard]] Status check_affordable(const privacy::Plan& plan) const;
+  [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
+  [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
   /// Whether the run may release so much of the block now, as far as reservation and filter go.
-  [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, privacy::Block block,
-                                   privacy::ShiftSquaredAmount cost) const;
+  [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,
+                                   releases::ShiftSquaredAmount cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
   store::Database* database_;
   HeadStore* head_store_;
   const SigningKey* key_;
-  privacy::NoiseKind noise_;
+  crypto::NoiseKind noise_;
   Clock clock_;
   DatasetIdentity dataset_;  // as the ledger records it
   Budget budget_;
   std::map<RunId, RunAccount> accounts_;
-  privacy::EpsilonAmount epsilon_reserved_;
-  privacy::DeltaAmount delta_reserved_;
-  std::optional<privacy::GaussianFilter> filter_;
-  queries::Receipt head_;
+  releases::EpsilonAmount epsilon_reserved_;
+  releases::DeltaAmount delta_reserved_;
+  std::optional<silo::GaussianFilter> filter_;
+  wire::Receipt head_;
   std::string head_text_;  // what the head outside says once it has caught up
   bool broken_ = false;    // the store failed: nothing more is handed out
 };

@@ -40,9 +40,9 @@ std::string head_message(const Digest& ledger, std::uint64_t sequence, const Dig
   return message.append(as_bytes(hash));
 }
 
-const char* noise_name(privacy::NoiseKind noise) { return noise == privacy::NoiseKind::Secure ? "secure" : "test"; }
+const char* noise_name(crypto::NoiseKind noise) { return noise == crypto::NoiseKind::Secure ? "secure" : "test"; }
 
-const char* block_name(privacy::Block block) { return block == privacy::Block::Training ? "training" : "holdout"; }
+const char* block_name(releases::Block block) { return block == releases::Block::Training ? "training" : "holdout"; }
 
 Error corrupt(std::uint64_t sequence, const std::string& what) {
   return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};

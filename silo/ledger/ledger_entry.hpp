@@ -8,8 +8,8 @@
 
 #include "shared/base/digest.hpp"
 #include "shared/base/ids.hpp"
-#include "shared/privacy/noise_kind.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/crypto/noise_kind.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/store/sqlite.hpp"
 
 namespace undertone::silo {
@@ -29,8 +29,8 @@ struct LedgerEntry {
 [[nodiscard]] Digest entry_hash(std::uint64_t sequence, const Digest& previous, std::string_view body);
 /// What is signed when an entry is the head.
 [[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
-[[nodiscard]] const char* noise_name(privacy::NoiseKind noise);
-[[nodiscard]] const char* block_name(privacy::Block block);
+[[nodiscard]] const char* noise_name(crypto::NoiseKind noise);
+[[nodiscard]] const char* block_name(releases::Block block);
 /// "2026-11-21T09:09:03Z"
 [[nodiscard]] std::string utc_time(std::int64_t seconds_since_1970);
 [[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);
@@ -57,7 +57,7 @@ struct EntryFields {
   }
   /// A round or a sequence: below 2^63.
   std::uint64_t index(const char* key) {
-    const privacy::UInt128 found = value(privacy::parse_decimal(text(key)));
+    const releases::UInt128 found = value(releases::parse_decimal(text(key)));
     if (found > INT64_MAX) good = false;
     return static_cast<std::uint64_t>(found);
   }

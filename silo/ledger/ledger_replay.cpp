@@ -7,7 +7,7 @@
 namespace undertone::silo {
 
 using Json = nlohmann::json;
-using privacy::Block;
+using releases::Block;
 
 Status Ledger::replay() {
   Status replayed = each_entry(*database_, [this](const LedgerEntry& entry) -> Status {
@@ -57,10 +57,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
     for (const auto& [run, account] : accounts_) {
       if (!account.ended) return corrupt(entry.sequence, "starts a filter while a run is open");
     }
-    const privacy::FilterTerms terms{fields.amount<privacy::EpsilonAmount>("epsilon"),
-                                     fields.amount<privacy::DeltaAmount>("delta"),
-                                     fields.amount<privacy::DeltaAmount>("mechanism_delta"),
-                                     fields.amount<privacy::ShiftSquaredAmount>("shift_squared")};
+    const silo::FilterTerms terms{fields.amount<releases::EpsilonAmount>("epsilon"),
+                                  fields.amount<releases::DeltaAmount>("delta"),
+                                  fields.amount<releases::DeltaAmount>("mechanism_delta"),
+                                  fields.amount<releases::ShiftSquaredAmount>("shift_squared")};
     if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
     if (!terms.sound()) return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
     if (Status charged = charge(entry.sequence, terms.epsilon, terms.delta); !charged) return charged;
@@ -70,10 +70,10 @@ Status Ledger::apply(const LedgerEntry& entry) {
       return corrupt(entry.sequence, "reserves a run beside a filter, or accepts one without");
     const RunId run = fields.run();
     RunAccount account;
-    account.epsilon = fields.amount<privacy::EpsilonAmount>("epsilon");
-    account.delta = fields.amount<privacy::DeltaAmount>("delta");
-    account.training_reserved = fields.amount<privacy::ShiftSquaredAmount>("training");
-    account.holdout_reserved = fields.amount<privacy::ShiftSquaredAmount>("holdout");
+    account.epsilon = fields.amount<releases::EpsilonAmount>("epsilon");
+    account.delta = fields.amount<releases::DeltaAmount>("delta");
+    account.training_reserved = fields.amount<releases::ShiftSquaredAmount>("training");
+    account.holdout_reserved = fields.amount<releases::ShiftSquaredAmount>("holdout");
     for (const auto& [key, list] : {std::pair("training_releases", &account.training_releases),
                                     std::pair("holdout_releases", &account.holdout_releases)}) {
       if (!body.contains(key)) continue;
@@ -96,7 +96,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
       const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
       if (block == Block::Holdout && fields.text("block") != "holdout")
         return corrupt(entry.sequence, "reads a block that is neither training nor holdout");
-      const auto cost = fields.amount<privacy::ShiftSquaredAmount>("cost");
+      const auto cost = fields.amount<releases::ShiftSquaredAmount>("cost");
       const std::optional<std::uint64_t> draws = account.spend(block, cost);
       if (!draws) return corrupt(entry.sequence, "spends more than was reserved");
       if (account.filtered && !filter_->spend(block, cost, *draws))
@@ -117,8 +117,8 @@ Status Ledger::apply(const LedgerEntry& entry) {
       if (account.returned == (account.releases != 0))
         return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
       if (account.returned && !account.filtered) {
-        epsilon_reserved_ = privacy::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
-        delta_reserved_ = privacy::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
+        epsilon_reserved_ = releases::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
+        delta_reserved_ = releases::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
       }
     }
   } else {
@@ -135,7 +135,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
   return {};
 }
 
-Status Ledger::charge(std::uint64_t sequence, privacy::EpsilonAmount epsilon, privacy::DeltaAmount delta) {
+Status Ledger::charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta) {
   const auto epsilon_sum = epsilon_reserved_.plus(epsilon);
   const auto delta_sum = delta_reserved_.plus(delta);
   if (!epsilon_sum || !delta_sum) return corrupt(sequence, "reserves more than can be counted");
@@ -234,7 +234,7 @@ Result<std::optional<Digest>> Ledger::hash_at(std::uint64_t sequence) {
   return std::optional<Digest>(*hash);
 }
 
-Status Ledger::check_receipt(const queries::Receipt& receipt) {
+Status Ledger::check_receipt(const wire::Receipt& receipt) {
   if (!verify_signature(key_->public_key(), head_message(receipt.ledger, receipt.sequence, receipt.hash),
                         receipt.signature)) {
     return Error{ErrorCode::LedgerCorrupt,

@@ -3,7 +3,7 @@
 namespace undertone::silo {
 namespace {
 
-using privacy::UInt128;
+using releases::UInt128;
 
 /// What stands behind the mark, which is taken off the text with it; nothing where there is no mark.
 std::optional<std::string_view> take_after(std::string_view& text, char mark) {
@@ -17,13 +17,13 @@ std::optional<std::string_view> take_after(std::string_view& text, char mark) {
 /// @return 0 where there is no such amount, or none that a count can be
 std::uint64_t count_of(std::optional<std::string_view> text) {
   if (!text) return 0;
-  const Result<UInt128> value = privacy::parse_decimal(*text);
+  const Result<UInt128> value = releases::parse_decimal(*text);
   return value && *value >> 62U == 0 ? static_cast<std::uint64_t>(*value) : 0;
 }
 
 bool is_part(std::string_view from) {
   const std::optional<std::string_view> to = take_after(from, ':');
-  return to && privacy::parse_decimal(from) && privacy::parse_decimal(*to);
+  return to && releases::parse_decimal(from) && releases::parse_decimal(*to);
 }
 
 }  // namespace
@@ -43,19 +43,19 @@ Result<SampledReleases> SampledReleases::parse(std::string_view text) {
     const std::uint64_t steps = steps_text ? count_of(steps_text) : 1;
     // Several draws of noise read a subset each.
     if (population && !steps_text && population->ends_with('r')) population->remove_suffix(1);
-    const Result<UInt128> draw = privacy::parse_decimal(draw_text);
+    const Result<UInt128> draw = releases::parse_decimal(draw_text);
     if (!draw || *draw == 0 || rounds == 0 || steps == 0 || count_of(drawn) == 0 || count_of(population) == 0 ||
         (part && !is_part(*part))) {
       return malformed;
     }
-    const Result<privacy::ShiftSquaredAmount> each = privacy::ShiftSquaredAmount::from_units(*draw).times(steps);
+    const Result<releases::ShiftSquaredAmount> each = releases::ShiftSquaredAmount::from_units(*draw).times(steps);
     if (!each) return malformed;
     out.groups_.push_back({*each, rounds, steps});
   }
   return out;
 }
 
-std::optional<std::uint64_t> SampledReleases::take(privacy::ShiftSquaredAmount cost) {
+std::optional<std::uint64_t> SampledReleases::take(releases::ShiftSquaredAmount cost) {
   for (; next_ < groups_.size(); ++next_) {
     Group& group = groups_[next_];
     if (group.each != cost || group.rounds == 0) continue;

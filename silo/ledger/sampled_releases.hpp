@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
-#include "shared/privacy/fixed_amount.hpp"
+#include "shared/releases/fixed_amount.hpp"
 
 namespace undertone::silo {
 
@@ -22,11 +22,11 @@ class SampledReleases {
   /// Whether there is a list at all.
   [[nodiscard]] bool listed() const noexcept { return !groups_.empty(); }
   /// Takes the next release of this cost off the list. @return how many draws it is made of; nothing if there was none
-  [[nodiscard]] std::optional<std::uint64_t> take(privacy::ShiftSquaredAmount cost);
+  [[nodiscard]] std::optional<std::uint64_t> take(releases::ShiftSquaredAmount cost);
 
  private:
   struct Group {
-    privacy::ShiftSquaredAmount each;
+    releases::ShiftSquaredAmount each;
     std::uint64_t rounds = 0;  // left
     std::uint64_t draws = 1;   // of each
   };

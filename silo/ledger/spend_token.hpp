@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "shared/base/ids.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 
 namespace undertone::silo {
 
@@ -30,13 +30,13 @@ class SpendToken {
 
  private:
   friend class Ledger;
-  SpendToken(RunId run, RoundIndex round, privacy::Block block, privacy::ShiftSquaredAmount cost, Digest query,
+  SpendToken(RunId run, RoundIndex round, releases::Block block, releases::ShiftSquaredAmount cost, Digest query,
              std::int64_t at)
       : run_(run), round_(round), block_(block), cost_(cost), query_(query), at_(at) {}
   RunId run_;
   RoundIndex round_;
-  privacy::Block block_;
-  privacy::ShiftSquaredAmount cost_;
+  releases::Block block_;
+  releases::ShiftSquaredAmount cost_;
   Digest query_;
   std::int64_t at_;  // when it was granted: before any record was looked at, so that the entry tells nothing of how
                      // long that took

@@ -1,41 +1,41 @@
 #pragma once
 
-#include "shared/privacy/additive_shares.hpp"
-#include "shared/privacy/binomial_report.hpp"
-#include "shared/privacy/discrete_samplers.hpp"
-#include "shared/privacy/rounded_gaussian.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "shared/noise/discrete_samplers.hpp"
+#include "shared/noise/rounded_gaussian.hpp"
+#include "shared/sealed/additive_shares.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
 namespace undertone::silo {
 
 /// A release's randomness from a bit source, by the exact samplers. @param bits outlives this
-template <privacy::NoiseBits Bits>
+template <crypto::NoiseBits Bits>
 class BitsStream final : public ReleaseStream {
  public:
   explicit BitsStream(Bits& bits) : bits_(&bits) {}
   void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) override {
-    privacy::fill_rounded_gaussian(*bits_, log2_stddev, out);
+    noise::fill_rounded_gaussian(*bits_, log2_stddev, out);
   }
-  [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return privacy::uniform_below(*bits_, bound); }
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return crypto::uniform_below(*bits_, bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
-    return privacy::sample_without_replacement(*bits_, population, size);
+    return noise::sample_without_replacement(*bits_, population, size);
   }
   [[nodiscard]] std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) override {
-    return privacy::sample_with_replacement(population, draws, *bits_);
+    return noise::sample_with_replacement(population, draws, *bits_);
   }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
-                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
-    privacy::add_rounded_sum(sum, records, parameters, *bits_, counts);
+                   const mechanisms::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+    mechanisms::add_rounded_sum(sum, records, parameters, *bits_, counts);
   }
-  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
-    privacy::add_coins(coins, *bits_, counts);
+  void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) override {
+    mechanisms::add_coins(coins, *bits_, counts);
   }
-  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
-                                                 const privacy::ShareModulus& modulus) override {
-    return privacy::split_counts(counts, modulus, *bits_);
+  [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
+                                                const sealed::ShareModulus& modulus) override {
+    return sealed::split_counts(counts, modulus, *bits_);
   }
   [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override {
-    return privacy::sample_permutation(size, *bits_);
+    return noise::sample_permutation(size, *bits_);
   }
 
  private:

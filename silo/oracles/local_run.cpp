@@ -2,10 +2,10 @@
 
 namespace undertone::silo {
 
-std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const privacy::Release& release,
+std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const planning::Release& release,
                                     const models::Records& block, const queries::WireLattice& wire, RecordSums& sums,
                                     ReleaseStream& stream) {
-  const privacy::GaussianLattice& gaussian = std::get<privacy::GaussianLattice>(release.mechanism);
+  const mechanisms::GaussianLattice& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
   UNDERTONE_CHECK(release.shape.local && release.records_drawn == 1 && release.population == block.count());
   const double scale = release.shape.local->step_size * gaussian.lattice.step;
   Eigen::VectorXd iterate = start;

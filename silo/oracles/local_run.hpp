@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
@@ -17,7 +17,7 @@ namespace undertone::silo {
 /// its draws cost. What leaves the wire's type is clamped to it.
 /// @param start [d] @return [d] wire steps
 /// Source: federated-core 3.6.
-[[nodiscard]] std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const privacy::Release& release,
+[[nodiscard]] std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const planning::Release& release,
                                                   const models::Records& block, const queries::WireLattice& wire,
                                                   RecordSums& sums, ReleaseStream& stream);
 

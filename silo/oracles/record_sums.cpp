@@ -5,21 +5,21 @@
 #include <cmath>
 #include <optional>
 
+#include "shared/mechanisms/clipped_sum.hpp"
 #include "shared/models/layered_model.hpp"
-#include "shared/privacy/clipped_sum.hpp"
 
 namespace undertone::silo {
 namespace {
 
 /// Metrics are bounded numbers of single records: quantised one by one for every model.
 template <class AnyModel>
-void add_metrics(AnyModel& model, const Eigen::VectorXd& point, const privacy::Lattice& lattice,
+void add_metrics(AnyModel& model, const Eigen::VectorXd& point, const mechanisms::Lattice& lattice,
                  const RecordSums::Drawn& drawn, std::span<std::int64_t> sum) {
   Eigen::VectorXd contribution(static_cast<Eigen::Index>(sum.size()));
   std::fill(sum.begin(), sum.end(), 0);
   for (const std::int64_t j : drawn.positions) {
     model.centred_metrics(point, drawn.block, j, contribution);
-    privacy::add_clipped(contribution, lattice, sum);
+    mechanisms::add_clipped(contribution, lattice, sum);
   }
 }
 
@@ -39,14 +39,14 @@ class LinearSums final : public RecordSums {
 
   [[nodiscard]] bool adds_integers() const noexcept override { return true; }
 
-  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
       derivatives(point, drawn, positions, factors, norms_squared);
     });
   }
 
-  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+  void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
     // A linear model's gradient is a (x, 1) at either point, so the difference is too.
     const Eigen::Index d = model_.dimension();
@@ -58,7 +58,7 @@ class LinearSums final : public RecordSums {
     });
   }
 
-  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
     add_metrics(model_, point, lattice, drawn, sum);
   }
@@ -74,7 +74,7 @@ class LinearSums final : public RecordSums {
 
   /// @param compute of at most kTogether records: their factors and squared norms
   template <class Compute>
-  void add_up(const privacy::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
+  void add_up(const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
               const Compute& compute) {
     if (sum_) {
       sum_->restart(lattice);
@@ -95,7 +95,7 @@ class LinearSums final : public RecordSums {
     sum_->take(sum);
   }
   models::LinearModel model_;
-  std::optional<privacy::ClippedSum> sum_;
+  std::optional<mechanisms::ClippedSum> sum_;
 };
 
 /// As of linear models, record by record.
@@ -105,21 +105,21 @@ class MomentSums final : public RecordSums {
 
   [[nodiscard]] bool adds_integers() const noexcept override { return true; }
 
-  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     std::fill(sum.begin(), sum.end(), 0);
     for (const std::int64_t j : drawn.positions) {
       model_.gradient(point, drawn.block, j, gradient_);
-      privacy::add_clipped(gradient_, lattice, sum);
+      mechanisms::add_clipped(gradient_, lattice, sum);
     }
   }
 
-  void differences(const Eigen::VectorXd& /*points*/, const privacy::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+  void differences(const Eigen::VectorXd& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                    std::span<std::int64_t> /*sum*/) override {
     UNDERTONE_CHECK(false);  // a job of moments has one round, of gradients
   }
 
-  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
     add_metrics(model_, point, lattice, drawn, sum);
   }
@@ -137,13 +137,13 @@ class LayeredSums final : public RecordSums {
 
   [[nodiscard]] bool adds_integers() const noexcept override { return false; }
 
-  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     model_.clipped_gradient_sum(point, drawn.block, drawn.positions, clip(lattice, drawn), sum_);
     round(lattice, sum);
   }
 
-  void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+  void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
     const Eigen::Index d = model_.dimension();
     model_.clipped_difference_sum(points.head(d), points.tail(d), drawn.block, drawn.positions, clip(lattice, drawn),
@@ -151,19 +151,19 @@ class LayeredSums final : public RecordSums {
     round(lattice, sum);
   }
 
-  void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
     add_metrics(model_, point, lattice, drawn, sum);
   }
 
  private:
-  [[nodiscard]] double clip(const privacy::Lattice& lattice, const Drawn& drawn) const {
+  [[nodiscard]] double clip(const mechanisms::Lattice& lattice, const Drawn& drawn) const {
     const auto records = static_cast<std::int64_t>(drawn.positions.size());
     return clip_before_rounding(lattice, model_.dimension(), drawn.positions.size(),
                                 model_.rounding_bound(1.0, records));
   }
 
-  void round(const privacy::Lattice& lattice, std::span<std::int64_t> out) const {
+  void round(const mechanisms::Lattice& lattice, std::span<std::int64_t> out) const {
     UNDERTONE_CHECK(out.size() == static_cast<std::size_t>(sum_.size()));
     for (std::size_t j = 0; j < out.size(); ++j)
       out[j] = std::llrint(sum_[static_cast<Eigen::Index>(j)] / lattice.step);
@@ -175,7 +175,7 @@ class LayeredSums final : public RecordSums {
 
 }  // namespace
 
-double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimension, std::size_t records,
+double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dimension, std::size_t records,
                             double rounding_share) {
   // Replacing a record moves the computed sum by at most 2 clip (1 + share) in l2 (LayeredModel). A sum is no longer
   // than n clip (1 + share), so that dividing it by the step is off by at most 2^-53 n clip (1 + share) / step, and

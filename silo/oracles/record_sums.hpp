@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "shared/mechanisms/lattice.hpp"
 #include "shared/models/model.hpp"
-#include "shared/privacy/lattice.hpp"
 
 namespace undertone::silo {
 
@@ -31,13 +31,13 @@ class RecordSums {
     std::span<const std::int64_t> positions;
   };
   /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
-  virtual void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  virtual void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                          std::span<std::int64_t> sum) = 0;
   /// Of differences of a record's gradients at two points. @param points [2d] @param sum [d] out, lattice units
-  virtual void differences(const Eigen::VectorXd& points, const privacy::Lattice& lattice, const Drawn& drawn,
+  virtual void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                            std::span<std::int64_t> sum) = 0;
   /// Of centred metrics. @param point [d] @param sum [metrics] out, lattice units
-  virtual void metrics(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  virtual void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                        std::span<std::int64_t> sum) = 0;
 };
 
@@ -46,7 +46,7 @@ class RecordSums {
 /// The norm that records of a layered model are clipped to, so that their sum, as computed and rounded to the lattice,
 /// moves by at most 2 j * lattice.clip when a record is replaced that was drawn j times: decision 7.
 /// @param rounding_share b / clip of LayeredModel::rounding_bound for so many records
-[[nodiscard]] double clip_before_rounding(const privacy::Lattice& lattice, Eigen::Index dimension, std::size_t records,
-                                          double rounding_share);
+[[nodiscard]] double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dimension,
+                                          std::size_t records, double rounding_share);
 
 }  // namespace undertone::silo

@@ -5,36 +5,36 @@
 #include <span>
 #include <vector>
 
-#include "shared/privacy/binomial_sum.hpp"
-#include "shared/privacy/binomial_table.hpp"
-#include "shared/privacy/noise_kind.hpp"
-#include "shared/shuffled/encoding_randomness.hpp"
+#include "shared/crypto/noise_kind.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
+#include "shared/noise/binomial_table.hpp"
+#include "shared/sealed/encoding_randomness.hpp"
 #include "silo/ledger/spend_token.hpp"
 
 namespace undertone::silo {
 
 /// The randomness of one release, from the draw of its records to the encoding of what leaves.
-class ReleaseStream : public shuffled::EncodingRandomness {
+class ReleaseStream : public sealed::EncodingRandomness {
  public:
-  /// Independent rounded Gaussians of standard deviation 2^log2_stddev. @see privacy::sample_rounded_gaussian
+  /// Independent rounded Gaussians of standard deviation 2^log2_stddev. @see noise::sample_rounded_gaussian
   virtual void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) = 0;
   /// Uniform on 0 .. bound - 1.
   [[nodiscard]] virtual std::uint64_t below(std::uint64_t bound) = 0;
-  /// @see privacy::sample_without_replacement
+  /// @see noise::sample_without_replacement
   [[nodiscard]] virtual std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) = 0;
-  /// @see privacy::sample_with_replacement
+  /// @see noise::sample_with_replacement
   [[nodiscard]] virtual std::vector<std::int64_t> multiset(std::int64_t population, std::int64_t draws) = 0;
-  /// Rounds an exact sum to the grid, without bias. @see privacy::add_rounded_sum
+  /// Rounds an exact sum to the grid, without bias. @see mechanisms::add_rounded_sum
   virtual void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
-                           const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) = 0;
-  /// @see privacy::add_coins
-  virtual void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
+                           const mechanisms::BinomialParameters& parameters, std::span<std::int64_t> counts) = 0;
+  /// @see mechanisms::add_coins
+  virtual void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
 };
 
 /// Which permutation: a run has one of each block, the same again after a crash.
 struct PermutationName {
   RunId run;
-  privacy::Block block = privacy::Block::Training;
+  releases::Block block = releases::Block::Training;
   Digest key{};  // that only the silo can derive
 };
 
@@ -45,9 +45,9 @@ class ReleaseRandomness {
   ReleaseRandomness(const ReleaseRandomness&) = delete;
   ReleaseRandomness& operator=(const ReleaseRandomness&) = delete;
   virtual ~ReleaseRandomness() = default;
-  [[nodiscard]] virtual privacy::NoiseKind kind() const noexcept = 0;
+  [[nodiscard]] virtual crypto::NoiseKind kind() const noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<ReleaseStream> open(const SpendToken& token) = 0;
-  /// A secret order of 0 .. count-1 that looks at no record. @see privacy::Slice
+  /// A secret order of 0 .. count-1 that looks at no record. @see releases::Slice
   [[nodiscard]] virtual std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) = 0;
 };
 

@@ -10,7 +10,7 @@ namespace undertone::silo {
 std::unique_ptr<ReleaseStream> SecureRandomness::open(const SpendToken& token) {
   UNDERTONE_CHECK(token.valid());
   bits_.reseed();
-  return std::make_unique<BitsStream<privacy::SecureBits>>(bits_);
+  return std::make_unique<BitsStream<crypto::SecureBits>>(bits_);
 }
 
 std::vector<std::int64_t> SecureRandomness::permutation(const PermutationName& name, std::int64_t count) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
 namespace undertone::silo {
@@ -9,14 +9,14 @@ namespace undertone::silo {
 /// so that a cloned machine repeats no noise between rounds. One stream at a time.
 class SecureRandomness final : public ReleaseRandomness {
  public:
-  [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Secure; }
+  [[nodiscard]] crypto::NoiseKind kind() const noexcept override { return crypto::NoiseKind::Secure; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
   /// By the order of SHA-256(key, index), a pseudorandom function under a key of fixed length.
   [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override;
   [[nodiscard]] bool locked() const noexcept { return bits_.locked(); }
 
  private:
-  privacy::SecureBits bits_ = privacy::SecureBits::from_os();
+  crypto::SecureBits bits_ = crypto::SecureBits::from_os();
 };
 
 }  // namespace undertone::silo

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kNoiseBlock =
     4096;  // numbers: noise is drawn in blocks, so that a model's worth of it is never held
 
-const models::Records& block_of(const privacy::Release& planned, const OracleData& data) {
+const models::Records& block_of(const planning::Release& planned, const OracleData& data) {
   const models::Records& block =
-      planned.shape.block == privacy::Block::Training ? data.dataset.training : data.dataset.holdout;
+      planned.shape.block == releases::Block::Training ? data.dataset.training : data.dataset.holdout;
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
   UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
   return block;
@@ -28,28 +28,28 @@ std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, cons
 
 }  // namespace
 
-std::vector<std::int64_t> exact_sum(const queries::Question& question, const privacy::Release& release,
+std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                     const models::Records& block, const std::vector<std::int64_t>& drawn,
                                     RecordSums& sums) {
   const Eigen::VectorXd& point = queries::point_of(question);
   std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension));
   switch (release.shape.kind) {
-    case privacy::QuestionKind::Gradient:
+    case releases::QuestionKind::Gradient:
       sums.gradients(point, release.lattice(), {block, drawn}, sum);
       return sum;
-    case privacy::QuestionKind::GradientDifference:
+    case releases::QuestionKind::GradientDifference:
       sums.differences(point, release.lattice(), {block, drawn}, sum);
       return sum;
-    case privacy::QuestionKind::Metrics:
+    case releases::QuestionKind::Metrics:
       sums.metrics(point, release.lattice(), {block, drawn}, sum);
       return sum;
-    case privacy::QuestionKind::LocalRun:
+    case releases::QuestionKind::LocalRun:
       break;  // has no sum without noise
   }
   UNDERTONE_CHECK(false);
 }
 
-queries::Answer answer_question(const queries::Query& query, const privacy::Release& release, const SpendToken& token,
+queries::Answer answer_question(const queries::Query& query, const planning::Release& release, const SpendToken& token,
                                 const OracleData& data, RecordSums& sums, const queries::WireLattice& wire,
                                 ReleaseRandomness& randomness) {
   UNDERTONE_CHECK(token.valid() && token.round() == query.round);
@@ -57,12 +57,12 @@ queries::Answer answer_question(const queries::Query& query, const privacy::Rele
   return draw_and_sum(query, release, data, sums, wire, *stream);
 }
 
-DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& planned, const OracleData& data,
+DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                         RecordSums& sums, ReleaseStream& stream) {
   const models::Records& block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
   // Of the pair of points that is evaluated, never of a norm that was told.
-  const privacy::Release release = planned.scaled_to(queries::distance_of(query.question));
+  const planning::Release release = planned.scaled_to(queries::distance_of(query.question));
 
   std::vector<std::int64_t> drawn;
   if (release.shape.with_replacement) {
@@ -82,15 +82,15 @@ DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& pla
   return {release, exact_sum(query.question, release, block, drawn, sums)};
 }
 
-queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned, const OracleData& data,
+queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
                              RecordSums& sums, const queries::WireLattice& wire, ReleaseStream& stream) {
-  if (planned.shape.kind == privacy::QuestionKind::LocalRun) {
+  if (planned.shape.kind == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
     return queries::NoisedSums{
         local_run(queries::point_of(query.question), planned, block_of(planned, data), wire, sums, stream)};
   }
   auto [release, sum] = draw_exact_sum(query, planned, data, sums, stream);
-  if (const auto* gaussian = std::get_if<privacy::GaussianLattice>(&release.mechanism)) {
+  if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
     std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
     for (std::size_t from = 0; from < sum.size(); from += noise.size()) {
@@ -100,7 +100,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release
     }
     return queries::NoisedSums{queries::to_wire(sum, release, wire)};
   }
-  const auto* exact = std::get_if<privacy::ExactPublicSum>(&release.mechanism);
+  const auto* exact = std::get_if<mechanisms::ExactPublicSum>(&release.mechanism);
   UNDERTONE_CHECK(exact != nullptr && exact->records.block() == release.shape.block);
   return queries::PublicSums{queries::to_wire(sum, release, wire)};
 }

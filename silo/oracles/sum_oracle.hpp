@@ -1,7 +1,7 @@
 #pragma once
 
 #include "shared/data/split.hpp"
-#include "shared/privacy/plan.hpp"
+#include "shared/planning/plan.hpp"
 #include "shared/queries/query.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "silo/ledger/spend_token.hpp"
@@ -13,7 +13,7 @@ namespace undertone::silo {
 /// The exact integer sum over a block's drawn records, before noise. For any two blocks that differ in one record, the
 /// sums over the same draw differ by at most 2 * lattice.clip in l2: @see RecordSums
 /// @param question any but a local run @param drawn positions in the block
-[[nodiscard]] std::vector<std::int64_t> exact_sum(const queries::Question& question, const privacy::Release& release,
+[[nodiscard]] std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   RecordSums& sums);
 
@@ -25,17 +25,17 @@ struct OracleData {
 
 /// What a release draws and adds up, before its noise.
 struct DrawnSum {
-  privacy::Release release;       // scaled to the query's points
+  planning::Release release;      // scaled to the query's points
   std::vector<std::int64_t> sum;  // [dimension], lattice units
 };
 /// The draw, which looks at no record, and the exact sum over what was drawn.
 /// @param planned any release but a local run, of the same kind as the query and matching the data set
-[[nodiscard]] DrawnSum draw_exact_sum(const queries::Query& query, const privacy::Release& planned,
+[[nodiscard]] DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned,
                                       const OracleData& data, RecordSums& sums, ReleaseStream& stream);
 
 /// What `answer_question` does once a release's randomness is open: a stream, and only a granted release has one.
 /// @param planned of Gaussian noise, or of public records
-[[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const privacy::Release& planned,
+[[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned,
                                            const OracleData& data, RecordSums& sums, const queries::WireLattice& wire,
                                            ReleaseStream& stream);
 
@@ -43,7 +43,7 @@ struct DrawnSum {
 /// before the first look at a record, the noise after the sum; neither depends on a record.
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set
 /// @param token granted by the ledger for this very round
-[[nodiscard]] queries::Answer answer_question(const queries::Query& query, const privacy::Release& release,
+[[nodiscard]] queries::Answer answer_question(const queries::Query& query, const planning::Release& release,
                                               const SpendToken& token, const OracleData& data, RecordSums& sums,
                                               const queries::WireLattice& wire, ReleaseRandomness& randomness);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "shared/base/byte_stream.hpp"
-#include "shared/privacy/discrete_samplers.hpp"
-#include "shared/privacy/test_bits.hpp"
+#include "shared/crypto/test_bits.hpp"
+#include "shared/noise/discrete_samplers.hpp"
 #include "silo/oracles/bits_stream.hpp"
 
 namespace undertone::silo {
@@ -13,7 +13,7 @@ namespace {
 /// A stream that holds its own bits.
 class SeededStream final : public ReleaseStream {
  public:
-  explicit SeededStream(privacy::TestBits bits) : bits_(std::move(bits)), stream_(bits_) {}
+  explicit SeededStream(crypto::TestBits bits) : bits_(std::move(bits)), stream_(bits_) {}
   void fill_gaussian(int log2_stddev, std::span<std::int64_t> out) override { stream_.fill_gaussian(log2_stddev, out); }
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) override { return stream_.below(bound); }
   [[nodiscard]] std::vector<std::int64_t> subset(std::int64_t population, std::int64_t size) override {
@@ -23,21 +23,21 @@ class SeededStream final : public ReleaseStream {
     return stream_.multiset(population, draws);
   }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
-                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+                   const mechanisms::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
     stream_.add_rounded(sum, records, parameters, counts);
   }
-  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
+  void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) override {
     stream_.add_coins(coins, counts);
   }
-  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
-                                                 const privacy::ShareModulus& modulus) override {
+  [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
+                                                const sealed::ShareModulus& modulus) override {
     return stream_.split(counts, modulus);
   }
   [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override { return stream_.order(size); }
 
  private:
-  privacy::TestBits bits_;
-  BitsStream<privacy::TestBits> stream_;
+  crypto::TestBits bits_;
+  BitsStream<crypto::TestBits> stream_;
 };
 
 /// Words that make randomised rounding take the nearest integer, the upper one of two.
@@ -60,19 +60,19 @@ class NoiselessStream final : public ReleaseStream {
     return sampling_->multiset(population, draws);
   }
   void add_rounded(std::span<const std::int64_t> sum, std::int64_t records,
-                   const privacy::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
+                   const mechanisms::BinomialParameters& parameters, std::span<std::int64_t> counts) override {
     Halves halves;
-    privacy::add_rounded_sum(sum, records, parameters, halves, counts);
+    mechanisms::add_rounded_sum(sum, records, parameters, halves, counts);
   }
-  void add_coins(const privacy::BinomialTable& coins, std::span<std::int64_t> counts) override {
+  void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) override {
     // n a / c to the nearest integer, a half down: at most 2^34 2^16 2.
     const auto heads = static_cast<std::int64_t>(coins.p().numerator);
     const auto of = static_cast<std::int64_t>(coins.p().denominator);
     const std::int64_t mean = (2 * coins.trials() * heads + of - 1) / (2 * of);
     for (std::int64_t& count : counts) count += mean;
   }
-  [[nodiscard]] Result<privacy::SharePair> split(std::span<const std::int64_t> counts,
-                                                 const privacy::ShareModulus& modulus) override {
+  [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
+                                                const sealed::ShareModulus& modulus) override {
     return sampling_->split(counts, modulus);
   }
   [[nodiscard]] std::vector<std::int64_t> order(std::int64_t size) override { return sampling_->order(size); }
@@ -94,7 +94,7 @@ std::unique_ptr<ReleaseStream> TestRandomness::stream(const RunId& run, RoundInd
   purpose.text(run.bytes());
   purpose.u64(round.value);
   purpose.text(silo_.name());
-  return std::make_unique<SeededStream>(privacy::TestBits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{}));
+  return std::make_unique<SeededStream>(crypto::TestBits(seed_, purpose.bytes(), crypto::InsecureForTestsOnly{}));
 }
 
 std::vector<std::int64_t> TestRandomness::permutation(const PermutationName& name, std::int64_t count) {
@@ -103,8 +103,8 @@ std::vector<std::int64_t> TestRandomness::permutation(const PermutationName& nam
   purpose.text(name.run.bytes());
   purpose.u64(static_cast<std::uint64_t>(name.block));
   purpose.text(silo_.name());
-  privacy::TestBits bits(seed_, purpose.bytes(), privacy::InsecureForTestsOnly{});
-  return privacy::sample_permutation(count, bits);
+  crypto::TestBits bits(seed_, purpose.bytes(), crypto::InsecureForTestsOnly{});
+  return noise::sample_permutation(count, bits);
 }
 
 std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {

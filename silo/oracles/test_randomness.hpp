@@ -13,7 +13,7 @@ namespace undertone::silo {
 class TestRandomness final : public ReleaseRandomness {
  public:
   TestRandomness(std::uint64_t seed, SiloId silo) : seed_(seed), silo_(std::move(silo)) {}
-  [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
+  [[nodiscard]] crypto::NoiseKind kind() const noexcept override { return crypto::NoiseKind::Test; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
   /// The same stream without a ledger: for simulations that keep none.
   [[nodiscard]] std::unique_ptr<ReleaseStream> stream(const RunId& run, RoundIndex round) const;
@@ -30,7 +30,7 @@ class TestRandomness final : public ReleaseRandomness {
 class NoiselessRandomness final : public ReleaseRandomness {
  public:
   NoiselessRandomness(std::uint64_t seed, SiloId silo) : sampling_(seed, std::move(silo)) {}
-  [[nodiscard]] privacy::NoiseKind kind() const noexcept override { return privacy::NoiseKind::Test; }
+  [[nodiscard]] crypto::NoiseKind kind() const noexcept override { return crypto::NoiseKind::Test; }
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
   [[nodiscard]] std::unique_ptr<ReleaseStream> stream(const RunId& run, RoundIndex round) const;
   [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override {

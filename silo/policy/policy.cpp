@@ -10,7 +10,7 @@ Status check_allowed(const std::vector<std::string>& allowed, std::string_view a
   return Error{ErrorCode::PolicyRefused, fmt::format("the policy does not allow the {} \"{}\"", what, asked)};
 }
 
-Status check_shuffler(const ShuffleTrust& trust, const config::Shuffle& shuffle, const config::Shuffle::Party& party) {
+Status check_shuffler(const ShuffleTrust& trust, const jobs::Shuffle& shuffle, const jobs::Shuffle::Party& party) {
   const auto known = std::find_if(trust.shufflers.begin(), trust.shufflers.end(),
                                   [&](const ShuffleTrust::Party& one) { return one.name == party.name; });
   if (known == trust.shufflers.end()) {
@@ -22,16 +22,15 @@ Status check_shuffler(const ShuffleTrust& trust, const config::Shuffle& shuffle,
                            to_hex(party.key), to_hex(*known->key))};
 }
 
-Status check_shuffle(const Policy& policy, const config::Job& job) {
+Status check_shuffle(const Policy& policy, const jobs::Job& job) {
   if (!policy.shuffle) {
     return Error{ErrorCode::PolicyRefused,
                  "the job's guarantee rests on shufflers, and the policy trusts none: it has no section \"shuffle\""};
   }
   const ShuffleTrust& trust = *policy.shuffle;
-  const config::Shuffle& shuffle = *job.shuffle;
-  if (Status ok = check_allowed(trust.forms, config::to_string(shuffle.form), "form of shuffled replies"); !ok)
-    return ok;
-  for (const config::Shuffle::Party& party : shuffle.shufflers) {
+  const jobs::Shuffle& shuffle = *job.shuffle;
+  if (Status ok = check_allowed(trust.forms, jobs::to_string(shuffle.form), "form of shuffled replies"); !ok) return ok;
+  for (const jobs::Shuffle::Party& party : shuffle.shufflers) {
     if (Status ok = check_shuffler(trust, shuffle, party); !ok) return ok;
   }
   // Whoever closes a batch chooses who is in it, down to the quorum: it may leave honest silos out, and no others.
@@ -48,8 +47,8 @@ Status check_shuffle(const Policy& policy, const config::Job& job) {
 
 }  // namespace
 
-Status check_policy(const Policy& policy, const DatasetFacts& facts, const config::Job& job,
-                    const config::CohortMember& member, privacy::NoiseKind noise) {
+Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
+                    const jobs::CohortMember& member, crypto::NoiseKind noise) {
   const auto refuse = [](std::string sentence) { return Error{ErrorCode::PolicyRefused, std::move(sentence)}; };
   if (Status ok = check_allowed(policy.models, job.model.name(), "model"); !ok) return ok;
   if (Status ok = check_allowed(policy.algorithms, job.algorithm_kind, "algorithm"); !ok) return ok;
@@ -59,7 +58,7 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
   }
   if (Status ok = check_allowed(policy.units, job.unit, "protected unit"); !ok) return ok;
   if (job.noise != noise) {
-    return refuse(job.noise == privacy::NoiseKind::Test
+    return refuse(job.noise == crypto::NoiseKind::Test
                       ? "the job asks for seeded test noise, which protects nobody; this silo draws secure noise only"
                       : "this is the test build of the agent: it draws seeded noise and takes part in test jobs only");
   }
@@ -67,7 +66,7 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const confi
     if (Status ok = check_shuffle(policy, job); !ok) return ok;
   }
   if (job.schema != facts.schema) return refuse("the job's schema is not the schema of the data set");
-  const privacy::SiloFacts& claimed = member.facts;
+  const releases::SiloFacts& claimed = member.facts;
   if (claimed.records != facts.records || claimed.holdout_records != facts.holdout_records) {
     return refuse(fmt::format("the job counts on {} training and {} holdout records, the data set has {} and {}",
                               claimed.records, claimed.holdout_records, facts.records, facts.holdout_records));

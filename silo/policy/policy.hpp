@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "shared/base/result.hpp"
-#include "shared/config/job.hpp"
 #include "shared/data/schema.hpp"
-#include "shared/privacy/quantities.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/releases/quantities.hpp"
 #include "silo/ledger/ledger.hpp"
 
 namespace undertone::silo {
@@ -35,8 +35,8 @@ struct Policy {
   std::vector<std::string> units;  // protected units that the institution accepts
   std::int64_t records_min = 0;    // least training records to take part with
   std::size_t cohort_min = 1;      // least silos in a job's cohort
-  privacy::Epsilon epsilon_max;    // of one job
-  privacy::Delta delta_max;
+  releases::Epsilon epsilon_max;   // of one job
+  releases::Delta delta_max;
   Budget total;  // of all jobs on a data set
   Approval approval = Approval::Manual;
   std::chrono::milliseconds release_interval{0};  // 0: replies leave when they are ready
@@ -53,7 +53,7 @@ struct DatasetFacts {
 };
 
 /// Whether the silo may take part in the job as this member: the owner's sentence says what is not allowed.
-[[nodiscard]] Status check_policy(const Policy& policy, const DatasetFacts& facts, const config::Job& job,
-                                  const config::CohortMember& member, privacy::NoiseKind noise);
+[[nodiscard]] Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
+                                  const jobs::CohortMember& member, crypto::NoiseKind noise);
 
 }  // namespace undertone::silo

@@ -1,9 +1,9 @@
 #include <benchmark/benchmark.h>
 #include <numeric>
 
-#include "lab/simulation/direct_cohort.hpp"
-#include "shared/privacy/rounded_gaussian.hpp"
-#include "shared/privacy/test_bits.hpp"
+#include "shared/crypto/test_bits.hpp"
+#include "shared/noise/rounded_gaussian.hpp"
+#include "simulation/direct_cohort.hpp"
 
 /// One training of the MNIST experiment (25 silos of 1238 records, d = 50, R = 35, K = 443), against the arithmetic
 /// that nobody could do without; and many small silos.
@@ -12,7 +12,7 @@ namespace {
 
 struct Silos {
   std::vector<data::Dataset> datasets;
-  std::vector<lab::DirectCohort::Member> members;
+  std::vector<simulation::DirectCohort::Member> members;
   algorithms::AlgorithmSettings settings;
 
   Silos(std::size_t silos, Eigen::Index records, Eigen::Index d, double draw_fraction,
@@ -20,30 +20,30 @@ struct Silos {
       : settings(std::move(asked)) {
     RandomSource random(1);
     datasets.resize(silos);
-    const privacy::Schedule schedule =
-        algorithms::schedule_of(settings, {privacy::ClipNorm::create(10.0).value(), draw_fraction});
-    const auto target = privacy::Epsilon::create(3.0).value();
-    const auto delta = privacy::Delta::create(1e-6).value();
-    std::vector<privacy::Plan::Segment> releases;
+    const planning::Schedule schedule =
+        algorithms::schedule_of(settings, {releases::ClipNorm::create(10.0).value(), draw_fraction});
+    const auto target = releases::Epsilon::create(3.0).value();
+    const auto delta = releases::Delta::create(1e-6).value();
+    std::vector<planning::Plan::Segment> releases;
     for (std::size_t i = 0; i < silos; ++i) {
       models::Records& training = datasets[i].training;
       training = {Eigen::MatrixXd(d, records), Eigen::VectorXd(records)};
       for (double& value : training.features.reshaped()) value = 2.0 * random.unit() - 1.0;
       for (double& value : training.targets) value = random.chance(0.5) ? 1.0 : -1.0;
       const SiloId id = SiloId::create(fmt::format("silo-{}", i)).value();
-      if (i == 0) releases = privacy::make_plan(schedule, {id, records, 0, false, target, delta}).value().segments();
+      if (i == 0) releases = planning::make_plan(schedule, {id, records, 0, false, target, delta}).value().segments();
       members.push_back({id, &datasets[i], releases, 1, 1});
     }
   }
   Eigen::VectorXd train(Eigen::Index d, std::size_t threads) const {
-    auto cohort = lab::DirectCohort::create({models::LinearModel(models::Loss::Logistic, d, false),
-                                             {queries::ReplyType::I64, -40},
-                                             {},
-                                             1,
-                                             lab::SimulatedNoise::Seeded,
-                                             0,
-                                             threads},
-                                            members)
+    auto cohort = simulation::DirectCohort::create({models::LinearModel(models::Loss::Logistic, d, false),
+                                                    {queries::ReplyType::I64, -40},
+                                                    {},
+                                                    1,
+                                                    simulation::SimulatedNoise::Seeded,
+                                                    0,
+                                                    threads},
+                                                   members)
                       .value();
     return cohort.train(*algorithms::make_algorithm(settings).value()).value().vectors.at("weights");
   }
@@ -69,10 +69,9 @@ BENCHMARK(BM_MnistCell)->Unit(benchmark::kMillisecond);
 void BM_MnistCellBare(benchmark::State& state) {
   const Silos silos(25, 1238, kDimension, 443.5 / 1238.0,
                     algorithms::MinibatchSgdSettings{problem_of(kDimension), kRounds, 0.1, {}});
-  privacy::TestBits bits(1, "bench", {});
+  crypto::TestBits bits(1, "bench", {});
   std::vector<std::vector<std::int64_t>> drawn(kRounds);  // what a round draws, before the clock starts
-  for (std::vector<std::int64_t>& positions : drawn)
-    positions = privacy::sample_without_replacement(bits, 1238, kBatch);
+  for (std::vector<std::int64_t>& positions : drawn) positions = noise::sample_without_replacement(bits, 1238, kBatch);
   Eigen::MatrixXd batch(kDimension, kBatch);
   Eigen::VectorXd targets(kBatch);
   Eigen::VectorXd slopes(kBatch);
@@ -91,7 +90,7 @@ void BM_MnistCellBare(benchmark::State& state) {
         slopes.noalias() = batch.transpose() * weights;
         slopes = -targets.array() / (1.0 + (targets.array() * slopes.array()).exp());
         gradient.noalias() = batch * slopes;
-        privacy::fill_rounded_gaussian(bits, 16, noise);
+        noise::fill_rounded_gaussian(bits, 16, noise);
         for (Eigen::Index j = 0; j < kDimension; ++j)
           mean[j] += gradient[j] + 1e-5 * static_cast<double>(noise[static_cast<std::size_t>(j)]);
       }
@@ -114,11 +113,11 @@ BENCHMARK(BM_MnistLocalCell)->Unit(benchmark::kMillisecond);
 
 /// Its noise alone.
 void BM_MnistLocalNoise(benchmark::State& state) {
-  privacy::TestBits bits(1, "bench", {});
+  crypto::TestBits bits(1, "bench", {});
   std::vector<std::int64_t> noise(kDimension);
   for (auto _ : state) {
     for (std::uint64_t step = 0; step < 25 * kRounds * kBatch; ++step) {
-      privacy::fill_rounded_gaussian(bits, 16, noise);
+      noise::fill_rounded_gaussian(bits, 16, noise);
       benchmark::DoNotOptimize(noise.data());
     }
   }

@@ -19,27 +19,27 @@ class Charges {
   Charges(store::Database& database, silo::HeadStore& head)
       : key_(SigningKey::from_seed(std::string(32, 'k')).value()),
         ledger_(silo::Ledger::open(database, head, key_, {"bench", {}, {}}, tests::generous_policy().total,
-                                   privacy::NoiseKind::Secure, [] { return std::int64_t{0}; })
+                                   crypto::NoiseKind::Secure, [] { return std::int64_t{0}; })
                     .value()) {
     tests::SmallFederation federation;
     federation.rounds = 100'000;
     federation.evaluation_every = 0;
     const std::string job = federation.job();
-    const config::Job parsed = config::parse_job(job, "job").value();
-    plan_ = config::plan_of(parsed, parsed.cohort.front()).value();
+    const jobs::Job parsed = jobs::parse_job(job, "job").value();
+    plan_ = jobs::plan_of(parsed, parsed.cohort.front()).value();
     run_.job = sha256(job);
     UNDERTONE_CHECK(ledger_.reserve(run_, *plan_, job));
   }
   void charge() {
     const RoundIndex round{next_++};
     Result<silo::SpendToken> token = ledger_.authorise(run_, round, *plan_->release(round), Digest{});
-    UNDERTONE_CHECK(token && ledger_.commit(*std::move(token), reply_, privacy::NoiseKind::Secure));
+    UNDERTONE_CHECK(token && ledger_.commit(*std::move(token), reply_, crypto::NoiseKind::Secure));
   }
 
  private:
   SigningKey key_;
   silo::Ledger ledger_;
-  std::optional<privacy::Plan> plan_;
+  std::optional<planning::Plan> plan_;
   RunId run_{};
   std::uint64_t next_ = 0;
   std::string reply_ = std::string(kReplyBytes, 'r');

@@ -3,9 +3,9 @@
 #include <sodium.h>
 
 #include "shared/base/large_memory.hpp"
-#include "shared/sealing/sealed_reply.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 
-namespace undertone::sealing {
+namespace undertone::sealed {
 namespace {
 
 const unsigned char* raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
@@ -113,7 +113,7 @@ BENCHMARK(BM_SealReplyAgainstTheCipher)->Apply(sizes);
 BENCHMARK(BM_OpenReply)->Apply(sizes);
 
 }  // namespace
-}  // namespace undertone::sealing
+}  // namespace undertone::sealed
 
 int main(int argc, char** argv) {
   undertone::keep_large_blocks();  // as the programs do

@@ -7,9 +7,9 @@
 
 #include "shared/base/large_memory.hpp"
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/plan.hpp"
-#include "shared/privacy/secure_bits.hpp"
-#include "shared/shuffled/seal_reply.hpp"
+#include "shared/crypto/secure_bits.hpp"
+#include "shared/planning/plan.hpp"
+#include "shared/sealed/seal_reply.hpp"
 #include "silo/oracles/bits_stream.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 
@@ -26,20 +26,20 @@ unsigned char* raw(std::string& bytes) { return reinterpret_cast<unsigned char*>
 
 /// A release of a plan for epsilon 1 over so many rounds, of all records of a silo. @param shuffled where at least 20
 /// of 25 silos are honest
-privacy::Release release_of(std::uint64_t rounds, bool shuffled) {
-  const privacy::ReleaseShape shape{privacy::QuestionKind::Gradient, privacy::Block::Training, 1.0, kDimension,
-                                    privacy::ClipNorm::create(1.0).value()};
-  const privacy::SiloFacts facts{
-      SiloId::create("a").value(),         kBatch, 0, false, privacy::Epsilon::create(1.0).value(),
-      privacy::Delta::create(1e-6).value()};
-  const std::optional<privacy::Shuffling> shuffling =
-      shuffled ? std::optional(privacy::Shuffling{20, true, std::int64_t{1} << 24U}) : std::nullopt;
-  return privacy::make_plan({{shape, rounds}}, facts, shuffling)->segments().front().release;
+planning::Release release_of(std::uint64_t rounds, bool shuffled) {
+  const releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, 1.0, kDimension,
+                                     releases::ClipNorm::create(1.0).value()};
+  const releases::SiloFacts facts{
+      SiloId::create("a").value(),          kBatch, 0, false, releases::Epsilon::create(1.0).value(),
+      releases::Delta::create(1e-6).value()};
+  const std::optional<planning::Shuffling> shuffling =
+      shuffled ? std::optional(planning::Shuffling{20, true, std::int64_t{1} << 24U}) : std::nullopt;
+  return planning::make_plan({{shape, rounds}}, facts, shuffling)->segments().front().release;
 }
 
-config::Shuffle shuffle_of(const sealing::SealingKey& first, const sealing::SealingKey& second) {
-  config::Shuffle shuffle;
-  shuffle.form = config::Shuffle::Form::Shares;
+jobs::Shuffle shuffle_of(const sealed::SealingKey& first, const sealed::SealingKey& second) {
+  jobs::Shuffle shuffle;
+  shuffle.form = jobs::Shuffle::Form::Shares;
   shuffle.shufflers = {{"first", digest_from_bytes(first.public_key().bytes()).value()},
                        {"second", digest_from_bytes(second.public_key().bytes()).value()}};
   return shuffle;
@@ -50,16 +50,16 @@ struct ShuffledCase {
   models::LinearModel model{models::Loss::Logistic, kDimension, false};
   data::Dataset dataset;
   queries::Query query{RoundIndex{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(kDimension)}};
-  privacy::Release gaussian = release_of(rounds, false);
-  privacy::Release binomial = release_of(rounds, true);
-  sealing::SealingKey first = sealing::SealingKey::generate();
-  sealing::SealingKey second = sealing::SealingKey::generate();
-  config::Shuffle shuffle = shuffle_of(first, second);
-  shuffled::RoundLayout layout = shuffled::RoundLayout::create(shuffle, binomial, kWire, kSilos).value();
+  planning::Release gaussian = release_of(rounds, false);
+  planning::Release binomial = release_of(rounds, true);
+  sealed::SealingKey first = sealed::SealingKey::generate();
+  sealed::SealingKey second = sealed::SealingKey::generate();
+  jobs::Shuffle shuffle = shuffle_of(first, second);
+  sealed::RoundLayout layout = sealed::RoundLayout::create(shuffle, binomial, kWire, kSilos).value();
   RunId run;
-  shuffled::Recipients recipients = shuffled::adders_of(shuffle, run).value();
-  privacy::SecureBits bits = privacy::SecureBits::from_os();
-  silo::BitsStream<privacy::SecureBits> stream{bits};
+  sealed::Recipients recipients = sealed::adders_of(shuffle, run).value();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  silo::BitsStream<crypto::SecureBits> stream{bits};
   silo::BinomialCoins coins;
   std::unique_ptr<silo::RecordSums> sums;
 
@@ -131,8 +131,8 @@ void BM_RoundAndAddCoins(benchmark::State& state) {
   const std::vector<std::int64_t> sum(static_cast<std::size_t>(kDimension), 12345);
   std::vector<std::int64_t> counts(sum.size());
   std::vector<std::int64_t> noise(sum.size());
-  const privacy::BinomialParameters& parameters = one.layout.parameters();
-  const int log2_stddev = std::get<privacy::GaussianLattice>(one.gaussian.mechanism).log2_stddev;
+  const mechanisms::BinomialParameters& parameters = one.layout.parameters();
+  const int log2_stddev = std::get<mechanisms::GaussianLattice>(one.gaussian.mechanism).log2_stddev;
   compare(
       state,
       [&] {
@@ -152,23 +152,23 @@ void BM_RoundAndAddCoins(benchmark::State& state) {
 void seal_shares(benchmark::State& state, bool with_split) {
   ShuffledCase& one = the_case(state.range(0));
   const std::vector<std::int64_t> counts = one.counts();
-  const shuffled::SealFor seal_for{one.run, one.query.round, queries::query_digest(one.run, one.query), one.recipients};
+  const sealed::SealFor seal_for{one.run, one.query.round, queries::query_digest(one.run, one.query), one.recipients};
   const std::string body(one.layout.body_bytes(), 'x');
-  const sealing::RoundTerms terms = one.layout.terms(seal_for.run, seal_for.round, seal_for.query);
+  const sealed::RoundTerms terms = one.layout.terms(seal_for.run, seal_for.round, seal_for.query);
   std::string out(body.size() + crypto_box_SEALBYTES, '\0');
   compare(
       state,
       [&] {
         if (with_split) {
-          benchmark::DoNotOptimize(shuffled::seal_counts(counts, one.layout, seal_for, one.stream)->data());
+          benchmark::DoNotOptimize(sealed::seal_counts(counts, one.layout, seal_for, one.stream)->data());
           return;
         }
-        for (const sealing::SealingPublicKey& key : one.recipients.keys)
+        for (const sealed::SealingPublicKey& key : one.recipients.keys)
           benchmark::DoNotOptimize(
-              sealing::seal(key, one.recipients.mac_key, terms, sealing::Ticket::draw(), body)->data());
+              sealed::seal(key, one.recipients.mac_key, terms, sealed::Ticket::draw(), body)->data());
       },
       [&] {
-        for (const sealing::SealingPublicKey& key : one.recipients.keys)
+        for (const sealed::SealingPublicKey& key : one.recipients.keys)
           benchmark::DoNotOptimize(crypto_box_seal(raw(out), raw(body), body.size(), raw(key.bytes())));
       });
   state.SetBytesProcessed(state.iterations() * 2 * static_cast<std::int64_t>(body.size()));

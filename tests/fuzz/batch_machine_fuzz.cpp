@@ -2,7 +2,7 @@
 #include <optional>
 #include <set>
 
-#include "shared/privacy/test_bits.hpp"
+#include "shared/crypto/test_bits.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "shuffler/batch/batch_store.hpp"
 #include "tests/fuzz/input.hpp"
@@ -215,7 +215,7 @@ class World {
   std::uint32_t bad_;  // the silo whose shares are garbage, if there is one
   store::Database database_ = store::Database::in_memory().value();
   BatchStore store_;
-  BitsPermuter<privacy::TestBits> permuter_{privacy::TestBits(1, "order", privacy::InsecureForTestsOnly{})};
+  BitsPermuter<crypto::TestBits> permuter_{crypto::TestBits(1, "order", crypto::InsecureForTestsOnly{})};
   PlainAdder adder_;
   std::optional<BatchMachine> machine_;
   TimePoint now_{};

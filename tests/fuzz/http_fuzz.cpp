@@ -57,7 +57,7 @@ class Service {
   }
   [[nodiscard]] ApiReply handle(ApiRequest& request) {
     if (api_->needs_plan(request)) {  // one plan stands for all: an input's own would take long
-      const Result<config::Job> parsed = config::parse_job(request.body, "job");
+      const Result<jobs::Job> parsed = jobs::parse_job(request.body, "job");
       request.planned = parsed ? Result<PlannedJob>(planned_) : parsed.error();
     }
     return api_->handle(request);

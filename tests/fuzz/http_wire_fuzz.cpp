@@ -5,7 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/http/http_server.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 #include "shared/net/await.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
@@ -57,7 +57,7 @@ class Connections {
     UNDERTONE_CHECK(!request.authorised || bytes_.find(kToken) != std::string_view::npos);
     UNDERTONE_CHECK(request.authorised || request.body.empty());  // nothing of a stranger's is kept
     UNDERTONE_CHECK(request.method != "HEAD");                    // the server's own to answer
-    UNDERTONE_CHECK(request.body.size() <= config::kJobBytesMax && request.target.size() <= bytes_.size());
+    UNDERTONE_CHECK(request.body.size() <= jobs::kJobBytesMax && request.target.size() <= bytes_.size());
     return {request.authorised ? 200 : 401, "text/plain", request.authorised ? request.body : "no\n"};
   }
 

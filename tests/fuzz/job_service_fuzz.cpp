@@ -3,7 +3,7 @@
 #include <set>
 
 #include "coordinator/jobs/job_service.hpp"
-#include "shared/sealing/sealed_reply.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/fault_world.hpp"
@@ -46,12 +46,12 @@ struct Submitted {
   }
   void add(const std::string& job) {
     jobs.push_back(job);
-    parsed.push_back(config::parse_job(job, "job").value());
-    plausible.push_back(config::PlausibleCohort::of(parsed.back(), "job").value().save());
+    parsed.push_back(jobs::parse_job(job, "job").value());
+    plausible.push_back(jobs::PlausibleCohort::of(parsed.back(), "job").value().save());
     runs.push_back({sha256(job), {static_cast<std::uint8_t>(runs.size())}});
   }
   std::vector<std::string> jobs;
-  std::vector<config::Job> parsed;
+  std::vector<jobs::Job> parsed;
   std::vector<std::string> plausible;
   std::vector<RunId> runs;
   tests::KnownPlans known_plans;
@@ -65,7 +65,7 @@ class World {
     for (std::size_t i = 0; i < kRuns; ++i) {
       const std::size_t job = (i + how / 3U) % kRuns;
       std::vector<SiloId> cohort;
-      for (const config::CohortMember& member : submitted_.parsed[job].cohort) cohort.push_back(member.facts.silo);
+      for (const jobs::CohortMember& member : submitted_.parsed[job].cohort) cohort.push_back(member.facts.silo);
       UNDERTONE_CHECK(
           store_.begin(submitted_.runs[job], "job", submitted_.jobs[job], cohort, submitted_.plausible[job], clock_)
               .has_value());
@@ -156,13 +156,13 @@ class World {
   }
   wire::Message reply(const RunId& run, std::uint32_t job, std::uint32_t silo, RoundIndex round, std::uint8_t how,
                       Input& input) {
-    const config::Job& parsed = submitted_.parsed[job];
+    const jobs::Job& parsed = submitted_.parsed[job];
     const auto asked = asked_.find({run, round});
     bool metrics = false;
     if (asked != asked_.end()) {
       wire::Decoder decoder{wire::Limits{}};
       const wire::Message query = decoder.feed(asked->second.bytes).value().front();
-      metrics = queries::kind_of(std::get<wire::QueryMessage>(query).query.question) == privacy::QuestionKind::Metrics;
+      metrics = queries::kind_of(std::get<wire::QueryMessage>(query).query.question) == releases::QuestionKind::Metrics;
     }
     const auto dimension =
         metrics ? parsed.model.metric_names().size() : static_cast<std::size_t>(parsed.model.dimension());
@@ -170,7 +170,7 @@ class World {
     std::vector<std::int64_t> values(
         dimension + ((how & 0xf8U) == 0xc0U ? 1 : 0),
         how % 2 == 0 ? static_cast<std::int64_t>(value) : -static_cast<std::int64_t>(value));
-    const config::CohortMember* member = parsed.member(silo_of(silo));
+    const jobs::CohortMember* member = parsed.member(silo_of(silo));
     queries::Answer answer = queries::NoisedSums{values};
     if (metrics && member != nullptr && member->facts.holdout_public) answer = queries::PublicSums{values};
     return wire::ReplyMessage{run,
@@ -201,7 +201,7 @@ class World {
     if (what == 6 && how % 8 == 7) return wire::Heartbeat{};
     const auto closed = closed_.find({run, round});
     const std::uint64_t replies = closed == closed_.end() || (how & 0x88U) == 0x88U ? how % 5U : closed->second.size();
-    std::size_t bytes = batch == nullptr ? 8 : batch->unit_bytes - sealing::ReplyLength::kOverheadBytes;
+    std::size_t bytes = batch == nullptr ? 8 : batch->unit_bytes - sealed::ReplyLength::kOverheadBytes;
     if (how == 0x90) ++bytes;
     return wire::BatchForward{run, round, replies, std::string(bytes, how % 3 == 0 ? static_cast<char>(how) : '\0')};
   }

@@ -1,9 +1,9 @@
-#include "lab/ledger_verify.hpp"
 #include "shared/base/files.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "verifier/ledger_verify.hpp"
 
 namespace undertone::fuzz {
 namespace {
@@ -40,7 +40,7 @@ void ledger_file(std::string_view bytes) {
   Result<store::Database> database = store::Database::open(ledger, store::Database::Sync::Normal);
   UNDERTONE_CHECK(database.has_value());
   FileHeadStore heads(head);
-  const auto noise = findings.noise == "test" ? privacy::NoiseKind::Test : privacy::NoiseKind::Secure;
+  const auto noise = findings.noise == "test" ? crypto::NoiseKind::Test : crypto::NoiseKind::Secure;
   UNDERTONE_CHECK(Ledger::inspect(*database, heads, key, {}, noise).has_value());
 }
 

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
-#include "lab/ledger_verify.hpp"
 #include "shared/base/files.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "verifier/ledger_verify.hpp"
 
 namespace undertone::fuzz {
 namespace {
@@ -43,8 +43,8 @@ class Files {
   Files() : database_(store::Database::open(ledger(), store::Database::Sync::Normal).value()) {
     // The tables are those that an opened ledger has.
     FileHeadStore head(this->head());
-    const Budget budget{*privacy::EpsilonAmount::rounded_down(10.0), *privacy::DeltaAmount::rounded_down(1e-2)};
-    (void)Ledger::open(database_, head, key, {"heart", {}, {}}, budget, privacy::NoiseKind::Secure, [] {
+    const Budget budget{*releases::EpsilonAmount::rounded_down(10.0), *releases::DeltaAmount::rounded_down(1e-2)};
+    (void)Ledger::open(database_, head, key, {"heart", {}, {}}, budget, crypto::NoiseKind::Secure, [] {
       return 0;
     }).value();
   }
@@ -106,10 +106,10 @@ class Files {
     } else if (kind == "returned") {
       put("DELETE FROM jobs WHERE run = ?", {*run});
     } else if (kind == "released" && !(last && damage.replies)) {
-      const Result<privacy::UInt128> round = privacy::parse_decimal(text_of(body, "round"));
+      const Result<releases::UInt128> round = releases::parse_decimal(text_of(body, "round"));
       const Result<std::string> query = from_hex(text_of(body, "query"));
       if (!round || *round > INT64_MAX || !query) return;
-      put("INSERT OR IGNORE INTO replies VALUES (?, " + privacy::to_decimal(*round) + ", ?, ?)",
+      put("INSERT OR IGNORE INTO replies VALUES (?, " + releases::to_decimal(*round) + ", ?, ?)",
           {*run, *query, kReply});
     }
   }
@@ -128,7 +128,7 @@ void ledger(std::string_view bytes) {
   const lab::LedgerFindings findings =
       lab::verify_ledger(files.ledger(), {files.head(), std::nullopt, to_hex(files.key.public_key())});
   for (const std::string& problem : findings.problems) UNDERTONE_CHECK(!problem.starts_with("the check of"));
-  const auto noise = findings.noise == "test" ? privacy::NoiseKind::Test : privacy::NoiseKind::Secure;
+  const auto noise = findings.noise == "test" ? crypto::NoiseKind::Test : crypto::NoiseKind::Secure;
   FileHeadStore head(files.head());
   const auto replayed = Ledger::inspect(files.database(), head, files.key, {}, noise);
   if (findings.problems.empty()) {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "coordinator/round/round_machine.hpp"
+#include "coordinator/rounds/round_machine.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -65,7 +65,7 @@ class World {
     if (how == 132) message.reply.round = RoundIndex{4};
     if (how == 133) message.query = sha256("another");
     if (how == 134) message.reply.step_log2 = -19;
-    if (how == 135) message.reply.noise = privacy::NoiseKind::Test;
+    if (how == 135) message.reply.noise = crypto::NoiseKind::Test;
     if (how == 136) {
       message.type = message.type == queries::ReplyType::I32 ? queries::ReplyType::I64 : queries::ReplyType::I32;
     }
@@ -104,7 +104,7 @@ class World {
   /// The mean of those that answered, never below the quorum.
   void check_fold() const {
     UNDERTONE_CHECK(accepted_ >= machine_.setup().quorum);
-    const queries::Gathered gathered = machine_.gathered();
+    const folds::Gathered gathered = machine_.gathered();
     UNDERTONE_CHECK(gathered.replies == static_cast<Eigen::Index>(accepted_));
     const double expected = static_cast<double>(sum_ / static_cast<long double>(weight_)) * 0x1p-20;
     UNDERTONE_CHECK(std::abs(gathered.mean[0] - expected) <= 1e-12 * (1.0 + std::abs(expected)));

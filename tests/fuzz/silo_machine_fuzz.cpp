@@ -22,9 +22,9 @@ struct Offered {
   Offered() : silo(federation(1).cohort().front()) {
     for (std::size_t i = 0; i < kRuns; ++i) {
       jobs.push_back(federation(static_cast<int>(i)).job());
-      parsed.push_back(config::parse_job(jobs.back(), "job").value());
+      parsed.push_back(jobs::parse_job(jobs.back(), "job").value());
       runs.push_back({sha256(jobs.back()), {static_cast<std::uint8_t>(i)}});
-      plans.push_back(config::plan_of(parsed.back(), parsed.back().cohort.front()).value());
+      plans.push_back(jobs::plan_of(parsed.back(), parsed.back().cohort.front()).value());
     }
   }
   static tests::SmallFederation federation(int number) {
@@ -36,11 +36,11 @@ struct Offered {
     return out;
   }
 
-  lab::SimulatedSilo silo;
+  simulation::SimulatedSilo silo;
   std::vector<std::string> jobs;
-  std::vector<config::Job> parsed;
+  std::vector<jobs::Job> parsed;
   std::vector<RunId> runs;
-  std::vector<privacy::Plan> plans;
+  std::vector<planning::Plan> plans;
   tests::KnownPlans known_plans;
 };
 
@@ -50,7 +50,7 @@ class World {
   World(Offered& offered, std::uint8_t how) : offered_(offered), policy_(tests::generous_policy()) {
     policy_.approval = (how & 1U) != 0 ? Approval::Manual : Approval::Automatic;
     protocol_ = 1 + (how >> 1U) % 3U;
-    if ((how & 8U) != 0) policy_.total.epsilon = *privacy::EpsilonAmount::rounded_down(2.0);  // of two jobs at most
+    if ((how & 8U) != 0) policy_.total.epsilon = *releases::EpsilonAmount::rounded_down(2.0);  // of two jobs at most
     boot();
   }
 
@@ -84,11 +84,11 @@ class World {
   /// What a person finds who looks at the ledger afterwards.
   void check() {
     boot();
-    privacy::EpsilonAmount sum;
+    releases::EpsilonAmount sum;
     for (const auto& [run, account] : ledger_->accounts()) {
       const auto known = std::find(offered_.runs.begin(), offered_.runs.end(), run);
       if (known != offered_.runs.end()) {
-        const privacy::Plan& plan = offered_.plans[static_cast<std::size_t>(known - offered_.runs.begin())];
+        const planning::Plan& plan = offered_.plans[static_cast<std::size_t>(known - offered_.runs.begin())];
         UNDERTONE_CHECK(account.releases <= plan.rounds());
       }
       std::size_t replies = 0;
@@ -134,10 +134,10 @@ class World {
   void ask(const RunId& run, std::uint32_t job, Input& input) {
     const RoundIndex round{input.below(6)};
     const std::uint8_t how = input.byte();
-    const privacy::Release* release = offered_.plans[job].release(round);
-    const privacy::QuestionKind kind = (how & 0x30U) == 0x30U || release == nullptr
-                                           ? static_cast<privacy::QuestionKind>(1 + how % 4)
-                                           : release->shape.kind;
+    const planning::Release* release = offered_.plans[job].release(round);
+    const releases::QuestionKind kind = (how & 0x30U) == 0x30U || release == nullptr
+                                            ? static_cast<releases::QuestionKind>(1 + how % 4)
+                                            : release->shape.kind;
     const Eigen::Index dimension =
         queries::point_size(kind, offered_.parsed[job].model.dimension()) + ((how & 0xc0U) == 0xc0U ? 2 : 0);
     Eigen::VectorXd point = Eigen::VectorXd::Constant(dimension, 0.25 * (how % 4));

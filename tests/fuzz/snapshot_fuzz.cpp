@@ -2,7 +2,7 @@
 
 #include "coordinator/jobs/run_store.hpp"
 #include "shared/base/byte_stream.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/small_federation.hpp"
@@ -14,8 +14,8 @@ using namespace coordinator;
 
 /// A run of an algorithm, from the state that a checkpoint holds. A state that is let in is written back as it was, and
 /// the run goes on from it.
-void restore(const config::Job& job, std::string_view state) {
-  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
+void restore(const jobs::Job& job, std::string_view state) {
+  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
   ByteReader reader(state);
   if (!algorithm->restore(reader) || !reader.end()) return;
   ByteWriter again;
@@ -25,7 +25,7 @@ void restore(const config::Job& job, std::string_view state) {
   for (int i = 0; i < 3; ++i) {
     const auto* query = std::get_if<queries::Query>(&step);
     if (query == nullptr) return;
-    const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
+    const bool metrics = queries::kind_of(query->question) == releases::QuestionKind::Metrics;
     const auto dimension = metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension();
     auto next = algorithm->advance({query->round, 2, Eigen::VectorXd::Constant(dimension, 0.125)});
     if (!next) return;
@@ -83,10 +83,10 @@ void read_back(Input& input) {
 /// What a coordinator reads back after a crash. The first byte says what: the state of an algorithm, or the rows of a
 /// run.
 void snapshot(std::string_view bytes) {
-  static const std::vector<config::Job> kJobs = [] {
-    std::vector<config::Job> jobs;
+  static const std::vector<jobs::Job> kJobs = [] {
+    std::vector<jobs::Job> jobs;
     for (const auto& [name, federation] : tests::federations_of_every_algorithm())
-      jobs.push_back(config::parse_job(federation.job(), name).value());
+      jobs.push_back(jobs::parse_job(federation.job(), name).value());
     return jobs;
   }();
   Input input(bytes);

@@ -36,7 +36,7 @@ using Silo = tests::LoopbackSilo;
 std::vector<std::unique_ptr<Silo>> all_silos(const tests::SmallFederation& federation, const Coordinator& coordinator,
                                              std::uint64_t seed) {
   std::vector<std::unique_ptr<Silo>> silos;
-  for (const lab::SimulatedSilo& spec : federation.cohort())
+  for (const simulation::SimulatedSilo& spec : federation.cohort())
     silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, seed, tls(spec.id.name())));
   return silos;
 }
@@ -76,7 +76,8 @@ TEST(LoopbackTest, TcpAndSimulatorGiveTheSameModelToTheBitAndEncodeABroadcastOnc
   const tests::SmallFederation federation;
   const std::string job = federation.job();
   constexpr std::uint64_t kSeed = 11;
-  lab::SimulatedFederation world({.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+  simulation::SimulatedFederation world(
+      {.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
   world.run();
   const algorithms::Outcome simulated = world.outcome().value();
 
@@ -98,7 +99,8 @@ TEST(LoopbackTest, EveryAlgorithmGivesTheSimulatorsModelToTheBit) {
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
     const std::string job = federation.job();
-    lab::SimulatedFederation world({.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+    simulation::SimulatedFederation world(
+        {.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
     world.run();
     Coordinator coordinator(good());
     const RunId run = coordinator.submit(job);
@@ -114,7 +116,7 @@ TEST(LoopbackTest, TheRunGoesOnWithoutASiloThatIsNotThere) {
   federation.join_deadline_ms = 3000;  // waited for in full: time enough for two of four on a busy machine
   Coordinator coordinator(good());
   std::vector<std::unique_ptr<Silo>> silos;
-  for (const lab::SimulatedSilo& spec : federation.cohort()) {
+  for (const simulation::SimulatedSilo& spec : federation.cohort()) {
     if (spec.id.name() != "silo-3")
       silos.push_back(std::make_unique<Silo>(spec, coordinator.ports().silos, 1, tls(spec.id.name())));
   }
@@ -292,7 +294,7 @@ TEST_F(StrangerTest, WhoeverSaysAnythingButHelloIsClosedAtTheDeadlineToo) {
 
 TEST_F(StrangerTest, BeforeHelloNoVectorIsTaken) {
   const auto answer = first_answer(coordinator_.ports().silos, tls("silo-0"), [](net::Session& session) {
-    queries::Reply reply{RoundIndex{0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{{1, 2, 3}}};
+    queries::Reply reply{RoundIndex{0}, -40, crypto::NoiseKind::Test, queries::NoisedSums{{1, 2, 3}}};
     session.send(wire::Message(wire::ReplyMessage{{}, {}, queries::ReplyType::I64, std::move(reply)}));
   });
   ASSERT_TRUE(answer);

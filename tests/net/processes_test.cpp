@@ -6,19 +6,19 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "lab/deployment.hpp"
-#include "lab/simulate.hpp"
+#include "operator/deployment.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/store/sqlite.hpp"
+#include "simulation/simulate.hpp"
 #include "tests/support/federation_audit.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace undertone {
 namespace {
 
-using lab::Deployment;
-using lab::Supervisor;
+using operators::Deployment;
+using operators::Supervisor;
 using std::filesystem::path;
 
 constexpr const char* kNonce = "000102030405060708090a0b0c0d0e0f";
@@ -40,7 +40,7 @@ path write_job(const path& folder, bool test_noise, const std::string& name = "b
   return folder / "job.json";
 }
 
-lab::DeploymentOptions options(const path& folder, const path& job, const std::string& name) {
+operators::DeploymentOptions options(const path& folder, const path& job, const std::string& name) {
   return {job, folder / name, UNDERTONE_BINARY_DIR, "undertone-silo", ""};
 }
 
@@ -91,15 +91,15 @@ TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToThe
   const path job = write_job(folder.path(), true);
   ::setenv("UNDERTONE_TEST_SEED", "42", 1);
 
-  lab::SimulateOptions simulated;
+  simulation::SimulateOptions simulated;
   simulated.job = job;
   simulated.seed = 42;
   simulated.nonce.emplace();
   for (std::uint8_t i = 0; i < 16; ++i) (*simulated.nonce)[i] = i;
-  ASSERT_TRUE(lab::simulate(simulated, folder.path() / "simulated", nullptr));
+  ASSERT_TRUE(simulation::simulate(simulated, folder.path() / "simulated", nullptr));
   const std::string model = read(folder.path() / "simulated" / "model.json");
 
-  lab::DeploymentOptions with = options(folder.path(), job, "calm");
+  operators::DeploymentOptions with = options(folder.path(), job, "calm");
   with.silo_program = "undertone-silo-test";
   with.nonce = kNonce;
   const Deployment calm = Deployment::prepare(with).value();
@@ -124,16 +124,16 @@ TEST(ProcessesTest, SimulatorProcessesAndRestartedProcessesGiveTheSameModelToThe
 /// The same through shufflers.
 void expect_shuffled_model(const path& folder, const path& job) {
   ::setenv("UNDERTONE_TEST_SEED", "42", 1);
-  lab::DeploymentOptions with = options(folder, job, "calm");
+  operators::DeploymentOptions with = options(folder, job, "calm");
   with.silo_program = "undertone-silo-test";
   with.nonce = kNonce;
   const Deployment calm = Deployment::prepare(with).value();
-  lab::SimulateOptions simulated;
+  simulation::SimulateOptions simulated;
   simulated.job = folder / "calm" / "job.json";  // with the keys that its parties made: the run depends on them
   simulated.seed = 42;
   simulated.nonce.emplace();
   for (std::uint8_t i = 0; i < 16; ++i) (*simulated.nonce)[i] = i;
-  ASSERT_TRUE(lab::simulate(simulated, folder / "simulated", nullptr));
+  ASSERT_TRUE(simulation::simulate(simulated, folder / "simulated", nullptr));
   const std::string model = read(folder / "simulated" / "model.json");
   const std::string model_over_restarts = model_of(calm, [&calm] {
     for (const auto& [round, name] : std::vector<std::pair<std::uint64_t, std::string>>{{1, "mixer-a"},
@@ -199,9 +199,9 @@ TEST_P(KillsTest, ManyKillsOfEveryProcessLoseNothingAndSpendNothingTwice) {
   std::map<std::string, int> kills = {{"coordinator", 0}};
   for (int run = 0; run < 40; ++run) {
     const Deployment deployment = Deployment::prepare(options(folder.path(), job, fmt::format("run-{}", run))).value();
-    for (const config::CohortMember& member : deployment.job().cohort) kills.try_emplace(member.facts.silo.name(), 0);
+    for (const jobs::CohortMember& member : deployment.job().cohort) kills.try_emplace(member.facts.silo.name(), 0);
     if (deployment.job().shuffle) {
-      for (const config::Shuffle::Party& party : deployment.job().shuffle->shufflers) kills.try_emplace(party.name, 0);
+      for (const jobs::Shuffle::Party& party : deployment.job().shuffle->shufflers) kills.try_emplace(party.name, 0);
     }
     std::atomic<bool> over = false;
     Supervisor supervisor(deployment.pids());

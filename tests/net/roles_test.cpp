@@ -184,7 +184,7 @@ class FalseServer {
 };
 
 TEST(DialledTest, ASiloSaysNothingToWhoeverIsNoCoordinator) {
-  const lab::SimulatedSilo spec = tests::SmallFederation{}.cohort().front();
+  const simulation::SimulatedSilo spec = tests::SmallFederation{}.cohort().front();
   for (const Role role : certificates::kRoles) {
     FalseServer server(role, "hub");
     const tests::LoopbackSilo silo(spec, server.port(), 1, consortium().silo(spec.id.name()));

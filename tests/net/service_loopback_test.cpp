@@ -48,7 +48,7 @@ class ServiceLoopbackTest : public ::testing::Test {
   }
   std::vector<std::unique_ptr<LoopbackSilo>> silos(std::uint16_t port, const LoopbackSilo::Change& change = nullptr) {
     std::vector<std::unique_ptr<LoopbackSilo>> out;
-    for (const lab::SimulatedSilo& spec : federation_.cohort())
+    for (const simulation::SimulatedSilo& spec : federation_.cohort())
       out.push_back(std::make_unique<LoopbackSilo>(spec, port, 7, consortium_.silo(spec.id.name()), change));
     return out;
   }
@@ -268,7 +268,7 @@ TEST_F(ServiceLoopbackTest, ASiloGoesThroughAnHttpProxy) {
   write_file_atomically(folder_.path() / "proxy-credentials", "clinic:secret\n").value();
   LoopbackCoordinator hub(consortium_);
   Proxy proxy("Proxy-Authorization: Basic Y2xpbmljOnNlY3JldA==");
-  const lab::SimulatedSilo spec = federation_.cohort().front();
+  const simulation::SimulatedSilo spec = federation_.cohort().front();
   const LoopbackSilo agent(spec, hub.ports().silos, 1, consortium_.silo(spec.id.name()), [&](auto& config) {
     config.proxy = net::Proxy{"127.0.0.1", proxy.port(), folder_.path() / "proxy-credentials"};
   });

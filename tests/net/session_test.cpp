@@ -93,8 +93,7 @@ asio::awaitable<void> wait(asio::io_context& context, milliseconds time) {
 /// A vector of somewhat more than the size that needs no turn.
 std::shared_ptr<const std::string> large_vector() {
   constexpr std::size_t kElements = AssemblyGate::kSmallBytes / sizeof(std::int64_t) + 1000;
-  queries::Reply reply{
-      {0}, -40, privacy::NoiseKind::Test, queries::NoisedSums{std::vector<std::int64_t>(kElements, 7)}};
+  queries::Reply reply{{0}, -40, crypto::NoiseKind::Test, queries::NoisedSums{std::vector<std::int64_t>(kElements, 7)}};
   wire::Encoder encoder{wire::Limits{}};
   return std::make_shared<const std::string>(
       encoder.encode(wire::Message(wire::ReplyMessage{{}, {}, queries::ReplyType::I64, std::move(reply)})));

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "shared/sealing/sealed_reply.hpp"
-#include "shared/shuffled/adder_mac_key.hpp"
+#include "shared/sealed/adder_mac_key.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "tests/support/loopback_shuffler.hpp"
 #include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
@@ -410,8 +410,8 @@ class AddingLoopbackTest : public ::testing::Test {
 
   AddingLoopbackTest() : job_(ShuffledJob::counts("mixer", to_hex(shuffler_.public_key().bytes())).json()) {}
   [[nodiscard]] RunId run() const { return {sha256(job_), Nonce{5}}; }
-  [[nodiscard]] sealing::RoundTerms terms() const {
-    return {run(), RoundIndex{0}, sha256("query"), sealing::ReplyLength::create(kDimension * kWordBytes).value()};
+  [[nodiscard]] sealed::RoundTerms terms() const {
+    return {run(), RoundIndex{0}, sha256("query"), sealed::ReplyLength::create(kDimension * kWordBytes).value()};
   }
   [[nodiscard]] wire::BatchOpen batch() const {
     wire::BatchOpen open;
@@ -433,14 +433,14 @@ class AddingLoopbackTest : public ::testing::Test {
   }
   /// Seals words and has the silo hand them over.
   void hand_over(int silo, const std::array<std::uint16_t, kDimension>& words) {
-    const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
+    const sealed::ReplyMacKey mac = sealed::adder_mac_key(run());
     wire::SealedReply reply{run(),
                             RoundIndex{0},
-                            sealing::terms_digest(shuffler_.public_key(), mac, terms()),
+                            sealed::terms_digest(shuffler_.public_key(), mac, terms()),
                             terms().length.sealed_bytes(),
                             kWordBytes,
                             {}};
-    reply.units = sealing::seal(shuffler_.public_key(), mac, terms(), sealing::Ticket::draw(), bytes_of(words)).value();
+    reply.units = sealed::seal(shuffler_.public_key(), mac, terms(), sealed::Ticket::draw(), bytes_of(words)).value();
     send(silo, reply);
   }
   void send(int silo, const wire::SealedReply& reply) {
@@ -514,10 +514,10 @@ TEST_F(AddingLoopbackTest, AShareThatDoesNotOpenFailsTheBatchAndNothingIsForward
   Peer hub = opened();
   hand_over(0, {1, 2, 3});
   hand_over(1, {4, 5, 6});
-  const sealing::ReplyMacKey mac = shuffled::adder_mac_key(run());
+  const sealed::ReplyMacKey mac = sealed::adder_mac_key(run());
   wire::SealedReply garbage{run(),
                             RoundIndex{0},
-                            sealing::terms_digest(shuffler_.public_key(), mac, terms()),
+                            sealed::terms_digest(shuffler_.public_key(), mac, terms()),
                             terms().length.sealed_bytes(),
                             kWordBytes,
                             {}};

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <thread>
 
-#include "shared/sealing/sealed_reply.hpp"
-#include "shared/shuffled/adder_mac_key.hpp"
+#include "shared/sealed/adder_mac_key.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "tests/support/process_image.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/shuffler_peer.hpp"
@@ -94,7 +94,7 @@ class ShufflerProcess {
 };
 
 std::string random_bytes(std::size_t count) {
-  sealing::start_sodium();
+  sealed::start_sodium();
   std::string out(count, '\0');
   randombytes_buf(out.data(), out.size());
   return out;
@@ -154,13 +154,13 @@ TEST_F(ShufflerPlaintextTest, WhatIsSealedToTheCoordinatorIsNowhereInAMixingShuf
   constexpr std::size_t kMarkerBytes = 64;
   constexpr std::size_t kUnitsEach = 8;
   const std::string job = ShuffledJob{}.json();
-  const sealing::SealingKey coordinator = sealing::SealingKey::generate();
-  const sealing::ReplyMacKey mac = sealing::ReplyMacKey::draw();
+  const sealed::SealingKey coordinator = sealed::SealingKey::generate();
+  const sealed::ReplyMacKey mac = sealed::ReplyMacKey::draw();
   wire::BatchOpen open = batch(job);
-  const sealing::RoundTerms terms{open.run, open.round, open.query, sealing::ReplyLength::create(kMarkerBytes).value()};
+  const sealed::RoundTerms terms{open.run, open.round, open.query, sealed::ReplyLength::create(kMarkerBytes).value()};
   open.unit_bytes = terms.length.sealed_bytes();
   open.message_bytes = kUnitsEach * open.unit_bytes;
-  const Digest shown = sealing::terms_digest(coordinator.public_key(), mac, terms);
+  const Digest shown = sealed::terms_digest(coordinator.public_key(), mac, terms);
   std::vector<std::string> markers;
   std::vector<std::string> sealed;
   const auto seal_units = [&] {
@@ -168,7 +168,7 @@ TEST_F(ShufflerPlaintextTest, WhatIsSealedToTheCoordinatorIsNowhereInAMixingShuf
     for (std::size_t unit = 0; unit < kUnitsEach; ++unit) {
       markers.push_back(random_bytes(kMarkerBytes));
       sealed.push_back(
-          sealing::seal(coordinator.public_key(), mac, terms, sealing::Ticket::draw(), markers.back()).value());
+          sealed::seal(coordinator.public_key(), mac, terms, sealed::Ticket::draw(), markers.back()).value());
       units += sealed.back();
     }
     return units;
@@ -216,11 +216,10 @@ class AddingPlaintextTest : public ShufflerPlaintextTest, public ::testing::With
 TEST_P(AddingPlaintextTest, AnAdderForgetsSharesWhenItHasAddedThemAndTheTotalWhenItIsDelivered) {
   const std::string job = ShuffledJob::counts("mixer", shuffler_.public_key_hex()).json();
   const std::string raw_key = from_hex(shuffler_.public_key_hex()).value();
-  const sealing::SealingPublicKey key = sealing::SealingPublicKey::from_bytes(raw_key).value();
+  const sealed::SealingPublicKey key = sealed::SealingPublicKey::from_bytes(raw_key).value();
   wire::BatchOpen open = batch(job);
-  const sealing::ReplyMacKey mac = shuffled::adder_mac_key(open.run);
-  const sealing::RoundTerms terms{open.run, open.round, open.query,
-                                  sealing::ReplyLength::create(8 * GetParam()).value()};
+  const sealed::ReplyMacKey mac = sealed::adder_mac_key(open.run);
+  const sealed::RoundTerms terms{open.run, open.round, open.query, sealed::ReplyLength::create(8 * GetParam()).value()};
   open.word_bytes = 8;
   open.message_bytes = open.unit_bytes = terms.length.sealed_bytes();
   std::vector<std::string> shares;
@@ -229,8 +228,8 @@ TEST_P(AddingPlaintextTest, AnAdderForgetsSharesWhenItHasAddedThemAndTheTotalWhe
   ShufflerPeer hub = opened(job, open);
   for (int i = 0; i < 3; ++i) {
     shares.push_back(random_bytes(8 * GetParam()));
-    sealed.push_back(sealing::seal(key, mac, terms, sealing::Ticket::draw(), shares.back()).value());
-    hand_over(i, tests::reply_to(open, sealing::terms_digest(key, mac, terms), sealed.back()));
+    sealed.push_back(sealed::seal(key, mac, terms, sealed::Ticket::draw(), shares.back()).value());
+    hand_over(i, tests::reply_to(open, sealed::terms_digest(key, mac, terms), sealed.back()));
   }
   const std::vector<SiloId> collected = hub.expect<wire::BatchCollected>().silos;
   ASSERT_EQ(collected.size(), 3U);

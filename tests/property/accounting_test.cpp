@@ -11,16 +11,16 @@
 #include <variant>
 #include <vector>
 
+#include "shared/accounting/accountant.hpp"
+#include "shared/accounting/composition_theorems.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/accounting/loss_composition.hpp"
+#include "shared/accounting/loss_law.hpp"
+#include "shared/accounting/renyi.hpp"
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/accountant.hpp"
-#include "shared/privacy/composition_theorems.hpp"
-#include "shared/privacy/gaussian_accountant.hpp"
-#include "shared/privacy/loss_composition.hpp"
-#include "shared/privacy/loss_law.hpp"
-#include "shared/privacy/quantities.hpp"
-#include "shared/privacy/renyi.hpp"
+#include "shared/releases/quantities.hpp"
 
-namespace undertone::privacy {
+namespace undertone::accounting {
 namespace {
 
 constexpr std::uint64_t kPlans = 1000;
@@ -36,9 +36,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNoNumbers[] = {0.0, -1.0, kNaN, kInfinity, -kInfinity};
 
-GaussianShift shift_of(double value) { return GaussianShift::create(value).value(); }
-Epsilon epsilon_of(double value) { return Epsilon::create(value).value(); }
-Delta delta_of(double value) { return Delta::create(value).value(); }
+releases::GaussianShift shift_of(double value) { return releases::GaussianShift::create(value).value(); }
+releases::Epsilon epsilon_of(double value) { return releases::Epsilon::create(value).value(); }
+releases::Delta delta_of(double value) { return releases::Delta::create(value).value(); }
 
 CompositionLimits limits() {
   CompositionLimits out;
@@ -47,9 +47,9 @@ CompositionLimits limits() {
 }
 
 /// Releases fixed in advance, and the delta they are accounted at.
-struct Plan {
+struct planning::Plan {
   std::vector<RepeatedEvent> events;
-  Delta delta;
+  releases::Delta delta;
 };
 
 enum class Kind : std::uint8_t { Gaussian, Subset, Laplace, Approximate, Multiset };
@@ -68,7 +68,7 @@ PrivacyEvent random_event(RandomSource& random, Kind kind, double delta_each) {
     case Kind::Laplace:
       return LaplaceEvent{epsilon_of(between(random, 0.01, 1.0))};
     case Kind::Approximate: {
-      const Epsilon epsilon = epsilon_of(between(random, 0.01, 1.0));
+      const releases::Epsilon epsilon = epsilon_of(between(random, 0.01, 1.0));
       return ApproximateEvent{epsilon, random.chance(0.5) ? 0.0 : delta_each};
     }
     case Kind::Multiset: {
@@ -80,18 +80,18 @@ PrivacyEvent random_event(RandomSource& random, Kind kind, double delta_each) {
   return GaussianEvent{shift_of(1.0)};
 }
 
-RepeatedEvent random_release(RandomSource& random, Kind kind, Delta delta) {
+RepeatedEvent random_release(RandomSource& random, Kind kind, releases::Delta delta) {
   const double times = std::floor(between(random, 1.0, 2001.0));
   // Four such classes leave more than half of delta to the rest.
   return {random_event(random, kind, 0.1 * delta.value() / times), static_cast<std::uint64_t>(times)};
 }
 
-Delta random_delta(RandomSource& random) { return delta_of(between(random, 1e-9, 1e-3)); }
+releases::Delta random_delta(RandomSource& random) { return delta_of(between(random, 1e-9, 1e-3)); }
 
 /// One to four classes of Gaussians, subset Gaussians, Laplace and approximate releases, each repeated 1 to 2000 times.
-Plan random_plan(RandomSource& random) {
+planning::Plan random_plan(RandomSource& random) {
   constexpr Kind kKinds[] = {Kind::Gaussian, Kind::Subset, Kind::Laplace, Kind::Approximate};
-  Plan plan{{}, random_delta(random)};
+  planning::Plan plan{{}, random_delta(random)};
   const std::uint64_t classes = 1 + random.below(4);
   for (std::uint64_t i = 0; i < classes; ++i)
     plan.events.push_back(random_release(random, kKinds[random.below(4)], plan.delta));
@@ -99,8 +99,8 @@ Plan random_plan(RandomSource& random) {
 }
 
 /// As above, and one in 25 has draws with replacement, which are slower.
-Plan random_plan_of_any_kind(RandomSource& random) {
-  Plan plan = random_plan(random);
+planning::Plan random_plan_of_any_kind(RandomSource& random) {
+  planning::Plan plan = random_plan(random);
   if (random.below(25) == 0) plan.events.front() = random_release(random, Kind::Multiset, plan.delta);
   return plan;
 }
@@ -126,7 +126,7 @@ TEST(AccountingTest, TheEndsOfABracketAreOrderedAndWithinTheGap) {
   for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const Plan plan = random_plan_of_any_kind(random);
+    const planning::Plan plan = random_plan_of_any_kind(random);
     const Result<Bracket> found = composed_epsilon(laws_of(plan.events), plan.delta, limits());
     ASSERT_TRUE(found.has_value()) << found.error().message;
     EXPECT_GE(found->lower, 0.0);
@@ -139,7 +139,7 @@ TEST(AccountingTest, TheBracketOfGaussiansHoldsTheirExactEpsilon) {
   for (std::uint64_t seed = 0; seed < kExactPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    Plan plan{{}, random_delta(random)};
+    planning::Plan plan{{}, random_delta(random)};
     double shift_squared = 0.0;
     for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
       plan.events.push_back(random_release(random, Kind::Gaussian, plan.delta));
@@ -157,8 +157,8 @@ TEST(AccountingTest, TheBracketOfARepeatedPureReleaseHoldsTheOptimalComposition)
   for (std::uint64_t seed = 0; seed < kExactPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const Delta delta = random_delta(random);
-    const Epsilon each = epsilon_of(between(random, 0.01, 1.0));
+    const releases::Delta delta = random_delta(random);
+    const releases::Epsilon each = epsilon_of(between(random, 0.01, 1.0));
     const auto times = static_cast<std::uint64_t>(between(random, 1.0, 2001.0));
     const Bracket found = composed_epsilon({{approximate_dp_law(each, 0.0).value(), times}}, delta, limits()).value();
     const double exact = optimal_composition(each, times, delta).value();
@@ -171,7 +171,7 @@ TEST(AccountingTest, DeltaAtTheEndsOfABracketIsOnEitherSideOfDelta) {
   for (std::uint64_t seed = 0; seed < kInvertedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const Plan plan = random_plan(random);
+    const planning::Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     const Bracket epsilon = composed_epsilon(laws, plan.delta, limits()).value();
     // The truth at the upper end is at most delta, and at the lower end at least; lower <= truth <= upper.
@@ -181,7 +181,7 @@ TEST(AccountingTest, DeltaAtTheEndsOfABracketIsOnEitherSideOfDelta) {
 }
 
 struct ChargedPlan {
-  Plan plan;
+  planning::Plan plan;
   double epsilon;
 };
 
@@ -190,7 +190,7 @@ const std::vector<ChargedPlan>& charged_plans() {
     std::vector<ChargedPlan> out;
     for (std::uint64_t seed = 0; seed < kChargedPlans; ++seed) {
       RandomSource random(seed);
-      Plan plan = random_plan(random);
+      planning::Plan plan = random_plan(random);
       const double epsilon = charged_epsilon(plan.events, plan.delta).value();
       out.push_back({std::move(plan), epsilon});
     }
@@ -200,11 +200,11 @@ const std::vector<ChargedPlan>& charged_plans() {
 }
 
 /// @param easier changes a plan into one that protects at least as much
-void expect_never_dearer(const std::function<void(Plan&)>& easier) {
+void expect_never_dearer(const std::function<void(planning::Plan&)>& easier) {
   for (std::uint64_t seed = 0; seed < kChargedPlans; ++seed) {
     SCOPED_TRACE(seed);
     const ChargedPlan& charged = charged_plans()[seed];
-    Plan changed = charged.plan;
+    planning::Plan changed = charged.plan;
     easier(changed);
     // upper' <= lower' / (1 - gap) <= truth' / (1 - gap) <= truth / (1 - gap) <= upper / (1 - gap).
     EXPECT_LE(charged_epsilon(changed.events, changed.delta).value(), charged.epsilon / (1.0 - kChargedGap));
@@ -213,7 +213,7 @@ void expect_never_dearer(const std::function<void(Plan&)>& easier) {
 
 TEST(AccountingTest, MoreNoiseIsNeverDearer) {
   constexpr double kMore = 1.2;
-  expect_never_dearer([](Plan& plan) {
+  expect_never_dearer([](planning::Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) {
       if (auto* gaussian = std::get_if<GaussianEvent>(&repeated.event))
         gaussian->shift = shift_of(gaussian->shift.value() / kMore);
@@ -228,13 +228,13 @@ TEST(AccountingTest, MoreNoiseIsNeverDearer) {
 }
 
 TEST(AccountingTest, FewerStepsAreNeverDearer) {
-  expect_never_dearer([](Plan& plan) {
+  expect_never_dearer([](planning::Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) repeated.times = (repeated.times + 1) / 2;
   });
 }
 
 TEST(AccountingTest, ALowerRateIsNeverDearer) {
-  expect_never_dearer([](Plan& plan) {
+  expect_never_dearer([](planning::Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) {
       if (auto* subset = std::get_if<SubsetGaussianEvent>(&repeated.event)) subset->rate *= 0.8;
       // All the records are a subset of rate 1: the Gaussians of the plan can be sampled too.
@@ -245,14 +245,14 @@ TEST(AccountingTest, ALowerRateIsNeverDearer) {
 }
 
 TEST(AccountingTest, ALargerDeltaIsNeverDearer) {
-  expect_never_dearer([](Plan& plan) { plan.delta = delta_of(3.0 * plan.delta.value()); });
+  expect_never_dearer([](planning::Plan& plan) { plan.delta = delta_of(3.0 * plan.delta.value()); });
 }
 
 TEST(AccountingTest, TheOrderOfReleasesDoesNotMatter) {
   for (std::uint64_t seed = 0; seed < kReorderedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const Plan plan = random_plan(random);
+    const planning::Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     std::vector<RepeatedLaw> reordered;
     for (const std::size_t i : random.permutation(laws.size())) reordered.push_back(laws[i]);
@@ -267,7 +267,7 @@ TEST(AccountingTest, SplittingAReleaseInTwoStaysWithinTheGap) {
   for (std::uint64_t seed = 0; seed < kReorderedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const Plan plan = random_plan(random);
+    const planning::Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     std::vector<RepeatedLaw> split;
     for (const RepeatedLaw& repeated : laws) {
@@ -294,7 +294,7 @@ TEST(AccountingTest, TheReadingsOfAnAccountAreOrdered) {
   for (std::uint64_t seed = 0; seed < kAccounts; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    Plan plan = random_plan(random);
+    planning::Plan plan = random_plan(random);
     for (RepeatedEvent& repeated : plan.events) repeated.times = std::max<std::uint64_t>(repeated.times, 10);
     const Result<Account> found = account(plan.events, plan.delta);
     ASSERT_TRUE(found.has_value()) << found.error().message;
@@ -315,7 +315,7 @@ TEST(AccountingTest, TheReadingsOfAnAccountAreOrdered) {
 TEST(AccountingTest, DisjointFootprintsCostTheDearest) {
   const RepeatedEvent subset{SubsetGaussianEvent{0.05, shift_of(1.0)}, 100, {0.0, 0.5}};
   const RepeatedEvent laplace{LaplaceEvent{epsilon_of(0.1)}, 50, {0.5, 1.0}};
-  const Delta delta = delta_of(1e-5);
+  const releases::Delta delta = delta_of(1e-5);
   const double one = account({subset}, delta).value().epsilon;
   const double other = account({laplace}, delta).value().epsilon;
   ASSERT_GT(std::abs(one - other), 0.01);
@@ -326,7 +326,7 @@ TEST(AccountingTest, DisjointFootprintsCostTheDearest) {
 }
 
 TEST(AccountingTest, OverlappingFootprintsCostTheComposition) {
-  const Delta delta = delta_of(1e-5);
+  const releases::Delta delta = delta_of(1e-5);
   std::vector<RepeatedEvent> overlapping{{SubsetGaussianEvent{0.05, shift_of(1.0)}, 100, {0.0, 0.6}},
                                          {LaplaceEvent{epsilon_of(0.1)}, 50, {0.5, 1.0}}};
   std::vector<RepeatedEvent> everywhere = overlapping;
@@ -382,17 +382,17 @@ Result<Account> account_of(PrivacyEvent event, std::uint64_t times = 1, Footprin
 TEST(AccountingTest, QuantitiesThatAreNoneAreRefused) {
   for (const double bad : kNoNumbers) {
     SCOPED_TRACE(bad);
-    expect_refused(Epsilon::create(bad), "epsilon");
-    expect_refused(GaussianShift::create(bad), "shift");
+    expect_refused(releases::Epsilon::create(bad), "epsilon");
+    expect_refused(releases::GaussianShift::create(bad), "shift");
     expect_refused(Rho::create(bad), "rho");
-    expect_refused(Delta::create(bad), "delta");
+    expect_refused(releases::Delta::create(bad), "delta");
   }
-  expect_refused(Delta::create(1.0), "delta");
-  expect_refused(Delta::create(1.5), "delta");
+  expect_refused(releases::Delta::create(1.0), "delta");
+  expect_refused(releases::Delta::create(1.5), "delta");
 }
 
 TEST(AccountingTest, RatesOutsideTheirRangeAreRefused) {
-  const GaussianShift shift = shift_of(1.0);
+  const releases::GaussianShift shift = shift_of(1.0);
   for (const double bad : {0.0, -0.5, kNaN, kInfinity, -kInfinity, std::nextafter(1.0, 2.0), 2.0}) {
     SCOPED_TRACE(bad);
     expect_refused(subset_gaussian_law(bad, shift), "rate");
@@ -406,7 +406,7 @@ TEST(AccountingTest, RatesOutsideTheirRangeAreRefused) {
 }
 
 TEST(AccountingTest, DrawsFromNoRecordsAreRefused) {
-  const GaussianShift shift = shift_of(1.0);
+  const releases::GaussianShift shift = shift_of(1.0);
   for (const std::int64_t records : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}})
     expect_refused(account_of(MultisetGaussianEvent{records, 10, shift}), "records");
   for (const std::int64_t draws : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'001}})
@@ -430,7 +430,7 @@ TEST(AccountingTest, DiscreteGaussiansOutsideTheirRangeAreRefused) {
 
 TEST(AccountingTest, StepsThatAreNoneOrTooManyAreRefused) {
   const PrivacyEvent event = GaussianEvent{shift_of(1e-6)};
-  const Delta delta = delta_of(1e-5);
+  const releases::Delta delta = delta_of(1e-5);
   for (const std::uint64_t bad : {std::uint64_t{0}, kComposedMax + 1, std::numeric_limits<std::uint64_t>::max()}) {
     SCOPED_TRACE(bad);
     expect_refused(account_of(event, bad), "steps");
@@ -445,7 +445,7 @@ TEST(AccountingTest, StepsThatAreNoneOrTooManyAreRefused) {
 
 TEST(AccountingTest, CompositionsOfNothingOrOfTooMuchAreRefused) {
   const LossLawPtr law = gaussian_law(shift_of(1e-6));
-  const Delta delta = delta_of(1e-5);
+  const releases::Delta delta = delta_of(1e-5);
   expect_refused(composed_epsilon({}, delta), "nothing to compose");
   expect_refused(composed_epsilon({{law, 0}}, delta), "nothing to compose");
   expect_refused(composed_epsilon({{law, kComposedMax + 1}}, delta), "releases");
@@ -482,9 +482,9 @@ TEST(KnownSubsetTest, CostsNoLessThanASecretOneAndNoMoreThanAllRecords) {
     SCOPED_TRACE(seed);
     RandomSource random(seed + 31);
     const double rate = between(random, 0.05, 0.9);
-    const GaussianShift shift = shift_of(between(random, 0.1, 2.0));
+    const releases::GaussianShift shift = shift_of(between(random, 0.1, 2.0));
     const auto times = static_cast<std::uint64_t>(between(random, 1.0, 60.0));
-    const Delta delta = random_delta(random);
+    const releases::Delta delta = random_delta(random);
     const auto epsilon = [&](const PrivacyEvent& event) { return charged_epsilon({{event, times}}, delta).value(); };
     const double known = epsilon(KnownSubsetGaussianEvent{rate, shift});
     EXPECT_LE(epsilon(SubsetGaussianEvent{rate, shift}), known * (1.0 + 1e-3) + 1e-6);
@@ -493,4 +493,4 @@ TEST(KnownSubsetTest, CostsNoLessThanASecretOneAndNoMoreThanAllRecords) {
 }
 
 }  // namespace
-}  // namespace undertone::privacy
+}  // namespace undertone::accounting

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/additive_shares.hpp"
-#include "shared/privacy/test_bits.hpp"
-#include "shared/sealing/sealed_reply.hpp"
-#include "shared/shuffled/adder_mac_key.hpp"
+#include "shared/crypto/test_bits.hpp"
+#include "shared/sealed/adder_mac_key.hpp"
+#include "shared/sealed/additive_shares.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "shuffler/batch/batch_store.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
@@ -156,7 +156,7 @@ class Anything {
   std::uint32_t bad_;  // the silo whose shares are garbage, if there is one
   std::size_t replies_min_;
   store::Database database_ = store::Database::in_memory().value();
-  BitsPermuter<privacy::TestBits> permuter_{privacy::TestBits(1, "order", privacy::InsecureForTestsOnly{})};
+  BitsPermuter<crypto::TestBits> permuter_{crypto::TestBits(1, "order", crypto::InsecureForTestsOnly{})};
   PlainAdder adder_;
   std::optional<BatchStore> store_;
   std::optional<BatchMachine> machine_;
@@ -193,11 +193,11 @@ TEST(ClosedBatchTest, TheTotalsOfTwoAddersAreTheCountsOfTheSilosThatBothHave) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomSource random(seed);
-    privacy::TestBits bits(seed, "shares", privacy::InsecureForTestsOnly{});
+    crypto::TestBits bits(seed, "shares", crypto::InsecureForTestsOnly{});
     const auto count_max = static_cast<std::int64_t>(1 + random.below(std::uint64_t{1} << (7U + seed % 50U)));
-    const privacy::ShareModulus modulus = privacy::ShareModulus::create(8 * count_max).value();
+    const sealed::ShareModulus modulus = sealed::ShareModulus::create(8 * count_max).value();
     const std::size_t dimension = 1 + random.below(20);
-    const std::size_t bytes = sealing::ReplyLength::kOverheadBytes + dimension * modulus.bytes();
+    const std::size_t bytes = sealed::ReplyLength::kOverheadBytes + dimension * modulus.bytes();
     const BatchSpec spec{kRun,
                          {seed},
                          0,
@@ -208,16 +208,16 @@ TEST(ClosedBatchTest, TheTotalsOfTwoAddersAreTheCountsOfTheSilosThatBothHave) {
                          static_cast<std::uint32_t>(modulus.bytes()),
                          sha256("query"),
                          milliseconds(100)};
-    const sealing::RoundTerms terms{kRun, spec.round, spec.query,
-                                    sealing::ReplyLength::create(total_bytes(spec)).value()};
+    const sealed::RoundTerms terms{kRun, spec.round, spec.query,
+                                   sealed::ReplyLength::create(total_bytes(spec)).value()};
     struct Party {
-      sealing::SealingKey key = sealing::SealingKey::generate();
-      sealing::SealingPublicKey public_key = key.public_key();
+      sealed::SealingKey key = sealed::SealingKey::generate();
+      sealed::SealingPublicKey public_key = key.public_key();
       SealedAdder adder{std::move(key)};
       std::vector<SiloId> collected;
     };
     Party parties[2];
-    BitsPermuter permuter(privacy::TestBits(seed, "order", privacy::InsecureForTestsOnly{}));
+    BitsPermuter permuter(crypto::TestBits(seed, "order", crypto::InsecureForTestsOnly{}));
     BatchMachine machines[2] = {{Limits{}, permuter, parties[0].adder}, {Limits{}, permuter, parties[1].adder}};
     for (BatchMachine& machine : machines) (void)machine.open(spec, {});
     std::vector<std::vector<std::int64_t>> counts;
@@ -225,12 +225,12 @@ TEST(ClosedBatchTest, TheTotalsOfTwoAddersAreTheCountsOfTheSilosThatBothHave) {
       std::vector<std::int64_t>& own = counts.emplace_back(dimension);
       for (std::int64_t& one : own)
         one = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count_max) + 1));
-      const privacy::SharePair shares = privacy::split_counts(own, modulus, bits).value();
+      const sealed::SharePair shares = sealed::split_counts(own, modulus, bits).value();
       for (std::size_t party = 0; party < 2; ++party) {
         if (silo > 2 && random.chance(0.2)) continue;  // the first three come everywhere
         const std::vector<std::uint8_t>& share = party == 0 ? shares.first : shares.second;
-        std::string sealed = sealing::seal(parties[party].public_key, shuffled::adder_mac_key(kRun), terms,
-                                           sealing::Ticket::draw(), std::string(share.begin(), share.end()))
+        std::string sealed = sealed::seal(parties[party].public_key, sealed::adder_mac_key(kRun), terms,
+                                          sealed::Ticket::draw(), std::string(share.begin(), share.end()))
                                  .value();
         (void)machines[party].on_message(silos_of(1U << silo).front(), kRun, spec.round,
                                          {spec.query, spec.unit_bytes, spec.word_bytes}, std::move(sealed), {});
@@ -250,14 +250,14 @@ TEST(ClosedBatchTest, TheTotalsOfTwoAddersAreTheCountsOfTheSilosThatBothHave) {
       const std::string& total = std::get<BatchMachine::Forward>(closed.at(1)).units.at(0);
       totals[party].resize(dimension);
       const std::vector<std::uint8_t> packed(total.begin(), total.end());
-      ASSERT_TRUE(privacy::add_share(packed, modulus, totals[party]));
+      ASSERT_TRUE(sealed::add_share(packed, modulus, totals[party]));
     }
     std::vector<std::int64_t> expected(dimension, 0);
     for (std::uint32_t silo = 0; silo < 8; ++silo) {
       if (!std::binary_search(both.begin(), both.end(), silos_of(1U << silo).front())) continue;
       for (std::size_t j = 0; j < dimension; ++j) expected[j] += counts[silo][j];
     }
-    EXPECT_EQ(privacy::combine_shares(totals[0], totals[1], modulus).value(), expected);
+    EXPECT_EQ(sealed::combine_shares(totals[0], totals[1], modulus).value(), expected);
   }
 }
 

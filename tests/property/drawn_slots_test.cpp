@@ -12,8 +12,8 @@
 namespace undertone {
 namespace {
 
-using privacy::Block;
-using privacy::QuestionKind;
+using releases::Block;
+using releases::QuestionKind;
 
 /// A draw that is told which records it takes, in which slots.
 class ToldDraw final : public silo::ReleaseStream {
@@ -43,14 +43,14 @@ class ToldDraw final : public silo::ReleaseStream {
     UNDERTONE_CHECK(false);
   }
   void add_rounded(std::span<const std::int64_t> /*sum*/, std::int64_t /*records*/,
-                   const privacy::BinomialParameters& /*parameters*/, std::span<std::int64_t> /*counts*/) override {
+                   const mechanisms::BinomialParameters& /*parameters*/, std::span<std::int64_t> /*counts*/) override {
     UNDERTONE_CHECK(false);
   }
-  void add_coins(const privacy::BinomialTable& /*coins*/, std::span<std::int64_t> /*counts*/) override {
+  void add_coins(const noise::BinomialTable& /*coins*/, std::span<std::int64_t> /*counts*/) override {
     UNDERTONE_CHECK(false);
   }
-  Result<privacy::SharePair> split(std::span<const std::int64_t> /*counts*/,
-                                   const privacy::ShareModulus& /*modulus*/) override {
+  Result<sealed::SharePair> split(std::span<const std::int64_t> /*counts*/,
+                                  const sealed::ShareModulus& /*modulus*/) override {
     UNDERTONE_CHECK(false);
   }
 
@@ -68,14 +68,15 @@ double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64
   return std::sqrt(sum);
 }
 
-privacy::Release drawn_release(QuestionKind kind, Eigen::Index dimension, std::int64_t drawn, std::int64_t population) {
-  privacy::Release release{{kind, Block::Training, static_cast<double>(drawn) / static_cast<double>(population),
-                            dimension, privacy::ClipNorm::create(0.1).value()},
-                           drawn,
-                           population,
-                           privacy::gaussian_lattice(privacy::ClipNorm::create(0.1).value(),
-                                                     privacy::GaussianShift::create(0.5).value(), dimension, drawn)
-                               .value()};
+planning::Release drawn_release(QuestionKind kind, Eigen::Index dimension, std::int64_t drawn,
+                                std::int64_t population) {
+  planning::Release release{{kind, Block::Training, static_cast<double>(drawn) / static_cast<double>(population),
+                             dimension, releases::ClipNorm::create(0.1).value()},
+                            drawn,
+                            population,
+                            mechanisms::gaussian_lattice(releases::ClipNorm::create(0.1).value(),
+                                                         releases::GaussianShift::create(0.5).value(), dimension, drawn)
+                                .value()};
   release.block_records = population;
   release.positions = {0, population};
   return release;
@@ -98,7 +99,7 @@ Neighbours with_changed(data::Dataset first, std::int64_t changed, const Eigen::
 /// The largest distance over Lambda of the sums of one draw: with the changed record on either data set, and with
 /// another record in its slot. @param make_sums for a data set
 template <class MakeSums>
-double farthest(const queries::Question& question, const privacy::Release& release, const Neighbours& pair,
+double farthest(const queries::Question& question, const planning::Release& release, const Neighbours& pair,
                 RandomSource& random, const MakeSums& make_sums) {
   std::vector<std::int64_t> records(static_cast<std::size_t>(release.population));
   std::iota(records.begin(), records.end(), std::int64_t{0});
@@ -146,7 +147,7 @@ TEST(DrawnSlotsTest, AnotherRecordInTheChangedOnesSlotMovesASumByNoMoreThanDecla
       points.resize(2 * made.weights.size());
       points << made.weights, 0.5 * made.weights;
     }
-    const privacy::Release release = drawn_release(
+    const planning::Release release = drawn_release(
         difference ? QuestionKind::GradientDifference : QuestionKind::Gradient, made.network.dimension(), drawn, count);
     data::Dataset dataset = cancelling_records(made.network.features(), count);
     for (double& target : dataset.training.targets) target = random.chance(0.3) ? 1.0 : 0.0;
@@ -172,7 +173,7 @@ TEST(DrawnSlotsTest, SoItDoesWhereARecordsPlaceChangesItsArithmetic) {
     const auto made = CancellingNetwork::make(20, 62);
     constexpr Eigen::Index kCount = 30;
     const auto drawn = static_cast<std::int64_t>(1 + random.below(kCount - 1));
-    const privacy::Release release = drawn_release(QuestionKind::Gradient, made.network.dimension(), drawn, kCount);
+    const planning::Release release = drawn_release(QuestionKind::Gradient, made.network.dimension(), drawn, kCount);
     const auto changed = static_cast<std::int64_t>(random.below(kCount));
     const Neighbours pair = with_changed(cancelling_records(20, kCount), changed, Eigen::VectorXd::Zero(20), 1.0);
     const double moved = farthest(queries::GradientQuestion{made.weights}, release, pair, random,
@@ -189,7 +190,7 @@ TEST(DrawnSlotsTest, ASumsPlacesDoMatterInTheModelThatTheTestBeforePlays) {
   // Otherwise it would show nothing: the same records in another order give another sum.
   const auto made = CancellingNetwork::make(20, 62);
   const data::Dataset dataset = cancelling_records(20, 10);
-  const privacy::Release release = drawn_release(QuestionKind::Gradient, made.network.dimension(), 5, 10);
+  const planning::Release release = drawn_release(QuestionKind::Gradient, made.network.dimension(), 5, 10);
   const auto sum = [&](const std::vector<std::int64_t>& drawn) {
     PlacedSums sums(made.network, dataset.training);
     return silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, drawn, sums);
@@ -209,7 +210,7 @@ TEST(DrawnSlotsTest, ASecretOrderIsDrawnWhereSumsAreNotOfIntegersAndOnlyThere) {
   const data::Dataset dataset = cancelling_records(20, 10);
   const std::vector<std::int64_t> no_permutation;
   for (const models::Model& model : {models::Model(linear), models::Model(made.network)}) {
-    const privacy::Release release = drawn_release(QuestionKind::Gradient, model.dimension(), 5, 10);
+    const planning::Release release = drawn_release(QuestionKind::Gradient, model.dimension(), 5, 10);
     ToldDraw draw({3, 9, 0, 4, 5});
     const auto sums = silo::make_record_sums(model);
     const queries::Query query{RoundIndex{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(model.dimension())}};

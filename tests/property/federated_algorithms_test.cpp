@@ -1,8 +1,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "lab/simulation/direct_cohort.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "simulation/direct_cohort.hpp"
 #include "tests/support/federation_trace.hpp"
 #include "tests/support/memory_head.hpp"
 
@@ -76,7 +76,7 @@ Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& r
 
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
-Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Job& job, const privacy::Plan& plan,
+Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
                                 const queries::Query& query, const RunId& run, std::uint64_t seed) {
   const Eigen::Index d = job.model.dimension();
   const Eigen::VectorXd& points = queries::point_of(query.question);
@@ -84,7 +84,7 @@ Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Jo
   if (job.projection)
     records.features =
         job.projection->directions.transpose() * (records.features.colwise() - job.projection->origin).eval();
-  const privacy::Release& release = *plan.release(query.round);
+  const planning::Release& release = *plan.release(query.round);
   if (release.shape.local) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
     Eigen::VectorXd w = points;
@@ -95,7 +95,7 @@ Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Jo
     return w;
   }
   const std::vector<std::int64_t> order =
-      silo::TestRandomness(seed, silo.id).permutation({run, privacy::Block::Training, {}}, records.count());
+      silo::TestRandomness(seed, silo.id).permutation({run, releases::Block::Training, {}}, records.count());
   std::vector<std::int64_t> drawn;
   if (release.shape.with_replacement) {
     drawn = silo::TestRandomness(seed, silo.id)
@@ -122,8 +122,8 @@ Eigen::VectorXd textbook_answer(const lab::SimulatedSilo& silo, const config::Jo
 }
 
 /// @param plans of the silos, in their order
-Eigen::VectorXd textbook_mean(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
-                              const std::vector<privacy::Plan>& plans, const queries::Query& query, const RunId& run,
+Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
+                              const std::vector<planning::Plan>& plans, const queries::Query& query, const RunId& run,
                               std::uint64_t seed) {
   Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model.dimension());
   double weights = 0.0;
@@ -142,12 +142,13 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
       federation.algorithm.replace(at, 19, "\"draw_fraction\":1.0");
     federation.evaluation_every = 0;
     constexpr std::uint64_t kSeed = 7;
-    const config::Job job = config::parse_job(federation.job(), "small").value();
-    const std::vector<lab::SimulatedSilo> silos = federation.cohort();
-    std::vector<privacy::Plan> plans;
+    const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+    const std::vector<simulation::SimulatedSilo> silos = federation.cohort();
+    std::vector<planning::Plan> plans;
     plans.reserve(silos.size());
-    for (const lab::SimulatedSilo& silo : silos) plans.push_back(config::plan_of(job, *job.member(silo.id)).value());
-    const Trace trace = trace_of(federation, lab::SimulatedNoise::None, kSeed);
+    for (const simulation::SimulatedSilo& silo : silos)
+      plans.push_back(jobs::plan_of(job, *job.member(silo.id)).value());
+    const Trace trace = trace_of(federation, simulation::SimulatedNoise::None, kSeed);
     const auto algorithm = algorithms::make_algorithm(job.algorithm).value();
     algorithms::Step step = algorithm->start();
     std::size_t asked = 0;
@@ -176,18 +177,19 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
     const tests::SmallFederation& federation = one.second;
     SCOPED_TRACE(one.first);
     const auto weights = [&](std::uint64_t seed) {
-      return trace_of(federation, lab::SimulatedNoise::Seeded, seed).outcome.vectors.at("weights");
+      return trace_of(federation, simulation::SimulatedNoise::Seeded, seed).outcome.vectors.at("weights");
     };
     EXPECT_EQ(weights(1), weights(1));
     EXPECT_NE(weights(1), weights(2));
   }
 }
 
-Result<lab::DirectCohort> direct(const config::Job& job, const std::vector<lab::SimulatedSilo>& silos, const RunId& run,
-                                 std::uint64_t seed, std::size_t answering, std::size_t threads) {
-  return lab::DirectCohort::create(
-      {job.model, job.reply_lattice, run, seed, lab::SimulatedNoise::Seeded, answering, threads, job.aggregation},
-      lab::plan_cohort(job, silos).value().members);
+Result<simulation::DirectCohort> direct(const jobs::Job& job, const std::vector<simulation::SimulatedSilo>& silos,
+                                        const RunId& run, std::uint64_t seed, std::size_t answering,
+                                        std::size_t threads) {
+  return simulation::DirectCohort::create({job.model, job.reply_lattice, run, seed, simulation::SimulatedNoise::Seeded,
+                                           answering, threads, job.aggregation},
+                                          simulation::plan_cohort(job, silos).value().members);
 }
 
 TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
@@ -198,12 +200,12 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
   }
   for (const auto& [name, federation] : federations) {
     SCOPED_TRACE(name);
-    const config::Job job = config::parse_job(federation.job(), "small").value();
-    const std::vector<lab::SimulatedSilo> silos = federation.cohort();
-    const Trace trace = trace_of(federation, lab::SimulatedNoise::Seeded, 11);
+    const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+    const std::vector<simulation::SimulatedSilo> silos = federation.cohort();
+    const Trace trace = trace_of(federation, simulation::SimulatedNoise::Seeded, 11);
     for (const std::size_t threads : {1U, 2U, 7U}) {
       auto cohort = direct(job, silos, trace.run, 11, 0, threads).value();
-      const algorithms::Outcome outcome = cohort.train(*config::make_algorithm(job)).value();
+      const algorithms::Outcome outcome = cohort.train(*jobs::make_algorithm(job)).value();
       EXPECT_EQ(outcome.vectors.at("weights"), trace.outcome.vectors.at("weights")) << threads;
       ASSERT_EQ(outcome.metrics.size(), trace.outcome.metrics.size());
       for (std::size_t i = 0; i < outcome.metrics.size(); ++i)
@@ -216,15 +218,15 @@ TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {
   tests::SmallFederation federation;
   federation.rounds = 400;
   federation.evaluation_every = 0;
-  const config::Job job = config::parse_job(federation.job(), "small").value();
-  const std::vector<lab::SimulatedSilo> silos = federation.cohort();
+  const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+  const std::vector<simulation::SimulatedSilo> silos = federation.cohort();
   const RunId run{sha256(federation.job()), {}};
   /// Counts who answered, by asking for gradients that nobody uses.
   class Counting final : public algorithms::FederatedAlgorithm {
    public:
     explicit Counting(std::unique_ptr<algorithms::FederatedAlgorithm> inner) : inner_(std::move(inner)) {}
     algorithms::Step start() override { return inner_->start(); }
-    Result<algorithms::Step> advance(const queries::Gathered& gathered) override {
+    Result<algorithms::Step> advance(const folds::Gathered& gathered) override {
       replies.push_back(gathered.replies);
       return inner_->advance(gathered);
     }
@@ -237,7 +239,7 @@ TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {
     std::unique_ptr<algorithms::FederatedAlgorithm> inner_;
   };
   auto cohort = direct(job, silos, run, 3, 2, 2).value();
-  Counting counting(config::make_algorithm(job));
+  Counting counting(jobs::make_algorithm(job));
   ASSERT_TRUE(cohort.train(counting));
   ASSERT_EQ(counting.replies.size(), 401U);
   for (std::size_t r = 0; r < 400; ++r) EXPECT_EQ(counting.replies[r], 2);
@@ -251,16 +253,16 @@ class Accepted {
  public:
   explicit Accepted(const tests::SmallFederation& federation)
       : job_(federation.job()),
-        parsed_(config::parse_job(job_, "small").value()),
+        parsed_(jobs::parse_job(job_, "small").value()),
         silo_(federation.cohort().front()),
-        plan_(config::plan_of(parsed_, *parsed_.member(silo_.id)).value()) {
+        plan_(jobs::plan_of(parsed_, *parsed_.member(silo_.id)).value()) {
     run_.job = sha256(job_);
     (void)machine_.on_message(wire::Welcome{wire::kProtocolMax, "test", {}});
     (void)machine_.on_message(wire::JobOffer{run_, job_});
     EXPECT_NE(ledger_.account(run_), nullptr);
   }
   /// Whether the silo answered.
-  bool ask(std::uint64_t round, privacy::QuestionKind kind) {
+  bool ask(std::uint64_t round, releases::QuestionKind kind) {
     const Eigen::Index size = queries::point_size(kind, parsed_.model.dimension());
     const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
     queries::Question question = queries::question_of(kind, point);
@@ -268,13 +270,13 @@ class Accepted {
     (void)machine_.on_message(wire::QueryMessage{run_, parsed_.point_type, {RoundIndex{round}, std::move(question)}});
     return ledger_.account(run_)->releases > before;
   }
-  const privacy::Plan& plan() const { return plan_; }
+  const planning::Plan& plan() const { return plan_; }
 
  private:
   std::string job_;
-  config::Job parsed_;
-  lab::SimulatedSilo silo_;
-  privacy::Plan plan_;
+  jobs::Job parsed_;
+  simulation::SimulatedSilo silo_;
+  planning::Plan plan_;
   RunId run_{};
   store::Database disk_ = store::Database::in_memory().value();
   store::Database desk_disk_ = store::Database::in_memory().value();
@@ -283,7 +285,7 @@ class Accepted {
   SigningKey key_ = SigningKey::from_seed(std::string(32, 'p')).value();
   silo::TestRandomness randomness_{1, silo_.id};
   silo::Ledger ledger_ = silo::Ledger::open(disk_, head_, key_, {"data", {}, {}}, tests::generous_policy().total,
-                                            privacy::NoiseKind::Test, [] { return std::int64_t{0}; })
+                                            crypto::NoiseKind::Test, [] { return std::int64_t{0}; })
                              .value();
   silo::SiloMachine machine_{
       {silo_.id, silo_.policy, silo_.facts, silo_.dataset, ledger_, randomness_, wire::Limits{}, {}, desk_, "data", [] {
@@ -293,13 +295,13 @@ class Accepted {
 
 /// Asks for rounds and kinds at random: the silo answers those that are its plan's and not yet past.
 void expect_only_the_plan_is_answered(const tests::SmallFederation& federation, RandomSource& random) {
-  using privacy::QuestionKind;
+  using releases::QuestionKind;
   Accepted silo(federation);
   std::optional<std::uint64_t> last;
   for (int i = 0; i < 60; ++i) {
     const std::uint64_t round = random.below(silo.plan().rounds() + 3);
     const auto kind = static_cast<QuestionKind>(1 + random.below(4));
-    const privacy::Release* release = silo.plan().release({round});
+    const planning::Release* release = silo.plan().release({round});
     const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
     EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;
     if (planned) last = round;

@@ -10,11 +10,11 @@ using tests::Trace;
 using tests::trace_of;
 
 /// The clipped mean gradient of everybody, weighted, written down from the textbook: no lattice, no library of ours.
-Eigen::VectorXd textbook_gradient(const std::vector<lab::SimulatedSilo>& silos, const config::Job& job,
+Eigen::VectorXd textbook_gradient(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
                                   const Eigen::VectorXd& w) {
   Eigen::VectorXd total = Eigen::VectorXd::Zero(w.size());
   double weights = 0.0;
-  for (const lab::SimulatedSilo& silo : silos) {
+  for (const simulation::SimulatedSilo& silo : silos) {
     const models::Records& records = silo.dataset.training;
     Eigen::VectorXd sum = Eigen::VectorXd::Zero(w.size());
     for (Eigen::Index i = 0; i < records.count(); ++i) {
@@ -44,9 +44,9 @@ TEST(NumericSpineTest, WithoutNoiseItIsTextbookGradientDescentStepByStep) {
       federation.clip_norm = clip;
       federation.averaging = "last";
       federation.evaluation_every = 0;
-      const config::Job job = config::parse_job(federation.job(), "small").value();
-      const std::vector<lab::SimulatedSilo> silos = federation.cohort();
-      const Trace trace = trace_of(federation, lab::SimulatedNoise::None);
+      const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+      const std::vector<simulation::SimulatedSilo> silos = federation.cohort();
+      const Trace trace = trace_of(federation, simulation::SimulatedNoise::None);
       ASSERT_EQ(trace.asked.size(), 41U);  // 40 gradients, one evaluation
       for (std::size_t r = 0; r + 1 < 40; ++r) {
         const Eigen::VectorXd& w = queries::point_of(trace.asked[r].question);
@@ -70,23 +70,24 @@ TEST(NumericSpineTest, NoiseReachesTheModelAtTheScaleThePlansClaim) {
   tests::SmallFederation federation;
   federation.rounds = 2;
   federation.evaluation_every = 0;
-  const config::Job job = config::parse_job(federation.job(), "small").value();
+  const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
   double variance = 0.0;
   double weights = 0.0;
-  for (const config::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
-  for (const config::CohortMember& member : job.cohort) {
-    const privacy::Plan plan = config::plan_of(job, member).value();
-    const privacy::Release& release = *plan.release({0});
-    const double stddev = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev() /
+  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  for (const jobs::CohortMember& member : job.cohort) {
+    const planning::Plan plan = jobs::plan_of(job, member).value();
+    const planning::Release& release = *plan.release({0});
+    const double stddev = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev() /
                           static_cast<double>(release.records_drawn);
     variance += std::pow(static_cast<double>(member.weight) / weights * stddev, 2.0);
   }
-  const Eigen::VectorXd quiet = queries::point_of(trace_of(federation, lab::SimulatedNoise::None).asked.at(1).question);
+  const Eigen::VectorXd quiet =
+      queries::point_of(trace_of(federation, simulation::SimulatedNoise::None).asked.at(1).question);
   double squares = 0.0;
   constexpr int kSeeds = 400;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Eigen::VectorXd noisy =
-        queries::point_of(trace_of(federation, lab::SimulatedNoise::Seeded, seed).asked.at(1).question);
+        queries::point_of(trace_of(federation, simulation::SimulatedNoise::Seeded, seed).asked.at(1).question);
     squares += ((noisy - quiet) / 0.5).squaredNorm();
   }
   const double samples = kSeeds * 5.0;
@@ -99,7 +100,7 @@ TEST(NumericSpineTest, ARobustCentreOfHonestSilosTrainsAModelAsTheMeanDoes) {
   federation.averaging = "last";
   const auto outcome = [&](const char* aggregation) {
     federation.aggregation = aggregation;
-    return trace_of(federation, lab::SimulatedNoise::None).outcome.vectors.at("weights");
+    return trace_of(federation, simulation::SimulatedNoise::None).outcome.vectors.at("weights");
   };
   const Eigen::VectorXd mean = outcome("");
   EXPECT_EQ(outcome(R"({"kind":"trimmed_mean","trim":0})"), mean);
@@ -113,7 +114,7 @@ TEST(NumericSpineTest, ARobustCentreOfHonestSilosTrainsAModelAsTheMeanDoes) {
 TEST(NumericSpineTest, NarrowPointsAreRoundedBeforeTheyAreUsed) {
   tests::SmallFederation federation;
   federation.points = "f32";
-  for (const queries::Query& query : trace_of(federation, lab::SimulatedNoise::Seeded).asked) {
+  for (const queries::Query& query : trace_of(federation, simulation::SimulatedNoise::Seeded).asked) {
     const Eigen::VectorXd& point = queries::point_of(query.question);
     EXPECT_EQ(point, point.cast<float>().cast<double>());
   }
@@ -128,14 +129,14 @@ TEST(NumericSpineTest, ASubsampledRoundUsesFreshSubsetsOfTheRightSize) {
   const Eigen::VectorXd full = queries::point_of([&] {
     tests::SmallFederation whole = half;
     whole.draw_fraction = 1.0;
-    return trace_of(whole, lab::SimulatedNoise::None).asked.at(1).question;
+    return trace_of(whole, simulation::SimulatedNoise::None).asked.at(1).question;
   }());
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(5);
   Eigen::VectorXd squares = Eigen::VectorXd::Zero(5);
   constexpr int kSeeds = 300;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Eigen::VectorXd off =
-        queries::point_of(trace_of(half, lab::SimulatedNoise::None, seed).asked.at(1).question) - full;
+        queries::point_of(trace_of(half, simulation::SimulatedNoise::None, seed).asked.at(1).question) - full;
     sum += off;
     squares += off.cwiseAbs2();
   }

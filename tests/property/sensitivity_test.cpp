@@ -4,17 +4,17 @@
 #include <numeric>
 
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/binomial_report.hpp"
-#include "shared/privacy/clipped_sum.hpp"
-#include "shared/privacy/gaussian_sum.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "shared/mechanisms/clipped_sum.hpp"
+#include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
 namespace undertone {
 namespace {
 
-using privacy::Block;
-using privacy::Int128;
-using privacy::QuestionKind;
+using releases::Block;
+using releases::Int128;
+using releases::QuestionKind;
 
 constexpr Eigen::Index kFeatures = 6;
 
@@ -53,19 +53,19 @@ models::Records random_records(RandomSource& random, models::Loss loss, Eigen::I
   return records;
 }
 
-privacy::Release release_of(RandomSource& random, QuestionKind kind, const models::LinearModel& model,
-                            std::int64_t records) {
+planning::Release release_of(RandomSource& random, QuestionKind kind, const models::LinearModel& model,
+                             std::int64_t records) {
   const auto metrics = static_cast<Eigen::Index>(model.metric_names().size());
   const Eigen::Index dimension = kind == QuestionKind::Gradient ? model.dimension() : metrics;
   const double clip = kind == QuestionKind::Gradient ? std::pow(10.0, -3.0 + 6.0 * random.unit())
                                                      : std::sqrt(static_cast<double>(metrics)) / 2.0;
-  const privacy::ClipNorm clip_norm = privacy::ClipNorm::create(clip).value();
-  const privacy::GaussianShift shift =
-      privacy::GaussianShift::create(std::pow(10.0, -2.0 + 2.0 * random.unit())).value();
+  const releases::ClipNorm clip_norm = releases::ClipNorm::create(clip).value();
+  const releases::GaussianShift shift =
+      releases::GaussianShift::create(std::pow(10.0, -2.0 + 2.0 * random.unit())).value();
   return {{kind, kind == QuestionKind::Gradient ? Block::Training : Block::Holdout, 1.0, dimension, clip_norm},
           records,
           records,
-          privacy::gaussian_lattice(clip_norm, shift, dimension, records).value()};
+          mechanisms::gaussian_lattice(clip_norm, shift, dimension, records).value()};
 }
 
 /// Squared l2 distance of two integer vectors, exactly.
@@ -79,7 +79,7 @@ Int128 squared_distance(const std::vector<std::int64_t>& a, const std::vector<st
 }
 
 /// Squared l2 sensitivity that the accountant is told of: (2 Lambda)^2, straight from the charged shift.
-Int128 declared(const privacy::Release& release) {
+Int128 declared(const planning::Release& release) {
   const Int128 sensitivity = static_cast<Int128>(release.lattice().clip) * 2;
   return sensitivity * sensitivity;
 }
@@ -92,7 +92,7 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
     const auto loss = seed % 2 == 0 ? models::Loss::Logistic : models::Loss::LeastSquares;
     const models::LinearModel model(loss, kFeatures, seed % 3 != 0);
     const auto count = static_cast<Eigen::Index>(1 + random.below(30));
-    const privacy::Release release =
+    const planning::Release release =
         release_of(random, seed % 5 == 0 ? QuestionKind::Metrics : QuestionKind::Gradient, model, count);
     Eigen::VectorXd point(model.dimension());
     for (double& w : point) w = wide(random);
@@ -147,12 +147,12 @@ TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesT
     const Eigen::Index d = network.dimension();
     const bool difference = seed % 3 == 0;
     const auto count = static_cast<Eigen::Index>(2 + random.below(90));  // several chunks
-    privacy::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient, Block::Training,
-                              1.0, d, privacy::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value()},
-                             count,
-                             count,
-                             privacy::GaussianLattice{}};
-    auto& lattice = std::get<privacy::GaussianLattice>(release.mechanism).lattice;
+    planning::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient, Block::Training,
+                               1.0, d, releases::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value()},
+                              count,
+                              count,
+                              mechanisms::GaussianLattice{}};
+    auto& lattice = std::get<mechanisms::GaussianLattice>(release.mechanism).lattice;
     // From the coarsest that a plan may choose, where rounding is half of everything, to fine ones.
     lattice.clip = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(d)))) << random.below(24);
     lattice.step = release.shape.clip.value() / static_cast<double>(lattice.clip);
@@ -187,14 +187,15 @@ TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesT
 }
 
 /// Clip 2^31 g of a grid from the coarsest to the finest.
-privacy::BinomialSum random_binomial(RandomSource& random, privacy::ClipNorm clip) {
+mechanisms::BinomialSum random_binomial(RandomSource& random, releases::ClipNorm clip) {
   const auto grid = std::int64_t{1} << random.below(17);
-  const auto parameters = privacy::BinomialParameters::create(grid, 1, {1, 2}).value();
-  return {privacy::binomial_lattice(parameters, clip), parameters, {privacy::GaussianShift::create(1.0).value(), 1e-9}};
+  const auto parameters = mechanisms::BinomialParameters::create(grid, 1, {1, 2}).value();
+  return {
+      mechanisms::binomial_lattice(parameters, clip), parameters, {releases::GaussianShift::create(1.0).value(), 1e-9}};
 }
 
 /// The ends of what counts can be made of: |sum| <= K Lambda in every coordinate, or the silo's process stops.
-void expect_within_range(const std::vector<std::int64_t>& sum, const privacy::Release& release, std::int64_t records) {
+void expect_within_range(const std::vector<std::int64_t>& sum, const planning::Release& release, std::int64_t records) {
   for (const std::int64_t one : sum) ASSERT_LE(std::abs(one), records * release.lattice().clip);
 }
 
@@ -210,12 +211,12 @@ TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThan
                                     : models::Model(models::LinearModel(models::Loss::LeastSquares, kFeatures, true));
     const bool difference = seed % 3 == 0;
     const auto count = static_cast<Eigen::Index>(1 + random.below(60));
-    const privacy::ClipNorm clip = privacy::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value();
-    const privacy::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient,
-                                    Block::Training, 1.0, model.dimension(), clip},
-                                   count,
-                                   count,
-                                   random_binomial(random, clip)};
+    const releases::ClipNorm clip = releases::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value();
+    const planning::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient,
+                                     Block::Training, 1.0, model.dimension(), clip},
+                                    count,
+                                    count,
+                                    random_binomial(random, clip)};
     Eigen::VectorXd point(queries::point_size(release.shape.kind, model.dimension()));
     for (double& w : point) w = seed % 7 == 0 ? wide(random) : 2.0 * random.unit() - 1.0;
     const queries::Question question = queries::question_of(release.shape.kind, point);
@@ -246,20 +247,20 @@ TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThan
 
 TEST(SensitivityTest, RoundingTakesFromTheClipNormWhatItMayAdd) {
   // Lambda = 100, d = 400: rounding moves a sum by up to sqrt(400) / 2 = 10 units, so a record has 90 left.
-  const privacy::Lattice lattice{100, 0.5};
+  const mechanisms::Lattice lattice{100, 0.5};
   EXPECT_NEAR(silo::clip_before_rounding(lattice, 400, 1, 0.0), 45.0, 1e-5);
   EXPECT_LT(silo::clip_before_rounding(lattice, 400, 1, 0.0), 45.0);
   EXPECT_NEAR(silo::clip_before_rounding(lattice, 400, 1, 0.25), 36.0, 1e-5);
 }
 
 /// The worst pair of records: gradients of full clip norm in opposite directions.
-double worst_case_ratio(const privacy::Lattice& used, const privacy::Lattice& charged) {
+double worst_case_ratio(const mechanisms::Lattice& used, const mechanisms::Lattice& charged) {
   Eigen::VectorXd up = Eigen::VectorXd::Constant(kFeatures, 1e6);
   Eigen::VectorXd down = -up;
   std::vector<std::int64_t> with_up(kFeatures, 0);
   std::vector<std::int64_t> with_down(kFeatures, 0);
-  privacy::add_clipped(up, used, with_up);
-  privacy::add_clipped(down, used, with_down);
+  mechanisms::add_clipped(up, used, with_up);
+  mechanisms::add_clipped(down, used, with_down);
   return std::sqrt(static_cast<double>(squared_distance(with_up, with_down))) /
          (2.0 * static_cast<double>(charged.clip));
 }
@@ -267,7 +268,7 @@ double worst_case_ratio(const privacy::Lattice& used, const privacy::Lattice& ch
 TEST(SensitivityTest, AConstructedWorstCaseReachesTheDeclaredBound) {
   RandomSource random(1);
   const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
-  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  const mechanisms::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
   const double ratio = worst_case_ratio(lattice, lattice);
   EXPECT_GE(ratio, 0.99);
   EXPECT_LE(ratio, 1.0);
@@ -276,8 +277,8 @@ TEST(SensitivityTest, AConstructedWorstCaseReachesTheDeclaredBound) {
 TEST(SensitivityTest, AMutantThatClipsAtTwiceTheNormIsCaught) {
   RandomSource random(1);
   const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
-  const privacy::Lattice charged = release_of(random, QuestionKind::Gradient, model, 10).lattice();
-  privacy::Lattice mutant = charged;
+  const mechanisms::Lattice charged = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  mechanisms::Lattice mutant = charged;
   mutant.clip *= 2;  // clips at twice what is charged for
   EXPECT_GT(worst_case_ratio(mutant, charged), 1.9);
 }
@@ -286,14 +287,14 @@ TEST(SensitivityTest, AClippedVectorKeepsItsDirectionAndNearlyItsNorm) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomSource random(seed);
     const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
-    const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+    const mechanisms::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
     const double clip = static_cast<double>(lattice.clip) * lattice.step;
     Eigen::VectorXd vector(kFeatures);
     for (double& v : vector) v = clip * (2.0 * random.unit() - 1.0) * (seed % 2 == 0 ? 0.1 : 10.0);
     const Eigen::VectorXd expected = vector * std::min(1.0, clip / vector.norm());
     std::vector<std::int64_t> sum(kFeatures, 0);
     Eigen::VectorXd scratch = vector;
-    privacy::add_clipped(scratch, lattice, sum);
+    mechanisms::add_clipped(scratch, lattice, sum);
     for (Eigen::Index j = 0; j < kFeatures; ++j) {
       // One step of truncation, and the 2^-20 that keeps the integer norm within the clip.
       EXPECT_NEAR(static_cast<double>(sum[static_cast<std::size_t>(j)]) * lattice.step, expected[j],
@@ -305,12 +306,12 @@ TEST(SensitivityTest, AClippedVectorKeepsItsDirectionAndNearlyItsNorm) {
 TEST(SensitivityTest, ANonFiniteRecordAddsNothing) {
   RandomSource random(1);
   const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
-  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  const mechanisms::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Eigen::VectorXd vector = Eigen::VectorXd::Constant(kFeatures, 1.0);
     vector[2] = bad;
     std::vector<std::int64_t> sum(kFeatures, 0);
-    privacy::add_clipped(vector, lattice, sum);
+    mechanisms::add_clipped(vector, lattice, sum);
     EXPECT_EQ(sum, std::vector<std::int64_t>(kFeatures, 0));
   }
 }
@@ -318,12 +319,12 @@ TEST(SensitivityTest, ANonFiniteRecordAddsNothing) {
 TEST(SensitivityTest, AHugeFiniteRecordIsClippedNotDropped) {
   RandomSource random(1);
   const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
-  const privacy::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
+  const mechanisms::Lattice lattice = release_of(random, QuestionKind::Gradient, model, 10).lattice();
   Eigen::VectorXd vector = Eigen::VectorXd::Zero(kFeatures);
   vector[3] = std::numeric_limits<double>::max();
   vector[1] = -std::numeric_limits<double>::max();
   std::vector<std::int64_t> sum(kFeatures, 0);
-  privacy::add_clipped(vector, lattice, sum);
+  mechanisms::add_clipped(vector, lattice, sum);
   EXPECT_NEAR(static_cast<double>(sum[3]), static_cast<double>(lattice.clip) / std::sqrt(2.0),
               2e-6 * static_cast<double>(lattice.clip) + 1.0);
   EXPECT_EQ(sum[1], -sum[3]);
@@ -353,8 +354,8 @@ TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
     RandomSource random(seed);
     const auto dimension = static_cast<Eigen::Index>(1 + random.below(70));  // whole blocks of eight and what is left
     const bool constant = random.below(2) == 0 && dimension > 1;
-    const privacy::Lattice lattice{static_cast<std::int64_t>(1 + random.below(std::uint64_t{1} << (4 + seed % 40))),
-                                   std::ldexp(1.0, -static_cast<int>(random.below(60)))};
+    const mechanisms::Lattice lattice{static_cast<std::int64_t>(1 + random.below(std::uint64_t{1} << (4 + seed % 40))),
+                                      std::ldexp(1.0, -static_cast<int>(random.below(60)))};
     Eigen::VectorXd x(constant ? dimension - 1 : dimension);
     for (double& value : x) {
       value = (2.0 * random.unit() - 1.0) * std::ldexp(1.0, static_cast<int>(random.below(40)) - 20);
@@ -363,7 +364,7 @@ TEST(ClippedSumTest, WhatOneRecordAddsNeverLeavesTheClipWhateverItHolds) {
     }
     const double scales[] = {1.0, -1.0, 1e300, -1e-300, 0.0, std::nan(""), HUGE_VAL};
     const double a = scales[random.below(7)] * random.unit();
-    privacy::ClippedSum sum(lattice, dimension);
+    mechanisms::ClippedSum sum(lattice, dimension);
     const std::vector<std::int64_t> first = {0};
     sum.add({&a, 1}, norms_squared(x, first, constant), x, first);
     std::vector<std::int64_t> added(static_cast<std::size_t>(dimension));
@@ -384,9 +385,9 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
     RandomSource random(seed);
     const auto dimension = static_cast<Eigen::Index>(1 + random.below(40));
     // So heavy a clip that block sums are flushed after every few records.
-    const privacy::Lattice lattice{std::int64_t{1} << (20 + seed % 30), std::ldexp(1.0, -30)};
+    const mechanisms::Lattice lattice{std::int64_t{1} << (20 + seed % 30), std::ldexp(1.0, -30)};
     constexpr int kRecords = 40;
-    privacy::ClippedSum sum(lattice, dimension);
+    mechanisms::ClippedSum sum(lattice, dimension);
     std::vector<std::int64_t> reference(static_cast<std::size_t>(dimension), 0);
     Eigen::MatrixXd records(dimension, kRecords);
     std::vector<double> factors(kRecords);
@@ -407,7 +408,7 @@ TEST(ClippedSumTest, AgreesWithTheReferenceToOneUnitOverManyRecords) {
     }
     for (int i = 0; i < kRecords; ++i) {
       Eigen::VectorXd vector = factors[i] * records.col(positions[i]);
-      privacy::add_clipped(vector, lattice, reference);
+      mechanisms::add_clipped(vector, lattice, reference);
     }
     std::vector<std::int64_t> got(static_cast<std::size_t>(dimension));
     sum.take(got);
@@ -429,7 +430,7 @@ TEST(ClippedSumTest, ABatchIsTheSumOfItsRecordsToTheUnitOnEveryProcessor) {
     const bool constant = random.below(2) == 0;
     const Eigen::Index dimension = constant ? size + 1 : size;
     const std::int64_t clip = seed % 3 == 0 ? (std::int64_t{1} << 50U) - 1 : std::int64_t{1} << random.below(50);
-    const privacy::Lattice lattice{clip, std::ldexp(1.0, -50)};
+    const mechanisms::Lattice lattice{clip, std::ldexp(1.0, -50)};
     constexpr int kRecords = 60;
     Eigen::MatrixXd records(size, kRecords);
     std::vector<double> factors(kRecords);
@@ -442,7 +443,7 @@ TEST(ClippedSumTest, ABatchIsTheSumOfItsRecordsToTheUnitOnEveryProcessor) {
       positions[i] = static_cast<std::int64_t>(random.below(i + 1));
     }
     const auto add_up = [&](VectorUnits units, std::size_t together) {
-      privacy::ClippedSum sum(lattice, dimension, units);
+      mechanisms::ClippedSum sum(lattice, dimension, units);
       std::vector<std::int64_t> total(static_cast<std::size_t>(dimension), 0);
       std::vector<std::int64_t> part(total.size());
       for (std::size_t from = 0; from < positions.size(); from += together) {

@@ -1,4 +1,4 @@
-#include "coordinator/round/shuffled_round.hpp"
+#include "coordinator/rounds/shuffled_round.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "shared/base/random_source.hpp"
-#include "shared/sealing/hand_over_receipt.hpp"
+#include "shared/sealed/hand_over_receipt.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::size_t kRepliesMin = 2;
 constexpr std::size_t kSilos = 4;
 
 /// Accepts every batch that a round may fold.
-class CountingFold final : public shuffled::BatchFold {
+class CountingFold final : public sealed::BatchFold {
  public:
   Status take(std::size_t shuffler, std::uint64_t replies, std::string) override {
     EXPECT_TRUE(taken_.insert(shuffler).second) << "two batches of one shuffler";
@@ -30,8 +30,8 @@ class CountingFold final : public shuffled::BatchFold {
     replies_ = replies;
     return {};
   }
-  Result<queries::Gathered> gathered() const override {
-    return queries::Gathered{kRound, static_cast<Eigen::Index>(replies_), Eigen::VectorXd::Zero(1)};
+  Result<folds::Gathered> gathered() const override {
+    return folds::Gathered{kRound, static_cast<Eigen::Index>(replies_), Eigen::VectorXd::Zero(1)};
   }
   Digest digest() const override { return sha256("batch"); }
 
@@ -67,7 +67,7 @@ class HonestShuffler {
   [[nodiscard]] bool has(const SiloId& silo) const { return received_.contains(silo); }
   /// @pre it took the reply
   [[nodiscard]] Digest receipt(const SiloId& silo) const {
-    return sealing::receipt_of(*spec_.receipt_key, {kRun, kRound, spec_.attempt, silo, sha256("terms")});
+    return sealed::receipt_of(*spec_.receipt_key, {kRun, kRound, spec_.attempt, silo, sha256("terms")});
   }
   [[nodiscard]] bool has_forwarded() const { return state_ == State::Forwarded || state_ == State::Final; }
 

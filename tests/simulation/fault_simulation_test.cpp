@@ -8,7 +8,7 @@
 namespace undertone {
 namespace {
 
-using Federation = lab::SimulatedFederation;
+using Federation = simulation::SimulatedFederation;
 
 struct Tally {
   std::uint64_t succeeded = 0;
@@ -82,7 +82,7 @@ TEST(FaultSimulationTest, ACrashAtAnySinglePointChangesNothing) {
           .jobs = {{tests::FaultWorlds::named(small), "small"}}, .silos = small.cohort(), .seed = 5};
       if (*form != '\0') {
         setup.shufflers = tests::FaultWorlds::shufflers();
-        for (lab::SimulatedSilo& silo : setup.silos)
+        for (simulation::SimulatedSilo& silo : setup.silos)
           silo.policy.shuffle = silo::ShuffleTrust{{{"mixer-a", {}}, {"mixer-b", {}}}, {form}, 3};
       }
       setup.faults.crash_at_point = point;
@@ -142,7 +142,7 @@ TEST(FaultSimulationTest, ARunThatDivergesEndsAlone) {
 }
 
 TEST(FaultSimulationTest, AHostileSiloEndsNoShuffledRun) {
-  using Hostility = lab::SimulatedSilo::Hostility;
+  using Hostility = simulation::SimulatedSilo::Hostility;
   tests::FaultWorlds worlds;
   for (const char* form : {"counts", "shares", "reports"}) {
     for (const Hostility hostility : {Hostility::OtherTerms, Hostility::ClaimsHandOver}) {
@@ -155,7 +155,7 @@ TEST(FaultSimulationTest, AHostileSiloEndsNoShuffledRun) {
           .jobs = {{tests::FaultWorlds::named(small), "small"}}, .silos = small.cohort(), .seed = 5};
       setup.shufflers = tests::FaultWorlds::shufflers();
       setup.sealing_secret = tests::FaultWorlds::sealing_secret();
-      for (lab::SimulatedSilo& silo : setup.silos)
+      for (simulation::SimulatedSilo& silo : setup.silos)
         silo.policy.shuffle = silo::ShuffleTrust{{{"mixer-a", {}}, {"mixer-b", {}}}, {form}, 5};
       setup.silos.front().hostility = hostility;
       setup.planner = worlds.planner();

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "lab/audit/transcript_audit.hpp"
-#include "shared/privacy/clipped_sum.hpp"
-#include "shared/privacy/rounded_gaussian.hpp"
-#include "shared/privacy/test_bits.hpp"
+#include "shared/crypto/test_bits.hpp"
+#include "shared/mechanisms/clipped_sum.hpp"
+#include "shared/noise/rounded_gaussian.hpp"
 #include "silo/oracles/test_randomness.hpp"
 
 namespace undertone::lab {
@@ -47,18 +47,18 @@ enum class Fault {
 /// The silo's pipeline without messages and ledger, fast enough for thousands of runs, with a fault.
 class LightSilo final : public AuditedSilo {
  public:
-  LightSilo(const config::Job& job, const privacy::Plan& plan, Fault fault, std::uint64_t seed)
+  LightSilo(const jobs::Job& job, const planning::Plan& plan, Fault fault, std::uint64_t seed)
       : job_(&job), plan_(&plan), fault_(fault), seed_(seed) {}
 
   Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
-    privacy::TestBits bits(seed_, fault_ == Fault::ConstantSeed ? "always" : fmt::format("run {}", runs_++),
-                           privacy::InsecureForTestsOnly{});
+    crypto::TestBits bits(seed_, fault_ == Fault::ConstantSeed ? "always" : fmt::format("run {}", runs_++),
+                          crypto::InsecureForTestsOnly{});
     const models::Records& records = dataset.training;
     std::vector<std::int64_t> drawn;
     std::vector<Eigen::VectorXd> means;
     for (std::uint64_t round = 0; round < plan_->rounds(); ++round) {
-      const privacy::Release& release = *plan_->release({round});
-      if (release.shape.kind == privacy::QuestionKind::Metrics) {
+      const planning::Release& release = *plan_->release({round});
+      if (release.shape.kind == releases::QuestionKind::Metrics) {
         means.push_back(evaluated(release, dataset.holdout, point, bits));
         continue;
       }
@@ -75,28 +75,28 @@ class LightSilo final : public AuditedSilo {
   }
 
  private:
-  Eigen::VectorXd evaluated(const privacy::Release& release, const models::Records& holdout,
-                            const Eigen::VectorXd& point, privacy::TestBits& bits) const {
+  Eigen::VectorXd evaluated(const planning::Release& release, const models::Records& holdout,
+                            const Eigen::VectorXd& point, crypto::TestBits& bits) const {
     std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
     Eigen::VectorXd metrics(release.shape.dimension);
     for (Eigen::Index j = 0; j < holdout.count(); ++j) {
       job_->model.linear()->centred_metrics(point, holdout, j, metrics);
-      privacy::add_clipped(metrics, release.lattice(), sum);
+      mechanisms::add_clipped(metrics, release.lattice(), sum);
     }
-    if (std::holds_alternative<privacy::GaussianLattice>(release.mechanism)) return noised(release, sum, bits);
+    if (std::holds_alternative<mechanisms::GaussianLattice>(release.mechanism)) return noised(release, sum, bits);
     return Eigen::VectorXd::Zero(release.shape.dimension);  // public: nobody looks
   }
-  std::vector<std::int64_t> draw(const privacy::Release& release, privacy::TestBits& bits) const {
+  std::vector<std::int64_t> draw(const planning::Release& release, crypto::TestBits& bits) const {
     if (fault_ == Fault::DrawIsPublic) {  // whoever knows that the record is drawn sees the release unsampled
       std::vector<std::int64_t> first(static_cast<std::size_t>(release.records_drawn));
       std::iota(first.begin(), first.end(), std::int64_t{0});
       return first;
     }
-    return privacy::sample_without_replacement(bits, release.population, release.records_drawn);
+    return noise::sample_without_replacement(bits, release.population, release.records_drawn);
   }
-  std::vector<std::int64_t> sum_of(const privacy::Release& release, const models::Records& records,
+  std::vector<std::int64_t> sum_of(const planning::Release& release, const models::Records& records,
                                    const std::vector<std::int64_t>& drawn, const Eigen::VectorXd& point) const {
-    privacy::Lattice lattice = release.lattice();
+    mechanisms::Lattice lattice = release.lattice();
     if (fault_ == Fault::HalfTheSensitivity) lattice.clip *= 2;
     if (fault_ == Fault::ClipForgotten || fault_ == Fault::ClipAfterTheSum) {
       Eigen::VectorXd sum = Eigen::VectorXd::Zero(job_->model.dimension());
@@ -112,7 +112,7 @@ class LightSilo final : public AuditedSilo {
         out[i] = static_cast<std::int64_t>(sum[static_cast<Eigen::Index>(i)] / lattice.step);
       return out;
     }
-    privacy::ClippedSum sum(lattice, release.shape.dimension);
+    mechanisms::ClippedSum sum(lattice, release.shape.dimension);
     for (const std::int64_t j : drawn) {
       double factor = 0.0;
       double norm_squared = 0.0;
@@ -123,22 +123,22 @@ class LightSilo final : public AuditedSilo {
     sum.take(out);
     return out;
   }
-  Eigen::VectorXd noised(const privacy::Release& release, const std::vector<std::int64_t>& sum,
-                         privacy::TestBits& bits) const {
-    const auto& gaussian = std::get<privacy::GaussianLattice>(release.mechanism);
+  Eigen::VectorXd noised(const planning::Release& release, const std::vector<std::int64_t>& sum,
+                         crypto::TestBits& bits) const {
+    const auto& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
     std::vector<std::int64_t> noise(sum.size());
     const bool unnoised = fault_ == Fault::NoiseForgotten ||
-                          (fault_ == Fault::HoldoutUnnoised && release.shape.block == privacy::Block::Holdout);
+                          (fault_ == Fault::HoldoutUnnoised && release.shape.block == releases::Block::Holdout);
     if (!unnoised)
-      privacy::fill_rounded_gaussian(bits, gaussian.log2_stddev - (fault_ == Fault::NoiseHalved ? 1 : 0), noise);
+      noise::fill_rounded_gaussian(bits, gaussian.log2_stddev - (fault_ == Fault::NoiseHalved ? 1 : 0), noise);
     Eigen::VectorXd mean(static_cast<Eigen::Index>(sum.size()));
     for (std::size_t i = 0; i < sum.size(); ++i)
       mean[static_cast<Eigen::Index>(i)] =
           static_cast<double>(sum[i] + noise[i]) * gaussian.lattice.step / static_cast<double>(release.records_drawn);
     return mean;
   }
-  const config::Job* job_;
-  const privacy::Plan* plan_;
+  const jobs::Job* job_;
+  const planning::Plan* plan_;
   Fault fault_;
   std::uint64_t seed_;
   std::uint64_t runs_ = 0;
@@ -164,15 +164,15 @@ std::string audited_job(double draw_fraction, int features, int records, int rou
 struct Audited {
   explicit Audited(double draw_fraction, int features = 16, int records = 10, int rounds = 4)
       : bytes(audited_job(draw_fraction, features, records, rounds)),
-        job(config::parse_job(bytes, "job").value()),
-        plan(config::plan_of(job, job.cohort.front()).value()),
+        job(jobs::parse_job(bytes, "job").value()),
+        plan(jobs::plan_of(job, job.cohort.front()).value()),
         pair(worst_pair(job, job.cohort.front(), PairShape::Crowd)) {}
   /// A job that evaluates a private holdout, and the pair that differs there.
   static Audited evaluated() {
     Audited out(1.0);
     out.bytes = audited_job(1.0, 16, 10, 4, true);
-    out.job = config::parse_job(out.bytes, "job").value();
-    out.plan = config::plan_of(out.job, out.job.cohort.front()).value();
+    out.job = jobs::parse_job(out.bytes, "job").value();
+    out.plan = jobs::plan_of(out.job, out.job.cohort.front()).value();
     out.pair = worst_pair(out.job, out.job.cohort.front(), PairShape::Holdout);
     return out;
   }
@@ -183,8 +183,8 @@ struct Audited {
     return audit_transcripts(silo, plan, pair, settings).value();
   }
   std::string bytes;
-  config::Job job;
-  privacy::Plan plan;
+  jobs::Job job;
+  planning::Plan plan;
   WorstPair pair;
 };
 
@@ -236,7 +236,7 @@ TEST(TranscriptAuditTest, NeverFlagsASoundSiloInAThousandRuns) {
 
 TEST(TranscriptAuditTest, TheProductsEvaluationIsAudited) {
   const Audited audited = Audited::evaluated();
-  const config::CohortMember& member = audited.job.cohort.front();
+  const jobs::CohortMember& member = audited.job.cohort.front();
   std::uint64_t runs = 0;
   const auto product = product_silo(audited.job, audited.bytes, member,
                                     [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });
@@ -257,7 +257,7 @@ TEST(TranscriptAuditTest, ComesCloseToTheTruthOfASoundSilo) {
 TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
   // Over 300 runs on each data set, the projections' means differ by 2 clip reach / K (6 standard errors).
   const Audited audited(1.0);
-  const config::CohortMember& member = audited.job.cohort.front();
+  const jobs::CohortMember& member = audited.job.cohort.front();
   std::uint64_t runs = 0;
   const auto product = product_silo(audited.job, audited.bytes, member,
                                     [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });
@@ -274,9 +274,9 @@ TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
     }
   }
   ASSERT_EQ(replies, 2U * 4U * kRuns);
-  const privacy::Release& release = *audited.plan.release({0});
+  const planning::Release& release = *audited.plan.release({0});
   const double drawn = static_cast<double>(release.records_drawn);
-  const double noise = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev() / drawn;
+  const double noise = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev() / drawn;
   const double expected = 2.0 * audited.pair.reach / static_cast<double>(release.population);
   const double count = 4.0 * kRuns;
   EXPECT_NEAR(difference / count, expected, 6.0 * noise * std::sqrt(2.0 / count));
@@ -286,7 +286,7 @@ TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
 
 TEST(CanaryAuditTest, SoundSilosAreNotContradicted) {
   const Audited audited(1.0, 48, 50);
-  const config::CohortMember& member = audited.job.cohort.front();
+  const jobs::CohortMember& member = audited.job.cohort.front();
   int contradicted = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     LightSilo silo(audited.job, audited.plan, Fault::None, seed);
@@ -298,7 +298,7 @@ TEST(CanaryAuditTest, SoundSilosAreNotContradicted) {
 
 TEST(CanaryAuditTest, ForgottenNoiseIsSeenInOneRun) {
   const Audited audited(1.0, 96, 100);
-  const config::CohortMember& member = audited.job.cohort.front();
+  const jobs::CohortMember& member = audited.job.cohort.front();
   LightSilo broken(audited.job, audited.plan, Fault::NoiseForgotten, 1);
   const CanaryFinding seen = audit_canaries(broken, audited.job, member, 1e-5, 3).value();
   EXPECT_EQ(seen.guesses, 32);

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/algorithm_settings.hpp"
-#include "shared/privacy/gaussian_accountant.hpp"
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
@@ -23,7 +23,8 @@ constexpr double kDelta = 1e-6;
 
 /// mu_G, the accountant's: all releases together are one Gaussian of this shift.
 double shift_for(double epsilon) {
-  return privacy::gaussian_shift_for(privacy::Epsilon::create(epsilon).value(), privacy::Delta::create(kDelta).value())
+  return accounting::gaussian_shift_for(releases::Epsilon::create(epsilon).value(),
+                                        releases::Delta::create(kDelta).value())
       .value();
 }
 

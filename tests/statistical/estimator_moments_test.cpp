@@ -2,10 +2,10 @@
 #include <functional>
 #include <gtest/gtest.h>
 
-#include "lab/simulation/direct_cohort.hpp"
 #include "shared/base/digest.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "simulation/direct_cohort.hpp"
 #include "tests/support/small_federation.hpp"
 
 /// The exact means and variances of federated-core 7, at points fixed before the draw: of what the product's silos
@@ -89,31 +89,31 @@ void expect_moments(const Expected& expected, std::uint64_t rounds, double resol
 /// Silos that answer as the product's do, each release as a plan says.
 class Answers {
  public:
-  Answers(const privacy::Schedule& schedule, std::size_t silos, Eigen::Index records, double epsilon)
+  Answers(const planning::Schedule& schedule, std::size_t silos, Eigen::Index records, double epsilon)
       : sums_(silo::make_record_sums(models::LinearModel(models::Loss::LeastSquares, kFeatures, false))) {
     for (std::size_t i = 0; i < silos; ++i) {
       ids_.push_back(SiloId::create(fmt::format("silo-{}", i)).value());
       datasets_.push_back({records_of(40 + i, records, static_cast<double>(i) - 1.0, 0.8), {}});
     }
-    const privacy::SiloFacts facts{ids_.front(),
-                                   records,
-                                   0,
-                                   true,
-                                   privacy::Epsilon::create(epsilon).value(),
-                                   privacy::Delta::create(1e-3).value()};
-    plan_.emplace(privacy::make_plan(schedule, facts).value());
+    const releases::SiloFacts facts{ids_.front(),
+                                    records,
+                                    0,
+                                    true,
+                                    releases::Epsilon::create(epsilon).value(),
+                                    releases::Delta::create(1e-3).value()};
+    plan_.emplace(planning::make_plan(schedule, facts).value());
   }
   const models::Records& records(std::size_t silo) const { return datasets_[silo].training; }
   std::size_t silos() const { return ids_.size(); }
-  const privacy::Release& release(std::uint64_t planned) const { return *plan_->release({planned}); }
+  const planning::Release& release(std::uint64_t planned) const { return *plan_->release({planned}); }
   /// Of a coordinate of one silo's mean, at the release's own scale.
   double stddev(std::uint64_t planned) const {
-    const privacy::Release& one = release(planned);
-    return std::get<privacy::GaussianLattice>(one.mechanism).noise_stddev() / static_cast<double>(one.records_drawn);
+    const planning::Release& one = release(planned);
+    return std::get<mechanisms::GaussianLattice>(one.mechanism).noise_stddev() / static_cast<double>(one.records_drawn);
   }
   /// The mean answer of all silos. @param planned which release of the plan @param round whose randomness
   Eigen::VectorXd mean(std::uint64_t planned, std::uint64_t round, const queries::Question& question) const {
-    queries::LatticeFold fold(kFeatures, kStepLog2, queries::ReplyType::I64);
+    folds::LatticeFold fold(kFeatures, kStepLog2, queries::ReplyType::I64);
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto stream = silo::TestRandomness(7, ids_[i]).stream(RunId{}, {round});
       fold.add(queries::values_of(silo::draw_and_sum({{round}, question}, release(planned), {datasets_[i], {}}, *sums_,
@@ -127,11 +127,11 @@ class Answers {
   std::unique_ptr<silo::RecordSums> sums_;
   std::vector<SiloId> ids_;
   std::vector<data::Dataset> datasets_;
-  std::optional<privacy::Plan> plan_;
+  std::optional<planning::Plan> plan_;
 };
 
 algorithms::GradientShape shape_of(double clip, double draw_fraction) {
-  return {privacy::ClipNorm::create(clip).value(), draw_fraction};
+  return {releases::ClipNorm::create(clip).value(), draw_fraction};
 }
 
 algorithms::Problem free_problem() {
@@ -279,8 +279,8 @@ struct RandomSilos {
 "participation":{{"quorum":1,"join_deadline_ms":1000,"round_deadline_ms":1000,"resend_ms":300}},
 "evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":{}}}}})",
         algorithm, kClip, members, kStepLog2);
-    job.emplace(config::parse_job(bytes, "moments").value());
-    for (const config::CohortMember& member : job->cohort) {
+    job.emplace(jobs::parse_job(bytes, "moments").value());
+    for (const jobs::CohortMember& member : job->cohort) {
       const auto i = static_cast<double>(silos.size());
       data::Dataset dataset{records_of(60 + silos.size(), kRecords, 0.6 * (i - 2.0), 0.4 + 0.1 * i),
                             records_of(1, 1, 0.0, 0.8)};
@@ -292,8 +292,8 @@ struct RandomSilos {
     return population(5, [&](Eigen::Index i) { return vector(silos[static_cast<std::size_t>(i)].dataset.training); });
   }
   std::string bytes;
-  std::optional<config::Job> job;
-  std::vector<lab::SimulatedSilo> silos;
+  std::optional<jobs::Job> job;
+  std::vector<simulation::SimulatedSilo> silos;
 };
 
 /// Asks the same questions over and over, whatever the answers, and keeps them.
@@ -302,7 +302,7 @@ class Listener final : public algorithms::FederatedAlgorithm {
   Listener(std::vector<queries::Question> questions, std::uint64_t rounds)
       : questions_(std::move(questions)), rounds_(rounds) {}
   algorithms::Step start() override { return current(); }
-  Result<algorithms::Step> advance(const queries::Gathered& gathered) override {
+  Result<algorithms::Step> advance(const folds::Gathered& gathered) override {
     answers.push_back(gathered.mean);
     return current();
   }
@@ -323,11 +323,11 @@ class Listener final : public algorithms::FederatedAlgorithm {
 std::vector<Eigen::VectorXd> listen(const RandomSilos& federation, std::vector<queries::Question> questions,
                                     std::uint64_t rounds, std::uint64_t seed) {
   Listener listener(std::move(questions), rounds);
-  auto cohort =
-      lab::DirectCohort::create({federation.job->model, federation.job->reply_lattice, RunId{}, seed,
-                                 lab::SimulatedNoise::Seeded, static_cast<std::size_t>(RandomSilos::kAnswering), 1},
-                                lab::plan_cohort(*federation.job, federation.silos).value().members)
-          .value();
+  auto cohort = simulation::DirectCohort::create(
+                    {federation.job->model, federation.job->reply_lattice, RunId{}, seed,
+                     simulation::SimulatedNoise::Seeded, static_cast<std::size_t>(RandomSilos::kAnswering), 1},
+                    simulation::plan_cohort(*federation.job, federation.silos).value().members)
+                    .value();
   EXPECT_TRUE(cohort.train(listener));
   return listener.answers;
 }
@@ -338,9 +338,9 @@ struct Added {
   double step = 0.0;  // of the lattice
 };
 Added added_in(const RandomSilos& federation, std::uint64_t round) {
-  const privacy::Plan plan = config::plan_of(*federation.job, federation.job->cohort.front()).value();
-  const privacy::Release& release = *plan.release({round});
-  const double stddev = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev();
+  const planning::Plan plan = jobs::plan_of(*federation.job, federation.job->cohort.front()).value();
+  const planning::Release& release = *plan.release({round});
+  const double stddev = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev();
   return {stddev / static_cast<double>(release.records_drawn), release.lattice().step};
 }
 

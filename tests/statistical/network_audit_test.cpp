@@ -2,8 +2,8 @@
 #include <map>
 
 #include "lab/audit/transcript_audit.hpp"
-#include "shared/config/planner.hpp"
-#include "shared/privacy/test_bits.hpp"
+#include "shared/crypto/test_bits.hpp"
+#include "shared/jobs/planner.hpp"
 #include "silo/oracles/bits_stream.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
@@ -31,11 +31,11 @@ class LightSilo final : public AuditedSilo {
  public:
   /// @param ascending records are added up in ascending order
   /// @param placed a record's arithmetic depends on its place, as it did before records' arithmetic was their own
-  LightSilo(const config::Job& job, const privacy::Plan& plan, bool ascending, bool placed, std::uint64_t seed)
+  LightSilo(const jobs::Job& job, const planning::Plan& plan, bool ascending, bool placed, std::uint64_t seed)
       : job_(&job), release_(*plan.release({0})), ascending_(ascending), placed_(placed), bits_(seed, "", {}) {}
 
   Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
-    silo::BitsStream<privacy::TestBits> stream(bits_);
+    silo::BitsStream<crypto::TestBits> stream(bits_);
     std::vector<std::int64_t> drawn = stream.subset(release_.population, release_.records_drawn);
     if (!ascending_) {
       const std::vector<std::int64_t> order = stream.order(release_.records_drawn);
@@ -45,7 +45,7 @@ class LightSilo final : public AuditedSilo {
     }
     std::vector<std::int64_t> sum = sum_of(dataset, point, drawn);
     std::vector<std::int64_t> noise(sum.size());
-    const auto& gaussian = std::get<privacy::GaussianLattice>(release_.mechanism);
+    const auto& gaussian = std::get<mechanisms::GaussianLattice>(release_.mechanism);
     stream.fill_gaussian(gaussian.log2_stddev, noise);
     Eigen::VectorXd mean(static_cast<Eigen::Index>(sum.size()));
     for (std::size_t i = 0; i < sum.size(); ++i)
@@ -68,18 +68,18 @@ class LightSilo final : public AuditedSilo {
     return sums_[key] = silo::exact_sum(queries::GradientQuestion{point}, release_, dataset.training, drawn, *sums);
   }
 
-  const config::Job* job_;
-  privacy::Release release_;
+  const jobs::Job* job_;
+  planning::Release release_;
   bool ascending_;
   bool placed_;
-  privacy::TestBits bits_;
+  crypto::TestBits bits_;
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> sums_;
 };
 
 struct Audited {
   std::string bytes = network_job();
-  config::Job job = config::parse_job(bytes, "job").value();
-  privacy::Plan plan = config::plan_of(job, job.cohort.front()).value();
+  jobs::Job job = jobs::parse_job(bytes, "job").value();
+  planning::Plan plan = jobs::plan_of(job, job.cohort.front()).value();
 
   AuditFinding audit(PairShape shape, bool ascending, bool placed, std::int64_t trials) const {
     LightSilo silo(job, plan, ascending, placed, 11);
@@ -116,7 +116,7 @@ TEST(NetworkAuditTest, ACrowdComesCloseToTheClaimAndNotAbove) {
 
 TEST(NetworkAuditTest, TheProductIsPlayedWithEveryShapeThatThereIs) {
   const Audited audited;
-  const config::CohortMember& member = audited.job.cohort.front();
+  const jobs::CohortMember& member = audited.job.cohort.front();
   std::uint64_t runs = 0;
   const auto product = product_silo(audited.job, audited.bytes, member,
                                     [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "shared/privacy/rounded_gaussian.hpp"
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
+#include "shared/noise/rounded_gaussian.hpp"
 
 /// The production sampler in bulk, as a silo calls it, and a battery that is shown to reject what is nearly right.
 /// Source: privacy-core B.7, 2 and 3.
-namespace undertone::privacy {
+namespace undertone::noise {
 namespace {
 
 constexpr int kLog2Stddev = 20;
@@ -97,18 +97,18 @@ std::set<std::string> battery(const Fill& fill) {
 }
 
 /// The production path.
-Fill sound(SecureBits& bits) {
+Fill sound(crypto::SecureBits& bits) {
   return [&bits](std::span<std::int64_t> out) { fill_rounded_gaussian(bits, kLog2Stddev, out); };
 }
 
 TEST(SamplerBatteryTest, TheProductionSamplerPasses) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed = battery(sound(bits));
   EXPECT_TRUE(failed.empty()) << *failed.begin();
 }
 
 TEST(SamplerBatteryTest, AThousandthLessNoiseIsRejected) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed = battery([&](std::span<std::int64_t> out) {
     sound(bits)(out);
     for (std::int64_t& z : out) z = std::llround(0.999 * static_cast<double>(z));
@@ -117,7 +117,7 @@ TEST(SamplerBatteryTest, AThousandthLessNoiseIsRejected) {
 }
 
 TEST(SamplerBatteryTest, AStuckSignIsRejected) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed = battery([&, turn = 0](std::span<std::int64_t> out) mutable {
     sound(bits)(out);
     if (++turn % 100 == 0)  // in one buffer of a hundred
@@ -127,7 +127,7 @@ TEST(SamplerBatteryTest, AStuckSignIsRejected) {
 }
 
 TEST(SamplerBatteryTest, AReusedBufferIsRejected) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed =
       battery([&, turn = 0, kept = std::vector<std::int64_t>(kBuffer)](std::span<std::int64_t> out) mutable {
         if (turn++ % 100 != 1) sound(bits)(kept);  // one of a hundred is handed out twice
@@ -137,7 +137,7 @@ TEST(SamplerBatteryTest, AReusedBufferIsRejected) {
 }
 
 TEST(SamplerBatteryTest, ANeighbourThatHelpsAlongIsRejected) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed = battery([&](std::span<std::int64_t> out) {
     sound(bits)(out);
     for (std::size_t i = 1; i < out.size(); i += 2)  // magnitudes that agree one time in fifty
@@ -147,7 +147,7 @@ TEST(SamplerBatteryTest, ANeighbourThatHelpsAlongIsRejected) {
 }
 
 TEST(SamplerBatteryTest, AnEvenLatticeIsRejected) {
-  SecureBits bits = SecureBits::from_os();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   const std::set<std::string> failed = battery([&](std::span<std::int64_t> out) {
     sound(bits)(out);
     for (std::int64_t& z : out) z &= ~std::int64_t{1};
@@ -156,4 +156,4 @@ TEST(SamplerBatteryTest, AnEvenLatticeIsRejected) {
 }
 
 }  // namespace
-}  // namespace undertone::privacy
+}  // namespace undertone::noise

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "silo/oracles/bits_stream.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"
@@ -32,8 +32,8 @@ data::Dataset dataset(std::uint64_t seed) {
 TEST(ShuffledCountsTest, AreUnbiasedAndHaveTheVarianceOfTheFormula) {
   // One coin a record: 12 of them have a variance of 3 beside roundings of up to 3/4.
   ShuffledRound round(ShuffleForm::Counts);
-  const auto parameters = privacy::BinomialParameters::create(3, 1, {1, 2}).value();
-  auto& binomial = std::get<privacy::BinomialSum>(round.release.mechanism);
+  const auto parameters = mechanisms::BinomialParameters::create(3, 1, {1, 2}).value();
+  auto& binomial = std::get<mechanisms::BinomialSum>(round.release.mechanism);
   binomial.parameters = parameters;
   const double unit = binomial.lattice.step * 0x1p32;  // of the grid
   const auto sums = silo::make_record_sums(models::LinearModel(models::Loss::LeastSquares, kDimension, false));
@@ -71,15 +71,15 @@ TEST(ShuffledCountsTest, AreUnbiasedAndHaveTheVarianceOfTheFormula) {
       for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
     }
     const Eigen::VectorXd off =
-        privacy::estimate_of(total, parameters, round.release.shape.clip, 3 * kRecords).value().sum - truth;
+        mechanisms::estimate_of(total, parameters, round.release.shape.clip, 3 * kRecords).value().sum - truth;
     off_sum += off;
     squares += off.cwiseAbs2();
   }
   for (Eigen::Index j = 0; j < kDimension; ++j) {
     SCOPED_TRACE(j);
     const double expected =
-        privacy::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, rounding[j]);
-    EXPECT_LE(expected, privacy::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, 0.75));
+        mechanisms::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, rounding[j]);
+    EXPECT_LE(expected, mechanisms::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, 0.75));
     EXPECT_NEAR(off_sum[j] / kRounds, 0.0, 6.5 * std::sqrt(expected / kRounds));
     EXPECT_NEAR(squares[j] / kRounds, expected, 6.5 * expected * std::sqrt(2.02 / kRounds));
   }
@@ -103,21 +103,20 @@ TEST(ShuffledCountsTest, OneShufflersShareLooksTheSameWhateverTheDataAre) {
   constexpr Eigen::Index kLong = 100'000;
   constexpr std::size_t kWordBytes = 3;
   ShuffledRound round(ShuffleForm::Shares, kLong);
-  std::get<privacy::BinomialSum>(round.release.mechanism).parameters =
-      privacy::BinomialParameters::create(1000, 100'000, {1, 2}).value();
-  round.layout = shuffled::RoundLayout::create(round.shuffle, round.release, {queries::ReplyType::I64, -20},
-                                               ShuffledRound::kCohort)
-                     .value();
+  std::get<mechanisms::BinomialSum>(round.release.mechanism).parameters =
+      mechanisms::BinomialParameters::create(1000, 100'000, {1, 2}).value();
+  round.layout =
+      sealed::RoundLayout::create(round.shuffle, round.release, {queries::ReplyType::I64, -20}, ShuffledRound::kCohort)
+          .value();
   ASSERT_EQ(round.layout.word_bytes(), kWordBytes);
-  privacy::SecureBits bits = privacy::SecureBits::from_os();
-  silo::BitsStream<privacy::SecureBits> stream(bits);
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  silo::BitsStream<crypto::SecureBits> stream(bits);
   const auto share_of = [&](std::int64_t count, std::size_t shuffler) {
     const std::vector<std::int64_t> counts(static_cast<std::size_t>(kLong), count);
-    const auto messages = shuffled::seal_counts(counts, round.layout, round.seal_for(), stream).value();
-    const sealing::OpenedReply opened =
-        sealing::open(round.adders[shuffler], shuffled::adder_mac_key(round.run),
-                      round.layout.terms(round.run, round.query.round, round.seal_for().query),
-                      messages[shuffler].units)
+    const auto messages = sealed::seal_counts(counts, round.layout, round.seal_for(), stream).value();
+    const sealed::OpenedReply opened =
+        sealed::open(round.adders[shuffler], sealed::adder_mac_key(round.run),
+                     round.layout.terms(round.run, round.query.round, round.seal_for().query), messages[shuffler].units)
             .value();
     return std::string(opened.body());
   };
@@ -150,16 +149,15 @@ TEST(ShuffledCountsTest, OneShufflersShareTellsNothingOfWhichCoordinatesAreLarge
   constexpr Eigen::Index kLong = 200'000;
   ShuffledRound round(ShuffleForm::Shares, kLong);
   ASSERT_EQ(round.layout.word_bytes(), 1U);
-  privacy::SecureBits bits = privacy::SecureBits::from_os();
-  silo::BitsStream<privacy::SecureBits> stream(bits);
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  silo::BitsStream<crypto::SecureBits> stream(bits);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(kLong));
   for (std::size_t j = 0; j < counts.size(); ++j) counts[j] = j % 2 == 0 ? 0 : ShuffledRound::kMost;
-  const auto messages = shuffled::seal_counts(counts, round.layout, round.seal_for(), stream).value();
+  const auto messages = sealed::seal_counts(counts, round.layout, round.seal_for(), stream).value();
   for (std::size_t shuffler = 0; shuffler < 2; ++shuffler) {
-    const sealing::OpenedReply opened =
-        sealing::open(round.adders[shuffler], shuffled::adder_mac_key(round.run),
-                      round.layout.terms(round.run, round.query.round, round.seal_for().query),
-                      messages[shuffler].units)
+    const sealed::OpenedReply opened =
+        sealed::open(round.adders[shuffler], sealed::adder_mac_key(round.run),
+                     round.layout.terms(round.run, round.query.round, round.seal_for().query), messages[shuffler].units)
             .value();
     const Cells even = cells_of(opened.body(), 2, 0);
     const Cells odd = cells_of(opened.body(), 2, 1);

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "lab/simulation/direct_cohort.hpp"
-#include "shared/algorithms/minibatch_sgd.hpp"
-#include "shared/privacy/binomial_report.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "simulation/direct_cohort.hpp"
 #include "tests/support/fitted_slope.hpp"
 
 /// What a shuffler is worth end to end, by the product's own plans, clipping, coins and noise: all of a problem the
@@ -70,25 +70,25 @@ algorithms::MinibatchSgdSettings settings() {
 }
 
 /// What every silo plans: all silos are honest.
-privacy::Release planned(std::size_t silos, Mode mode) {
-  const privacy::SiloFacts facts{
-      SiloId::create("silo").value(),        kRecords, 0, true, privacy::Epsilon::create(kEpsilon).value(),
-      privacy::Delta::create(kDelta).value()};
-  const privacy::Schedule schedule =
-      algorithms::MinibatchSgd::schedule(settings(), {privacy::ClipNorm::create(kClip).value()});
-  std::optional<privacy::Shuffling> shuffling;
-  if (mode == Mode::Shuffled) shuffling = privacy::Shuffling{static_cast<std::int64_t>(silos), true, kCoinsMax};
-  const privacy::Plan plan = privacy::make_plan(schedule, facts, shuffling).value();
+planning::Release planned(std::size_t silos, Mode mode) {
+  const releases::SiloFacts facts{
+      SiloId::create("silo").value(),         kRecords, 0, true, releases::Epsilon::create(kEpsilon).value(),
+      releases::Delta::create(kDelta).value()};
+  const planning::Schedule schedule =
+      algorithms::MinibatchSgd::schedule(settings(), {releases::ClipNorm::create(kClip).value()});
+  std::optional<planning::Shuffling> shuffling;
+  if (mode == Mode::Shuffled) shuffling = planning::Shuffling{static_cast<std::int64_t>(silos), true, kCoinsMax};
+  const planning::Plan plan = planning::make_plan(schedule, facts, shuffling).value();
   EXPECT_EQ(plan.segments().size(), 1U);
   EXPECT_EQ(plan.rounds(), kRounds);
   EXPECT_LE(plan.epsilon().value_rounded_up(), kEpsilon * (1.0 + 1e-6));
-  const privacy::Release release = plan.segments().front().release;
-  EXPECT_EQ(std::holds_alternative<privacy::BinomialSum>(release.mechanism), mode == Mode::Shuffled);
+  const planning::Release release = plan.segments().front().release;
+  EXPECT_EQ(std::holds_alternative<mechanisms::BinomialSum>(release.mechanism), mode == Mode::Shuffled);
   return release;
 }
 
 /// s, of a coordinate of the mean over all silos; of coins at most so much.
-double stddev_of(const privacy::Release& release, std::size_t silos) {
+double stddev_of(const planning::Release& release, std::size_t silos) {
   return release.noise_stddev_of_mean() / std::sqrt(static_cast<double>(silos));
 }
 
@@ -101,25 +101,26 @@ double expected_risk(const Silos& silos, double stddev) {
          (2.0 * kDimension);
 }
 
-lab::DirectCohort cohort_of(const Silos& silos, const privacy::Release& release, std::uint64_t rounds,
-                            std::uint64_t seed, lab::SimulatedNoise noise = lab::SimulatedNoise::Seeded) {
-  std::vector<lab::DirectCohort::Member> members;
+simulation::DirectCohort cohort_of(const Silos& silos, const planning::Release& release, std::uint64_t rounds,
+                                   std::uint64_t seed,
+                                   simulation::SimulatedNoise noise = simulation::SimulatedNoise::Seeded) {
+  std::vector<simulation::DirectCohort::Member> members;
   for (std::size_t i = 0; i < silos.datasets.size(); ++i) {
     members.push_back(
         {SiloId::create(fmt::format("silo-{}", i)).value(), &silos.datasets[i], {{release, rounds}}, 1, 1});
   }
-  return lab::DirectCohort::create({models::LinearModel(models::Loss::LeastSquares, kDimension, false),
-                                    {queries::ReplyType::I64, -40},
-                                    {},
-                                    seed,
-                                    noise,
-                                    0,
-                                    1},
-                                   std::move(members))
+  return simulation::DirectCohort::create({models::LinearModel(models::Loss::LeastSquares, kDimension, false),
+                                           {queries::ReplyType::I64, -40},
+                                           {},
+                                           seed,
+                                           noise,
+                                           0,
+                                           1},
+                                          std::move(members))
       .value();
 }
 
-double risk_of(const Silos& silos, lab::DirectCohort cohort) {
+double risk_of(const Silos& silos, simulation::DirectCohort cohort) {
   const auto algorithm = algorithms::MinibatchSgd::create(settings()).value();
   return silos.excess(cohort.train(*algorithm).value().vectors.at("weights"));
 }
@@ -139,15 +140,15 @@ const Measured& measured() {
     for (const std::size_t count : kAxis) {
       const Silos silos(count);
       for (const Mode mode : {Mode::Local, Mode::Shuffled}) {
-        const privacy::Release release = planned(count, mode);
+        const planning::Release release = planned(count, mode);
         Point point{static_cast<double>(count), {}, 0.0};
         for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
           // Other seeds, or silos of both modes would draw from the same stream.
           const std::uint64_t own = 1000 * count + 2 * seed + (mode == Mode::Shuffled ? 1 : 0);
           point.risks.push_back(risk_of(silos, cohort_of(silos, release, kRounds, own)));
         }
-        const privacy::Release local = planned(count, Mode::Local);
-        point.noiseless = risk_of(silos, cohort_of(silos, local, kRounds, 0, lab::SimulatedNoise::None));
+        const planning::Release local = planned(count, Mode::Local);
+        point.noiseless = risk_of(silos, cohort_of(silos, local, kRounds, 0, simulation::SimulatedNoise::None));
         // A chi-square of d runs degrees: 5.5 standard errors, with probability 1e-6 in any of ten looks.
         const double expected = expected_risk(silos, stddev_of(release, count));
         EXPECT_NEAR(point.mean(), expected, 5.5 * expected * std::sqrt(2.0 / (kDimension * kRuns))) << count;
@@ -197,7 +198,7 @@ class Listener final : public algorithms::FederatedAlgorithm {
  public:
   Listener(Eigen::VectorXd point, std::uint64_t rounds) : point_(std::move(point)), rounds_(rounds) {}
   algorithms::Step start() override { return current(); }
-  Result<algorithms::Step> advance(const queries::Gathered& gathered) override {
+  Result<algorithms::Step> advance(const folds::Gathered& gathered) override {
     answers.push_back(gathered.mean);
     return current();
   }
@@ -226,7 +227,7 @@ TEST(ShuffledRatesTest, TheNoiseOfTheMeanIsThatWhichThePlanPredicts) {
     const Eigen::VectorXd truth = (point - silos.minimiser) / kDimension;
     for (const Mode mode : {Mode::Local, Mode::Shuffled}) {
       SCOPED_TRACE(fmt::format("{} silos, {}", count, mode == Mode::Local ? "local" : "shuffled"));
-      const privacy::Release release = planned(count, mode);
+      const planning::Release release = planned(count, mode);
       Listener listener(point, kAsked);
       ASSERT_TRUE(cohort_of(silos, release, kAsked, 7).train(listener));
       double squares = 0.0;
@@ -234,10 +235,10 @@ TEST(ShuffledRatesTest, TheNoiseOfTheMeanIsThatWhichThePlanPredicts) {
       const double found = std::sqrt(squares / (kDimension * static_cast<double>(kAsked)));
       const double most = stddev_of(release, count);
       double least = most;
-      if (const auto* binomial = std::get_if<privacy::BinomialSum>(&release.mechanism)) {
+      if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism)) {
         const double all = static_cast<double>(count) * kRecords;
-        least = std::sqrt(privacy::binomial_sum_variance(binomial->parameters, release.shape.clip,
-                                                         static_cast<std::int64_t>(all), 0.0)) /
+        least = std::sqrt(mechanisms::binomial_sum_variance(binomial->parameters, release.shape.clip,
+                                                            static_cast<std::int64_t>(all), 0.0)) /
                 all;
         EXPECT_GE(least, 0.99 * most);
       }

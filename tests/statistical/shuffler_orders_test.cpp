@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "tests/support/plain_adder.hpp"
 
@@ -103,7 +103,7 @@ Statistics chi_squares(const Shape& shape, Permuter& permuter) {
 /// Ways to permute that are nearly right.
 class Crooked final : public Permuter {
  public:
-  using Draw = std::function<std::size_t(privacy::SecureBits&, std::size_t)>;
+  using Draw = std::function<std::size_t(crypto::SecureBits&, std::size_t)>;
   /// @param draw with which of the `count` places the place before the i-th is exchanged
   explicit Crooked(Draw draw) : draw_(std::move(draw)) {}
   std::vector<std::int64_t> order(std::int64_t count) override {
@@ -115,7 +115,7 @@ class Crooked final : public Permuter {
 
  private:
   Draw draw_;
-  privacy::SecureBits bits_ = privacy::SecureBits::from_os();
+  crypto::SecureBits bits_ = crypto::SecureBits::from_os();
 };
 
 /// Mixes the messages of two units each, and leaves the units of a message side by side.
@@ -123,7 +123,7 @@ class WholeMessages final : public Permuter {
  public:
   std::vector<std::int64_t> order(std::int64_t count) override {
     std::vector<std::int64_t> out;
-    for (const std::int64_t message : privacy::sample_permutation(count / 2, bits_)) {
+    for (const std::int64_t message : noise::sample_permutation(count / 2, bits_)) {
       out.push_back(2 * message);
       out.push_back(2 * message + 1);
     }
@@ -131,11 +131,11 @@ class WholeMessages final : public Permuter {
   }
 
  private:
-  privacy::SecureBits bits_ = privacy::SecureBits::from_os();
+  crypto::SecureBits bits_ = crypto::SecureBits::from_os();
 };
 
 void expect_every_order(const Shape& shape) {
-  BitsPermuter<privacy::SecureBits> permuter(privacy::SecureBits::from_os());
+  BitsPermuter<crypto::SecureBits> permuter(crypto::SecureBits::from_os());
   const Statistics found = chi_squares(shape, permuter);
   EXPECT_LT(found.by_silo, shape.threshold);
   EXPECT_LT(found.by_arrival, shape.threshold);
@@ -151,11 +151,11 @@ TEST(ShufflerOrdersTest, UnitsOfDifferentSilosAreMixedAmongEachOther) {
 
 TEST(ShufflerOrdersTest, OrdersThatAreNearlyUniformAreNoticed) {
   const std::vector<std::pair<const char*, Crooked::Draw>> crooked = {
-      {"any of all five", [](privacy::SecureBits& bits, std::size_t) { return privacy::uniform_below(bits, 5); }},
-      {"never itself", [](privacy::SecureBits& bits, std::size_t i) { return privacy::uniform_below(bits, i - 1); }},
+      {"any of all five", [](crypto::SecureBits& bits, std::size_t) { return crypto::uniform_below(bits, 5); }},
+      {"never itself", [](crypto::SecureBits& bits, std::size_t i) { return crypto::uniform_below(bits, i - 1); }},
       // Of 64 values the first four of 5, say, come 13 times and the last 12 times.
       {"a remainder of six bits",
-       [](privacy::SecureBits& bits, std::size_t i) { return static_cast<std::size_t>(bits.word() >> 58U) % i; }},
+       [](crypto::SecureBits& bits, std::size_t i) { return static_cast<std::size_t>(bits.word() >> 58U) % i; }},
   };
   for (const auto& [name, draw] : crooked) {
     SCOPED_TRACE(name);

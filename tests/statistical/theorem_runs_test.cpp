@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "shared/algorithms/proximal_parameters.hpp"
-#include "shared/algorithms/theorem_noise.hpp"
-#include "shared/algorithms/theorem_parameters.hpp"
+#include "shared/theorems/proximal_parameters.hpp"
+#include "shared/theorems/theorem_noise.hpp"
+#include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/measured.hpp"
 #include "tests/support/noisy_cohort.hpp"
@@ -19,18 +19,18 @@ namespace undertone::tests {
 namespace {
 
 using algorithms::AcceleratedSgdSettings;
-using algorithms::choose_by_theorem;
-using algorithms::NoiseFacts;
-using algorithms::PlannedNoise;
 using algorithms::ProximalSgdSettings;
 using algorithms::ProxSvrgSettings;
 using algorithms::RecordUse;
 using algorithms::SpiderAlternateSettings;
 using algorithms::SpiderSettings;
-using algorithms::TheoremChoice;
-using algorithms::TheoremFacts;
-using algorithms::TheoremName;
-using algorithms::TheoremShifts;
+using theorems::choose_by_theorem;
+using theorems::NoiseFacts;
+using theorems::PlannedNoise;
+using theorems::TheoremChoice;
+using theorems::TheoremFacts;
+using theorems::TheoremName;
+using theorems::TheoremShifts;
 
 constexpr double kDelta = 1e-5;
 
@@ -67,12 +67,12 @@ std::vector<PlannedNoise> noises_for(TheoremName name) {
 }
 
 /// What silos calibrate for the choice.
-privacy::Plan plan_of(const TheoremChoice& choice, const TheoremFacts& facts) {
-  const algorithms::GradientShape shape{privacy::ClipNorm::create(facts.lipschitz).value(), choice.draw_fraction};
-  return privacy::make_plan(
+planning::Plan plan_of(const TheoremChoice& choice, const TheoremFacts& facts) {
+  const algorithms::GradientShape shape{releases::ClipNorm::create(facts.lipschitz).value(), choice.draw_fraction};
+  return planning::make_plan(
              algorithms::schedule_of(choice.settings, shape),
              {SiloId::create("silo").value(), static_cast<std::int64_t>(facts.records), 0, true,
-              privacy::Epsilon::create(facts.epsilon).value(), privacy::Delta::create(facts.delta).value()})
+              releases::Epsilon::create(facts.epsilon).value(), releases::Delta::create(facts.delta).value()})
       .value();
 }
 
@@ -85,8 +85,8 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
     const double drawn = std::floor(choice.draw_fraction * facts.records);
     const NoiseFacts silo{facts.records, drawn, facts.epsilon, facts.delta};
     const bool alternate = std::holds_alternative<SpiderAlternateSettings>(choice.settings);
-    const TheoremShifts shifts = alternate ? algorithms::experiment_shifts(choice.settings, silo).value()
-                                           : algorithms::theorem_shifts(choice.settings, silo).value();
+    const TheoremShifts shifts = alternate ? theorems::experiment_shifts(choice.settings, silo).value()
+                                           : theorems::theorem_shifts(choice.settings, silo).value();
     // Anchors read every record; SPIDER's alternate form draws for its gradients, too.
     setup.noise.gradient = sensitivity / ((alternate ? drawn : facts.records) * shifts.gradients.front());
     setup.noise.difference = 2.0 * sensitivity / (drawn * *shifts.difference);
@@ -97,7 +97,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
   const auto rounds = static_cast<double>(algorithms::extent_of(choice.settings).rounds);
   const auto* accelerated = std::get_if<AcceleratedSgdSettings>(&choice.settings);
   const auto stddev = [&](double records, double releases) {
-    return sensitivity / (records * algorithms::shift_of_each(facts.epsilon, facts.delta, releases).value());
+    return sensitivity / (records * theorems::shift_of_each(facts.epsilon, facts.delta, releases).value());
   };
   if (std::holds_alternative<ProximalSgdSettings>(choice.settings) ||
       (accelerated != nullptr && accelerated->use == RecordUse::OnePass)) {
@@ -113,7 +113,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
     }
   } else if (std::holds_alternative<ProxSvrgSettings>(choice.settings)) {
     // Its differences are drawn: what that is worth, the accountant alone knows.
-    const privacy::Plan plan = plan_of(choice, facts);
+    const planning::Plan plan = plan_of(choice, facts);
     setup.noise.gradient = plan.release({0})->noise_stddev_of_mean();
     setup.noise.difference = plan.release({1})->noise_stddev_of_mean();
   } else {
@@ -130,7 +130,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
 double bound_of(const TheoremChoice& choice, const TheoremFacts& facts, const NoisyCohort::Setup& setup) {
   if (const auto* svrg = std::get_if<ProxSvrgSettings>(&choice.settings)) {
     const auto squared = [](double x) { return x * x; };
-    return algorithms::prox_svrg_bound(
+    return theorems::prox_svrg_bound(
         *svrg, facts, (squared(setup.noise.gradient) + squared(setup.noise.difference)) / facts.answering);
   }
   return choice.bound.value_or(10.0 * choice.rate);
@@ -197,7 +197,7 @@ constexpr double kEpsilon = 2.0;
 TEST(TheoremRunsTest, EveryPlannedBoundIsHeldOnEveryProblemThatMeetsItsConditions) {
   std::map<TheoremName, int> held;
   std::map<std::pair<TheoremName, PlannedNoise>, double> closest;
-  for (const TheoremName name : algorithms::kTheoremNames) {
+  for (const TheoremName name : theorems::kTheoremNames) {
     for (const KnownProblem& known : known_problems()) {
       if (!suits(name, known)) continue;
       for (const PlannedNoise noise : noises_for(name)) {
@@ -240,7 +240,7 @@ TEST(TheoremRunsTest, ItIsTheirNoiseThatTheyAreMadeOf) {
   // The bounds are far above most runs, so that they would hold with another noise, too. On quadratics the risk is what
   // the way to the optimum leaves, and a multiple of the noise's variance: twice the noise adds four times as much. Of
   // methods in stages, which are planned to leave as much as their noise may be, the second part is the smaller one.
-  for (const TheoremName name : algorithms::kTheoremNames) {
+  for (const TheoremName name : theorems::kTheoremNames) {
     SCOPED_TRACE(to_string(name));
     const bool in_stages = name == TheoremName::OnePassStronglyConvex ||
                            name == TheoremName::AcceleratedStronglyConvex ||
@@ -266,17 +266,17 @@ TEST(TheoremRunsTest, ItIsTheirNoiseThatTheyAreMadeOf) {
 TEST(TheoremRunsTest, TheNoiseIsThatOfThePlansThatSilosCalibrate) {
   // What the accountant was supposed to find when parameters were chosen is what it finds for the releases themselves.
   const KnownProblem known = near_quadratic(16, 4, true);
-  for (const TheoremName name : algorithms::kTheoremNames) {
+  for (const TheoremName name : theorems::kTheoremNames) {
     if (noises_for(name).back() != PlannedNoise::Accountant || name == TheoremName::ProxSvrg) continue;
     SCOPED_TRACE(to_string(name));
     const TheoremFacts facts = facts_of(known, 1000.0, kEpsilon);
     const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, PlannedNoise::Accountant).value();
     const NoisyCohort::Setup setup = setup_for(choice, facts, PlannedNoise::Accountant);
-    const privacy::Plan plan = plan_of(choice, facts);
+    const planning::Plan plan = plan_of(choice, facts);
     for (std::uint64_t round = 0; round < plan.rounds(); ++round) {
-      const privacy::Release& release = *plan.release({round});
-      const double supposed = release.shape.kind == privacy::QuestionKind::GradientDifference ? setup.noise.difference
-                              : setup.gradient_of_round.empty()                               ? setup.noise.gradient
+      const planning::Release& release = *plan.release({round});
+      const double supposed = release.shape.kind == releases::QuestionKind::GradientDifference ? setup.noise.difference
+                              : setup.gradient_of_round.empty()                                ? setup.noise.gradient
                                                                 : setup.gradient_of_round.at(round);
       EXPECT_NEAR(release.noise_stddev_of_mean(), supposed, 0.01 * supposed) << round;
     }
@@ -361,7 +361,7 @@ TEST(TheoremRunsTest, SmoothedLossesKeepTheBoundOfTheirEnvelopeAndWhatSmoothingT
       SCOPED_TRACE(std::string(to_string(name)) + ", " + std::to_string(records));
       TheoremFacts facts = facts_of(absolute_deviations(1.0), records, kEpsilon);
       facts.smoothness = 0.0;
-      facts.smoothness = algorithms::envelope_smoothness(name, facts, absolute_deviations(1.0).problem).value();
+      facts.smoothness = theorems::envelope_smoothness(name, facts, absolute_deviations(1.0).problem).value();
       const KnownProblem known = absolute_deviations(facts.smoothness);
       const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, PlannedNoise::Accountant).value();
       const Measured measured = run(known, choice, setup_for(choice, facts, PlannedNoise::Accountant));

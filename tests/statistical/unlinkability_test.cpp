@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "shared/base/random_source.hpp"
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shuffler/batch/batch_machine.hpp"
 #include "shuffler/batch/batch_store.hpp"
 #include "tests/support/linking_attack.hpp"
@@ -93,8 +93,8 @@ class Machine : public Build {
   BatchSpec spec_;
 };
 
-using SecurePermuter = BitsPermuter<privacy::SecureBits>;
-std::unique_ptr<Permuter> secure() { return std::make_unique<SecurePermuter>(privacy::SecureBits::from_os()); }
+using SecurePermuter = BitsPermuter<crypto::SecureBits>;
+std::unique_ptr<Permuter> secure() { return std::make_unique<SecurePermuter>(crypto::SecureBits::from_os()); }
 
 /// Leaves this share of the batches in the order of slots.
 class Careless final : public Permuter {
@@ -110,7 +110,7 @@ class Careless final : public Permuter {
  private:
   double share_;
   RandomSource moods_{7};
-  SecurePermuter secure_{privacy::SecureBits::from_os()};
+  SecurePermuter secure_{crypto::SecureBits::from_os()};
 };
 
 /// Pads on the way in and cuts the padding off on the way out: units leave with the length that their silo gave them.
@@ -147,7 +147,7 @@ class EarlyForwarding final : public Build {
   }
 
  private:
-  SecurePermuter permuter_{privacy::SecureBits::from_os()};
+  SecurePermuter permuter_{crypto::SecureBits::from_os()};
 };
 
 /// Mixes, and hands each silo's units on over the silo's own connection, as a proxy would.

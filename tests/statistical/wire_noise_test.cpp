@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "silo/agent/silo_machine.hpp"
 #include "silo/oracles/bits_stream.hpp"
 #include "silo/oracles/local_run.hpp"
@@ -27,9 +27,9 @@ struct Listener {
     federation.evaluation_every = 0;
     federation.noise = "secure";
     const std::string job = federation.job();
-    const config::Job parsed = config::parse_job(job, "job").value();
-    const lab::SimulatedSilo spec = federation.cohort().at(silo);
-    const privacy::Plan plan = config::plan_of(parsed, *parsed.member(spec.id)).value();
+    const jobs::Job parsed = jobs::parse_job(job, "job").value();
+    const simulation::SimulatedSilo spec = federation.cohort().at(silo);
+    const planning::Plan plan = jobs::plan_of(parsed, *parsed.member(spec.id)).value();
     const RunId run{sha256(job), {nonce}};
     const SigningKey key = SigningKey::from_seed(std::string(32, 'n')).value();
     store::Database database = store::Database::in_memory().value();
@@ -61,14 +61,14 @@ struct Listener {
     (void)machine->on_message(wire::JobOffer{run, job});
 
     const Eigen::VectorXd point = Eigen::VectorXd::Constant(parsed.model.dimension(), 0.05);
-    const privacy::Release& release = *plan.release({0});
+    const planning::Release& release = *plan.release({0});
     std::vector<std::int64_t> everybody(static_cast<std::size_t>(spec.dataset.training.count()));
     std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
     const std::vector<std::int64_t> sum =
         silo::exact_sum(queries::GradientQuestion{point}, release, spec.dataset.training, everybody,
                         *silo::make_record_sums(parsed.model));
     const double records = static_cast<double>(release.records_drawn);
-    const double claimed = std::get<privacy::GaussianLattice>(release.mechanism).noise_stddev() / records;
+    const double claimed = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev() / records;
     for (std::uint64_t round = 0; round < kRounds; ++round) {
       if (restart && round == kRounds / 2) boot();
       const auto actions = machine->on_message(
@@ -154,16 +154,16 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   constexpr std::uint64_t kSteps = 16;
   constexpr Eigen::Index kFeatures = 8;
   constexpr std::int64_t kRecords = 20;
-  const privacy::ClipNorm clip = privacy::ClipNorm::create(1.0).value();
-  privacy::ReleaseShape shape{privacy::QuestionKind::LocalRun, privacy::Block::Training, 1.0, kFeatures, clip};
-  shape.local = privacy::LocalSteps{kSteps, 0.25};
+  const releases::ClipNorm clip = releases::ClipNorm::create(1.0).value();
+  releases::ReleaseShape shape{releases::QuestionKind::LocalRun, releases::Block::Training, 1.0, kFeatures, clip};
+  shape.local = releases::LocalSteps{kSteps, 0.25};
   const auto lattice =
-      privacy::gaussian_lattice(clip, privacy::GaussianShift::create(0.5).value(), kFeatures, 1).value();
-  const privacy::Release release{shape, 1, kRecords, lattice, kRecords, {0, kRecords}};
+      mechanisms::gaussian_lattice(clip, releases::GaussianShift::create(0.5).value(), kFeatures, 1).value();
+  const planning::Release release{shape, 1, kRecords, lattice, kRecords, {0, kRecords}};
   models::Records records{Eigen::MatrixXd::Zero(kFeatures, kRecords), Eigen::VectorXd::Ones(kRecords)};
   const auto sums = silo::make_record_sums(models::LinearModel(models::Loss::LeastSquares, kFeatures, false));
-  privacy::SecureBits bits = privacy::SecureBits::from_os();
-  silo::BitsStream<privacy::SecureBits> stream(bits);
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  silo::BitsStream<crypto::SecureBits> stream(bits);
   const queries::WireLattice wire{queries::ReplyType::I64, -40};
   // 2000 messages of 8 coordinates: z^2 adds up to a chi square of 16,000 degrees, standard deviation 179. Six of them
   // (1e-9, SecureBits) see a step without noise (variance off by 1/16, 1,000) and a step size that is off by 4 %.
@@ -180,8 +180,8 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   // Which record a step reads: record j alone has a feature, and a message of one step moves along it by the clip norm,
   // 0.25 of it after the step size, sixteen times the rounding and a fiftieth of the noise; so without noise.
   silo::NoiselessRandomness quiet(3, SiloId::create("silo-1").value());
-  privacy::Release single = release;
-  single.shape.local = privacy::LocalSteps{1, 1.0};
+  planning::Release single = release;
+  single.shape.local = releases::LocalSteps{1, 1.0};
   std::vector<int> read(kFeatures, 0);
   records.features.setZero();
   for (std::int64_t j = 0; j < kRecords; ++j) records.features(j % kFeatures, j) = 1.0;

@@ -1,9 +1,9 @@
 #include <cstdio>
 
 #include "coordinator/host/coordinator_config.hpp"
-#include "lab/operator/operator_config.hpp"
-#include "lab/provision.hpp"
-#include "shared/config/job.hpp"
+#include "operator/operator_config.hpp"
+#include "operator/provision.hpp"
+#include "shared/jobs/job.hpp"
 #include "shuffler/host/shuffler_config.hpp"
 #include "silo/host/silo_config.hpp"
 
@@ -49,7 +49,7 @@ int main() {
               "most 1 MiB.\n"
               "A feature has either `categories` or `min` and `max`; a label either `negative` and `positive` or `min` "
               "and `max`.",
-              recorded([&](config::Problems& p) { return config::parse_job(nothing, p); }));
+              recorded([&](config::Problems& p) { return jobs::parse_job(nothing, p); }));
   print_table("Coordinator (`undertone.coordinator/1`)", "For `undertone-coordinator serve` and `run`.",
               recorded([&](config::Problems& p) { return coordinator::parse_coordinator_config(nothing, "", p); }));
   print_table("Shuffler (`undertone.shuffler/1`)", "For every command of `undertone-shuffler`.",
@@ -61,8 +61,8 @@ int main() {
               recorded([&](config::Problems& p) { return silo::parse_silo_config(nothing, "", p); }));
   print_table("Operator (`undertone.operator/1`)",
               "For the operator's verbs of `undertone`: `--config`, `$UNDERTONE_OPERATOR` or `operator.json`.",
-              recorded([&](config::Problems& p) { return lab::parse_operator_config(nothing, "", p); }));
+              recorded([&](config::Problems& p) { return operators::parse_operator_config(nothing, "", p); }));
   print_table("Consortium (`undertone.consortium/1`)", "For `undertone provision`.",
-              recorded([&](config::Problems& p) { return lab::parse_consortium(nothing, p); }));
+              recorded([&](config::Problems& p) { return operators::parse_consortium(nothing, p); }));
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "shared/base/random_source.hpp"
-#include "shared/sealing/sealing_key.hpp"
+#include "shared/sealed/sealing_key.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -13,16 +13,16 @@ using std::chrono::milliseconds;
 std::string secret_of(const char* whose) { return std::string(as_bytes(sha256(std::string("key of ") + whose))); }
 
 std::string public_key_hex(const std::string& secret) {
-  return to_hex(sealing::SealingKey::from_secret(secret)->public_key().bytes());
+  return to_hex(sealed::SealingKey::from_secret(secret)->public_key().bytes());
 }
 
 }  // namespace
 
-config::Planner KnownPlans::planner() {
-  return [this](const config::Job& job, const config::CohortMember& member) -> Result<privacy::Plan> {
+jobs::Planner KnownPlans::planner() {
+  return [this](const jobs::Job& job, const jobs::CohortMember& member) -> Result<planning::Plan> {
     const std::pair key(job.name, member.facts.silo);
     const auto known = plans_.find(key);
-    return known != plans_.end() ? known->second : plans_.emplace(key, config::plan_of(job, member)).first->second;
+    return known != plans_.end() ? known->second : plans_.emplace(key, jobs::plan_of(job, member)).first->second;
   };
 }
 
@@ -31,7 +31,7 @@ std::string FaultWorlds::named(SmallFederation federation) {
   return federation.job();
 }
 
-std::vector<lab::SimulatedFederation::Shuffler> FaultWorlds::shufflers() {
+std::vector<simulation::SimulatedFederation::Shuffler> FaultWorlds::shufflers() {
   return {{"mixer-a", secret_of("mixer-a")}, {"mixer-b", secret_of("mixer-b")}};
 }
 
@@ -39,14 +39,14 @@ std::string FaultWorlds::sealing_secret() { return secret_of("coordinator"); }
 
 std::string FaultWorlds::shuffle(const std::string& form) {
   std::string parties;
-  for (const lab::SimulatedFederation::Shuffler& one : shufflers()) {
+  for (const simulation::SimulatedFederation::Shuffler& one : shufflers()) {
     parties += fmt::format(R"({}{{"name":"{}","key":"{}"}})", parties.empty() ? "" : ",", one.name,
                            public_key_hex(one.secret));
     if (form != "shares") break;
   }
   if (form == "shares") return fmt::format(R"({{"form":"shares","shufflers":[{}],"honest_min":2}})", parties);
   if (form == "counts") return fmt::format(R"({{"form":"counts","shufflers":[{}],"honest_min":2}})", parties);
-  const Digest key = sealing::SealingKey::from_secret(sealing_secret())->public_key().fingerprint();
+  const Digest key = sealed::SealingKey::from_secret(sealing_secret())->public_key().fingerprint();
   return fmt::format(R"({{"form":"{}","shufflers":[{{"name":"mixer-a"}}],"coordinator_key":"{}","honest_min":2}})",
                      form, to_hex(key));
 }
@@ -80,8 +80,8 @@ FaultWorlds::FaultWorlds() {
   families_ = {plain, classes, squares, equal, equal};
 }
 
-lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
-  using Federation = lab::SimulatedFederation;
+simulation::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
+  using Federation = simulation::SimulatedFederation;
   RandomSource random(seed * 31 + 17);
   const Family& family = families_[random.below(families_.size())];
   const int silos = 3 + static_cast<int>(random.below(3));
@@ -116,18 +116,18 @@ lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
     for (const Federation::Shuffler& one : setup.shufflers) trust.shufflers.push_back({one.name, std::nullopt});
     trust.forms = {"counts", "shares", "reports"};
     trust.honest_min = 5;
-    for (lab::SimulatedSilo& silo : setup.silos) silo.policy.shuffle = trust;
+    for (simulation::SimulatedSilo& silo : setup.silos) silo.policy.shuffle = trust;
     setup.sealing_secret = sealing_secret();
     // Apart, so that all else in a world is as without.
     RandomSource hostile(seed * 131 + 7);
     if (hostile.chance(0.2)) {
-      using Hostility = lab::SimulatedSilo::Hostility;
+      using Hostility = simulation::SimulatedSilo::Hostility;
       setup.silos[hostile.below(setup.silos.size())].hostility =
           hostile.chance(0.5) ? Hostility::OtherTerms : Hostility::ClaimsHandOver;
     }
   }
   using What = Federation::OwnersAct::What;
-  for (const lab::SimulatedSilo& silo : setup.silos) {
+  for (const simulation::SimulatedSilo& silo : setup.silos) {
     if (random.chance(0.1)) setup.joins.emplace(silo.id, milliseconds(random.below(6000)));
     if (random.chance(0.08)) {
       const milliseconds at(random.below(6000));
@@ -147,18 +147,19 @@ lab::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
   // life in five hundred lasts the 4 s that a round takes then, one in five minutes. That world ends after 33.
   const bool dies_all_the_time = setup.faults.crash_at_event + setup.faults.crash_at_commit > 0.05;
   // Rounds of a silo that keeps its replies wait for the deadline too, in one life of each shuffler.
-  const bool waits_always = std::any_of(setup.silos.begin(), setup.silos.end(), [](const lab::SimulatedSilo& silo) {
-    return silo.hostility == lab::SimulatedSilo::Hostility::ClaimsHandOver;
-  });
+  const bool waits_always =
+      std::any_of(setup.silos.begin(), setup.silos.end(), [](const simulation::SimulatedSilo& silo) {
+        return silo.hostility == simulation::SimulatedSilo::Hostility::ClaimsHandOver;
+      });
   setup.time_max = std::chrono::minutes(dies_all_the_time || waits_always ? 100 : 20);
   setup.planner = planner();
   return setup;
 }
 
-lab::FaultRates fault_rates(std::uint64_t seed) {
+simulation::FaultRates fault_rates(std::uint64_t seed) {
   RandomSource random(seed * 77 + 5);
   const auto sometimes = [&](double share, double most) { return random.chance(share) ? most * random.unit() : 0.0; };
-  lab::FaultRates rates;
+  simulation::FaultRates rates;
   rates.loss = 0.15 * random.unit();
   rates.duplication = 0.2 * random.unit();
   rates.corruption = sometimes(0.3, 0.03);

@@ -14,10 +14,10 @@ namespace undertone::tests {
 /// Thousands of worlds whose processes start again and again need each plan many times.
 class KnownPlans {
  public:
-  [[nodiscard]] config::Planner planner();
+  [[nodiscard]] jobs::Planner planner();
 
  private:
-  std::map<std::pair<std::string, SiloId>, Result<privacy::Plan>> plans_;
+  std::map<std::pair<std::string, SiloId>, Result<planning::Plan>> plans_;
 };
 
 /// Whole federations under faults, each a function of its seed: calm and wild, of one to three jobs, with and without
@@ -25,13 +25,13 @@ class KnownPlans {
 class FaultWorlds {
  public:
   FaultWorlds();
-  [[nodiscard]] lab::SimulatedFederation::Setup world(std::uint64_t seed);
+  [[nodiscard]] simulation::SimulatedFederation::Setup world(std::uint64_t seed);
   /// A job's name is a digest of the rest of it.
   [[nodiscard]] static std::string named(SmallFederation federation);
-  [[nodiscard]] config::Planner planner() { return plans_.planner(); }
+  [[nodiscard]] jobs::Planner planner() { return plans_.planner(); }
 
   /// Keys, the same in every world.
-  [[nodiscard]] static std::vector<lab::SimulatedFederation::Shuffler> shufflers();
+  [[nodiscard]] static std::vector<simulation::SimulatedFederation::Shuffler> shufflers();
   [[nodiscard]] static std::string sealing_secret();
   /// The section of a shuffled job: "counts", "shares" or "reports".
   [[nodiscard]] static std::string shuffle(const std::string& form);
@@ -46,6 +46,6 @@ class FaultWorlds {
 };
 
 /// How badly a world behaves, from hardly to wildly: a function of the seed.
-[[nodiscard]] lab::FaultRates fault_rates(std::uint64_t seed);
+[[nodiscard]] simulation::FaultRates fault_rates(std::uint64_t seed);
 
 }  // namespace undertone::tests

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "coordinator/jobs/run_store.hpp"
-#include "lab/ledger_verify.hpp"
 #include "shared/base/files.hpp"
 #include "shared/wire/codec.hpp"
 #include "silo/agent/shuffled_reply.hpp"
+#include "verifier/ledger_verify.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -72,14 +72,14 @@ Result<wire::ReplyMessage> decode(const std::string& bytes) {
 /// One deployment's files, held against each other.
 class Auditor {
  public:
-  explicit Auditor(const lab::Deployment& deployment) : deployment_(deployment) {}
+  explicit Auditor(const operators::Deployment& deployment) : deployment_(deployment) {}
 
   Status run() {
     Result<store::Database> database = store::Database::open(deployment_.store(), store::Database::Sync::Normal);
     if (!database) return database.error();
     Result<RunStore> store = RunStore::open(*database);
     if (!store) return store.error();
-    const Result<std::string> job = read_file(deployment_.folder() / "job.json", config::kJobBytesMax);
+    const Result<std::string> job = read_file(deployment_.folder() / "job.json", jobs::kJobBytesMax);
     if (!job) return job.error();
     const Result<std::optional<RunRecord>> record = store->newest_run(sha256(*job));
     if (!record) return record.error();
@@ -95,7 +95,7 @@ class Auditor {
           return round.accepted.size() == deployment_.job().cohort.size();
         });
     std::map<SiloId, LedgerRows> ledgers;
-    for (const config::CohortMember& member : deployment_.job().cohort) {
+    for (const jobs::CohortMember& member : deployment_.job().cohort) {
       const SiloId& silo = member.facts.silo;
       check_account(member, run);
       if (!has_begun(deployment_.ledger(silo))) continue;
@@ -116,7 +116,7 @@ class Auditor {
   [[nodiscard]] FederationAudit take() { return std::move(out_); }
 
  private:
-  void check_account(const config::CohortMember& member, const RunRecord& run) {
+  void check_account(const jobs::CohortMember& member, const RunRecord& run) {
     const SiloId& silo = member.facts.silo;
     lab::LedgerFindings findings;
     if (has_begun(deployment_.ledger(silo)))
@@ -132,9 +132,9 @@ class Auditor {
   }
 
   Status check_receipts(const SiloId& silo, const LedgerRows& rows, RunStore& store) {
-    const Result<std::vector<queries::Receipt>> receipts = store.receipts(silo);
+    const Result<std::vector<wire::Receipt>> receipts = store.receipts(silo);
     if (!receipts) return receipts.error();
-    for (const queries::Receipt& receipt : *receipts) {
+    for (const wire::Receipt& receipt : *receipts) {
       const auto entry = rows.hashes.find(receipt.sequence);
       const auto first = rows.hashes.find(1);
       if (entry == rows.hashes.end() || entry->second != as_bytes(receipt.hash) || first == rows.hashes.end() ||
@@ -169,8 +169,8 @@ class Auditor {
 
   /// The algorithm again, over the replies that the ledgers hold.
   Status check_model(const std::vector<RoundRecord>& rounds, const std::map<SiloId, LedgerRows>& ledgers) {
-    const config::Job& job = deployment_.job();
-    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = config::make_algorithm(job);
+    const jobs::Job& job = deployment_.job();
+    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
     algorithms::Step step = algorithm->start();
     for (const RoundRecord& round : rounds) {
       const auto* query = std::get_if<queries::Query>(&step);
@@ -178,16 +178,16 @@ class Auditor {
         add("the store's round {} is not the algorithm's next", round.round.value);
         return {};
       }
-      const bool metrics = queries::kind_of(query->question) == privacy::QuestionKind::Metrics;
-      std::optional<queries::RoundFold> fold;
+      const bool metrics = queries::kind_of(query->question) == releases::QuestionKind::Metrics;
+      std::optional<folds::RoundFold> fold;
       for (const auto& [silo, digest] : round.accepted) {
         const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
         if (!reply) return reply.error();
         const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
         if (!fold)
-          fold.emplace(metrics ? queries::Aggregation() : job.aggregation, static_cast<Eigen::Index>(values.size()),
+          fold.emplace(metrics ? folds::Aggregation() : job.aggregation, static_cast<Eigen::Index>(values.size()),
                        job.reply_lattice);
-        const config::CohortMember& member = *job.member(silo);
+        const jobs::CohortMember& member = *job.member(silo);
         fold->add(values, metrics ? static_cast<std::uint64_t>(member.facts.holdout_records) : member.weight);
       }
       if (!fold) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
@@ -212,13 +212,13 @@ class Auditor {
     return {};
   }
 
-  const lab::Deployment& deployment_;
+  const operators::Deployment& deployment_;
   FederationAudit out_;
 };
 
 }  // namespace
 
-FederationAudit audit(const lab::Deployment& deployment) {
+FederationAudit audit(const operators::Deployment& deployment) {
   Auditor auditor(deployment);
   if (Status done = auditor.run(); !done) auditor.add("{}", done.error().message);
   return auditor.take();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/deployment.hpp"
+#include "operator/deployment.hpp"
 
 namespace undertone::tests {
 
@@ -24,6 +24,6 @@ struct FederationAudit {
 };
 
 /// @pre the deployment's processes have ended
-[[nodiscard]] FederationAudit audit(const lab::Deployment& deployment);
+[[nodiscard]] FederationAudit audit(const operators::Deployment& deployment);
 
 }  // namespace undertone::tests

@@ -14,12 +14,12 @@ struct Trace {
   RunId run;
 };
 
-[[nodiscard]] inline Trace trace_of(const SmallFederation& federation, lab::SimulatedNoise noise,
+[[nodiscard]] inline Trace trace_of(const SmallFederation& federation, simulation::SimulatedNoise noise,
                                     std::uint64_t seed = 1) {
-  lab::SimulatedFederation world(
+  simulation::SimulatedFederation world(
       {.jobs = {{federation.job(), "small"}}, .silos = federation.cohort(), .seed = seed, .noise = noise});
   Trace trace;
-  lab::SimulatedFederation::Watch watch;
+  simulation::SimulatedFederation::Watch watch;
   watch.received = [&](const SiloId& silo, const wire::Message& message) {
     const auto* query = std::get_if<wire::QueryMessage>(&message);
     if (query != nullptr && silo.name() == "silo-0") trace.asked.push_back(query->query);

@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/ledger_verify.hpp"
 #include "silo/ledger/ledger.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "verifier/ledger_verify.hpp"
 
 namespace undertone::tests {
 
-using privacy::NoiseKind;
+using crypto::NoiseKind;
 using silo::Budget;
 using silo::DatasetIdentity;
 using silo::each_entry;
@@ -29,17 +29,17 @@ class LedgerOnDisk : public ::testing::Test {
   LedgerOnDisk()
       : key_(SigningKey::from_seed(std::string(32, 'k')).value()),
         job_(SmallFederation{}.job()),
-        parsed_(config::parse_job(job_, "job").value()),
+        parsed_(jobs::parse_job(job_, "job").value()),
         member_(parsed_.cohort.front()),
-        plan_(config::plan_of(parsed_, member_).value()),
+        plan_(jobs::plan_of(parsed_, member_).value()),
         run_{sha256(job_), {1}} {}
 
   /// Another job: what follows is of the plan of its first silo.
   void use(const SmallFederation& federation) {
     job_ = federation.job();
-    parsed_ = config::parse_job(job_, "job").value();
+    parsed_ = jobs::parse_job(job_, "job").value();
     member_ = parsed_.cohort.front();
-    plan_ = config::plan_of(parsed_, member_).value();
+    plan_ = jobs::plan_of(parsed_, member_).value();
     run_ = {sha256(job_), {1}};
   }
 
@@ -128,11 +128,11 @@ class LedgerOnDisk : public ::testing::Test {
   SigningKey key_;
   silo::FileHeadStore head_{head_file()};
   DatasetIdentity dataset_{"heart", sha256("content"), {}};
-  Budget budget_{*privacy::EpsilonAmount::rounded_down(10.0), *privacy::DeltaAmount::rounded_down(1e-2)};
+  Budget budget_{*releases::EpsilonAmount::rounded_down(10.0), *releases::DeltaAmount::rounded_down(1e-2)};
   std::string job_;
-  config::Job parsed_;
-  config::CohortMember member_;
-  privacy::Plan plan_;
+  jobs::Job parsed_;
+  jobs::CohortMember member_;
+  planning::Plan plan_;
   RunId run_;
   std::unique_ptr<store::Database> database_;
 };

@@ -74,7 +74,7 @@ Result<algorithms::Outcome> LoopbackCoordinator::outcome(const RunId& run) {
   return outcomes_.at(run);
 }
 
-LoopbackSilo::LoopbackSilo(const lab::SimulatedSilo& spec, std::uint16_t port, std::uint64_t seed,
+LoopbackSilo::LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t port, std::uint64_t seed,
                            const net::TlsFiles& files, const Change& change)
     : spec_(spec),
       key_(SigningKey::from_seed(std::string(32, 'l')).value()),

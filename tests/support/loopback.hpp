@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "coordinator/host/coordinator_host.hpp"
-#include "lab/simulation/simulated_federation.hpp"
 #include "silo/host/silo_host.hpp"
 #include "silo/oracles/test_randomness.hpp"
+#include "simulation/simulated_federation.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/support/memory_head.hpp"
 
@@ -58,8 +58,8 @@ class LoopbackCoordinator {
 class LoopbackSilo {
  public:
   using Change = std::function<void(silo::SiloConfig&)>;
-  LoopbackSilo(const lab::SimulatedSilo& spec, std::uint16_t port, std::uint64_t seed, const net::TlsFiles& files,
-               const Change& change = nullptr);
+  LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t port, std::uint64_t seed,
+               const net::TlsFiles& files, const Change& change = nullptr);
   ~LoopbackSilo();
   LoopbackSilo(const LoopbackSilo&) = delete;
   LoopbackSilo& operator=(const LoopbackSilo&) = delete;
@@ -67,7 +67,7 @@ class LoopbackSilo {
   [[nodiscard]] silo::Desk& desk() { return *owners_desk_; }
 
  private:
-  lab::SimulatedSilo spec_;
+  simulation::SimulatedSilo spec_;
   TemporaryFolder statements_;
   SigningKey key_;
   store::Database database_;

@@ -11,11 +11,11 @@ LoopbackShuffler::Running::Running(const shuffler::ShufflerConfig& config, const
                                    shuffler::Permuter* other)
     : database(store::Database::open(config.store, store::Database::Sync::Normal).value()),
       store(shuffler::BatchStore::open(database).value()),
-      permuter(privacy::SecureBits::from_os()),
-      adder(sealing::SealingKey::from_secret(secret).value()),
+      permuter(crypto::SecureBits::from_os()),
+      adder(sealed::SealingKey::from_secret(secret).value()),
       host(context, config,
            {store, other != nullptr ? *other : permuter, adder,
-            shuffler::public_key_of(sealing::SealingKey::from_secret(secret).value())}),
+            shuffler::public_key_of(sealed::SealingKey::from_secret(secret).value())}),
       port(host.start().value()),
       thread([this] { context.run(); }) {}
 
@@ -26,9 +26,9 @@ LoopbackShuffler::Running::~Running() {
 
 LoopbackShuffler::LoopbackShuffler(Certificates& certificates, const std::string& name, const Change& change,
                                    shuffler::Permuter* permuter)
-    : secret_(sealing::SealingKey::generate().secret_bytes()),
+    : secret_(sealed::SealingKey::generate().secret_bytes()),
       permuter_(permuter),
-      public_key_(sealing::SealingKey::from_secret(secret_).value().public_key()) {
+      public_key_(sealed::SealingKey::from_secret(secret_).value().public_key()) {
   config_.consortium = certificates.authority().consortium();
   config_.name = name;
   config_.host = "127.0.0.1";

@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-#include "shared/privacy/secure_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
 #include "shuffler/host/shuffler_host.hpp"
 #include "tests/support/certificates.hpp"
@@ -29,7 +29,7 @@ class LoopbackShuffler {
   void on_thread(const std::function<void(shuffler::ShufflerHost&)>& work);
 
   [[nodiscard]] std::uint16_t port() const noexcept { return running_->port; }
-  [[nodiscard]] const sealing::SealingPublicKey& public_key() const noexcept { return public_key_; }
+  [[nodiscard]] const sealed::SealingPublicKey& public_key() const noexcept { return public_key_; }
   /// For the host's thread alone.
   [[nodiscard]] store::Database& database() noexcept { return running_->database; }
 
@@ -40,7 +40,7 @@ class LoopbackShuffler {
     ~Running();
     store::Database database;
     shuffler::BatchStore store;
-    shuffler::BitsPermuter<privacy::SecureBits> permuter;
+    shuffler::BitsPermuter<crypto::SecureBits> permuter;
     shuffler::SealedAdder adder;
     boost::asio::io_context context{1};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
@@ -52,7 +52,7 @@ class LoopbackShuffler {
   shuffler::ShufflerConfig config_;
   std::string secret_;
   shuffler::Permuter* permuter_;  // may be null
-  sealing::SealingPublicKey public_key_;
+  sealed::SealingPublicKey public_key_;
   std::optional<Running> running_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/privacy/rounded_gaussian.hpp"
+#include "shared/noise/rounded_gaussian.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -14,7 +14,7 @@ constexpr int kFinest = 40;  // one standard deviation is 2^40 steps
 
 double NormalSource::next() {
   std::int64_t drawn = 0;
-  privacy::fill_rounded_gaussian(words_, kFinest, {&drawn, 1});
+  noise::fill_rounded_gaussian(words_, kFinest, {&drawn, 1});
   return std::ldexp(static_cast<double>(drawn), -kFinest);
 }
 
@@ -42,7 +42,7 @@ Eigen::VectorXd NoisyCohort::answer(const queries::Query& query, const SiloObjec
   return out;
 }
 
-queries::Gathered NoisyCohort::ask(const queries::Query& query) {
+folds::Gathered NoisyCohort::ask(const queries::Query& query) {
   const std::size_t all = problem_->silos.size();
   std::vector<std::size_t> asked = choice_.permutation(all);
   if (setup_.answering != 0) asked.resize(setup_.answering);

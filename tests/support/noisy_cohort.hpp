@@ -56,7 +56,7 @@ class NoisyCohort {
   [[nodiscard]] Eigen::VectorXd train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
 
  private:
-  [[nodiscard]] queries::Gathered ask(const queries::Query& query);
+  [[nodiscard]] folds::Gathered ask(const queries::Query& query);
   [[nodiscard]] Eigen::VectorXd answer(const queries::Query& query, const SiloObjective& silo);
 
   const KnownProblem* problem_;

@@ -9,7 +9,7 @@ namespace undertone::tests {
 /// One message of each kind, some kinds in several shapes; those that speak of a run speak of this one.
 inline std::vector<wire::Message> one_of_each(const RunId& run) {
   using namespace wire;
-  const queries::Receipt receipt{sha256("ledger"), 7, sha256("head"), std::string(64, 's')};
+  const wire::Receipt receipt{sha256("ledger"), 7, sha256("head"), std::string(64, 's')};
   return {
       Hello{1, 3, "build"},
       Welcome{2, "build", {receipt}},
@@ -24,11 +24,11 @@ inline std::vector<wire::Message> one_of_each(const RunId& run) {
       ReplyMessage{run,
                    sha256("q"),
                    queries::ReplyType::I64,
-                   {{4}, -20, privacy::NoiseKind::Secure, queries::NoisedSums{{1, -(std::int64_t{1} << 62)}}}},
+                   {{4}, -20, crypto::NoiseKind::Secure, queries::NoisedSums{{1, -(std::int64_t{1} << 62)}}}},
       ReplyMessage{run,
                    sha256("q"),
                    queries::ReplyType::I32,
-                   {{4}, 3, privacy::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
+                   {{4}, 3, crypto::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
       ReceiptMessage{receipt},
       JobEnded{run, true},
       JobEndedSeen{run},

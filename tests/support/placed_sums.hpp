@@ -46,7 +46,7 @@ class PlacedSums final : public silo::RecordSums {
 
   [[nodiscard]] bool adds_integers() const noexcept override { return false; }
 
-  void gradients(const Eigen::VectorXd& point, const privacy::Lattice& lattice, const Drawn& drawn,
+  void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
     const std::size_t late = drawn.positions.size() % 4;
     const std::size_t early = drawn.positions.size() - late;
@@ -60,11 +60,11 @@ class PlacedSums final : public silo::RecordSums {
     // What the first layer contributes belongs to the columns swapped back: units that saturate leave nothing there.
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += rest[j];
   }
-  void differences(const Eigen::VectorXd& /*points*/, const privacy::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+  void differences(const Eigen::VectorXd& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                    std::span<std::int64_t> /*sum*/) override {
     UNDERTONE_CHECK(false);
   }
-  void metrics(const Eigen::VectorXd& /*point*/, const privacy::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+  void metrics(const Eigen::VectorXd& /*point*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                std::span<std::int64_t> /*sum*/) override {
     UNDERTONE_CHECK(false);
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shared/sealing/sealed_reply.hpp"
+#include "shared/sealed/sealed_reply.hpp"
 #include "shuffler/batch/adder.hpp"
 
 namespace undertone::tests {
@@ -15,7 +15,7 @@ namespace undertone::tests {
 /// '!' is a bad one.
 class PlainAdder final : public shuffler::Adder {
  public:
-  static constexpr std::size_t kSealing = sealing::ReplyLength::kOverheadBytes;
+  static constexpr std::size_t kSealing = sealed::ReplyLength::kOverheadBytes;
   /// @param words little-endian
   [[nodiscard]] static std::string share(std::string_view words) { return std::string(kSealing, 'o').append(words); }
 

@@ -168,10 +168,10 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
   return out;
 }
 
-std::vector<lab::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed) const {
-  const config::Job parsed = config::parse_job(job(), "small").value();
-  std::vector<lab::SimulatedSilo> out;
-  for (const config::CohortMember& member : parsed.cohort) {
+std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t data_seed) const {
+  const jobs::Job parsed = jobs::parse_job(job(), "small").value();
+  std::vector<simulation::SimulatedSilo> out;
+  for (const jobs::CohortMember& member : parsed.cohort) {
     RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records) +
                         (equal ? 7919 * out.size() : 0));
     data::Dataset dataset{synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.records)),
@@ -190,9 +190,9 @@ silo::Policy generous_policy() {
           {"record"},
           1,
           1,
-          *privacy::Epsilon::create(10.0),
-          *privacy::Delta::create(1e-2),
-          {*privacy::EpsilonAmount::rounded_down(100.0), *privacy::DeltaAmount::rounded_down(0.1)},
+          *releases::Epsilon::create(10.0),
+          *releases::Delta::create(1e-2),
+          {*releases::EpsilonAmount::rounded_down(100.0), *releases::DeltaAmount::rounded_down(0.1)},
           silo::Approval::Automatic,
           std::chrono::milliseconds(0),
           std::nullopt,

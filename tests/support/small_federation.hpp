@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/simulation/simulated_federation.hpp"
-#include "shared/config/job.hpp"
+#include "shared/jobs/job.hpp"
+#include "simulation/simulated_federation.hpp"
 
 namespace undertone::tests {
 
@@ -39,7 +39,7 @@ struct SmallFederation {
 
   [[nodiscard]] std::string job() const;
   /// Silos as the job counts on them, with synthetic records that are a function of `data_seed`.
-  [[nodiscard]] std::vector<lab::SimulatedSilo> cohort(std::uint64_t data_seed = 1) const;
+  [[nodiscard]] std::vector<simulation::SimulatedSilo> cohort(std::uint64_t data_seed = 1) const;
 };
 
 /// One small federation for each algorithm that a job may name, and for models that are not linear, by the name.

@@ -14,9 +14,9 @@
 
 #include "coordinator/host/coordinator_host.hpp"
 #include "shared/net/await.hpp"
-#include "silo/host/institution.hpp"
 #include "silo/host/silo_host.hpp"
 #include "silo/oracles/secure_randomness.hpp"
+#include "silo/owner/institution.hpp"
 #include "tests/support/small_federation.hpp"
 
 namespace undertone::bench {
@@ -99,7 +99,7 @@ class BareFanOut {
 
 /// A real agent with its ledger on disk; many can share a context.
 struct Agent {
-  Agent(asio::io_context& context, const lab::SimulatedSilo& spec, std::uint16_t port, const net::TlsFiles& tls,
+  Agent(asio::io_context& context, const simulation::SimulatedSilo& spec, std::uint16_t port, const net::TlsFiles& tls,
         const std::string& consortium, const std::filesystem::path& folder)
       : silo(spec),
         key(SigningKey::from_seed(std::string(32, 'b')).value()),
@@ -140,7 +140,7 @@ struct Agent {
     host.emplace(context, *config, *agent, randomness.kind());
     host->start().value();
   }
-  lab::SimulatedSilo silo;
+  simulation::SimulatedSilo silo;
   SigningKey key;
   store::Database database;
   store::Database desk_database;
@@ -278,7 +278,7 @@ Work make_work(int silos, int rounds, int features, double draw_fraction) {
 "participation":{{"quorum":{},"join_deadline_ms":60000,"round_deadline_ms":60000,"resend_ms":30000}},
 "evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
       columns, rounds, draw_fraction, members, silos);
-  const config::Job parsed = config::parse_job(work.job, "bench").value();
+  const jobs::Job parsed = jobs::parse_job(work.job, "bench").value();
   RandomSource random(1);
   const auto records = [&](int count) {
     models::Records out{Eigen::MatrixXd(features, count), Eigen::VectorXd(count)};
@@ -324,7 +324,7 @@ std::vector<double> run_federation(tests::Certificates& certificates, const Work
                                    const std::filesystem::path& folder,
                                    const std::function<std::optional<pid_t>(std::uint16_t)>& beside,
                                    std::chrono::seconds settle) {
-  for (const lab::SimulatedSilo& silo : work.silos) (void)certificates.silo(silo.id.name());
+  for (const simulation::SimulatedSilo& silo : work.silos) (void)certificates.silo(silo.id.name());
   (void)certificates.hub();
   const Pipe ready;
   std::vector<pid_t> children;

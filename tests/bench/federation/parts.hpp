@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "lab/simulation/simulated_federation.hpp"
 #include "shared/net/tls.hpp"
+#include "simulation/simulated_federation.hpp"
 #include "tests/support/certificates.hpp"
 
 /// What the federation's benches are made of.
@@ -80,7 +80,7 @@ class Pipe {
 /// A job over `silos` alike silos on synthetic records, and its data.
 struct Work {
   std::string job;
-  std::vector<lab::SimulatedSilo> silos;
+  std::vector<simulation::SimulatedSilo> silos;
 };
 [[nodiscard]] Work make_work(int silos, int rounds, int features, double draw_fraction = 1.0);
 

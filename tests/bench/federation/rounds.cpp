@@ -29,7 +29,7 @@ void bench_restarts(int silos, int restarts) {
   tests::Certificates certificates("bench");
   const int rounds = 40 * restarts + 40;
   const Work work = make_work(silos, rounds, 50, 0.5);  // a sampled job: its plans take their time
-  for (const lab::SimulatedSilo& silo : work.silos) (void)certificates.silo(silo.id.name());
+  for (const simulation::SimulatedSilo& silo : work.silos) (void)certificates.silo(silo.id.name());
   (void)certificates.hub();
   const Pipe told;
   const auto hear = [&told] { return told.read<std::uint64_t>(); };

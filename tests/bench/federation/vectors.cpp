@@ -2,7 +2,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <cmath>
 
-#include "coordinator/round/round_machine.hpp"
+#include "coordinator/rounds/round_machine.hpp"
 #include "shared/base/large_memory.hpp"
 #include "shared/net/session.hpp"
 #include "shared/store/sqlite.hpp"
@@ -29,7 +29,7 @@ asio::awaitable<void> vector_silo(std::shared_ptr<net::Session> session, std::si
     wire::ReplyMessage answer{query->run,
                               digest,
                               queries::ReplyType::I32,
-                              {query->query.round, -20, privacy::NoiseKind::Secure, queries::NoisedSums{}}};
+                              {query->query.round, -20, crypto::NoiseKind::Secure, queries::NoisedSums{}}};
     message = Error{ErrorCode::Internal, ""};  // the point is not needed any more
     std::vector<std::int64_t>& values = std::get<queries::NoisedSums>(answer.reply.answer).values;
     values.reserve(dimension);
@@ -77,7 +77,7 @@ Eigen::VectorXd vector_round(asio::io_context& context, VectorHub& hub, const wi
   coordinator::RoundMachine::Setup setup;
   setup.run = run;
   setup.round = {number};
-  setup.shape = {iterate.size(), {queries::ReplyType::I32, -20}, privacy::NoiseKind::Secure};
+  setup.shape = {iterate.size(), {queries::ReplyType::I32, -20}, crypto::NoiseKind::Secure};
   setup.quorum = hub.ready.size();
   setup.deadline = std::chrono::minutes(5);
   for (std::size_t i = 0; i < hub.ready.size(); ++i)

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "lab/simulate.hpp"
 #include "shared/base/files.hpp"
+#include "simulation/simulate.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -22,7 +22,7 @@ Result<std::string> job_text(const FaultyFederation::Setup& setup) {
   const Kind kind = setup.kind;
   const std::filesystem::path source = UNDERTONE_SOURCE_DIR;
   const char* name = kind == Kind::Shuffled ? "breast-cancer-shuffle.json" : "breast-cancer.json";
-  const Result<std::string> text = read_file(source / "configs/jobs" / name, config::kJobBytesMax);
+  const Result<std::string> text = read_file(source / "configs/jobs" / name, jobs::kJobBytesMax);
   if (!text) return text.error();
   nlohmann::json job = nlohmann::json::parse(*text);
   job["simulation"]["csv"] = (source / "datasets/wdbc/wdbc.csv").string();
@@ -45,18 +45,18 @@ Result<std::string> job_text(const FaultyFederation::Setup& setup) {
   return job.dump();
 }
 
-std::vector<std::string> processes_of(const config::Job& job, Role role) {
+std::vector<std::string> processes_of(const jobs::Job& job, Role role) {
   std::vector<std::string> out;
   switch (role) {
     case Role::Coordinator:
       out.emplace_back("coordinator");
       break;
     case Role::Silo:
-      for (const config::CohortMember& member : job.cohort) out.push_back(member.facts.silo.name());
+      for (const jobs::CohortMember& member : job.cohort) out.push_back(member.facts.silo.name());
       break;
     case Role::Shuffler:
       if (!job.shuffle) break;
-      for (const config::Shuffle::Party& party : job.shuffle->shufflers) out.push_back(party.name);
+      for (const jobs::Shuffle::Party& party : job.shuffle->shufflers) out.push_back(party.name);
       break;
   }
   return out;
@@ -84,10 +84,10 @@ Result<FaultyFederation> FaultyFederation::prepare(Setup setup) {
   if (!text) return text.error();
   const std::filesystem::path file = folder.string() + ".json";
   if (Status written = write_file_atomically(file, *text); !written) return written.error();
-  const Result<config::Job> job = config::parse_job(*text, file.string());
+  const Result<jobs::Job> job = jobs::parse_job(*text, file.string());
   if (!job) return job.error();
 
-  lab::DeploymentOptions options{file, folder, UNDERTONE_BINARY_DIR, "undertone-silo", ""};
+  operators::DeploymentOptions options{file, folder, UNDERTONE_BINARY_DIR, "undertone-silo", ""};
   if (setup.kind != Kind::Shipped) {
     options.silo_program = "undertone-silo-test";
     options.nonce = kNonce;
@@ -103,7 +103,7 @@ Result<FaultyFederation> FaultyFederation::prepare(Setup setup) {
                                    fmt::format("UNDERTONE_TEST_SEED={}", kSeed)};
     }
   }
-  Result<lab::Deployment> deployment = lab::Deployment::prepare(std::move(options));
+  Result<operators::Deployment> deployment = operators::Deployment::prepare(std::move(options));
   if (!deployment) return deployment.error();
   std::error_code error;
   for (const char* part : {"orders", "limbo"}) std::filesystem::create_directories(folder / part, error);
@@ -127,7 +127,7 @@ Result<FaultyFederation::Outcome> FaultyFederation::run(const Orders& orders) {
   Outcome out;
   Result<int> code = 0;
   {
-    lab::Supervisor supervisor(deployment_.pids());
+    operators::Supervisor supervisor(deployment_.pids());
     if (Status started = deployment_.start(supervisor); !started) return started.error();
     code = supervisor.supervise(deployment_.last(), kPatience);
     supervisor.stop_all();
@@ -145,14 +145,14 @@ Result<FaultyFederation::Outcome> FaultyFederation::run(const Orders& orders) {
 }
 
 void FaultyFederation::compare_with_simulator(Outcome& outcome) const {
-  lab::SimulateOptions options;
+  simulation::SimulateOptions options;
   options.job = setup_.folder / "job.json";  // with the keys that its parties have made, where it is shuffled
   options.seed = kSeed;
   const Result<RunId> run = RunId::from_hex(deployment_.results().filename().string());
   if (!run) return outcome.audit.problems.push_back("no results: " + run.error().message);
   options.nonce = run->nonce;  // a service draws it
   const std::filesystem::path simulated = setup_.folder / "simulated";
-  const auto done = lab::simulate(options, simulated, nullptr);
+  const auto done = simulation::simulate(options, simulated, nullptr);
   if (!done) return outcome.audit.problems.push_back(done.error().message);
   const Result<std::string> expected = read_file(simulated / "model.json", kFileBytesMax);
   const Result<std::string> model = read_file(deployment_.results() / "model.json", kFileBytesMax);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/deployment.hpp"
+#include "operator/deployment.hpp"
 #include "tests/net/kill_matrix/fault_plan.hpp"
 #include "tests/support/fault_order.hpp"
 #include "tests/support/federation_audit.hpp"
@@ -46,11 +46,11 @@ class FaultyFederation {
   [[nodiscard]] std::string log(const std::string& process) const;
 
  private:
-  FaultyFederation(Setup setup, lab::Deployment deployment)
+  FaultyFederation(Setup setup, operators::Deployment deployment)
       : setup_(std::move(setup)), deployment_(std::move(deployment)) {}
   void compare_with_simulator(Outcome& outcome) const;
   Setup setup_;
-  lab::Deployment deployment_;
+  operators::Deployment deployment_;
 };
 
 [[nodiscard]] const char* to_string(FaultyFederation::Kind kind) noexcept;

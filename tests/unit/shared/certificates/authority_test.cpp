@@ -3,7 +3,7 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
-#include "lab/provision.hpp"
+#include "operator/provision.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/openssl_types.hpp"
 #include "shared/certificates/start_up_kit.hpp"
@@ -305,10 +305,10 @@ class ProvisionTest : public ::testing::Test {
     write_file_atomically(folder_.path() / "consortium.json", text).value();
     return folder_.path() / "consortium.json";
   }
-  static Result<lab::Signed> signed_with_own_digest(const std::filesystem::path& out,
-                                                    const std::filesystem::path& request) {
+  static Result<operators::Signed> signed_with_own_digest(const std::filesystem::path& out,
+                                                          const std::filesystem::path& request) {
     const std::string digest = Authority::read_request(read_file(request, 1U << 16U).value()).value().key_sha256;
-    return lab::sign_request(out / "authority", request, lab::key_has_digest(digest));
+    return operators::sign_request(out / "authority", request, operators::key_has_digest(digest));
   }
   static constexpr const char* kGood = R"({"format": "undertone.consortium/1", "consortium": "lakeside",
     "coordinator": {"name": "hub", "hosts": ["hub.example"], "port": 7443},
@@ -318,33 +318,33 @@ class ProvisionTest : public ::testing::Test {
 
 TEST_F(ProvisionTest, KeysAreMadeByThePartiesAndRequestsSignedForWhoIsListed) {
   const std::filesystem::path out = folder_.path() / "net";
-  EXPECT_EQ(lab::provision(consortium(kGood), out, false).value().size(), 5U);
+  EXPECT_EQ(operators::provision(consortium(kGood), out, false).value().size(), 5U);
   const std::filesystem::path kit = out / "kits/silo-clinic-1";
   EXPECT_FALSE(std::filesystem::exists(kit / "key.pem"));
   const InitDone done = init_party(kit, false).value();
-  const lab::Signed signed_once = signed_with_own_digest(out, done.request).value();
+  const operators::Signed signed_once = signed_with_own_digest(out, done.request).value();
   EXPECT_EQ(signed_once.still_valid, 0U);
   EXPECT_NE(done.instructions.find(signed_once.key_sha256), std::string::npos);  // both sides can compare it
   EXPECT_EQ(read_certificate(signed_once.certificate)->party.name, "clinic-1");
   // Renewal: a new key beside the old one, signed as the same party.
   const InitDone renewal = init_party(kit, true).value();
   EXPECT_NE(renewal.request, done.request);
-  const lab::Signed again = signed_with_own_digest(out, renewal.request).value();
+  const operators::Signed again = signed_with_own_digest(out, renewal.request).value();
   EXPECT_EQ(again.still_valid, 1U);
   EXPECT_NE(again.key_sha256, signed_once.key_sha256);
-  EXPECT_EQ(lab::revoke_party(out / "authority", Role::Silo, "clinic-1").value(), 2U);
-  EXPECT_FALSE(lab::revoke_party(out / "authority", Role::Silo, "clinic-1"));
+  EXPECT_EQ(operators::revoke_party(out / "authority", Role::Silo, "clinic-1").value(), 2U);
+  EXPECT_FALSE(operators::revoke_party(out / "authority", Role::Silo, "clinic-1"));
   // Somebody whom the file does not name gets nothing.
   const std::string stranger =
       make_request({"lakeside", Role::Operator, "mallory"}, folder_.path() / "stranger.key").value();
   write_file_atomically(folder_.path() / "stranger.pem", stranger).value();
   EXPECT_EQ(signed_with_own_digest(out, folder_.path() / "stranger.pem").error().code, ErrorCode::Unauthorized);
-  EXPECT_FALSE(lab::provision(consortium(kGood), out, false));  // never over an old one
+  EXPECT_FALSE(operators::provision(consortium(kGood), out, false));  // never over an old one
 }
 
 TEST_F(ProvisionTest, NothingIsSignedBeforeItsKeysDigestIsConfirmed) {
   const std::filesystem::path out = folder_.path() / "net";
-  ASSERT_TRUE(lab::provision(consortium(kGood), out, false));
+  ASSERT_TRUE(operators::provision(consortium(kGood), out, false));
   const InitDone genuine = init_party(out / "kits/silo-clinic-1", false).value();
   const std::string digest = Authority::read_request(read_file(genuine.request, 1U << 16U).value()).value().key_sha256;
   // Somebody on the way replaced the request by one of the same name with a key of its own.
@@ -352,7 +352,7 @@ TEST_F(ProvisionTest, NothingIsSignedBeforeItsKeysDigestIsConfirmed) {
   const std::filesystem::path request = folder_.path() / "forged.pem";
   write_file_atomically(request, forged).value();
   const auto signing = [&](const std::filesystem::path& what, const std::string& said) {
-    const auto done = lab::sign_request(out / "authority", what, lab::key_has_digest(said));
+    const auto done = operators::sign_request(out / "authority", what, operators::key_has_digest(said));
     return done ? "" : done.error().message;
   };
   EXPECT_NE(signing(request, digest).find("expected " + digest), std::string::npos);
@@ -366,7 +366,7 @@ TEST_F(ProvisionTest, NothingIsSignedBeforeItsKeysDigestIsConfirmed) {
 
 TEST_F(ProvisionTest, AReadmeHasThreeLinesAndAKeyIsItsOwnersAlone) {
   const std::filesystem::path out = folder_.path() / "net";
-  for (const std::filesystem::path& kit : lab::provision(consortium(kGood), out, true).value()) {
+  for (const std::filesystem::path& kit : operators::provision(consortium(kGood), out, true).value()) {
     const std::string readme = read_file(kit / "README", 4096).value();
     EXPECT_EQ(std::count(readme.begin(), readme.end(), '\n'), 3) << kit;
     EXPECT_EQ(std::filesystem::status(kit / "key.pem").permissions() & std::filesystem::perms::all,
@@ -375,7 +375,7 @@ TEST_F(ProvisionTest, AReadmeHasThreeLinesAndAKeyIsItsOwnersAlone) {
 }
 
 TEST_F(ProvisionTest, EverythingThatIsWrongWithAConsortiumIsToldAtOnce) {
-  const auto refused = lab::load_consortium(consortium(
+  const auto refused = operators::load_consortium(consortium(
       R"({"format": "undertone.consortium/1", "consortium": "lakeside", "coordinator": {"name": "Hub!", "hosts": [], "port": 0},
           "silos": [{"name": "a"}, {"name": "a"}], "extra": 1})"));
   ASSERT_FALSE(refused);

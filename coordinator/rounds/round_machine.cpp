@@ -1,0 +1,134 @@
+#include "coordinator/rounds/round_machine.hpp"
+
+#include <utility>
+
+namespace undertone::coordinator {
+
+RoundMachine::RoundMachine(Setup setup)
+    : setup_(std::move(setup)), fold_(setup_.aggregation, setup_.shape.dimension, setup_.shape.lattice) {}
+
+std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
+  std::vector<Action> actions{ArmDeadline{now + setup_.deadline}};
+  for (Action& action : settle()) actions.push_back(std::move(action));
+  return actions;
+}
+
+std::string_view to_string(RoundMachine::Reception reception) noexcept {
+  switch (reception) {
+    case RoundMachine::Reception::Accepted:
+      return "accepted";
+    case RoundMachine::Reception::Duplicate:
+      return "duplicate";
+    case RoundMachine::Reception::Late:
+      return "late";
+    case RoundMachine::Reception::Foreign:
+      return "foreign";
+    case RoundMachine::Reception::Misshapen:
+      return "misshapen";
+    case RoundMachine::Reception::Implausible:
+      return "implausible";
+  }
+  return "";
+}
+
+std::optional<RoundMachine::Reception> RoundMachine::unwanted(const SiloId& silo, const RunId& run,
+                                                              RoundIndex round) const {
+  if (run != setup_.run || !setup_.expected.contains(silo) || round > setup_.round) return Reception::Foreign;
+  if (round < setup_.round || state_ != State::Open) return Reception::Late;
+  if (accepted_.contains(silo)) return Reception::Duplicate;
+  return std::nullopt;
+}
+
+std::optional<RoundMachine::Reception> RoundMachine::refuses(const SiloId& silo,
+                                                             const wire::VectorHeader& header) const {
+  if (const std::optional<Reception> reception = unwanted(silo, header.run, header.round)) return reception;
+  const std::size_t element_bytes = setup_.shape.lattice.type == queries::ReplyType::I32 ? 4 : 8;
+  if (header.kind != wire::Kind::Reply || header.element_bytes != element_bytes ||
+      header.dimension != static_cast<std::uint64_t>(setup_.shape.dimension))
+    return Reception::Misshapen;
+  return std::nullopt;
+}
+
+std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message,
+                                                         Reception& reception) {
+  if (const std::optional<Reception> why = unwanted(silo, message.run, message.reply.round)) {
+    reception = *why;
+    return {};
+  }
+  const auto expected = setup_.expected.find(silo);
+  if (message.query != setup_.query || message.type != setup_.shape.lattice.type ||
+      message.reply.step_log2 != setup_.shape.lattice.step_log2 || message.reply.noise != setup_.shape.noise ||
+      std::holds_alternative<queries::PublicSums>(message.reply.answer) != expected->second.public_answer ||
+      static_cast<Eigen::Index>(queries::values_of(message.reply.answer).size()) != setup_.shape.dimension) {
+    reception = Reception::Misshapen;
+  } else if (setup_.plausible && !setup_.plausible(silo, queries::values_of(message.reply.answer))) {
+    reception = Reception::Implausible;
+    return on_lost(silo);
+  } else {
+    reception = Reception::Accepted;
+    fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
+    accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));
+    lost_.erase(silo);
+    return settle();
+  }
+  return {};
+}
+
+std::vector<RoundMachine::Action> RoundMachine::on_lost(const SiloId& silo) {
+  if (state_ != State::Open || !setup_.expected.contains(silo) || accepted_.contains(silo)) return {};
+  lost_.insert(silo);
+  return settle();
+}
+
+std::vector<RoundMachine::Action> RoundMachine::on_deadline(TimePoint now) {
+  if (state_ != State::Open) return {};
+  if (accepted_.size() >= setup_.quorum) {
+    state_ = State::Closed;
+    return {CloseRound{}};
+  }
+  if (!asked_again_) {
+    asked_again_ = true;
+    return {AskAgain{missing()}, ArmDeadline{now + setup_.deadline}};
+  }
+  state_ = State::Aborted;
+  std::string names;
+  for (const SiloId& silo : missing()) names += (names.empty() ? "" : ", ") + silo.name();
+  return {AbortRound{
+      {ErrorCode::QuorumMissed, fmt::format("round {}: {} replies at the deadline, quorum is {}; missing: {}",
+                                            setup_.round.value, accepted_.size(), setup_.quorum, names)}}};
+}
+
+void RoundMachine::expect(const SiloId& silo, const Participant& participant) {
+  if (state_ == State::Open) setup_.expected.emplace(silo, participant);
+}
+
+std::vector<SiloId> RoundMachine::missing() const {
+  std::vector<SiloId> out;
+  for (const auto& [silo, participant] : setup_.expected) {
+    if (!accepted_.contains(silo)) out.push_back(silo);
+  }
+  return out;
+}
+
+folds::Gathered RoundMachine::gathered() const {
+  UNDERTONE_CHECK(state_ == State::Closed);
+  return {setup_.round, fold_.replies(), fold_.value()};
+}
+
+std::vector<RoundMachine::Action> RoundMachine::settle() {
+  if (state_ != State::Open) return {};
+  const std::size_t outstanding = setup_.expected.size() - accepted_.size() - lost_.size();
+  if (accepted_.size() + outstanding < setup_.quorum) {
+    state_ = State::Aborted;
+    std::string names;
+    for (const SiloId& silo : lost_) names += (names.empty() ? "" : ", ") + silo.name();
+    return {AbortRound{{ErrorCode::QuorumMissed,
+                        fmt::format("round {}: {} silos can still answer, quorum is {}; will not answer: {}",
+                                    setup_.round.value, accepted_.size() + outstanding, setup_.quorum, names)}}};
+  }
+  if (outstanding > 0) return {};
+  state_ = State::Closed;
+  return {CloseRound{}};
+}
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,99 @@
+#include "operator/demo.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "shared/base/files.hpp"
+#include "simulation/simulate.hpp"
+#include "verifier/ledger_verify.hpp"
+
+namespace undertone::operators {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::seconds kTimeMax{600};
+
+void print_statements(const Deployment& deployment, const std::string& run) {
+  for (const jobs::CohortMember& member : deployment.job().cohort) {
+    const SiloId& silo = member.facts.silo;
+    const Result<std::string> statement = read_file(deployment.statements(silo) / (run + ".txt"), 1U << 20U);
+    fmt::print("\n{}", statement ? *statement : fmt::format("{} wrote no privacy statement\n", silo.name()));
+  }
+}
+
+/// @return whether every ledger is sound
+bool print_ledgers(const Deployment& deployment) {
+  fmt::print("\nLedgers, verified by separately written code:\n");
+  bool sound = true;
+  for (const jobs::CohortMember& member : deployment.job().cohort) {
+    const SiloId& silo = member.facts.silo;
+    const LedgerFindings findings =
+        verify_ledger(deployment.ledger(silo), {deployment.head(silo), deployment.dataset(silo), std::nullopt});
+    fmt::print("  {}: {} entries, epsilon {:.6f} reserved, {}\n", silo.name(), findings.entries, findings.epsilon,
+               findings.problems.empty() ? "sound" : findings.problems.front());
+    sound = sound && findings.problems.empty();
+  }
+  return sound;
+}
+
+Status report(const Deployment& deployment, const std::filesystem::path& job_file, std::uint64_t restarts) {
+  const Result<std::string> text = read_file(deployment.results() / "result.json", 64U << 20U);
+  if (!text) return text.error();
+  const Json result = Json::parse(*text, nullptr, false);
+  if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};
+  const Json& last = result.at("metrics").back();
+  const Result<algorithms::MetricsRow> plain = simulation::simulate_without_privacy(job_file);
+  if (!plain) return plain.error();
+
+  print_statements(deployment, result.at("run").get<std::string>());
+  const bool sound = print_ledgers(deployment);
+  std::int64_t holdout = 0;
+  double epsilon = 0.0;
+  bool all_public = true;
+  for (const jobs::CohortMember& member : deployment.job().cohort) {
+    holdout += member.facts.holdout_records;
+    all_public = all_public && member.facts.holdout_public;
+    epsilon = std::max(epsilon, member.facts.epsilon.value());
+  }
+  fmt::print("\nOn {} held-out records of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
+             deployment.job().cohort.size(), restarts);
+  const std::vector<std::string_view> names = deployment.job().model.metric_names();
+  for (std::size_t m = 0; m < names.size() && m < plain->values.size(); ++m) {
+    if (!last.contains(names[m])) continue;
+    fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a record), {:.4g} without noise and clip\n",
+               names[m], last.at(std::string(names[m])).get<double>(), epsilon, plain->values[m]);
+  }
+  if (last.contains("majority_class_accuracy"))
+    fmt::print("  {:<16} {:.4g}\n", "majority class", last.at("majority_class_accuracy").get<double>());
+  fmt::print(
+      "\n{} What a job's file says of parameters is not private and not charged: if they were chosen by looking "
+      "at the data, that is not covered.\nResults: {}\n",
+      all_public ? "The holdouts are declared public."
+                 : "Holdouts that are not declared public are noised and charged.",
+      deployment.results().string());
+  if (!sound) return Error{ErrorCode::LedgerCorrupt, "a ledger does not verify"};
+  return {};
+}
+
+}  // namespace
+
+Status run_demo(const DeploymentOptions& options) {
+  const Result<Deployment> deployment = Deployment::prepare(options);
+  if (!deployment) return deployment.error();
+  fmt::print(
+      "One coordinator, {} silos, TLS 1.3 both ways; every silo clips, adds its own noise and charges its own "
+      "ledger.\n",
+      deployment->job().cohort.size());
+  std::fflush(stdout);
+  Supervisor supervisor(deployment->pids());
+  if (Status started = deployment->start(supervisor); !started) return started;
+  const Result<int> code = supervisor.supervise("coordinator", kTimeMax);
+  supervisor.stop_all();
+  if (!code) return code.error();
+  if (*code != 0)
+    return Error{ErrorCode::QuorumMissed, fmt::format("the run failed; see {}", (options.folder / "logs").string())};
+  return report(*deployment, options.job, supervisor.restarts());
+}
+
+}  // namespace undertone::operators

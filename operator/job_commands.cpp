@@ -1,0 +1,412 @@
+#include "operator/job_commands.hpp"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "operator/shuffler_worth.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/jobs/planner.hpp"
+#include "shared/sealed/round_layout.hpp"
+#include "shared/service/exit_code.hpp"
+#include "shared/theorems/proximal_parameters.hpp"
+
+namespace undertone::operators {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A job that is good as far as can be told without data, or the error that says what is not.
+Result<jobs::Job> load_job(const std::filesystem::path& file) {
+  const Result<std::string> bytes = read_file(file, jobs::kJobBytesMax);
+  if (!bytes) return bytes.error();
+  Result<jobs::Job> job = jobs::parse_job(*bytes, file.string());
+  if (!job) return job.error();
+  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, file.string()); !planned)
+    return planned.error();
+  return job;
+}
+
+/// Noise variance of a coordinate of the weighted mean of all silos' answers of a kind: sum p_i^2 sigma_i^2.
+double mean_noise_variance(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans,
+                           releases::QuestionKind kind) {
+  double weights = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  double variance = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) {
+    for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
+      if (segment.release.shape.kind != kind) continue;
+      const double stddev = segment.release.noise_stddev_of_mean();
+      const double share = static_cast<double>(member.weight) / weights;
+      variance += share * share * stddev * stddev;
+      break;
+    }
+  }
+  return variance;
+}
+
+/// Payload bytes of a silo's replies and of the coordinator's queries to it, without framing. What goes to several
+/// shufflers counts once for each.
+/// @return an error where a shuffled message would be longer than any may be
+Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const jobs::Job& job, const planning::Plan& plan) {
+  const std::uint64_t reply_width = job.reply_lattice.type == queries::ReplyType::I32 ? 4 : 8;
+  const std::uint64_t point_width = job.point_type == queries::PointType::F32 ? 4 : 8;
+  std::uint64_t sent = 0;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    std::uint64_t reply = reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
+    if (job.shuffle && !segment.release.is_public()) {
+      const Result<sealed::RoundLayout> layout =
+          sealed::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size());
+      if (!layout) return layout.error();
+      reply = layout->message_bytes() * layout->shufflers();
+    }
+    sent += segment.rounds * reply;
+  }
+  std::uint64_t received = 0;
+  for (const planning::Plan::Segment& segment : plan.segments())
+    received += segment.rounds * point_width *
+                static_cast<std::uint64_t>(queries::point_size(segment.release.shape.kind, job.model.dimension()));
+  return std::pair(sent, received);
+}
+
+std::uint64_t plan_rounds(const jobs::Job& job) {
+  std::uint64_t rounds = 0;
+  for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
+  return rounds;
+}
+
+/// What a theorem says of the outcome, with its constants.
+struct RiskBound {
+  double bound = 0.0;
+  std::string measure;
+  std::string source;
+};
+
+/// Encoded numbers lie in [-1, 1], of a category's at most one is 1, and an intercept is a 1 beside them. Of projected
+/// records nothing is known.
+double record_norm_of(const jobs::Job& job) {
+  double squares = job.model.linear() == nullptr || job.model.linear()->intercept() ? 1.0 : 0.0;
+  for (const data::FeatureColumn& column : job.schema.features) {
+    squares += std::holds_alternative<data::CategoricalColumn>(column)
+                   ? 1.0
+                   : static_cast<double>(data::encoded_width(column));
+  }
+  return std::sqrt(squares);
+}
+
+Json optional_json(const jobs::Job& job, const std::optional<double>& value) {
+  return value && !job.projection ? Json(*value) : Json(nullptr);
+}
+
+using Plans = std::map<SiloId, planning::Plan>;
+
+bool count_alike(const jobs::Job& job) {
+  return std::all_of(job.cohort.begin(), job.cohort.end(),
+                     [&](const jobs::CohortMember& member) { return member.weight == job.cohort.front().weight; });
+}
+
+/// Whether the weighted mean has no more noise, and its draws vary no more, than if all silos were as the worst of them
+/// and counted alike, which is what theorems reckon with.
+bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
+  constexpr double kRounding = 1.0 + 1e-9;
+  const auto silos = static_cast<double>(job.cohort.size());
+  double weights = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  for (const releases::QuestionKind kind :
+       {releases::QuestionKind::Gradient, releases::QuestionKind::GradientDifference}) {
+    double draws = 0.0;  // sum p_i^2/K_i
+    double loudest = 0.0;
+    double most_drawn = 0.0;  // the largest 1/K_i
+    for (const jobs::CohortMember& member : job.cohort) {
+      const double share = static_cast<double>(member.weight) / weights;
+      for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
+        if (segment.release.shape.kind != kind) continue;
+        const double drawn = 1.0 / static_cast<double>(segment.release.records_drawn);
+        draws += share * share * drawn;
+        loudest = std::max(loudest, segment.release.noise_stddev_of_mean());
+        most_drawn = std::max(most_drawn, drawn);
+        break;
+      }
+    }
+    if (silos * draws > kRounding * most_drawn) return false;
+    if (silos * mean_noise_variance(job, plans, kind) > kRounding * loudest * loudest) return false;
+  }
+  return true;
+}
+
+std::optional<RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
+  if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
+  const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
+  const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
+  // Means over some of the silos are divided by the weights of those that answer: a bound counts them as alike.
+  if (!all_answer && !count_alike(job)) return std::nullopt;
+  if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
+      minibatch != nullptr && job.model.is_convex() &&
+      // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
+      (job.theorem || minibatch->averaging.kind == algorithms::Averaging::Kind::Uniform)) {
+    const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
+    const std::optional<double> bound =
+        algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
+    if (bound) return RiskBound{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+  }
+  // Of multisets of all records the mean varies.
+  if (!job.theorem || job.with_replacement || !within_what_theorems_count(job, plans)) return std::nullopt;
+  if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
+    if (!all_answer) return std::nullopt;
+    const double differences = mean_noise_variance(job, plans, releases::QuestionKind::GradientDifference);
+    return RiskBound{theorems::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
+                     job.theorem->measure, job.theorem->source};
+  }
+  // At the noise that was planned when the parameters were chosen, which noise by hand is not.
+  if (job.theorem->bound && job.noise_choice.by != jobs::NoiseChoice::By::Hand)
+    return RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+  return std::nullopt;
+}
+
+Json parameters_of(const jobs::Job& job) {
+  if (!job.theorem) return {{"by", "hand"}};
+  Json reasons = Json::array();
+  for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
+    reasons.push_back({{"name", reason.name}, {"value", reason.value}, {"why", reason.why}});
+  return {{"by", job.theorem->source},
+          {"algorithm", std::string(algorithms::kind_of(job.algorithm))},
+          {"measure", job.theorem->measure},
+          {"rate", job.theorem->rate},
+          {"reasons", std::move(reasons)}};
+}
+
+const char* noise_by(const jobs::NoiseChoice& choice) {
+  switch (choice.by) {
+    case jobs::NoiseChoice::By::Accountant:
+      return "the accountant: the least that keeps the promise";
+    case jobs::NoiseChoice::By::Theorem:
+      return "the theorem's closed form; the accountant charges what it costs";
+    case jobs::NoiseChoice::By::Hand:
+      return "by hand; the accountant charges what it costs";
+  }
+  return "";
+}
+
+/// What its author should look at once more, a sentence each.
+Json warnings_of(const planning::Plan& plan) {
+  Json out = Json::array();
+  if (std::string bare = planning::delta_warning(plan); !bare.empty()) out.push_back(std::move(bare));
+  return out;
+}
+
+Json warnings_of(const jobs::Job& job) {
+  Json out = Json::array();
+  const bool alike = std::all_of(job.cohort.begin(), job.cohort.end(), [&](const jobs::CohortMember& member) {
+    return member.weight == job.cohort.front().weight;
+  });
+  if (!alike && !job.shuffle && !job.aggregation.robust() && job.participation.quorum < job.cohort.size()) {
+    out.push_back(fmt::format(
+        "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
+        "those that answer, so with silos missing it estimates the gradient of no fixed objective. A quorum of "
+        "{} or equal weights would",
+        job.participation.quorum, job.cohort.size(), job.cohort.size()));
+  }
+  return out;
+}
+
+Json releases_of(const planning::Plan& plan) {
+  std::vector<Json> out;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const planning::Release& release = segment.release;
+    const double shift = std::sqrt(release.cost_of_draw().value_rounded_up());
+    Json entry = {{"what", releases::to_string(release.shape.kind)},
+                  {"block", release.shape.block == releases::Block::Training ? "training" : "holdout"},
+                  {"times", segment.rounds},
+                  {"numbers", release.shape.dimension},
+                  {"records", release.records_drawn},
+                  {"draws", release.draws()},
+                  {"reads", release.shape.with_replacement ? "fresh draw with replacement"
+                            : release.shape.slice          ? "own part"
+                            : release.sampled()            ? "fresh draw"
+                                                           : "all"},
+                  {"clip_norm", release.shape.clip.value()},
+                  {"public_records", release.is_public()},
+                  {"noise_stddev_of_mean", release.noise_stddev_of_mean()},
+                  {"noise_multiplier", release.is_public() ? 0.0 : 1.0 / shift}};
+    if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism)) {
+      entry["binomial"] = {{"grid", binomial->parameters.grid()},
+                           {"coins", binomial->parameters.coins()},
+                           {"heads", static_cast<double>(binomial->parameters.heads().numerator) /
+                                         static_cast<double>(binomial->parameters.heads().denominator)}};
+    }
+    const auto same = [&entry](const Json& other) {
+      for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
+        if (other.at(key) != entry.at(key)) return false;
+      }
+      return true;
+    };
+    const auto known = std::find_if(out.begin(), out.end(), same);
+    if (known == out.end()) {
+      out.push_back(std::move(entry));
+    } else {
+      (*known)["times"] = known->at("times").get<std::uint64_t>() + segment.rounds;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+int validate_job(const std::filesystem::path& file, bool json) {
+  const Result<jobs::Job> job = load_job(file);
+  if (json) {
+    Json problems = Json::array();
+    if (!job) {
+      const std::string message = job.error().message;
+      std::string_view rest = message;
+      while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        problems.push_back(std::string(rest.substr(0, end)));
+        rest.remove_prefix(std::min(rest.size(), end + 1));
+      }
+    }
+    fmt::print("{}\n", Json{{"valid", job.has_value()}, {"problems", std::move(problems)}}.dump(2));
+    return job ? kDone : kRefused;
+  }
+  if (!job) return service::fail(job.error());
+  const std::string digest = to_hex(sha256(*read_file(file, jobs::kJobBytesMax)));
+  fmt::print("{}: good. \"{}\": {} silos, {} features, {} rounds. SHA-256 {}\n", file.string(), job->name,
+             job->cohort.size(), job->model.features(), plan_rounds(*job), digest);
+  return kDone;
+}
+
+int plan_job(const std::filesystem::path& file, bool json) {
+  const Result<jobs::Job> job = load_job(file);
+  if (!job) return service::fail(job.error());
+  std::map<SiloId, planning::Plan> plans;
+  for (const jobs::CohortMember& member : job->cohort) {
+    const Result<planning::Plan> plan = jobs::plan_of(*job, member);
+    if (!plan) return service::fail(plan.error());
+    plans.emplace(member.facts.silo, *plan);
+  }
+  Json silos = Json::array();
+  for (const jobs::CohortMember& member : job->cohort) {
+    const planning::Plan& plan = plans.at(member.facts.silo);
+    const Result<std::pair<std::uint64_t, std::uint64_t>> bytes = bytes_of(*job, plan);
+    if (!bytes) return service::fail(bytes.error());
+    silos.push_back({{"silo", member.facts.silo.name()},
+                     {"records", member.facts.records},
+                     {"epsilon", plan.epsilon().value_rounded_up()},
+                     {"delta", plan.delta().value_rounded_up()},
+                     {"rounds", plan.rounds()},
+                     {"bytes_sent", bytes->first},
+                     {"bytes_received", bytes->second},
+                     {"releases", releases_of(plan)},
+                     {"warnings", warnings_of(plan)}});
+  }
+  const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
+  const std::optional<RiskBound> prediction = prediction_of(*job, plans);
+  const Json parameters = parameters_of(*job);
+  const double record_norm = record_norm_of(*job);
+  const models::Model::Constants constants = job->model.constants(record_norm);
+  // All silos of a shuffled job are alike.
+  const jobs::CohortMember& first = job->cohort.front();
+  const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
+  const std::uint64_t held =
+      job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model.dimension()) * 8 : 0;
+  const double dimension = static_cast<double>(job->model.dimension());
+  const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
+  if (json) {
+    Json out = {{"job", job->name},
+                {"accountant", plans.begin()->second.accountant()},
+                {"mean_noise_stddev", std::sqrt(variance)},
+                {"record_norm_max", constants.smoothness ? optional_json(*job, record_norm) : Json(nullptr)},
+                {"gradient_norm_max", optional_json(*job, constants.lipschitz)},
+                {"smoothness", optional_json(*job, constants.smoothness)},
+                {"parameters", parameters},
+                {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"warnings", warnings_of(*job)},
+                {"aggregation", folds::to_string(job->aggregation)},
+                {"bytes_held_of_a_round", held},
+                {"shuffler", shuffler},
+                {"predicted_excess_risk",
+                 prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
+                {"prediction", prediction ? Json{{"measure", prediction->measure},
+                                                 {"bound", prediction->bound},
+                                                 {"source", prediction->source}}
+                                          : Json(nullptr)},
+                {"silos", std::move(silos)}};
+    fmt::print("{}\n", out.dump(2));
+    return kDone;
+  }
+  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model.name(),
+             job->model.dimension(), job->cohort.size());
+  if (job->theorem) {
+    fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
+               algorithms::kind_of(job->algorithm), job->theorem->measure, job->theorem->rate);
+    for (const theorems::TheoremChoice::Reason& reason : job->theorem->reasons)
+      fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
+  } else {
+    fmt::print("parameters chosen by hand\n");
+  }
+  if (!job->projection && (constants.lipschitz || constants.smoothness)) {
+    fmt::print("from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", record_norm,
+               constants.lipschitz ? fmt::format("L = {:.6g}", *constants.lipschitz) : "no L that holds everywhere",
+               constants.smoothness ? fmt::format("beta = {:.6g}", *constants.smoothness) : "no beta");
+  }
+  fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
+  for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
+  fmt::print("{}", describe_worth(shuffler));
+  if (held > 0) {
+    fmt::print(
+        "aggregation: {}. The coordinator holds the {} answers of a round, {} bytes. It withstands silos that lie; it "
+        "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
+        folds::to_string(job->aggregation), job->cohort.size(), held);
+  }
+  for (const Json& silo : silos) {
+    fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
+               silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
+               silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
+               silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
+    for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
+    for (const Json& release : silo["releases"]) {
+      const std::string reads = release["reads"].get<std::string>();
+      fmt::print("    {} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
+                 release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
+                 release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
+                 reads == "own part"                      ? ", each a part of its own"
+                 : reads == "fresh draw"                  ? ", drawn afresh"
+                 : reads == "fresh draw with replacement" ? ", drawn afresh with replacement"
+                                                          : "");
+      if (release["draws"].get<std::uint64_t>() > 1)
+        fmt::print(" in each of {} steps", release["draws"].get<std::uint64_t>());
+      if (release["public_records"].get<bool>()) {
+        fmt::print(", exact: declared public\n");
+      } else {
+        fmt::print(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})\n",
+                   release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),
+                   release["noise_multiplier"].get<double>(),
+                   release.contains("binomial") ? fmt::format(" of the total; grid {}, {} coins of heads {} a record",
+                                                              release["binomial"]["grid"].get<std::int64_t>(),
+                                                              release["binomial"]["coins"].get<std::int64_t>(),
+                                                              release["binomial"]["heads"].get<double>())
+                                                : "");
+      }
+    }
+  }
+  if (variance > 0.0)
+    fmt::print(
+        "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
+        "the noise's norm\n",
+        job->aggregation.robust() ? "plain " : "", std::sqrt(variance), signal_to_noise);
+  if (prediction) {
+    fmt::print(
+        "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",
+        prediction->measure, prediction->bound, prediction->source);
+  } else {
+    fmt::print(
+        "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, noise, weights, "
+        "participation, domain or model\n");
+  }
+  return kDone;
+}
+
+}  // namespace undertone::operators

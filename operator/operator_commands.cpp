@@ -1,0 +1,371 @@
+#include "operator/operator_commands.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "operator/round_lines.hpp"
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
+#include "shared/jobs/job.hpp"
+#include "shared/service/exit_code.hpp"
+
+namespace undertone::operators {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::milliseconds kLook{500};  // how often `watch` asks
+constexpr std::chrono::seconds kGoneMost{60};    // how long `watch` waits for a coordinator that is restarted
+
+struct Answer {
+  Json body;
+};
+
+/// The coordinator's answer as JSON; its refusals as errors.
+Result<Answer> ask(const OperatorClient& client, const std::string& method, const std::string& target,
+                   const std::string& body = "") {
+  const Result<net::HttpAnswer> answer = client.http->request(method, target, body);
+  if (!answer) return answer.error();
+  Json json = Json::parse(answer->body, nullptr, false);
+  if (answer->status >= 200 && answer->status < 300 && !json.is_discarded()) return Answer{std::move(json)};
+  std::string message = fmt::format("the coordinator answers {}", answer->status);
+  if (json.is_object() && json.contains("error") && json["error"].contains("message"))
+    message = plain_text(json["error"]["message"].get<std::string>());
+  const ErrorCode code = answer->status == 401   ? ErrorCode::Unauthorized
+                         : answer->status == 404 ? ErrorCode::UnknownRun
+                         : answer->status < 500  ? ErrorCode::InvalidArgument
+                                                 : ErrorCode::Internal;
+  return Error{code, message};
+}
+
+/// Asks on while the coordinator cannot be reached: it was there a moment ago, and is restarted or behind a torn cable.
+Result<Answer> ask_on(const OperatorClient& client, const std::string& target) {
+  const auto first = std::chrono::steady_clock::now();
+  bool told = false;
+  while (true) {
+    Result<Answer> answer = ask(client, "GET", target);
+    const bool gone = !answer && answer.error().code == ErrorCode::Unreachable;
+    if (!gone || std::chrono::steady_clock::now() - first > kGoneMost) return answer;
+    if (!told) fmt::print(stderr, "undertone: {}; asking on for {} s\n", answer.error().message, kGoneMost.count());
+    told = true;
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+/// Fetches a file of a run as it is.
+/// What is at the target; results that are being written are waited for.
+Result<std::string> fetch(const OperatorClient& client, const std::string& target) {
+  constexpr int kLooks = 240;
+  constexpr auto kPause = std::chrono::milliseconds(500);
+  Result<net::HttpAnswer> answer = client.http->request("GET", target, "");
+  for (int look = 0; look < kLooks && answer && answer->status == 409; ++look) {
+    std::this_thread::sleep_for(kPause);
+    answer = client.http->request("GET", target, "");
+  }
+  if (!answer) return answer.error();
+  if (answer->status != 200) {
+    const ErrorCode code = answer->status == 404 ? ErrorCode::UnknownRun : ErrorCode::Internal;
+    return Error{code, fmt::format("{}: the coordinator answers {}", target, answer->status)};
+  }
+  return answer->body;
+}
+
+std::string text(const Json& object, const char* key) {
+  return object.contains(key) && object[key].is_string() ? plain_text(object[key].get<std::string>()) : "";
+}
+
+/// The one run that a word names: the newest of a job's name, or an id's beginning.
+Result<std::string> find_run(const OperatorClient& client, const std::string& word) {
+  if (word.size() == 2 * RunId::kBytes) return word;
+  std::string target = "/api/v1/runs?limit=200";
+  std::string found;
+  while (true) {
+    const Result<Answer> page = ask(client, "GET", target);
+    if (!page) return page.error();
+    for (const Json& run : page->body.at("runs")) {
+      if (text(run, "name") == word) return text(run, "run");  // newest first
+      const bool prefix = word.size() >= 4 && (text(run, "id").starts_with(word) || text(run, "run").starts_with(word));
+      if (!prefix) continue;
+      if (!found.empty())
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("\"{}\" is the beginning of more than one run's id", word)};
+      found = text(run, "run");
+    }
+    if (!page->body.contains("next_before")) break;
+    target = fmt::format("/api/v1/runs?limit=200&before={}", page->body["next_before"].get<std::int64_t>());
+  }
+  if (found.empty())
+    return Error{ErrorCode::UnknownRun, fmt::format("no run is called \"{}\"; `undertone status` lists them", word)};
+  return found;
+}
+
+void print_run(const Json& run) {
+  std::string line = fmt::format("{}  {:10} {:28} submitted {}", text(run, "id"), text(run, "state"), text(run, "name"),
+                                 text(run, "submitted_at"));
+  if (run.contains("rounds_total"))
+    line += fmt::format("  round {}/{}", run["rounds_closed"].get<std::uint64_t>(),
+                        run["rounds_total"].get<std::uint64_t>());
+  if (const std::string failure = text(run, "failure"); !failure.empty()) line += "\n              " + failure;
+  fmt::print("{}\n", line);
+}
+
+std::string shown_missing(const Json& run) {
+  std::string out;
+  for (const Json& silo : run.at("silos")) {
+    if (silo.contains("why_missing"))
+      out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", text(silo, "silo"), text(silo, "why_missing"));
+  }
+  return out;
+}
+
+double largest_epsilon(const Json& run) {
+  double largest = 0.0;
+  for (const Json& silo : run.at("silos")) largest = std::max(largest, silo.at("epsilon").get<double>());
+  return largest;
+}
+
+}  // namespace
+
+int submit_job(const OperatorOptions& options, const std::filesystem::path& job, bool again) {
+  const Result<std::string> bytes = read_file(job, jobs::kJobBytesMax);
+  if (!bytes) return service::fail(bytes.error());
+  // What is wrong with the file is better said here, with its name.
+  const Result<jobs::Job> parsed = jobs::parse_job(*bytes, job.string());
+  if (!parsed) return service::fail(parsed.error());
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  const Result<Answer> answer = ask(*client, "POST", again ? "/api/v1/jobs?again=1" : "/api/v1/jobs", *bytes);
+  if (!answer) return service::fail(answer.error());
+  if (options.json) {
+    fmt::print("{}\n", answer->body.dump(2));
+    return kDone;
+  }
+  const bool created = answer->body.at("created").get<bool>();
+  fmt::print("run {} of \"{}\"{}\n", text(answer->body, "id"), parsed->name,
+             created ? " is queued" : ": submitted before; --again runs a job again that has ended");
+  return kDone;
+}
+
+int show_status(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  if (options.run.empty()) {
+    const Result<Answer> runs = ask(*client, "GET", "/api/v1/runs?limit=50");
+    const Result<Answer> silos = ask(*client, "GET", "/api/v1/silos");
+    if (!runs) return service::fail(runs.error());
+    if (!silos) return service::fail(silos.error());
+    if (options.json) {
+      Json out = runs->body;
+      out["silos"] = silos->body.at("silos");
+      fmt::print("{}\n", out.dump(2));
+      return kDone;
+    }
+    for (const Json& run : runs->body.at("runs")) print_run(run);
+    if (runs->body.at("runs").empty()) fmt::print("No job has been submitted yet.\n");
+    for (const Json& silo : silos->body.at("silos")) {
+      fmt::print("silo {:20} {:14} epsilon accepted so far {:.4g}\n", text(silo, "silo"),
+                 silo.at("connected").get<bool>() ? "connected" : "not connected",
+                 silo.at("epsilon_accepted").get<double>());
+    }
+    return kDone;
+  }
+  const Result<std::string> run = find_run(*client, options.run);
+  if (!run) return service::fail(run.error());
+  const Result<Answer> answer = ask(*client, "GET", "/api/v1/runs/" + *run);
+  if (!answer) return service::fail(answer.error());
+  if (options.json) {
+    fmt::print("{}\n", answer->body.dump(2));
+    return kDone;
+  }
+  print_run(answer->body);
+  for (const Json& silo : answer->body.value("silos", Json::array())) {
+    const std::string why = text(silo, "why_missing");
+    fmt::print("  {:20} {:14} {:22} epsilon {:<6.4g}{}\n", text(silo, "silo"),
+               silo.at("connected").get<bool>() ? "connected" : "not connected", text(silo, "answer"),
+               silo.at("epsilon").get<double>(), why.empty() ? "" : "  missing: " + why);
+  }
+  return kDone;
+}
+
+int watch_run(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  const Result<std::string> run = find_run(*client, options.run);
+  if (!run) return service::fail(run.error());
+  std::uint64_t next = 0;
+  std::string said;
+  double seconds = 0.0;
+  std::uint64_t timed = 0;
+  while (true) {
+    const Result<Answer> state = ask_on(*client, "/api/v1/runs/" + *run);
+    if (!state) return service::fail(state.error());
+    const Result<Answer> rounds = ask_on(*client, fmt::format("/api/v1/runs/{}/rounds?from={}", *run, next));
+    if (!rounds) return service::fail(rounds.error());
+    const std::uint64_t total = state->body.value("rounds_total", std::uint64_t{0});
+    const std::size_t silos = state->body.at("silos").size();
+    for (const Json& round : rounds->body.at("rounds")) {
+      if (options.json) {
+        fmt::print("{}\n", round.dump());
+        continue;
+      }
+      seconds += round.at("elapsed_ms").get<double>() / 1000.0;
+      ++timed;
+      const std::uint64_t number = round.at("round").get<std::uint64_t>() + 1;
+      std::string line = fmt::format("round {:>5}{}  silos {}/{}", number, total == 0 ? "" : fmt::format("/{}", total),
+                                     round.at("answered").size(), silos);
+      for (const Json& silo : round.at("missing")) line += "  missing " + plain_text(silo.get<std::string>());
+      if (round.contains("metrics")) line += shown_metrics(round["metrics"]);
+      line += fmt::format("  epsilon <= {:.4g}", largest_epsilon(state->body));
+      if (total > number)
+        line +=
+            fmt::format("  ETA {:.0f} s", seconds / static_cast<double>(timed) * static_cast<double>(total - number));
+      fmt::print("{}\n", line);
+    }
+    next = rounds->body.at("next").get<std::uint64_t>();
+    // The run's state of this look may be older than the rounds: ask once more before saying that it is over.
+    const std::string now = text(rounds->body, "state");
+    if (now == "succeeded" || now == "failed" || now == "cancelled") {
+      if (!rounds->body.at("rounds").empty()) continue;
+      const Result<Answer> last = ask_on(*client, "/api/v1/runs/" + *run);
+      if (!last) return service::fail(last.error());
+      if (options.json) {
+        fmt::print("{}\n", last->body.dump());
+      } else {
+        fmt::print("{}{}\n", now, text(last->body, "failure").empty() ? "" : ": " + text(last->body, "failure"));
+      }
+      return now == "succeeded" ? kDone : kFailed;
+    }
+    const std::string missing = shown_missing(state->body);
+    const std::string line = now == "queued"   ? "queued: other runs are under way"
+                             : missing.empty() ? ""
+                                               : fmt::format("{}: waiting for {}", now, missing);
+    if (!options.json && line != said && !line.empty() && rounds->body.at("rounds").empty()) fmt::print("{}\n", line);
+    if (rounds->body.at("rounds").empty()) said = line;
+    std::fflush(stdout);
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+int cancel_run(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  const Result<std::string> run = find_run(*client, options.run);
+  if (!run) return service::fail(run.error());
+  const Result<Answer> answer = ask(*client, "POST", "/api/v1/runs/" + *run + "/cancel");
+  if (!answer) return service::fail(answer.error());
+  if (options.json) {
+    fmt::print("{}\n", answer->body.dump(2));
+  } else {
+    fmt::print("cancelled; what the silos have sent stays charged in their ledgers\n");
+  }
+  return kDone;
+}
+
+int make_sealing_key(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  const Result<Answer> answer = ask(*client, "POST", "/api/v1/sealing-keys");
+  if (!answer) return service::fail(answer.error());
+  fmt::print("{}\n", options.json ? answer->body.dump(2) : answer->body.value("fingerprint", ""));
+  return kDone;
+}
+
+int export_run(const OperatorOptions& options, const std::filesystem::path& out) {
+  const Result<OperatorClient> client = connect_operator(options.config);
+  if (!client) return service::fail(client.error());
+  const Result<std::string> run = find_run(*client, options.run);
+  if (!run) return service::fail(run.error());
+  std::error_code error;
+  std::filesystem::create_directories(out, error);
+  if (error) return service::fail({ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())});
+  const std::string base = "/api/v1/runs/" + *run;
+  for (const char* part : {"job", "result", "model"}) {
+    const Result<std::string> content = fetch(*client, base + "/" + part);
+    const bool none = !content && content.error().code == ErrorCode::UnknownRun;
+    if (none && std::string_view(part) == "model") continue;  // a failed run has none
+    if (!content) return service::fail(content.error());
+    const std::filesystem::path file = out / fmt::format("{}.json", part);
+    if (Status written = write_file_atomically(file, *content); !written) return service::fail(written.error());
+    fmt::print("{}\n", file.string());
+  }
+  std::string rows = kRoundsCsvHeader;
+  std::uint64_t next = 0;
+  while (true) {
+    const Result<Answer> page = ask(*client, "GET", fmt::format("{}/rounds?from={}", base, next));
+    if (!page) return service::fail(page.error());
+    if (page->body.at("rounds").empty()) break;
+    for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
+    next = page->body.at("next").get<std::uint64_t>();
+  }
+  const std::filesystem::path file = out / "rounds.csv";
+  if (Status written = write_file_atomically(file, rows); !written) return service::fail(written.error());
+  fmt::print("{}\n", file.string());
+  return kDone;
+}
+
+int compare_runs(const OperatorOptions& options, const std::vector<std::string>& runs) {
+  std::optional<OperatorClient> client;
+  Json columns = Json::array();
+  for (const std::string& word : runs) {
+    Result<std::string> content = std::string();
+    const bool is_folder = std::filesystem::exists(std::filesystem::path(word) / "result.json");
+    if (is_folder) {
+      content = read_file(std::filesystem::path(word) / "result.json", std::size_t{512} << 20U);
+    } else {
+      if (!client) {
+        Result<OperatorClient> connected = connect_operator(options.config);
+        if (!connected) return service::fail(connected.error());
+        client.emplace(*std::move(connected));
+      }
+      const Result<std::string> run = find_run(*client, word);
+      if (!run) return service::fail(run.error());
+      content = fetch(*client, "/api/v1/runs/" + *run + "/result");
+    }
+    if (!content) return service::fail(content.error());
+    const Json result = Json::parse(*content, nullptr, false);
+    if (!result.is_object() || !result.contains("settings"))
+      return service::fail({ErrorCode::InvalidData, fmt::format("{}: not a result", word)});
+    Json column = {{"run", !is_folder && text(result, "run").size() > 64 ? text(result, "run").substr(64, 12) : word},
+                   {"job", text(result.at("job"), "name")},
+                   {"succeeded", result.at("succeeded")},
+                   {"rounds closed", result.at("rounds")}};
+    for (const auto& [key, value] : result.at("settings").items()) column[key] = value;
+    double epsilon = 0.0;
+    for (const Json& silo : result.at("privacy")) epsilon = std::max(epsilon, silo.at("epsilon").get<double>());
+    column["epsilon, largest of a silo"] = epsilon;
+    if (!result.at("metrics").empty()) {
+      for (const auto& [key, value] : result["metrics"].back().items()) column["last " + key] = value;
+    }
+    columns.push_back(std::move(column));
+  }
+  if (options.json) {
+    fmt::print("{}\n", columns.dump(2));
+    return kDone;
+  }
+  std::vector<std::string> keys;
+  for (const Json& column : columns) {
+    for (const auto& [key, value] : column.items()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  for (const std::string& key : keys) {
+    std::string line = fmt::format("{:28}", key);
+    bool differ = false;
+    for (const Json& column : columns) {
+      const Json value = column.value(key, Json());
+      differ = differ || value != columns.front().value(key, Json());
+      const std::string shown = value.is_string()         ? plain_text(value.get<std::string>())
+                                : value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
+                                : value.is_null()         ? "-"
+                                                          : value.dump();
+      line += fmt::format(" {:>22}", shown);
+    }
+    fmt::print("{}{}\n", line, differ ? "  *" : "");
+  }
+  return kDone;
+}
+
+}  // namespace undertone::operators

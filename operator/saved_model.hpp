@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "shared/base/result.hpp"
+#include "shared/data/projection.hpp"
+#include "shared/data/schema.hpp"
+#include "shared/models/model.hpp"
+
+namespace undertone::operators {
+
+/// A model.json, of one kind of three.
+struct SavedModel {
+  data::Schema schema;
+  std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
+  std::optional<models::LinearLoss> loss;      // of a linear model
+  std::optional<models::Network> network;
+  std::optional<models::MomentsModel> moments;
+  Eigen::VectorXd weights;
+  double intercept = 0.0;
+};
+
+[[nodiscard]] Result<SavedModel> load_model(const std::filesystem::path& file);
+
+}  // namespace undertone::operators

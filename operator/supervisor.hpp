@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "shared/base/result.hpp"
+
+namespace undertone::operators {
+
+/// A program to keep running.
+struct Program {
+  std::string name;
+  std::vector<std::string> command;           // the first is the executable's path
+  std::filesystem::path log;                  // standard error, appended
+  bool show_output = false;                   // standard output goes to ours, else to the log
+  std::vector<int> final_exit_codes;          // any other end, and every signal, means: start it again
+  std::vector<std::string> environment = {};  // "NAME=value", beside what this process has
+};
+
+/// Starts programs and starts again what dies. Each running program's process id is in `pids`/NAME.
+class Supervisor {
+ public:
+  explicit Supervisor(std::filesystem::path pids) : pids_(std::move(pids)) {}
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  [[nodiscard]] Status start(Program program);
+  /// Keeps everything running until the named program ends with one of its final codes.
+  /// @return that code; an error where `limit` passes first
+  [[nodiscard]] Result<int> supervise(const std::string& until, std::chrono::seconds limit);
+  /// SIGTERM to all, SIGKILL to those that stay.
+  void stop_all();
+  [[nodiscard]] std::uint64_t restarts() const noexcept { return restarts_; }
+
+ private:
+  [[nodiscard]] Status spawn(const Program& program);
+  std::filesystem::path pids_;
+  std::map<std::string, Program> programs_;
+  std::map<pid_t, std::string> running_;
+  std::uint64_t restarts_ = 0;
+};
+
+}  // namespace undertone::operators

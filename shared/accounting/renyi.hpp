@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "shared/accounting/loss_law.hpp"
+#include "shared/base/result.hpp"
+#include "shared/releases/quantities.hpp"
+
+namespace undertone::accounting {
+
+struct RhoMeaning {
+  static constexpr const char* kName = "rho";
+};
+/// Zero-concentrated DP budget of one or more releases. Gaussian noise of shift mu has mu^2/2. Source: Bun and Steinke
+/// 2016.
+using Rho = releases::Positive<RhoMeaning>;
+
+/// Epsilon at delta of rho-zCDP: rho + 2 sqrt(rho ln(1/delta)). Source: Bun and Steinke 2016, Prop. 1.3.
+[[nodiscard]] double epsilon_of_zcdp_closed(Rho rho, releases::Delta delta);
+/// The smallest epsilon that Renyi DP allows: inf over order of the conversion below. Source: Canonne, Kamath, Steinke
+/// 2020, Prop. 12 and Cor. 13.
+[[nodiscard]] double epsilon_of_zcdp(Rho rho, releases::Delta delta);
+/// Their inverses: the largest rho, rounded down.
+[[nodiscard]] double rho_for_closed(releases::Epsilon epsilon, releases::Delta delta);
+[[nodiscard]] double rho_for(releases::Epsilon epsilon, releases::Delta delta);
+
+/// Renyi divergence at an order > 1; infinity where it is not finite.
+using RenyiCurve = std::function<double(double order)>;
+
+struct RenyiEpsilon {
+  double epsilon = 0.0;
+  double order = 0.0;  // at which it is attained
+};
+/// Epsilon at delta: the least over orders > 1.01 of r + ln(1 - 1/a) - (ln delta + ln a)/(a - 1), a grid and then a
+/// search around its best; any order gives a valid bound. @return nothing where no order gives a finite one
+/// Source: Canonne, Kamath, Steinke 2020, Prop. 12.
+[[nodiscard]] std::optional<RenyiEpsilon> epsilon_of_renyi(const RenyiCurve& curve, releases::Delta delta);
+
+[[nodiscard]] double gaussian_renyi(releases::GaussianShift shift, double order);
+/// Source: Mironov 2017, Prop. 6.
+[[nodiscard]] double laplace_renyi(releases::Epsilon epsilon, double order);
+/// Of randomised response, the worst epsilon-DP release: at most min(epsilon, order epsilon^2 / 2).
+[[nodiscard]] double pure_renyi(releases::Epsilon epsilon, double order);
+/// Of a law that is the same in both orders, from its profile, rounded up:
+///   ln(1 + a (a - 1) integral over t > 0 of (e^((a-1) t) + e^(-a t)) delta(t) dt) / (a - 1).
+/// The mass of an infinite loss is left out: it belongs to delta, once for every release.
+/// Source: spec privacy-core D.5; a dominating pair dominates every f-divergence.
+[[nodiscard]] double profile_renyi(const LossLaw& law, double order);
+/// Poisson sampling under add/remove, the worse of the two orders, which is removal. @param shift of one contribution
+/// Source: Mironov, Talwar, Zhang 2019; the moment by quadrature, for any order.
+[[nodiscard]] double poisson_renyi(double rate, releases::GaussianShift shift, double order);
+
+}  // namespace undertone::accounting

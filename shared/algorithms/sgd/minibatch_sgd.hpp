@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/algorithms/problem.hpp"
+
+namespace undertone::algorithms {
+
+/// Which iterate is the output. gamma_r is the weight of w_r, r < R; w_R has none.
+struct Averaging {
+  enum class Kind { Last, Uniform, Geometric };
+  Kind kind = Kind::Uniform;
+  double ratio = 1.0;  // gamma_{r-1} / gamma_r = 1 - mu eta for Geometric, in (0, 1]
+};
+
+struct MinibatchSgdSettings {
+  Problem problem;
+  std::uint64_t rounds = 0;  // R
+  double step_size = 0.0;    // eta
+  Averaging averaging = {};
+};
+
+/// Noisy minibatch SGD with silos of unequal size: Algorithms 14 and 19, Theorems 34, 104, 106, 140.
+///   for r = 0 .. R-1:  ask every silo for its noised mean gradient at w_r
+///                      g = weighted mean of the answers (+ the regulariser's gradient, public)
+///                      w_{r+1} = Pi_W[w_r - eta g]
+///   output sum_r gamma_r w_r / sum_r gamma_r
+class MinibatchSgd final : public FederatedAlgorithm {
+ public:
+  /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
+  [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(const MinibatchSgdSettings& settings);
+
+  /// What it asks, in order: R gradient sums over the training block, each record clipped.
+  [[nodiscard]] static planning::Schedule schedule(const MinibatchSgdSettings& settings, const GradientShape& shape);
+
+  /// A bound on E F(output) - min F over W, a ball of radius D around w_0 = 0:
+  ///   uniform averaging:    D^2/(2 eta R) + eta/2 (G^2 + d s^2)
+  ///   geometric averaging:  mu D^2 q^R / (2 (1 - q^R)) + eta/2 (G^2 + d s^2),  q = 1 - mu eta its ratio
+  /// with G = clip + lambda D and s^2 the noise variance of a coordinate of the weighted mean.
+  /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased; the
+  /// second where F is mu-strongly convex, which whoever chose the ratio answers for.
+  /// @return nothing for the last iterate and other domains @param noise_variance s^2
+  /// Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
+  [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
+                                                                   releases::ClipNorm clip, double noise_variance);
+
+  [[nodiscard]] Step start() override;
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  [[nodiscard]] Eigen::VectorXd candidate() const override;
+  void save(ByteWriter& state) const override;
+  [[nodiscard]] Status restore(ByteReader& state) override;
+
+ private:
+  explicit MinibatchSgd(const MinibatchSgdSettings& settings);
+  [[nodiscard]] Step current() const;
+  MinibatchSgdSettings settings_;
+  std::uint64_t round_ = 0;       // r
+  Eigen::VectorXd iterate_;       // w_r, rounded to the wire type
+  Eigen::VectorXd average_;       // of w_0 .. w_{r-1}
+  double relative_weight_ = 0.0;  // (gamma_0 + ... + gamma_{r-1}) / gamma_{r-1}: no power of the ratio is formed
+};
+
+}  // namespace undertone::algorithms

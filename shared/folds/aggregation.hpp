@@ -1,0 +1,71 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "shared/folds/fold.hpp"
+#include "shared/queries/wire_lattice.hpp"
+
+namespace undertone::folds {
+
+/// What a round's replies become. All but the mean hold every reply until the round closes, and are no unbiased
+/// estimates of the mean where silos differ: what theorems say of a run then does not hold.
+struct Aggregation {
+  /// TrimmedMean: of each coordinate, without the share `trim` of the weight at either end. Source: Yin, Chen,
+  /// Ramchandran, Bartlett 2018, Definition 2, here with weights. GeometricMedian: the point with the least weighted
+  /// sum of distances to the replies. Source: Pillutla, Kakade, Harchaoui 2022, Algorithm 2 (smoothed Weiszfeld).
+  enum class Kind : std::uint8_t { Mean, TrimmedMean, GeometricMedian };
+  Kind kind = Kind::Mean;
+  double trim = 0.0;  // [0, 1/2)
+
+  [[nodiscard]] bool robust() const noexcept { return kind != Kind::Mean; }
+};
+
+/// Every reply of a round, and a robust centre of them: the same in any order of arrival, to the bit.
+class HeldReplies {
+ public:
+  HeldReplies(const Aggregation& aggregation, Eigen::Index dimension, int step_log2)
+      : aggregation_(aggregation), dimension_(dimension), step_log2_(step_log2) {}
+
+  /// @see LatticeFold::add
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
+  [[nodiscard]] Eigen::Index replies() const noexcept { return static_cast<Eigen::Index>(replies_.size()); }
+  /// [dimension], in real units. At least one reply.
+  [[nodiscard]] Eigen::VectorXd centre() const;
+
+ private:
+  struct Held {
+    std::vector<std::int64_t> values;  // [dimension]
+    std::uint64_t weight = 1;
+  };
+  /// [dimension], in steps, both.
+  [[nodiscard]] Eigen::VectorXd trimmed_mean(double trim) const;
+  [[nodiscard]] Eigen::VectorXd geometric_median() const;
+  Aggregation aggregation_;
+  Eigen::Index dimension_;
+  int step_log2_;
+  std::vector<Held> replies_;
+};
+
+/// A round's replies, as the job aggregates them.
+class RoundFold {
+ public:
+  RoundFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire);
+
+  /// @see LatticeFold::add
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
+  [[nodiscard]] Eigen::Index replies() const noexcept;
+  /// [dimension], in real units. At least one reply.
+  [[nodiscard]] Eigen::VectorXd value() const;
+
+ private:
+  std::variant<LatticeFold, HeldReplies> fold_;
+};
+
+/// "mean", "coordinate-wise trimmed mean, 10 % of the weight off either end", "geometric median"
+[[nodiscard]] std::string to_string(const Aggregation& aggregation);
+
+}  // namespace undertone::folds

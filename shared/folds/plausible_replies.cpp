@@ -1,0 +1,152 @@
+#include "shared/folds/plausible_replies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <tuple>
+
+namespace undertone::folds {
+namespace {
+
+constexpr std::size_t kShapesMax = 256;
+constexpr double kFailureBits = 80.0;          // p = 2^-80
+constexpr double kOtherAccountants = 1.05;     // times the noise
+constexpr double kRelativeRounding = 0x1p-40;  // of sums of squares in double precision, with much to spare
+constexpr double kIterateRounding = 0x1p-52;   // of an iterate, at each step
+
+/// What releases have in common that plans can tell apart, but for where in the permutation equal slices lie.
+auto key_of(const releases::ReleaseShape& shape) {
+  const bool halving = shape.slice && shape.slice->cut == releases::Slice::Cut::Halving;
+  return std::tuple(shape.kind, shape.block, shape.draw_fraction, shape.dimension, shape.clip.value(),
+                    shape.slice.has_value(), halving, shape.slice ? shape.slice->of : 0,
+                    halving ? shape.slice->index : 0, shape.smoothness, shape.local ? shape.local->steps : 0,
+                    shape.local ? shape.local->step_size : 0.0, shape.with_replacement);
+}
+
+double clamped(double units, queries::ReplyType type) {
+  const double bound = queries::largest(type);
+  return std::clamp(units, -bound, bound);
+}
+
+}  // namespace
+
+AskedShapes::AskedShapes(const planning::Schedule& schedule) {
+  std::map<decltype(key_of(schedule.front().shape)), std::size_t> known;
+  of_entries_.reserve(schedule.size());
+  for (const planning::ScheduledRounds& entry : schedule) {
+    if (entry.rounds == 0) continue;  // plans have no segment for it
+    const std::size_t next = std::min(known.size(), kShapesMax - 1);
+    const std::size_t shape = known.try_emplace(key_of(entry.shape), next).first->second;
+    of_entries_.push_back(shape);
+    count_ = std::max(count_, shape + 1);
+    if (!parts_.empty() && parts_.back().shape == shape) {
+      parts_.back().rounds += entry.rounds;
+    } else {
+      parts_.push_back({entry.rounds, shape});
+    }
+  }
+}
+
+std::optional<std::size_t> AskedShapes::of_round(RoundIndex round) const {
+  std::uint64_t left = round.value;
+  for (const Part& part : parts_) {
+    if (left < part.rounds) return part.shape;
+    left -= part.rounds;
+  }
+  return std::nullopt;
+}
+
+PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& release, const queries::WireLattice& wire) {
+  const double root = std::sqrt(static_cast<double>(release.shape.dimension));
+  const auto steps = static_cast<double>(release.draws());
+  const double scale = release.shape.local ? release.shape.local->step_size : 1.0;
+  Bound bound;
+  bound.reach = steps * scale * release.shape.clip.value();
+  if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
+    const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
+    // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.
+    bound.reach += kOtherAccountants * scale * release.noise_stddev_of_mean() * std::sqrt(steps) * (root + tail) +
+                   steps * scale * gaussian->lattice.step * root;
+  }
+  if (release.shape.smoothness) bound.slope = *release.shape.smoothness / release.shape.clip.value();
+  bound.rounding = std::ldexp(root, wire.step_log2);
+  if (release.shape.local) bound.steps = steps;
+  return bound;
+}
+
+PlausibleReplies PlausibleReplies::of(const planning::Plan& plan, const AskedShapes& shapes,
+                                      const queries::WireLattice& wire) {
+  UNDERTONE_CHECK(plan.segments().size() == shapes.of_entries().size());
+  PlausibleReplies out(wire);
+  out.bounds_.resize(shapes.count());
+  for (std::size_t i = 0; i < plan.segments().size(); ++i) {
+    const Bound found = bound_of(plan.segments()[i].release, wire);
+    Bound& loosest = out.bounds_[shapes.of_entries()[i]];
+    loosest.slope = loosest.reach > 0.0 && (loosest.slope == 0.0 || found.slope == 0.0)
+                        ? 0.0
+                        : std::max(loosest.slope, found.slope);
+    loosest.reach = std::max(loosest.reach, found.reach);
+    loosest.rounding = std::max(loosest.rounding, found.rounding);
+    loosest.steps = std::max(loosest.steps, found.steps);
+  }
+  return out;
+}
+
+PlausibleReplies::Asked::Asked(const queries::Query& query, const AskedShapes& shapes)
+    : shape(shapes.of_round(query.round)), distance(queries::distance_of(query.question)) {
+  if (queries::kind_of(query.question) == releases::QuestionKind::LocalRun) start = queries::point_of(query.question);
+}
+
+double PlausibleReplies::reach(const Asked& asked) const {
+  if (!asked.shape) return 0.0;
+  const Bound& bound = bounds_.at(*asked.shape);
+  // A clip norm is never scaled to less than 2^-30 of itself. @see planning::Release::scaled_to
+  const double share = bound.slope > 0.0 ? std::clamp(bound.slope * asked.distance, 0x1p-30, 1.0) : 1.0;
+  const double of_iterates = asked.start.size() > 0 ? bound.steps * kIterateRounding * asked.start.norm() : 0.0;
+  return (bound.reach * share + bound.rounding + of_iterates) * (1.0 + kRelativeRounding);
+}
+
+bool PlausibleReplies::admits(const Asked& asked, const std::vector<std::int64_t>& values) const {
+  if (!asked.shape) return false;
+  if (asked.start.size() > 0 && static_cast<std::size_t>(asked.start.size()) != values.size()) return false;
+  return length(asked, values) <= reach(asked);
+}
+
+double PlausibleReplies::length(const Asked& asked, const std::vector<std::int64_t>& values) const {
+  const bool local = asked.start.size() > 0;
+  double squares = 0.0;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    double units = static_cast<double>(values[j]);
+    // A run that began beyond the wire's range is as far off in it, or less.
+    if (local) units -= clamped(std::ldexp(asked.start[static_cast<Eigen::Index>(j)], -wire_.step_log2), wire_.type);
+    squares += units * units;
+  }
+  return std::ldexp(std::sqrt(squares), wire_.step_log2);
+}
+
+void PlausibleReplies::save(ByteWriter& writer) const {
+  for (const Bound& bound : bounds_) {
+    for (const double number : {bound.reach, bound.slope, bound.rounding, bound.steps}) writer.f64(number);
+  }
+}
+
+Result<PlausibleReplies> PlausibleReplies::read(ByteReader& reader, std::size_t shapes,
+                                                const queries::WireLattice& wire) {
+  PlausibleReplies out(wire);
+  out.bounds_.reserve(shapes);
+  for (std::size_t i = 0; i < shapes; ++i) {
+    Bound bound;
+    for (double* number : {&bound.reach, &bound.slope, &bound.rounding, &bound.steps}) {
+      const Result<double> found = reader.f64();
+      if (!found) return found.error();
+      if (!(std::isfinite(*found) && *found >= 0.0))
+        return Error{ErrorCode::Malformed, "what replies are plausible cannot be read"};
+      *number = *found;
+    }
+    out.bounds_.push_back(bound);
+  }
+  return out;
+}
+
+}  // namespace undertone::folds

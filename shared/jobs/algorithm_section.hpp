@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/theorems/theorem_choice.hpp"
+
+namespace undertone::jobs {
+
+/// What the job's `algorithm` says.
+struct AlgorithmChoice {
+  algorithms::AlgorithmSettings settings;
+  std::optional<theorems::TheoremChoice> theorem;  // where one chose the settings
+  double draw_fraction = 1.0;                      // of the records that a release reads
+  bool with_replacement = false;                   // the draws of a theorem's job, where it asks for that
+  std::uint64_t rounds = 0;                        // of the algorithm alone
+};
+
+/// A section's problems are noted, and something harmless is returned, as everywhere in `Section`.
+[[nodiscard]] geometry::Domain parse_domain(config::Section section);
+/// @param regularised coordinates: the intercept, last, is left out
+[[nodiscard]] geometry::Regulariser parse_regulariser(config::Section section, Eigen::Index regularised);
+/// @param facts for an algorithm whose parameters a theorem chooses, which needs them all: sizes, targets, clip norm
+[[nodiscard]] AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Problem& problem,
+                                              const theorems::TheoremFacts& facts, theorems::PlannedNoise noise);
+
+}  // namespace undertone::jobs

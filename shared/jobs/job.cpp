@@ -1,0 +1,394 @@
+#include "shared/jobs/job.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "shared/algorithms/with_evaluation.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/jobs/algorithm_section.hpp"
+#include "shared/jobs/model_section.hpp"
+#include "shared/jobs/projection_section.hpp"
+#include "shared/jobs/schema_section.hpp"
+#include "shared/releases/rounds_max.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+constexpr std::uint64_t kEvaluationsMax = 10'000;
+constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
+constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
+constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
+constexpr std::size_t kSilosMax = 10'000;
+constexpr double kHeldValuesMax = 0x1p22;     // of a round's answers where they are held: a second's work
+constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of work
+
+std::vector<CohortMember> parse_cohort(config::Section& root) {
+  std::vector<CohortMember> cohort;
+  for (config::Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each")) {
+    const std::string name = section.text("silo", "its name: the CN of its certificate");
+    Result<SiloId> silo = SiloId::create(name);
+    if (!silo) section.problem("silo", silo.error().message);
+    const double epsilon = section.number("epsilon", 1e-9, 30.0, "promised to every single record, for the whole run");
+    const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
+    const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
+    const std::int64_t holdout =
+        section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+    const bool is_public =
+        section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
+    const auto weight = static_cast<std::uint64_t>(
+        section.has("weight")
+            ? section.integer("weight", 1, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax),
+                              "public weight in the mean (default: records)")
+            : std::min<std::int64_t>(records, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax)));
+    section.finish();
+    if (!silo) continue;
+    cohort.push_back(
+        {{*silo, records, holdout, is_public, *releases::Epsilon::create(epsilon), *releases::Delta::create(delta)},
+         weight});
+  }
+  std::sort(cohort.begin(), cohort.end(), [](const auto& a, const auto& b) { return a.facts.silo < b.facts.silo; });
+  const auto twice = std::adjacent_find(cohort.begin(), cohort.end(),
+                                        [](const auto& a, const auto& b) { return a.facts.silo == b.facts.silo; });
+  if (twice != cohort.end())
+    root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
+  return cohort;
+}
+
+/// What theorems may use of a job; what is the job's author to say is left at zero.
+theorems::TheoremFacts facts_of(const std::vector<CohortMember>& cohort, const algorithms::Problem& problem,
+                                double clip) {
+  theorems::TheoremFacts facts;
+  facts.silos = static_cast<double>(cohort.size());
+  facts.lipschitz = clip;
+  if (problem.dimension > 0) facts.diameter = problem.domain.diameter(problem.dimension).value_or(0.0);
+  for (const CohortMember& member : cohort) {
+    const auto least = [](double known, double other) { return known == 0.0 ? other : std::min(known, other); };
+    facts.records = least(facts.records, static_cast<double>(member.facts.records));
+    facts.epsilon = least(facts.epsilon, member.facts.epsilon.value());
+    facts.delta = least(facts.delta, member.facts.delta.value());
+  }
+  return facts;
+}
+
+Participation parse_participation(config::Section section) {
+  Participation out;
+  out.quorum =
+      static_cast<std::size_t>(section.integer("quorum", 1, static_cast<std::int64_t>(kSilosMax),
+                                               "fewer answers than this fail a round, after asking once more"));
+  out.join_deadline = std::chrono::milliseconds(
+      section.integer("join_deadline_ms", 1, kJoinMillisecondsMax,
+                      "from the start of the run to the first round: time for owners to approve"));
+  out.round_deadline =
+      std::chrono::milliseconds(section.integer("round_deadline_ms", 1, kMillisecondsMax, "of one round"));
+  out.resend = std::chrono::milliseconds(
+      section.integer("resend_ms", 100, kMillisecondsMax, "how often an unanswered message is sent again"));
+  section.finish();
+  return out;
+}
+
+folds::Aggregation parse_aggregation(config::Section section) {
+  using Kind = folds::Aggregation::Kind;
+  folds::Aggregation out;
+  out.kind = section.choice<Kind>(
+      "kind", {{"mean", Kind::Mean}, {"trimmed_mean", Kind::TrimmedMean}, {"geometric_median", Kind::GeometricMedian}},
+      "the last two withstand silos that lie; every answer of a round is held, and no theorem speaks of the outcome");
+  if (out.kind == Kind::TrimmedMean || section.recording())
+    out.trim = section.number("trim", 0.0, 0.499, "of trimmed_mean: the share of the weight left out at either end");
+  section.finish();
+  return out;
+}
+
+SimulationData parse_simulation(config::Section section) {
+  SimulationData out;
+  out.csv = section.text("csv", "relative to the job's file");
+  out.partition_seed =
+      static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
+  if (section.has("partition")) {
+    out.by_target = section.choice<bool>("partition", {{"random", false}, {"by_target", true}},
+                                         "by_target: slices in the order of the label, so that silos differ as much as "
+                                         "they can (default random)");
+  }
+  out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows");
+  out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
+  section.finish();
+  return out;
+}
+
+/// What a shuffled job's other sections must say.
+struct AroundShuffle {
+  const algorithms::AlgorithmSettings& algorithm;
+  bool with_replacement;
+  const NoiseChoice& noise;
+  const std::vector<CohortMember>& cohort;
+  std::size_t quorum;
+};
+
+/// A shuffled reply must not tell its silo by what it looks like: all silos draw alike, with the same noise.
+void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Problems& problems) {
+  if (std::holds_alternative<algorithms::LocalSgdSettings>(job.algorithm))
+    problems.add("/algorithm/kind", "local runs have no shuffled form: expected an algorithm of gradients");
+  if (shuffle.form == Shuffle::Form::Reports &&
+      !std::holds_alternative<algorithms::MinibatchSgdSettings>(job.algorithm))
+    problems.add("/privacy/shuffle/form", "reports are of minibatch_sgd alone: expected shares, counts or bits");
+  if (job.with_replacement)
+    problems.add("/algorithm/sampling", "of a shuffled job batches are drawn without replacement");
+  if (job.noise.by != NoiseChoice::By::Accountant)
+    problems.add("/privacy/calibration/by", "of a shuffled job the accountant chooses the noise");
+  if (shuffle.honest_min > job.quorum) {
+    problems.add("/privacy/shuffle/honest_min",
+                 fmt::format("expected at most the quorum of {}, below which nothing is forwarded, got {}", job.quorum,
+                             shuffle.honest_min));
+  }
+  constexpr double kEpsilonMax = 15.0;  // of the binomial sum. Source: Lemma 136
+  if (shuffle.form != Shuffle::Form::Reports && job.cohort.front().facts.epsilon.value() > kEpsilonMax) {
+    problems.add("/cohort", fmt::format("a binomial sum is for epsilon of at most {}, got {}", kEpsilonMax,
+                                        job.cohort.front().facts.epsilon.value()));
+  }
+  if (job.quorum < 2) problems.add("/participation/quorum", "expected at least 2: one reply has nobody to hide among");
+  const CohortMember& first = job.cohort.front();
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.records != first.facts.records || member.facts.epsilon != first.facts.epsilon ||
+        member.facts.delta != first.facts.delta || member.weight != first.weight) {
+      problems.add("/cohort", fmt::format("silos of a shuffled job have the same records, epsilon, delta and weight; "
+                                          "those of \"{}\" and \"{}\" differ",
+                                          first.facts.silo.name(), member.facts.silo.name()));
+      break;
+    }
+  }
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.holdout_records == 0 || member.facts.holdout_public) continue;
+    problems.add("/cohort", fmt::format("a shuffled job evaluates public holdouts alone, and that of \"{}\" is private",
+                                        member.facts.silo.name()));
+    break;
+  }
+}
+
+/// The weights are moments after one whole step of size 1 from 0, and after nothing else.
+void check_moments(const AlgorithmChoice& algorithm, const algorithms::Problem& problem, config::Problems& problems) {
+  const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&algorithm.settings);
+  if (minibatch == nullptr || minibatch->rounds != 1 || minibatch->step_size != 1.0 ||
+      minibatch->averaging.kind != algorithms::Averaging::Kind::Last) {
+    problems.add("/algorithm",
+                 "moments are what one step leads to: expected noisy_minibatch_sgd with rounds 1, step_size 1 and "
+                 "averaging \"last\"");
+  }
+  if (!problem.regulariser.is_none())
+    problems.add("/regulariser/kind", "expected \"none\": it would shrink the moments");
+  if (!std::holds_alternative<geometry::WholeSpace>(problem.domain.set()))
+    problems.add("/domain/kind", "expected \"whole_space\": a bounded one would cut the moments off");
+}
+
+/// Without chosen noise.
+algorithms::GradientShape gradients_of(const Job& job) {
+  algorithms::GradientShape shape{job.clip, job.draw_fraction};
+  shape.with_replacement = job.with_replacement;
+  return shape;
+}
+
+planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
+  return algorithms::WithEvaluation::schedule(algorithms::schedule_of(job.algorithm, shape), job.model,
+                                              job.evaluation_every);
+}
+
+}  // namespace
+
+const CohortMember* Job::member(const SiloId& silo) const {
+  const auto found = std::find_if(cohort.begin(), cohort.end(), [&](const auto& m) { return m.facts.silo == silo; });
+  return found == cohort.end() ? nullptr : &*found;
+}
+
+Result<Job> parse_job(std::string_view bytes, const std::string& file) {
+  if (bytes.size() > kJobBytesMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{}: {} bytes, a job has at most {}", file, bytes.size(), kJobBytesMax)};
+  }
+  const Result<config::JsonDocument> document = config::parse_json(bytes, file);
+  if (!document) return document.error();
+  config::Problems problems(file);
+  return parse_job(document->root, problems);
+}
+
+Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems) {
+  config::Section root(document, "", problems);
+  (void)root.choice<int>("format", {{"undertone.job/1", 1}}, "what this file is");
+
+  const std::string name = root.text("name", "for people");
+  data::Schema schema =
+      parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
+
+  std::optional<data::Projection> projection;
+  if (root.has("projection")) {
+    projection = parse_projection(
+        root.object("projection",
+                    "public: what the model reads instead of the features, as undertone components has it"),
+        data::encoded_width(schema));
+  }
+  const auto features =
+      projection ? projection->directions.cols() : static_cast<Eigen::Index>(data::encoded_width(schema));
+  ModelChoice choice = parse_model(root.object("model"), schema, features);
+  const models::Model& model = choice.model;
+
+  const geometry::Domain domain = parse_domain(root.object("domain"));
+  const geometry::Regulariser regulariser = parse_regulariser(root.object("regulariser"), model.regularised());
+
+  config::Section wire = root.object("wire");
+  const auto point_type = wire.choice<queries::PointType>(
+      "points", {{"f64", queries::PointType::F64}, {"f32", queries::PointType::F32}}, "the type of broadcast models");
+  queries::WireLattice lattice;
+  lattice.type = wire.choice<queries::ReplyType>(
+      "replies", {{"i32", queries::ReplyType::I32}, {"i64", queries::ReplyType::I64}}, "the type of answers");
+  lattice.step_log2 = static_cast<int>(
+      wire.integer("reply_step_log2", -60, 60, "one unit of an answer is 2^this of the released mean"));
+  wire.finish();
+
+  algorithms::Problem problem{model.dimension(), domain, regulariser, point_type};
+  if (!model.is_convex() && problems.none()) problem.initial = model.start(choice.seed);
+  config::Section privacy_section = root.object("privacy");
+  const bool shuffled = privacy_section.choice<bool>(
+      "mode", {{"isrl", false}, {"shuffle", true}},
+      "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
+  const std::string unit = privacy_section.text("unit", "\"record\": what is protected");
+  if (unit != "record" && !unit.empty())
+    privacy_section.problem("unit", fmt::format("expected \"record\", got \"{}\"", unit));
+  const double clip =
+      privacy_section.number("clip_norm", 1e-9, 1e9, "l2 norm that each record's gradient is clipped to");
+  const auto noise = privacy_section.choice<crypto::NoiseKind>(
+      "noise", {{"secure", crypto::NoiseKind::Secure}, {"test", crypto::NoiseKind::Test}},
+      "test is seeded, for test builds of the agent alone, and protects nobody");
+  NoiseChoice noise_choice;
+  if (privacy_section.has("calibration"))
+    noise_choice = parse_noise_choice(privacy_section.object("calibration", "who chooses how much noise there is"));
+  std::optional<Shuffle> shuffle;
+  if (shuffled || privacy_section.recording())
+    shuffle = parse_shuffle(privacy_section.object("shuffle", "of mode shuffle: how replies reach the coordinator"));
+  privacy_section.finish();
+
+  std::vector<CohortMember> cohort = parse_cohort(root);
+  const theorems::TheoremFacts facts = facts_of(cohort, problem, clip);
+  AlgorithmChoice algorithm =
+      parse_algorithm(root.object("algorithm"), problem, facts,
+                      noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
+                                                                  : theorems::PlannedNoise::Accountant);
+  const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings) ||
+                            std::holds_alternative<algorithms::LocalSgdSettings>(algorithm.settings);
+  if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&algorithm.settings);
+      local != nullptr && static_cast<double>(local->steps) * model.products() > kLocalProductsMax) {
+    problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
+                                                       local->steps, model.products(), kLocalProductsMax));
+  }
+  if (algorithm.theorem) {
+    // Of convex losses, or of proximal-PL and smooth ones, as their constants say.
+    const bool convex = subgradients || std::holds_alternative<algorithms::AcceleratedSgdSettings>(algorithm.settings);
+    if (convex && !model.is_convex())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
+    if (!model.is_smooth())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
+  }
+  // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
+  if (model.linear() != nullptr && !model.is_smooth() && !subgradients) {
+    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
+                                                 algorithms::kind_of(algorithm.settings), model.name()));
+  }
+
+  if (model.moments() != nullptr && problems.none()) check_moments(algorithm, problem, problems);
+
+  const Participation participation = parse_participation(root.object("participation"));
+  if (participation.quorum > cohort.size()) {
+    problems.add("/participation/quorum", fmt::format("expected at most the {} silos of the cohort, got {}",
+                                                      cohort.size(), participation.quorum));
+  }
+  if (shuffle && problems.none())
+    check_shuffled(*shuffle,
+                   {algorithm.settings, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
+                   problems);
+  folds::Aggregation aggregation;
+  if (root.has("aggregation"))
+    aggregation = parse_aggregation(root.object("aggregation", "what the coordinator makes of a round's answers"));
+  if (aggregation.robust() && shuffled)
+    problems.add("/aggregation/kind", "expected \"mean\": answers that nobody sees one by one can only be added");
+  if (aggregation.robust() && model.moments() != nullptr)
+    problems.add("/aggregation/kind", "expected \"mean\": moments are means");
+  if (const double held = static_cast<double>(cohort.size()) * static_cast<double>(model.dimension());
+      aggregation.robust() && held > kHeldValuesMax) {
+    problems.add("/aggregation/kind",
+                 fmt::format("{} silos' answers of {} numbers: a coordinator holds at most {:.0f} numbers of a round",
+                             cohort.size(), model.dimension(), kHeldValuesMax));
+  }
+  config::Section evaluation = root.object("evaluation");
+  const auto every =
+      static_cast<std::uint64_t>(evaluation.integer("every", 0, static_cast<std::int64_t>(releases::kRoundsMax),
+                                                    "evaluate after so many steps; 0: only after the last"));
+  evaluation.finish();
+  if (every != 0 && algorithm.rounds / every > kEvaluationsMax) {
+    problems.add("/evaluation/every",
+                 fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, algorithm.rounds / every));
+  }
+  std::optional<SimulationData> simulation;
+  if (root.has("simulation"))
+    simulation = parse_simulation(
+        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"));
+  root.finish();
+  if (!problems.none()) return problems.error();
+
+  Job job{name,
+          std::move(schema),
+          std::move(projection),
+          std::move(choice.model),
+          std::string(algorithms::kind_of(algorithm.settings)),
+          std::move(algorithm.settings),
+          std::move(algorithm.theorem),
+          algorithm.draw_fraction,
+          algorithm.with_replacement,
+          *releases::ClipNorm::create(clip),
+          unit,
+          noise,
+          noise_choice,
+          std::move(shuffle),
+          std::move(cohort),
+          participation,
+          every,
+          point_type,
+          lattice,
+          aggregation,
+          std::move(simulation)};
+  return job;
+}
+
+std::vector<std::string> feature_names(const Job& job) {
+  return job.projection ? component_names(job.projection->directions.cols()) : data::encoded_names(job.schema);
+}
+
+planning::Schedule schedule_of(const Job& job) { return schedule_with(job, gradients_of(job)); }
+
+std::optional<planning::Shuffling> shuffling_of(const Job& job) {
+  if (!job.shuffle) return std::nullopt;
+  using Form = Shuffle::Form;
+  const auto honest = static_cast<std::int64_t>(job.shuffle->honest_min);
+  return planning::Shuffling{honest, job.shuffle->form != Form::Reports,
+                             // A sealed message for every bit: more of them serve nobody.
+                             job.shuffle->form == Form::Bits ? std::int64_t{1} << 12U : std::int64_t{1} << 24U};
+}
+
+Result<planning::Plan> plan_of(const Job& job, const CohortMember& member) {
+  const Result<algorithms::GradientShape> shape =
+      with_noise(job.noise_choice, gradients_of(job), job.algorithm, member.facts);
+  if (!shape) return shape.error();
+  Result<planning::Plan> plan = planning::make_plan(schedule_with(job, *shape), member.facts, shuffling_of(job));
+  if (!plan) return plan;
+  for (const planning::Plan::Segment& segment : plan->segments()) {
+    const Status fits = queries::check_fits(segment.release, job.reply_lattice);
+    if (!fits)
+      return Error{fits.error().code, fmt::format("silo {}: {}", member.facts.silo.name(), fits.error().message)};
+  }
+  return plan;
+}
+
+std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) {
+  // The parser made one of the same settings.
+  return std::make_unique<algorithms::WithEvaluation>(algorithms::make_algorithm(job.algorithm).value(), job.model,
+                                                      job.evaluation_every);
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/base/ids.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/data/projection.hpp"
+#include "shared/data/schema.hpp"
+#include "shared/folds/aggregation.hpp"
+#include "shared/jobs/noise_choice.hpp"
+#include "shared/jobs/shuffle_section.hpp"
+#include "shared/models/model.hpp"
+#include "shared/planning/plan.hpp"
+#include "shared/queries/wire_lattice.hpp"
+#include "shared/theorems/theorem_choice.hpp"
+
+namespace undertone::jobs {
+
+/// A silo as the job counts on it, and its public weight p_i in the global objective (normalised over who answers).
+struct CohortMember {
+  releases::SiloFacts facts;
+  std::uint64_t weight = 1;
+};
+
+/// Who must answer, until when.
+struct Participation {
+  std::size_t quorum = 1;
+  std::chrono::milliseconds join_deadline{0};  // from the start of the run to the first round
+  std::chrono::milliseconds round_deadline{0};
+  std::chrono::milliseconds resend{0};  // how often an unanswered message is sent again
+};
+
+/// Where `undertone simulate` and `undertone partition` find data for a job. Silos ignore it.
+struct SimulationData {
+  std::string csv;  // relative to the job's file
+  std::uint64_t partition_seed = 0;
+  bool by_target = false;  // the silos' rows are slices in the order of their targets, else random
+  double holdout_fraction = 0.0;
+  std::uint64_t holdout_seed = 0;
+};
+
+/// What the operator asks for. Public as a whole, and the same bytes for everybody: their SHA-256 is its identity.
+struct Job {
+  std::string name;
+  data::Schema schema;
+  std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
+  models::Model model = models::LinearModel(models::Loss::Logistic, 1, false);
+  std::string algorithm_kind;
+  algorithms::AlgorithmSettings algorithm;
+  std::optional<theorems::TheoremChoice> theorem;  // where one chose the settings
+  double draw_fraction = 1.0;
+  bool with_replacement = false;  // the draws: @see releases::ReleaseShape
+  releases::ClipNorm clip;
+  std::string unit;
+  crypto::NoiseKind noise = crypto::NoiseKind::Secure;
+  NoiseChoice noise_choice;
+  std::optional<Shuffle> shuffle;    // of mode "shuffle"
+  std::vector<CohortMember> cohort;  // in SiloId order
+  Participation participation;
+  std::uint64_t evaluation_every = 0;
+  queries::PointType point_type = queries::PointType::F64;
+  queries::WireLattice reply_lattice;
+  folds::Aggregation aggregation;  // of answers; evaluations are always averaged
+  std::optional<SimulationData> simulation;
+
+  [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
+};
+
+/// Of a job's file: a silo keeps it for every run it accepts.
+inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
+
+/// @param bytes the exact bytes of the job file
+/// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
+/// Takes time in proportion to the bytes: no plan is made.
+[[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
+
+/// The parser behind it. @param problems may be a recording one
+[[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems);
+
+/// Of the numbers that the model reads: the encoded features, or "component 1" and so on of a projection.
+[[nodiscard]] std::vector<std::string> feature_names(const Job& job);
+
+/// What the job asks of every silo, in order.
+[[nodiscard]] planning::Schedule schedule_of(const Job& job);
+
+/// What hides a member's replies among others', if anything does.
+[[nodiscard]] std::optional<planning::Shuffling> shuffling_of(const Job& job);
+
+/// The plan of one member: the same pure function at both ends.
+[[nodiscard]] Result<planning::Plan> plan_of(const Job& job, const CohortMember& member);
+
+[[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job);
+
+}  // namespace undertone::jobs

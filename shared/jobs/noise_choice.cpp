@@ -1,0 +1,61 @@
+#include "shared/jobs/noise_choice.hpp"
+
+#include <cmath>
+
+#include "shared/theorems/theorem_noise.hpp"
+
+namespace undertone::jobs {
+
+NoiseChoice parse_noise_choice(config::Section section) {
+  NoiseChoice out;
+  out.by = section.choice<NoiseChoice::By>("by",
+                                           {{"accountant", NoiseChoice::By::Accountant},
+                                            {"theorem", NoiseChoice::By::Theorem},
+                                            {"hand", NoiseChoice::By::Hand}},
+                                           "the least noise that keeps the promise, the source's closed form, or a "
+                                           "number; what it costs is charged in any case");
+  if (section.recording() || out.by == NoiseChoice::By::Hand) {
+    out.noise_multiplier = section.number("noise_multiplier", 0.0, 1e9,
+                                          "by hand: standard deviation / sensitivity of each training release", true);
+  }
+  section.finish();
+  return out;
+}
+
+Result<algorithms::GradientShape> with_noise(const NoiseChoice& choice, algorithms::GradientShape shape,
+                                             const algorithms::AlgorithmSettings& settings,
+                                             const releases::SiloFacts& facts) {
+  if (choice.by == NoiseChoice::By::Accountant) return shape;
+  theorems::TheoremShifts shifts;
+  if (choice.by == NoiseChoice::By::Hand) {
+    shifts.gradients = {1.0 / choice.noise_multiplier};
+    shifts.difference = shifts.gradients.front();
+  } else {
+    const auto records = static_cast<double>(facts.records);
+    const double drawn = std::max(1.0, std::floor(shape.draw_fraction * records));
+    const theorems::NoiseFacts noise{records, drawn, facts.epsilon.value(), facts.delta.value()};
+    if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&settings)) {
+      const Result<double> each =
+          theorems::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
+                                           {records, 1.0, noise.epsilon, noise.delta});
+      if (!each) return Error{each.error().code, facts.silo.name() + ": " + each.error().message};
+      shifts.gradients = {*each};
+    } else {
+      const Result<theorems::TheoremShifts> theorem = theorems::theorem_shifts(settings, noise);
+      if (!theorem) return Error{theorem.error().code, facts.silo.name() + ": " + theorem.error().message};
+      shifts = *theorem;
+    }
+  }
+  for (const double shift : shifts.gradients) {
+    const Result<releases::GaussianShift> value = releases::GaussianShift::create(shift);
+    if (!value) return value.error();
+    shape.gradient_shifts.push_back(*value);
+  }
+  if (!shifts.difference) return shape;
+  const Result<releases::GaussianShift> value = releases::GaussianShift::create(*shifts.difference);
+  if (!value) return value.error();
+  shape.difference_shift = *value;
+  return shape;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,69 @@
+#include "shared/jobs/planner.hpp"
+
+#include <tuple>
+#include <utility>
+
+#include "shared/config/json_section.hpp"
+
+namespace undertone::jobs {
+
+Result<PlausibleCohort> PlausibleCohort::of(const Job& job, const std::string& file, const Planner& planner) {
+  config::Problems problems(file);
+  PlausibleCohort out(job);
+  using Facts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
+  std::map<Facts, std::size_t> planned;
+  for (const CohortMember& member : job.cohort) {
+    const releases::SiloFacts& facts = member.facts;
+    const Facts own{facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(),
+                    facts.delta.value()};
+    const auto alike = planned.find(own);
+    if (alike != planned.end()) {
+      out.kind_of_.emplace(facts.silo, alike->second);
+      continue;
+    }
+    const Result<planning::Plan> plan = planner(job, member);
+    if (!plan) {
+      problems.add("/cohort", plan.error().message);
+      continue;
+    }
+    planned.emplace(own, out.kinds_.size());
+    out.kind_of_.emplace(facts.silo, out.kinds_.size());
+    out.kinds_.push_back(folds::PlausibleReplies::of(*plan, out.shapes_, job.reply_lattice));
+  }
+  if (!problems.none()) return problems.error();
+  return out;
+}
+
+std::string PlausibleCohort::save() const {
+  ByteWriter writer;
+  writer.u64(kinds_.size());
+  for (const folds::PlausibleReplies& kind : kinds_) kind.save(writer);
+  for (const auto& [silo, kind] : kind_of_) writer.u64(kind);
+  return std::move(writer).bytes();
+}
+
+Result<PlausibleCohort> PlausibleCohort::read(std::string_view bytes, const Job& job) {
+  const Error damaged{ErrorCode::Malformed, "what replies are plausible is not of the job's cohort"};
+  ByteReader reader(bytes);
+  const Result<std::uint64_t> kinds = reader.u64();
+  if (!kinds) return kinds.error();
+  if (*kinds > job.cohort.size()) return damaged;
+  PlausibleCohort out(job);
+  out.kinds_.reserve(*kinds);
+  for (std::uint64_t i = 0; i < *kinds; ++i) {
+    Result<folds::PlausibleReplies> kind =
+        folds::PlausibleReplies::read(reader, out.shapes_.count(), job.reply_lattice);
+    if (!kind) return kind.error();
+    out.kinds_.push_back(*std::move(kind));
+  }
+  for (const CohortMember& member : job.cohort) {  // in the order of the map: both are sorted
+    const Result<std::uint64_t> kind = reader.u64();
+    if (!kind) return kind.error();
+    if (*kind >= *kinds) return damaged;
+    out.kind_of_.emplace(member.facts.silo, *kind);
+  }
+  if (const Status end = reader.end(); !end) return end.error();
+  return out;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/folds/plausible_replies.hpp"
+#include "shared/jobs/job.hpp"
+
+namespace undertone::jobs {
+
+/// What makes the plan of a silo: `plan_of`, or what gives the same faster. @see plan_of
+using Planner = std::function<Result<planning::Plan>(const Job& job, const CohortMember& member)>;
+
+/// What the plans of a whole cohort make plausible.
+class PlausibleCohort {
+ public:
+  /// Plans for every silo: what a coordinator asks before it runs a job. A silo plans for itself alone. Silos that are
+  /// alike are planned once.
+  /// @param file the job's name, for errors
+  /// @return an error that names all silos that have no plan
+  [[nodiscard]] static Result<PlausibleCohort> of(const Job& job, const std::string& file,
+                                                  const Planner& planner = plan_of);
+
+  [[nodiscard]] folds::PlausibleReplies::Asked asked(const queries::Query& query) const { return {query, shapes_}; }
+  /// @pre the silo is of the job's cohort
+  [[nodiscard]] const folds::PlausibleReplies& of_silo(const SiloId& silo) const { return kinds_[kind_of_.at(silo)]; }
+
+  [[nodiscard]] std::string save() const;
+  /// @return an error where the bytes are damaged or of another cohort
+  [[nodiscard]] static Result<PlausibleCohort> read(std::string_view bytes, const Job& job);
+
+ private:
+  explicit PlausibleCohort(const Job& job) : shapes_(schedule_of(job)) {}
+  folds::AskedShapes shapes_;
+  std::vector<folds::PlausibleReplies> kinds_;
+  std::map<SiloId, std::size_t> kind_of_;
+};
+
+}  // namespace undertone::jobs

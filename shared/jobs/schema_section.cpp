@@ -1,0 +1,183 @@
+#include "shared/jobs/schema_section.hpp"
+
+#include <array>
+
+#include "shared/data/record_encoder.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using data::CategoricalColumn;
+using data::DateFormat;
+using data::NumericColumn;
+
+constexpr std::size_t kFeaturesMax = 100'000;
+constexpr std::size_t kCategoriesMax = 10'000;
+constexpr std::array<std::pair<const char*, DateFormat>, 3> kDateFormats = {{{"YYYY-MM-DD", DateFormat::YearMonthDay},
+                                                                             {"DD.MM.YYYY", DateFormat::DayMonthYear},
+                                                                             {"MM/DD/YYYY", DateFormat::MonthDayYear}}};
+
+double parse_date_bound(config::Section& section, const std::string& key, DateFormat format, const char* about) {
+  const std::string text = section.text(key, about);
+  const std::optional<double> days = data::parse_date(text, format);
+  if (!days && !text.empty())
+    section.problem(key, fmt::format("expected a date of the column's form, got \"{}\"", text));
+  return days.value_or(0.0);
+}
+
+data::MissingRule parse_missing(config::Section section, const std::optional<DateFormat>& date) {
+  data::MissingRule rule;
+  rule.texts = section.texts("texts", "what stands for a missing value, e.g. [\"\", \"NA\"]");
+  if (rule.texts.empty()) section.problem("texts", "expected at least one text");
+  rule.value =
+      date && !section.recording()
+          ? parse_date_bound(section, "value", *date, "a date in its place")
+          : section.number("value", -1e300, 1e300, "used in its place, in the column's unit; a date for dates");
+  if (section.has("indicator"))
+    rule.indicator =
+        section.boolean("indicator", "adds a feature that is 1 where the value was missing (default false)");
+  section.finish();
+  return rule;
+}
+
+NumericColumn parse_numeric(config::Section& section) {
+  NumericColumn column;
+  column.name = section.text("column", "the column's name in the file's header");
+  if (section.has("date")) {
+    column.date = section.choice<DateFormat>(
+        "date",
+        {{kDateFormats[0].first, kDateFormats[0].second},
+         {kDateFormats[1].first, kDateFormats[1].second},
+         {kDateFormats[2].first, kDateFormats[2].second}},
+        "the column holds dates of this form; min, max and missing.value are then dates too");
+  }
+  const char* about_min = "public lower bound; scaled to -1";
+  const char* about_max = "public upper bound; scaled to 1";
+  if (column.date && section.holds_text("min")) {
+    column.min = parse_date_bound(section, "min", *column.date, about_min);
+    column.max = parse_date_bound(section, "max", *column.date, about_max);
+  } else {
+    column.min = section.number("min", -1e300, 1e300, about_min);
+    column.max = section.number("max", -1e300, 1e300, about_max);
+  }
+  if (!(column.min < column.max))
+    section.problem("max", fmt::format("expected more than min {}, got {}", column.min, column.max));
+  if (section.has("outside")) {
+    column.outside = section.choice<data::Outside>(
+        "outside", {{"clamp", data::Outside::Clamp}, {"refuse", data::Outside::Refuse}},
+        "values outside the bounds are clamped and counted for the owner (default), or an error");
+  }
+  if (section.has("missing")) {
+    column.missing = parse_missing(
+        section.object("missing", "what is done with a missing value; without it one is an error"), column.date);
+  }
+  return column;
+}
+
+CategoricalColumn parse_categorical(config::Section& section) {
+  CategoricalColumn column;
+  column.name = section.text("column", "the column's name in the file's header");
+  column.categories = section.texts("categories", "the public list of values; each becomes a feature in {0, 1}");
+  if (column.categories.empty() || column.categories.size() > kCategoriesMax) {
+    section.problem("categories",
+                    fmt::format("expected 1 to {} values, got {}", kCategoriesMax, column.categories.size()));
+  }
+  if (std::set<std::string>(column.categories.begin(), column.categories.end()).size() != column.categories.size())
+    section.problem("categories", "expected different values, one stands twice");
+  if (section.has("others_allowed")) {
+    column.others_allowed = section.boolean(
+        "others_allowed", "a value that is not listed sets no feature, instead of being an error (default false)");
+  }
+  return column;
+}
+
+Json to_json(const NumericColumn& column) {
+  const auto shown = [&column](double value) -> Json {
+    return column.date ? Json(data::show_date(value, *column.date)) : Json(value);
+  };
+  Json out = {{"column", column.name}};
+  if (column.date) {
+    for (const auto& [name, format] : kDateFormats) {
+      if (format == *column.date) out["date"] = name;
+    }
+  }
+  out["min"] = shown(column.min);
+  out["max"] = shown(column.max);
+  if (column.outside == data::Outside::Refuse) out["outside"] = "refuse";
+  if (column.missing) {
+    out["missing"] = {{"texts", column.missing->texts},
+                      {"value", shown(column.missing->value)},
+                      {"indicator", column.missing->indicator}};
+  }
+  return out;
+}
+
+}  // namespace
+
+data::Schema parse_schema(config::Section section) {
+  data::Schema schema;
+  config::Section label = section.object("label", "the target");
+  if (label.has("positive") || label.has("negative")) {
+    const data::BinaryLabel binary{
+        label.text("column", "the column's name; with min and max instead of negative and positive, a numeric target"),
+        label.text("negative", "the value that counts as -1"), label.text("positive", "the value that counts as 1")};
+    if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
+    schema.label = binary;
+    if (label.recording() && label.has("classes"))
+      (void)label.texts("classes", "of softmax and network: the public list of values, in order");
+  } else if (label.has("classes")) {
+    data::ClassLabel several{label.text("column", "the column's name"),
+                             label.texts("classes", "of softmax and network: the public list of values, in order")};
+    if (several.classes.size() < 2 || several.classes.size() > kCategoriesMax) {
+      label.problem("classes", fmt::format("expected 2 to {} values, got {}", kCategoriesMax, several.classes.size()));
+    }
+    if (std::set<std::string>(several.classes.begin(), several.classes.end()).size() != several.classes.size())
+      label.problem("classes", "expected different values, one stands twice");
+    schema.label = std::move(several);
+  } else {
+    schema.label = data::NumericLabel{parse_numeric(label)};
+  }
+  label.finish();
+  std::set<std::string> names = {data::label_column(schema)};
+  for (config::Section feature : section.objects("features", 1, kFeaturesMax, "in this order")) {
+    if (feature.has("categories")) {
+      schema.features.emplace_back(parse_categorical(feature));
+      if (feature.recording()) (void)parse_numeric(feature);
+    } else {
+      schema.features.emplace_back(parse_numeric(feature));
+    }
+    if (!names.insert(data::name_of(schema.features.back())).second) feature.problem("column", "stands twice");
+    feature.finish();
+  }
+  if (data::encoded_width(schema) > kFeaturesMax) {
+    section.problem("features", fmt::format("expected at most {} encoded features, got {}", kFeaturesMax,
+                                            data::encoded_width(schema)));
+  }
+  section.finish();
+  return schema;
+}
+
+Json to_json(const data::Schema& schema) {
+  Json label;
+  if (const auto* binary = std::get_if<data::BinaryLabel>(&schema.label)) {
+    label = {{"column", binary->column}, {"negative", binary->negative}, {"positive", binary->positive}};
+  } else if (const auto* several = std::get_if<data::ClassLabel>(&schema.label)) {
+    label = {{"column", several->column}, {"classes", several->classes}};
+  } else {
+    label = to_json(std::get<data::NumericLabel>(schema.label).column);
+  }
+  Json features = Json::array();
+  for (const data::FeatureColumn& column : schema.features) {
+    if (const auto* numeric = std::get_if<NumericColumn>(&column)) {
+      features.push_back(to_json(*numeric));
+      continue;
+    }
+    const auto& categorical = std::get<CategoricalColumn>(column);
+    features.push_back({{"column", categorical.name}, {"categories", categorical.categories}});
+    if (categorical.others_allowed) features.back()["others_allowed"] = true;
+  }
+  return {{"label", std::move(label)}, {"features", std::move(features)}};
+}
+
+}  // namespace undertone::jobs

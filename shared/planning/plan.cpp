@@ -1,0 +1,210 @@
+#include "shared/planning/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/planning/plan_parts.hpp"
+
+namespace undertone::planning {
+
+const Release* Plan::release(RoundIndex round) const {
+  std::uint64_t first = 0;
+  for (const Segment& segment : segments_) {
+    if (round.value < first + segment.rounds) return &segment.release;
+    first += segment.rounds;
+  }
+  return nullptr;
+}
+
+releases::ShiftSquaredAmount Plan::cost(releases::Block block) const {
+  switch (block) {
+    case releases::Block::Training:
+      return training_cost_;
+    case releases::Block::Holdout:
+      return holdout_cost_;
+  }
+  UNDERTONE_CHECK(false);
+}
+
+bool Plan::protects(releases::Block block) const {
+  return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+    return segment.release.shape.block == block && !segment.release.is_public();
+  });
+}
+
+bool Plan::reads_parts(releases::Block block) const {
+  return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+    return segment.release.shape.block == block && !segment.release.is_public() && segment.release.reads_part();
+  });
+}
+
+bool Plan::draws_with_replacement() const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const Segment& segment) { return segment.release.shape.with_replacement; });
+}
+
+bool Plan::lists(releases::Block block) const {
+  return reads_parts(block) || (credit_ && protects(block)) ||
+         std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
+           return segment.release.shape.block == block && segment.release.draws() > 1;
+         });
+}
+
+accounting::PrivacyEvent Plan::event_of(const Release& release) const {
+  if (credit_) return credit_->event(static_cast<std::uint64_t>(shuffling_->honest_silos));
+  return local_event(release);
+}
+
+std::optional<double> Plan::epsilon_of_other_events(
+    const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const {
+  constexpr double kEpsilonMax = 30.0;  // beyond it delta covers no deviation of a sampler
+  constexpr int kAttempts = 8;
+  const std::uint64_t silos =
+      shuffling_ && shuffling_->binomial ? static_cast<std::uint64_t>(shuffling_->honest_silos) : 1;
+  // What samplers may be off is reserved at the plan's own epsilon: at a larger one it takes more of delta, which makes
+  // epsilon larger again.
+  releases::Delta left = mechanism_delta_;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    double worst = 0.0;
+    for (const std::vector<accounting::RepeatedEvent>& events : blocks) {
+      if (events.empty()) continue;
+      const Result<double> epsilon = accounting::charged_epsilon(events, left);
+      if (!epsilon || !(*epsilon <= kEpsilonMax)) return std::nullopt;
+      worst = std::max(worst, *epsilon);
+    }
+    const Result<releases::Epsilon> at = releases::Epsilon::create(std::max(worst, epsilon_.value_rounded_up()));
+    if (!at) return worst;  // nothing is charged
+    const Result<releases::DeltaAmount> implementation = implementation_delta(*at, draws_ * silos);
+    if (!implementation) return std::nullopt;
+    const Result<releases::DeltaAmount> taken = implementation->plus(failure_delta_);
+    if (!taken || *taken >= delta_) return std::nullopt;
+    const Result<releases::Delta> affordable = releases::Delta::create(
+        releases::DeltaAmount::from_units(delta_.units() - taken->units()).value_rounded_down());
+    if (!affordable) return std::nullopt;
+    if (affordable->value() >= left.value()) return worst;
+    left = *affordable;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Plan::epsilon_of_known_draws() const {
+  std::vector<std::vector<accounting::RepeatedEvent>> blocks;
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+    std::vector<accounting::RepeatedEvent>& known = blocks.emplace_back();
+    for (const Segment& segment : segments_) {
+      const Release& release = segment.release;
+      if (release.shape.block != block || release.is_public()) continue;
+      accounting::PrivacyEvent event = local_event(release);
+      if (const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
+          subset != nullptr && !release.shape.local)
+        event = accounting::KnownSubsetGaussianEvent{subset->rate, subset->shift};
+      known.push_back({std::move(event), segment.rounds * release.draws(), footprint_of(release)});
+    }
+  }
+  return epsilon_of_other_events(blocks);
+}
+
+std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const {
+  std::vector<accounting::RepeatedEvent> out;
+  for (const Segment& segment : segments_) {
+    const Release& release = segment.release;
+    if (release.shape.block != block || release.is_public()) continue;
+    out.push_back({event_of(release), segment.rounds * release.draws(), footprint_of(release)});
+  }
+  return out;
+}
+
+double Plan::epsilon_of(releases::ShiftSquaredAmount training, releases::ShiftSquaredAmount holdout) const {
+  double worst = 0.0;
+  for (const auto& [block, spent] :
+       {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
+    if (spent.units() == 0) continue;
+    if (!reads_parts(block) && !credit_) {
+      worst = std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent), mechanism_delta_));
+      continue;
+    }
+    releases::UInt128 left = spent.units();
+    std::vector<accounting::RepeatedEvent> made;
+    std::vector<accounting::RepeatedEvent> made_locally;
+    for (const Segment& segment : segments_) {
+      if (segment.release.shape.block != block || segment.release.is_public() || left == 0) continue;
+      const releases::UInt128 each = segment.release.cost().units();
+      const auto rounds =
+          static_cast<std::uint64_t>(std::min<releases::UInt128>(segment.rounds, (left + each - 1) / each));
+      left -= std::min(left, each * rounds);
+      const accounting::Footprint footprint = footprint_of(segment.release);
+      made.push_back({event_of(segment.release), rounds * segment.release.draws(), footprint});
+      made_locally.push_back({local_event(segment.release), rounds * segment.release.draws(), footprint});
+    }
+    Result<double> epsilon = accounting::charged_epsilon(made, mechanism_delta_);
+    if (credit_) {  // few rounds can cost less without what mixing takes off delta
+      const Result<double> local = accounting::charged_epsilon(made_locally, mechanism_delta_);
+      if (local && (!epsilon || *local < *epsilon)) epsilon = local;
+    }
+    worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
+  }
+  return std::min(worst, epsilon_.value_rounded_up());
+}
+
+std::optional<double> Plan::epsilon_without_shuffler() const {
+  if (!shuffling_) return std::nullopt;
+  if (!shuffling_->binomial && !credit_) return epsilon_.value_rounded_up();
+  std::vector<std::vector<accounting::RepeatedEvent>> blocks;
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+    std::vector<accounting::RepeatedEvent>& events = blocks.emplace_back();
+    for (const Segment& segment : segments_) {
+      if (credit_ && segment.release.shape.block == block && !segment.release.is_public())
+        events.push_back({local_event(segment.release), segment.rounds, footprint_of(segment.release)});
+      const auto* binomial = std::get_if<mechanisms::BinomialSum>(&segment.release.mechanism);
+      if (binomial == nullptr || segment.release.shape.block != block) continue;
+      const Result<mechanisms::BinomialShift> own =
+          mechanisms::binomial_shift(binomial->parameters, segment.release.shape.dimension,
+                                     segment.release.records_drawn, binomial->shift.failure);
+      if (!own) return std::nullopt;
+      events.push_back(
+          {event_of_draw(drawn_part(segment.release), own->shift), segment.rounds, footprint_of(segment.release)});
+    }
+  }
+  return epsilon_of_other_events(blocks);
+}
+
+Result<double> Plan::charge(releases::Block block, const releases::Epsilon& target) const {
+  if (!protects(block)) return 0.0;
+  if (reads_parts(block)) return accounting::charged_epsilon(events(block), mechanism_delta_);
+  const releases::GaussianShift shift = accounting::total_shift(cost(block));
+  const double epsilon = accounting::epsilon_of_gaussian(shift, mechanism_delta_);
+  // The inverse is rounded up by more than the profile is: at the target itself the profile says.
+  const bool holds = accounting::log_delta_of_gaussian(target.value(), shift) <= std::log(mechanism_delta_.value());
+  return holds ? std::min(epsilon, target.value()) : epsilon;
+}
+
+std::optional<accounting::ShuffledRounds> Plan::reported_rounds() const {
+  if (!shuffling_ || shuffling_->binomial) return std::nullopt;
+  const Release* first = nullptr;
+  std::uint64_t rounds = 0;
+  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+    for (const Group& group : groups_of(segments_, block)) {
+      std::uint64_t met = 0;
+      for (const std::size_t i : group) {
+        const Release& release = segments_[i].release;
+        if (release.is_public()) continue;
+        if (first == nullptr) first = &release;
+        if (release.shape.shift || release.shape.with_replacement || release.draws() != 1 ||
+            release.records_drawn != first->records_drawn || release.population != first->population) {
+          return std::nullopt;
+        }
+        met += segments_[i].rounds;
+      }
+      if (met == 0) continue;
+      if (rounds != 0 && met != rounds) return std::nullopt;
+      rounds = met;
+    }
+  }
+  if (first == nullptr || rounds > accounting::kCreditedRoundsMax) return std::nullopt;
+  return accounting::ShuffledRounds{static_cast<std::uint64_t>(shuffling_->honest_silos),
+                                    rate_of(first->records_drawn, first->population), first->records_drawn,
+                                    first->population, rounds};
+}
+
+}  // namespace undertone::planning

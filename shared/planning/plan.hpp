@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/accounting/accountant.hpp"
+#include "shared/accounting/shuffled_credit.hpp"
+#include "shared/base/ids.hpp"
+#include "shared/base/result.hpp"
+#include "shared/planning/release.hpp"
+#include "shared/releases/fixed_amount.hpp"
+#include "shared/releases/quantities.hpp"
+#include "shared/releases/silo_facts.hpp"
+
+namespace undertone::planning {
+
+/// Rounds that ask for the same shape, in a row.
+struct ScheduledRounds {
+  releases::ReleaseShape shape;
+  std::uint64_t rounds = 0;
+};
+/// What a job asks of every silo, in order. Public.
+using Schedule = std::vector<ScheduledRounds>;
+
+/// What hides a silo's private replies among others'. The guarantee then rests on a shuffler that does not collude with
+/// whoever reads them, and on so many honest silos in every round, the silo itself among them.
+struct Shuffling {
+  std::int64_t honest_silos = 1;
+  bool binomial = true;        // else Gaussian reports, mixed
+  std::int64_t coins_max = 1;  // of a record's coordinate, binomial
+};
+
+/// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
+/// release r; rounds may be skipped, never repeated or reordered.
+class Plan {
+ public:
+  struct Segment {
+    Release release;
+    std::uint64_t rounds = 0;
+  };
+
+  [[nodiscard]] const Release* release(RoundIndex round) const;
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_; }
+  /// Draws of noise of all rounds: as many, or more where a message is made of several.
+  [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
+  [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
+  /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
+  [[nodiscard]] releases::ShiftSquaredAmount cost(releases::Block block) const;
+  /// Whether some release of the block is charged: not whether it spends much.
+  [[nodiscard]] bool protects(releases::Block block) const;
+  /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
+  [[nodiscard]] bool reads_parts(releases::Block block) const;
+  /// Whether a release may hold a record several times.
+  [[nodiscard]] bool draws_with_replacement() const;
+  /// Whether a ledger lists the block's releases: where parts are read, or a message is made of several draws.
+  [[nodiscard]] bool lists(releases::Block block) const;
+  /// The private releases of a block as the accountant sees them.
+  [[nodiscard]] std::vector<accounting::RepeatedEvent> events(releases::Block block) const;
+  /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
+  /// odometer, no guarantee.
+  [[nodiscard]] double epsilon_of(releases::ShiftSquaredAmount training, releases::ShiftSquaredAmount holdout) const;
+  /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
+  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "r" follows where K are drawn with replacement,
+  /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
+  /// permutation are read.
+  [[nodiscard]] std::string releases_text(releases::Block block) const;
+  /// Epsilon at the plan's delta if everybody knew which records each release drew, and no mixing helped: what was kept
+  /// by versions in which a record's place in a draw could show. Binomial sums still count on the honest silos' coins.
+  /// Nothing where there is no bound, or only one beyond 30.
+  [[nodiscard]] std::optional<double> epsilon_of_known_draws() const;
+  /// Epsilon, at the plan's delta, of a silo's own noise alone: what remains where shufflers and whoever reads what
+  /// they forward work together. Nothing where a silo's coins are too few for any bound, it would be beyond 30, or the
+  /// plan is not shuffled.
+  [[nodiscard]] std::optional<double> epsilon_without_shuffler() const;
+  /// How epsilon was reached, in words.
+  [[nodiscard]] std::string accountant() const;
+  /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
+  [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept { return epsilon_; }
+  [[nodiscard]] releases::DeltaAmount delta() const noexcept { return delta_; }
+  /// The part of delta that the Gaussian profile is evaluated at: what the implementation leaves, at most the amount.
+  [[nodiscard]] releases::Delta mechanism_delta() const noexcept { return mechanism_delta_; }
+  /// What all binomial sums of the plan take of delta together: their failures, rounded up; of reports the credit's.
+  /// @see BinomialShift, ShufflerCredit
+  [[nodiscard]] releases::DeltaAmount failure_delta() const noexcept { return failure_delta_; }
+  /// Of reports: what epsilon owes to the shuffler, and the noise is less for. Nothing where mixing gains nothing for
+  /// so few or so loud silos: then the plan is the local one.
+  [[nodiscard]] const std::optional<accounting::ShufflerCredit>& credit() const noexcept { return credit_; }
+  /// The rounds that a credit could be for: nothing where the plan is not of reports, or its private releases are not
+  /// all of one draw of equally many of equally many records, as often for every record that is read, or too many.
+  [[nodiscard]] std::optional<accounting::ShuffledRounds> reported_rounds() const;
+  [[nodiscard]] const std::optional<Shuffling>& shuffling() const noexcept { return shuffling_; }
+  [[nodiscard]] releases::DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
+
+ private:
+  friend Result<Plan> make_plan(const Schedule&, const releases::SiloFacts&, const std::optional<Shuffling>&);
+  /// Chooses every private release's lattice for the target.
+  [[nodiscard]] Status calibrate(const releases::SiloFacts& facts, const releases::Epsilon& epsilon);
+  /// @param group indices of segments that read records together
+  /// @param shifts of groups that read the same records in each of so many rounds, as far as they are known
+  using EqualShares = std::map<std::uint64_t, releases::GaussianShift>;
+  [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
+                                       const releases::Epsilon& epsilon, EqualShares& shifts);
+  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_for(const Release& release,
+                                                            releases::GaussianShift shift) const;
+  /// Calibrates until the accountant agrees that the target is met.
+  [[nodiscard]] Status meet(const releases::SiloFacts& facts);
+  /// Less noise, where mixing allows it; else nothing changes.
+  void take_credit(const releases::SiloFacts& facts);
+  [[nodiscard]] Status charge_cost(const Segment& segment);
+  [[nodiscard]] accounting::PrivacyEvent event_of(const Release& release) const;
+  /// Epsilon at the plan's whole delta if its releases were these instead, block by block. Nothing beyond 30.
+  [[nodiscard]] std::optional<double> epsilon_of_other_events(
+      const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const;
+  /// Epsilon of a block's releases; the target where the profile says that it holds.
+  [[nodiscard]] Result<double> charge(releases::Block block, const releases::Epsilon& target) const;
+  Plan(releases::DeltaAmount amount, releases::Delta value)
+      : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
+  std::vector<Segment> segments_;
+  std::uint64_t rounds_ = 0;
+  std::uint64_t draws_ = 0;
+  releases::ShiftSquaredAmount training_cost_;
+  releases::ShiftSquaredAmount holdout_cost_;
+  releases::EpsilonAmount epsilon_;
+  releases::DeltaAmount delta_;
+  releases::DeltaAmount mechanism_delta_amount_;
+  releases::Delta mechanism_delta_;
+  releases::DeltaAmount failure_delta_;
+  double failure_each_ = 0.0;  // of one binomial sum
+  std::optional<accounting::ShufflerCredit> credit_;
+  std::optional<Shuffling> shuffling_;
+};
+
+/// Calibrates every release of the schedule to the silo's target: all private releases that read the same records with
+/// the same shift and the smallest noise that the accountant allows, the exact Gaussian profile where every record is
+/// read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is drawn. Slices
+/// that no release joins are calibrated each for the whole target. Under replacement of one record the sum over a block
+/// changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A
+/// pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few
+/// are remembered by each thread.
+/// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
+///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
+///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos
+/// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
+/// target
+[[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& facts,
+                                     const std::optional<Shuffling>& shuffling = std::nullopt);
+
+/// What it would take for a shuffler to be worth something to a plan of reports without a credit, in words; found by
+/// doubling the silos, within seconds. Empty where the plan has a credit or is not of reports.
+[[nodiscard]] std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts);
+
+/// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).
+/// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.
+inline constexpr releases::DeltaAmount kTotalVariationPerMessage = releases::DeltaAmount::from_units(1);
+
+/// delta of the implementation: (1 + e^epsilon) times the total variation of all messages, rounded up.
+/// @return an error where epsilon is above 30
+[[nodiscard]] Result<releases::DeltaAmount> implementation_delta(const releases::Epsilon& epsilon,
+                                                                 std::uint64_t messages);
+
+/// A sentence where delta is not a hundred times below the share of the records that some release draws: it then covers
+/// a good part of the chance of being drawn at all, and a record that is drawn may be nearly bare. Empty where it is.
+[[nodiscard]] std::string delta_warning(const Plan& plan);
+
+}  // namespace undertone::planning

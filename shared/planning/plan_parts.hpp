@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shared/accounting/accountant.hpp"
+#include "shared/planning/plan.hpp"
+
+/// What the parts of Plan share. Internal.
+namespace undertone::planning {
+
+/// How one draw picks its records, as accountants see it.
+struct DrawnPart {
+  double rate = 1.0;            // K/n of a subset, rounded up: 1 is every record
+  std::int64_t population = 0;  // n of a multiset, else 0
+  std::int64_t draws = 0;       // K of a multiset, else 0
+  friend bool operator==(const DrawnPart&, const DrawnPart&) = default;
+};
+
+/// K/n, rounded up.
+[[nodiscard]] double rate_of(std::int64_t drawn, std::int64_t population);
+[[nodiscard]] DrawnPart drawn_part(const Release& release);
+/// One draw, of which a record that is drawn once moves the sum by `shift` standard deviations of its noise.
+[[nodiscard]] accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::GaussianShift shift);
+/// What a private release is by this silo's own noise.
+[[nodiscard]] accounting::PrivacyEvent local_event(const Release& release);
+/// The positions that a release reads, as a part of [0, 1).
+[[nodiscard]] accounting::Footprint footprint_of(const Release& release);
+/// Of the first private release. @pre there is one
+[[nodiscard]] releases::GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments);
+
+/// Segments of a block that read some record together, directly or through others: each group is calibrated for itself.
+using Group = std::vector<std::size_t>;
+[[nodiscard]] std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, releases::Block block);
+
+/// Rounds that draw the same part of the same positions.
+struct DrawnRounds {
+  DrawnPart part;
+  std::uint64_t rounds = 0;
+  accounting::Footprint footprint;
+  friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
+};
+/// The largest common shift of a block's releases for (epsilon, delta).
+[[nodiscard]] Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn,
+                                                           const releases::Epsilon& epsilon,
+                                                           const releases::Delta& delta);
+
+}  // namespace undertone::planning

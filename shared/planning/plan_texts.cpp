@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cmath>
+
+#include "shared/planning/plan.hpp"
+#include "shared/planning/plan_parts.hpp"
+
+namespace undertone::planning {
+
+std::string Plan::releases_text(releases::Block block) const {
+  std::string out;
+  for (const Segment& segment : segments_) {
+    const Release& release = segment.release;
+    if (release.shape.block != block || release.is_public()) continue;
+    out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost_of_draw().to_string(), segment.rounds,
+                       release.records_drawn, release.population);
+    if (release.shape.with_replacement) out += 'r';
+    if (release.draws() > 1) out += fmt::format("^{}", release.draws());
+    if (release.population < release.block_records)
+      out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
+  }
+  return out;
+}
+
+std::string Plan::accountant() const {
+  const auto any = [this](auto&& what) { return std::any_of(segments_.begin(), segments_.end(), what); };
+  const bool sliced = any([](const Segment& s) { return s.release.population < s.release.block_records; });
+  const std::string summed =
+      shuffling_ && shuffling_->binomial
+          ? fmt::format(
+                "; each binomial sum over {} honest silos costs at most as much as a Gaussian, certified by the "
+                "normal scores of its coins, but for a failure that delta covers",
+                shuffling_->honest_silos)
+          : "";
+  if (credit_) {
+    return fmt::format(
+        "numeric composition, certified from above, of what mixing with {} other honest silos leaves of a round "
+        "(clones "
+        "at record epsilon {:.4g} and silo epsilon {:.4g}); what a round is off that by, delta covers{}",
+        shuffling_->honest_silos - 1, credit_->record_epsilon.value_rounded_up(),
+        credit_->silo_epsilon.value_rounded_up(),
+        sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
+  }
+  const std::string parts = summed + (sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
+  if (draws_with_replacement()) {
+    return "numeric composition, certified from above, of the dominating profile of draws with replacement, in which a "
+           "record may be several times" +
+           parts;
+  }
+  if (any([](const Segment& s) { return s.release.sampled(); })) {
+    return "numeric composition, certified from above, of the dominating profile of fixed-size subsets drawn afresh "
+           "without replacement" +
+           parts;
+  }
+  if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
+  return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases" + parts;
+}
+
+std::string delta_warning(const Plan& plan) {
+  constexpr double kFarBelow = 100.0;
+  const double delta = plan.delta().value_rounded_up();
+  double least = 1.0;
+  double multiplier = 0.0;
+  for (const Plan::Segment& segment : plan.segments()) {
+    const Release& release = segment.release;
+    if (release.is_public()) continue;
+    const double share = static_cast<double>(release.records_drawn) / static_cast<double>(release.block_records);
+    if (share > least) continue;
+    least = share;
+    multiplier = 1.0 / std::sqrt(release.cost_of_draw().value_rounded_up());
+  }
+  if (delta * kFarBelow <= least || delta == 0.0) return "";
+  return fmt::format(
+      "delta {:.3g} is not far below {:.3g}, the share of the records that an answer draws: it covers much of the "
+      "chance "
+      "of being drawn at all, so that a record that is drawn is hidden by a noise multiplier of {:.3g} alone. At most "
+      "{:.1g} is advised",
+      delta, least, multiplier, least / kFarBelow);
+}
+
+std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts) {
+  if (!plan.shuffling() || plan.shuffling()->binomial || plan.credit()) return "";
+  const std::optional<accounting::ShuffledRounds> rounds = plan.reported_rounds();
+  if (!rounds) {
+    return fmt::format(
+        "no gain: only a plan whose private releases all draw equally many of equally many records, in at most {} "
+        "rounds, "
+        "is credited with the shuffler",
+        accounting::kCreditedRoundsMax);
+  }
+  const auto gain_at = [&](const accounting::ShuffledRounds& at, const Result<releases::GaussianShift>& local) {
+    return local ? accounting::silos_for_gain(at, *local, facts.epsilon, plan.mechanism_delta_amount()) : std::nullopt;
+  };
+  const std::int64_t population = rounds->population;
+  std::string out = fmt::format("no gain from {} honest silos that each report {} of {} records: ", rounds->silos,
+                                rounds->drawn, population);
+  const std::optional<std::uint64_t> as_is = gain_at(*rounds, local_shift_of(plan.segments()));
+  if (as_is) {
+    out += fmt::format("with {} there would be", *as_is);
+  } else {
+    out += fmt::format("with {} there would be none either", accounting::kCreditedSilosMax);
+  }
+  if (rounds->drawn == 1) return out;
+  accounting::ShuffledRounds one = *rounds;
+  one.drawn = 1;
+  one.rate = rate_of(1, population);
+  const Result<releases::GaussianShift> local =
+      common_shift({{{one.rate}, one.rounds, {}}}, facts.epsilon, plan.mechanism_delta());
+  const std::optional<std::uint64_t> of_one = gain_at(one, local);
+  out += of_one ? fmt::format("; with one record each from {} silos on", *of_one)
+                : fmt::format("; nor with one record each and {} silos", accounting::kCreditedSilosMax);
+  return out;
+}
+
+}  // namespace undertone::planning

@@ -1,0 +1,253 @@
+#include "shared/theorems/proximal_parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "shared/algorithms/number.hpp"
+#include "shared/theorems/predicted_risk.hpp"
+#include "shared/theorems/theorem_noise.hpp"
+
+namespace undertone::theorems {
+namespace {
+
+constexpr const char* kExcessRisk = "excess risk";
+constexpr const char* kStationarity = "squared norm of the proximal gradient mapping";
+
+/// What the two proximal-PL theorems ask for.
+Status proximal_conditions(const TheoremConditions& conditions) {
+  if (Status fits = conditions.strongly_convex(conditions.facts().smoothness); !fits) return fits;
+  if (Status fits = conditions.positive("the gap Delta", conditions.facts().gap); !fits) return fits;
+  return conditions.epsilon_at_most("15", 15.0);
+}
+
+Status spider_conditions(const TheoremConditions& conditions) {
+  if (Status fits = conditions.positive("the gap Delta", conditions.facts().gap); !fits) return fits;
+  return conditions.epsilon_at_most("2 ln(1/delta)", 2.0 * conditions.log_one());
+}
+
+/// R at a period of 1; sqrt(q) times as many at a period of q. Source: federated-core 3.5.
+double spider_rounds(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  return std::sqrt(conditions.private_records() * facts.smoothness * facts.gap) / facts.lipschitz;
+}
+
+double spider_rate(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  const double privacy = conditions.private_records();  // eps^2 n^2 M/(d ln(1/delta))
+  const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
+  const double curvature = facts.smoothness * facts.gap;
+  double rate = std::pow(facts.lipschitz * curvature / privacy, 2.0 / 3.0) + squared_lipschitz / privacy;
+  if (facts.answering < facts.silos) {
+    const double sampled = facts.records * facts.answering;
+    rate += facts.lipschitz * std::sqrt(curvature / privacy / sampled) + squared_lipschitz / sampled;
+  }
+  return rate;
+}
+
+/// 1 / (eta^2 tau_2^2) at eta = 1/(2 beta) and doubled noise, tau_2^2 = 8 (beta^2/(Mn) 1[M < N] + d sigma_2^2/M).
+double spider_period_max(const TheoremConditions& conditions, double rounds) {
+  const TheoremFacts& facts = conditions.facts();
+  const double draw = facts.answering < facts.silos ? 1.0 / (facts.records * facts.answering) : 0.0;
+  return 1.0 / (2.0 * (draw + 32.0 * rounds / conditions.private_records()));
+}
+
+/// The proximal-PL constant at a step 1/alpha of a sum with modulus mu, of which the proximal step takes l2:
+/// alpha mu/(alpha + l2). Along the line from w to w*, at t = mu/(alpha + l2) of the way, what strong convexity gives
+/// pays for the squared distance.
+double proximal_modulus(double mu, double l2, double step_size) { return mu / (1.0 + l2 * step_size); }
+
+/// The theorem's at the planned noise, where its condition on the period holds for that noise.
+Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
+                                           const algorithms::SpiderSettings& settings) {
+  const TheoremFacts& facts = conditions.facts();
+  // With silos drawn, the theorem takes their variance for that of records (misprint M3).
+  if (facts.answering < facts.silos) return std::optional<double>();
+  const double n = facts.records;
+  double anchor = 0.0;      // standard deviations of a silo's answer
+  double difference = 0.0;  // per distance of the two points
+  if (conditions.noise() == PlannedNoise::Printed) {
+    const Result<TheoremShifts> shifts = theorem_shifts(settings, {n, n, facts.epsilon, facts.delta});
+    if (!shifts) return shifts.error();
+    anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
+    difference = 2.0 * facts.smoothness / (n * shifts->difference.value());
+  } else {
+    const Result<double> shift = shift_of_each(facts.epsilon, facts.delta, algorithms::number(settings.rounds));
+    if (!shift) return shift.error();
+    anchor = 2.0 * facts.lipschitz / (n * *shift);
+    difference = 2.0 * facts.smoothness / (n * *shift);
+  }
+  const double dimension = conditions.dimension() / facts.answering;
+  // q <= 1/(eta^2 tau_2^2), tau_2^2 = 8 d sigma_2^2/M.
+  const double growth = 8.0 * dimension * difference * difference * settings.step_size * settings.step_size;
+  if (algorithms::number(settings.period) * growth > 1.0) return std::optional<double>();
+  return spider_stationarity(facts.gap, settings.step_size, settings.rounds, dimension * anchor * anchor);
+}
+
+}  // namespace
+
+Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
+  if (Status fits = proximal_conditions(conditions); !fits) return fits.error();
+  if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  if (!(facts.delta < 0.5)) return conditions.refuse(fmt::format("delta is {}, which must be below 0.5", facts.delta));
+  const double mu = facts.strong_convexity;
+  const double kappa = facts.smoothness / mu;
+  const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
+  const double sampled = facts.records * facts.answering;
+  const double log =
+      log_at_least_one(mu * facts.gap / squared_lipschitz * std::min(sampled, conditions.private_records()));
+  const Result<std::uint64_t> rounds = conditions.whole_rounds(2.0 * kappa * log);
+  if (!rounds) return rounds.error();
+  if (algorithms::number(*rounds) > facts.records)
+    return conditions.refuse(
+        fmt::format("{} rounds, each with records of its own, of silos with {} records", *rounds, facts.records));
+  const double batch = std::floor(facts.records / algorithms::number(*rounds));
+  const algorithms::ProximalSgdSettings settings{conditions.problem(), *rounds, 0.5 / facts.smoothness};
+
+  TheoremChoice choice = conditions.begin(kExcessRisk);
+  choice.reasons.push_back(
+      {"rounds", algorithms::number(*rounds), "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})"});
+  choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
+  choice.reasons.push_back({"batch", batch, "floor(n/R): every round a part of its own"});
+  double shift = 0.0;
+  if (conditions.noise() == PlannedNoise::Printed) {
+    const Result<TheoremShifts> shifts = theorem_shifts(settings, {facts.records, batch, facts.epsilon, facts.delta});
+    if (!shifts) return shifts.error();
+    shift = shifts->gradients.front();
+  } else {
+    const Result<double> each = shift_of_each(facts.epsilon, facts.delta, 1.0);
+    if (!each) return each.error();
+    shift = *each;
+  }
+  const double stddev = 2.0 * facts.lipschitz / (batch * shift);
+  choice.bound = proximal_sgd_risk(facts.gap, facts.smoothness,
+                                   proximal_modulus(mu, settings.problem.regulariser.l2(), settings.step_size), *rounds,
+                                   conditions.dimension() * stddev * stddev / facts.answering +
+                                       squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
+  choice.rate = squared_lipschitz / mu * (kappa * kappa / conditions.private_records() + kappa / sampled);
+  choice.settings = settings;
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
+  if (Status fits = proximal_conditions(conditions); !fits) return fits.error();
+  if (Status fits = conditions.epsilon_at_most("2 ln(2/delta)", 2.0 * conditions.log_two()); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const double n = facts.records;
+  const double mu = facts.strong_convexity;
+  const double kappa = facts.smoothness / mu;
+  const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
+  const double private_term = std::pow(facts.epsilon * n, 2.0) * facts.answering / conditions.dimension();
+  const Result<std::uint64_t> restarts =
+      conditions.whole_rounds(std::log2(std::max(2.0, facts.gap * mu * private_term / (kappa * squared_lipschitz))));
+  if (!restarts) return restarts.error();
+  const Result<std::uint64_t> planned = conditions.whole_rounds(48.0 * kappa);
+  if (!planned) return planned.error();
+  const double least = least_batch(algorithms::number(*restarts * *planned), n, facts.epsilon, facts.delta);
+  const double batch = std::min(n, std::ceil(std::max(std::cbrt(n * n / facts.answering), least)));
+  const auto inner = static_cast<std::uint64_t>(n / batch);
+  const std::uint64_t epochs = (*planned + inner - 1) / inner;
+  const double asked = algorithms::number(*restarts) * number(epochs) * number(inner + 1);
+  if (const Result<std::uint64_t> fits = conditions.whole_rounds(asked); !fits) return fits.error();
+  const double speed = std::min(1.0, std::pow(batch, 1.5) * std::sqrt(facts.answering) / n);
+  const algorithms::ProxSvrgSettings settings{
+      conditions.problem(), *restarts, epochs, inner, speed / (8.0 * facts.smoothness), std::nullopt, 0};
+
+  TheoremChoice choice = conditions.begin(kExcessRisk);
+  choice.draw_fraction = conditions.fraction_of(batch);
+  choice.reasons.push_back({"restarts", algorithms::number(*restarts), "log2(Delta mu M eps^2 n^2/(kappa d L^2))"});
+  choice.reasons.push_back(
+      {"planned steps", algorithms::number(*planned), "48 kappa: a restart halves the gap (misprint M7)"});
+  choice.reasons.push_back({"batch", batch, "max{(n^2/M)^(1/3), eps n/(4 sqrt(2 S R ln(2/delta)))}, at most n"});
+  choice.reasons.push_back({"inner", algorithms::number(inner), "floor(n/K)"});
+  choice.reasons.push_back({"epochs", algorithms::number(epochs), "ceil(R/inner)"});
+  choice.reasons.push_back({"step_size", settings.step_size, "min{1, K^(3/2) sqrt(M)/n}/(8 beta)"});
+  choice.rate = kappa * squared_lipschitz / (mu * conditions.private_records()) + conditions.silo_variance() / mu;
+  choice.settings = settings;
+  return conditions.finish(std::move(choice));
+}
+
+double prox_svrg_bound(const algorithms::ProxSvrgSettings& settings, const TheoremFacts& facts, double noise_variance) {
+  const double mu = proximal_modulus(facts.strong_convexity, settings.problem.regulariser.l2(), settings.step_size);
+  return prox_svrg_risk(facts.gap, facts.smoothness, mu, settings.restarts, settings.epochs * settings.inner, 0.0,
+                        static_cast<double>(settings.problem.dimension) * noise_variance);
+}
+
+Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
+  if (Status fits = spider_conditions(conditions); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const double curvature = facts.smoothness * facts.gap;
+  const double once = spider_rounds(conditions);
+  double longest = std::pow(facts.lipschitz * std::sqrt(conditions.private_records() / curvature), 2.0 / 3.0);
+  if (facts.answering < facts.silos) longest = std::min(longest, facts.records * facts.answering);
+  if (!(longest >= 1.0))
+    return conditions.refuse(
+        fmt::format("the period (eps n L sqrt(M)/sqrt(beta Delta d ln(1/delta)))^(2/3) is {}, "
+                    "which must be at least 1: the theorem's output is the starting point",
+                    longest));
+  constexpr double kPeriodMax = 1e6;  // no more rounds than that are allowed
+  longest = std::floor(std::min(longest, kPeriodMax));
+  const auto rounds_at = [&](double period) { return std::ceil(once * std::sqrt(period)); };
+  const auto holds = [&](double period) { return period <= spider_period_max(conditions, rounds_at(period)); };
+  if (!holds(1.0))
+    return conditions.refuse(
+        fmt::format("a period of 1 with {} rounds needs a period of at most 1/(eta^2 tau_2^2) = {}", rounds_at(1.0),
+                    spider_period_max(conditions, rounds_at(1.0))));
+  double period = 1.0;  // the longest that holds: what is allowed falls as the period grows
+  for (double above = longest + 1.0; above - period > 1.0;) {
+    const double middle = std::floor((period + above) / 2.0);
+    (holds(middle) ? period : above) = middle;
+  }
+  const Result<std::uint64_t> rounds = conditions.whole_rounds(rounds_at(period));
+  if (!rounds) return rounds.error();
+  const algorithms::SpiderSettings settings{conditions.problem(),
+                                            *rounds,
+                                            static_cast<std::uint64_t>(std::min(period, algorithms::number(*rounds))),
+                                            0.5 / facts.smoothness,
+                                            facts.smoothness,
+                                            0};
+
+  TheoremChoice choice = conditions.begin(kStationarity);
+  choice.reasons.push_back({"period", algorithms::number(settings.period),
+                            fmt::format("(eps n L sqrt(M)/sqrt(beta Delta d ln(1/delta)))^(2/3) = {}, lowered until "
+                                        "q <= 1/(eta^2 tau_2^2), at most R",
+                                        longest)});
+  choice.reasons.push_back(
+      {"rounds", algorithms::number(*rounds), "eps n sqrt(M q) sqrt(beta Delta)/(L sqrt(d ln(1/delta)))"});
+  choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
+  choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
+  const Result<std::optional<double>> bound = spider_bound(conditions, settings);
+  if (!bound) return bound.error();
+  choice.bound = *bound;
+  choice.rate = spider_rate(conditions);
+  choice.settings = settings;
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& conditions) {
+  if (Status fits = spider_conditions(conditions); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const Result<std::uint64_t> planned = conditions.whole_rounds(spider_rounds(conditions) * std::sqrt(2.0));
+  if (!planned) return planned.error();
+  const std::uint64_t pairs = std::max<std::uint64_t>(*planned / 2, 1);
+  const double rounds = 2.0 * number(pairs) + 1.0;
+  const double batch =
+      std::clamp(std::ceil(facts.records * std::sqrt(facts.epsilon) / (2.0 * std::sqrt(rounds))), 1.0, facts.records);
+  TheoremChoice choice = conditions.begin(kStationarity);
+  choice.draw_fraction = conditions.fraction_of(batch);
+  choice.reasons.push_back({"rounds", rounds, "Theorem 149's at a period of 2, made odd: no theorem of its own"});
+  choice.reasons.push_back({"batch", batch, "n sqrt(eps)/(2 sqrt R), of n"});
+  choice.reasons.push_back({"step_size", 0.5 / facts.smoothness, "1/(2 beta)"});
+  const algorithms::SpiderAlternateSettings settings{conditions.problem(), pairs, 0.5 / facts.smoothness, std::nullopt,
+                                                     0};
+  const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
+  const double drawn = batch < facts.records ? squared_lipschitz / (facts.answering * batch) : 0.0;
+  // No anchors, so nothing to balance: the gap over so many rounds, their noise, and the draw's.
+  choice.rate = facts.lipschitz * std::sqrt(facts.smoothness * facts.gap / conditions.private_records()) + drawn +
+                conditions.silo_variance();
+  choice.settings = settings;
+  return conditions.finish(std::move(choice));
+}
+
+}  // namespace undertone::theorems

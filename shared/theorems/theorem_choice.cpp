@@ -1,0 +1,177 @@
+#include "shared/theorems/theorem_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/algorithms/number.hpp"
+#include "shared/geometry/parameter.hpp"
+#include "shared/releases/rounds_max.hpp"
+#include "shared/theorems/predicted_risk.hpp"
+#include "shared/theorems/theorem_noise.hpp"
+
+namespace undertone::theorems {
+namespace {
+
+constexpr double kRounding = 1e-9;  // relative: a diameter that was computed another way
+
+}  // namespace
+
+Result<TheoremConditions> TheoremConditions::create(std::string source, const TheoremFacts& facts,
+                                                    const algorithms::Problem& problem, PlannedNoise noise) {
+  TheoremConditions out(std::move(source), facts, problem, noise);
+  if (problem.dimension < 1) return out.refuse(fmt::format("a model of {} numbers", problem.dimension));
+  const std::pair<std::string_view, double> strictly_positive[] = {{"N", facts.silos},
+                                                                   {"M", facts.answering},
+                                                                   {"n", facts.records},
+                                                                   {"epsilon", facts.epsilon},
+                                                                   {"the Lipschitz constant L", facts.lipschitz},
+                                                                   {"the smoothness beta", facts.smoothness}};
+  for (const auto& [name, value] : strictly_positive)
+    if (Status fits = out.positive(name, value); !fits) return fits.error();
+  const std::pair<std::string_view, double> not_negative[] = {{"the diameter D", facts.diameter},
+                                                              {"the strong convexity mu", facts.strong_convexity},
+                                                              {"the gap Delta", facts.gap},
+                                                              {"the heterogeneity", facts.heterogeneity},
+                                                              {"the gradient variance", facts.gradient_variance}};
+  for (const auto& [name, value] : not_negative)
+    if (!(value >= 0.0 && value <= geometry::kParameterMax))
+      return out.refuse(fmt::format("{} must be >= 0 and <= {}, got {}", name, geometry::kParameterMax, value));
+  if (!(facts.delta > 0.0 && facts.delta < 1.0))
+    return out.refuse(fmt::format("delta must be in (0, 1), got {}", facts.delta));
+  if (facts.records != std::floor(facts.records))
+    return out.refuse(fmt::format("n must be a whole number, got {}", facts.records));
+  if (!(facts.answering >= 1.0 && facts.answering <= facts.silos))
+    return out.refuse(fmt::format("M = {} silos answer, expected 1 to N = {}", facts.answering, facts.silos));
+  return out;
+}
+
+Error TheoremConditions::refuse(std::string what) const {
+  return {ErrorCode::InvalidArgument, fmt::format("{}: {}", source_, std::move(what))};
+}
+
+Status TheoremConditions::positive(std::string_view name, double value) const {
+  if (Status fits = geometry::check_positive(name, value); !fits) return refuse(fits.error().message);
+  return {};
+}
+
+Status TheoremConditions::epsilon_at_most(std::string_view bound, double most) const {
+  if (facts_.epsilon <= most) return {};
+  return refuse(fmt::format("epsilon is {}, which must be at most {} = {}", facts_.epsilon, bound, most));
+}
+
+Status TheoremConditions::strongly_convex(double smoothness) const {
+  if (Status fits = positive("the strong convexity mu", facts_.strong_convexity); !fits) return fits;
+  if (facts_.strong_convexity <= smoothness) return {};
+  return refuse(fmt::format("the strong convexity mu = {} is above the smoothness beta = {}", facts_.strong_convexity,
+                            smoothness));
+}
+
+Status TheoremConditions::bounded_domain() const {
+  if (Status fits = positive("the diameter D", facts_.diameter); !fits) return fits;
+  const std::optional<double> diameter = problem_.domain.diameter(problem_.dimension);
+  if (!diameter)
+    return refuse(fmt::format("the domain is {}, which no diameter bounds, not D = {} either", problem_.domain.name(),
+                              facts_.diameter));
+  if (facts_.diameter >= *diameter * (1.0 - kRounding)) return {};
+  return refuse(
+      fmt::format("D = {} is less than the diameter {} of {}", facts_.diameter, *diameter, problem_.domain.name()));
+}
+
+Result<std::uint64_t> TheoremConditions::whole_rounds(double value) const {
+  if (!(value <= algorithms::number(releases::kRoundsMax))) {
+    return refuse(fmt::format("asks for {} rounds, more than {}", value, releases::kRoundsMax));
+  }
+  return static_cast<std::uint64_t>(std::ceil(std::max(value, 1.0)));
+}
+
+double TheoremConditions::batch(std::uint64_t rounds) const {
+  if (noise_ == PlannedNoise::Accountant) return facts_.records;
+  const double least = least_batch(static_cast<double>(rounds), facts_.records, facts_.epsilon, facts_.delta);
+  return std::clamp(std::ceil(least), 1.0, facts_.records);
+}
+
+double TheoremConditions::fraction_of(double batch) const {
+  const double fraction = batch / facts_.records;
+  return std::floor(fraction * facts_.records) < batch ? std::nextafter(fraction, 2.0) : fraction;
+}
+
+double TheoremConditions::variance_of(double shift, double batch) const {
+  const double stddev = 2.0 * facts_.lipschitz / (batch * shift);
+  return stddev * stddev / facts_.answering;
+}
+
+Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double records, double batch) const {
+  if (noise_ == PlannedNoise::Accountant) {
+    UNDERTONE_CHECK(batch == records);
+    const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta, static_cast<double>(rounds));
+    if (!shift) return shift.error();
+    return variance_of(*shift, batch);
+  }
+  algorithms::MinibatchSgdSettings settings;
+  settings.rounds = rounds;
+  const Result<TheoremShifts> shifts = theorem_shifts(settings, {records, batch, facts_.epsilon, facts_.delta});
+  if (!shifts) return shifts.error();
+  return variance_of(shifts->gradients.front(), batch);
+}
+
+Result<double> TheoremConditions::one_pass_noise_variance(double batch) const {
+  if (noise_ == PlannedNoise::Accountant) {
+    const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta, 1.0);
+    if (!shift) return shift.error();
+    return variance_of(*shift, batch);
+  }
+  const algorithms::AcceleratedSgdSettings settings{{}, {}, algorithms::RecordUse::OnePass};
+  const Result<TheoremShifts> shifts = theorem_shifts(settings, {facts_.records, batch, facts_.epsilon, facts_.delta});
+  if (!shifts) return shifts.error();
+  return variance_of(shifts->gradients.front(), batch);
+}
+
+double TheoremConditions::private_records() const {
+  const double each = facts_.epsilon * facts_.records;
+  return each * each * facts_.answering / (dimension() * log_one());
+}
+
+double TheoremConditions::reach() const {
+  const auto* ball = std::get_if<geometry::L2Ball>(&problem_.domain.set());
+  return ball == nullptr ? facts_.diameter : std::min(ball->radius() + problem_.start().norm(), facts_.diameter);
+}
+
+bool TheoremConditions::subsampled(double batch) const {
+  return facts_.answering * batch < facts_.silos * facts_.records;
+}
+
+double TheoremConditions::silo_variance() const {
+  return silo_sampling_factor(facts_.silos, facts_.answering) * facts_.heterogeneity;
+}
+
+double TheoremConditions::log_one() const noexcept { return std::log(1.0 / facts_.delta); }
+double TheoremConditions::log_two() const noexcept { return std::log(2.0 / facts_.delta); }
+
+TheoremChoice TheoremConditions::begin(std::string measure) const {
+  TheoremChoice out;
+  out.facts = facts_;
+  out.measure = std::move(measure);
+  out.source = source_;
+  return out;
+}
+
+Result<TheoremChoice> TheoremConditions::finish(TheoremChoice choice) const {
+  const Result<std::unique_ptr<algorithms::FederatedAlgorithm>> made = algorithms::make_algorithm(choice.settings);
+  if (!made) return refuse(made.error().message);
+  return choice;
+}
+
+Result<double> shift_of_each(double epsilon, double delta, double rounds) {
+  UNDERTONE_CHECK(rounds >= 1.0);
+  const Result<releases::Epsilon> typed_epsilon = releases::Epsilon::create(epsilon);
+  if (!typed_epsilon) return typed_epsilon.error();
+  const Result<releases::Delta> typed_delta = releases::Delta::create(delta);
+  if (!typed_delta) return typed_delta.error();
+  return accounting::gaussian_shift_for(*typed_epsilon, *typed_delta).value() / std::sqrt(rounds);
+}
+
+double log_at_least_one(double value) { return value > 1.0 ? std::max(1.0, std::log(value)) : 1.0; }
+
+}  // namespace undertone::theorems

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/algorithms/algorithm_settings.hpp"
+
+namespace undertone::theorems {
+
+/// Public constants as the theorems name them: assumptions that whoever writes the job answers for, never read off
+/// records. One number where silos differ: the worst of them. No bound is a default; what a theorem does not use may
+/// stay 0.
+struct TheoremFacts {
+  double silos = 0.0;              // N >= 1
+  double answering = 0.0;          // M, 1/M = E[1/M_r]: in 1 .. N
+  double records = 0.0;            // n: the least over silos, of the training block; a whole number >= 1
+  double epsilon = 0.0;            // of every silo: the least
+  double delta = 0.0;              // of every silo: the least
+  double lipschitz = 0.0;          // L: the clip norm, and no record's gradient is longer
+  double diameter = 0.0;           // D: of the domain
+  double smoothness = 0.0;         // beta, of a record's loss; a squared l2 regulariser adds its own
+  double strong_convexity = 0.0;   // mu of F, its regulariser included, 0: convex; the proximal-PL constant of F there
+  double gap = 0.0;                // Delta >= F(w_0) - F*
+  double heterogeneity = 0.0;      // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
+  double gradient_variance = 0.0;  // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
+};
+
+/// The noise that is planned with where a parameter depends on it, and the batches that go with it. Proximal SGD, SVRG
+/// and SPIDER have batches of their own.
+enum class PlannedNoise : std::uint8_t {
+  Printed,     // the theorem's closed form, the least batches that serve it
+  Accountant,  // full batches, whose exact shift the accountant finds: the shift of (epsilon, delta) / sqrt(R)
+};
+
+/// What a theorem makes of a job's facts.
+struct TheoremChoice {
+  algorithms::AlgorithmSettings settings;  // seeds are the job's to set
+  double draw_fraction = 1.0;              // K/n of the sampled releases; 1 where parts are read whole
+  struct Reason {
+    std::string name;  // "rounds"
+    double value = 0.0;
+    std::string why;  // the formula, without its source
+  };
+  std::vector<Reason> reasons;
+  TheoremFacts facts;           // what it was made of
+  std::string measure;          // what `bound` and `rate` are of: "excess risk"
+  std::optional<double> bound;  // with its constants, at the planned noise; nothing where none is known to hold
+  double rate = 0.0;            // the theorem's, its constants dropped: no bound
+  std::string source;           // "Theorem 34"
+};
+
+/// The parts that the choices share. Each refusal names the condition and both of its numbers.
+class TheoremConditions {
+ public:
+  /// @return an error where a number is no number of its kind, or the model has no dimension
+  [[nodiscard]] static Result<TheoremConditions> create(std::string source, const TheoremFacts& facts,
+                                                        const algorithms::Problem& problem, PlannedNoise noise);
+
+  [[nodiscard]] Error refuse(std::string what) const;
+  [[nodiscard]] Status positive(std::string_view name, double value) const;
+  [[nodiscard]] Status epsilon_at_most(std::string_view bound, double most) const;
+  /// 0 < mu <= beta. @param smoothness of the same objective
+  [[nodiscard]] Status strongly_convex(double smoothness) const;
+  /// The domain is bounded, and D is no less than its diameter.
+  [[nodiscard]] Status bounded_domain() const;
+  /// @return the least whole number from 1 that is at least `value`; an error above 1,000,000
+  [[nodiscard]] Result<std::uint64_t> whole_rounds(double value) const;
+
+  /// K of n: with the printed noise the least of the minibatch theorems, rounded up and at most n; else n.
+  [[nodiscard]] double batch(std::uint64_t rounds) const;
+  /// The least double that draws `batch` of n when its product with n is rounded down.
+  [[nodiscard]] double fraction_of(double batch) const;
+  /// s^2 per coordinate of the mean over answering silos, in each of R releases that read K of the same records.
+  /// @param records of which every release draws `batch`: n, or a part's
+  [[nodiscard]] Result<double> noise_variance(std::uint64_t rounds, double records, double batch) const;
+  /// The same where every round reads K records of its own. Source: Theorem 124.
+  [[nodiscard]] Result<double> one_pass_noise_variance(double batch) const;
+  /// eps^2 n^2 M / (d ln(1/delta)): as many records, without noise, vary their mean as much as privacy does. The
+  /// privacy term of the rates, as n M is the sampling term.
+  [[nodiscard]] double private_records() const;
+  /// Bound on ||w_0 - w*||: a ball's radius and how far from its centre the start is, at most D.
+  [[nodiscard]] double reach() const;
+  /// Whether anything is drawn, silos or records: 1[MK < Nn].
+  [[nodiscard]] bool subsampled(double batch) const;
+  /// (N-M) upsilon^2 / ((N-1) M).
+  [[nodiscard]] double silo_variance() const;
+
+  [[nodiscard]] const TheoremFacts& facts() const noexcept { return facts_; }
+  [[nodiscard]] const algorithms::Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] PlannedNoise noise() const noexcept { return noise_; }
+  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  [[nodiscard]] double dimension() const noexcept { return static_cast<double>(problem_.dimension); }
+  [[nodiscard]] double log_one() const noexcept;  // ln(1/delta)
+  [[nodiscard]] double log_two() const noexcept;  // ln(2/delta)
+
+  /// A choice with its source; settings and numbers are still to come.
+  [[nodiscard]] TheoremChoice begin(std::string measure) const;
+  /// The choice, if its algorithm takes the settings on this domain with this regulariser.
+  [[nodiscard]] Result<TheoremChoice> finish(TheoremChoice choice) const;
+
+ private:
+  TheoremConditions(std::string source, const TheoremFacts& facts, const algorithms::Problem& problem,
+                    PlannedNoise noise)
+      : source_(std::move(source)), facts_(facts), problem_(problem), noise_(noise) {}
+  [[nodiscard]] double variance_of(double shift, double batch) const;
+  std::string source_;
+  TheoremFacts facts_;
+  algorithms::Problem problem_;
+  PlannedNoise noise_;
+};
+
+/// The shift of one of R equal Gaussian releases of the same records that together are (epsilon, delta)-DP.
+[[nodiscard]] Result<double> shift_of_each(double epsilon, double delta, double rounds);
+
+/// max{1, ln x}: the logarithms of the theorems where their argument is too small for them to mean anything.
+[[nodiscard]] double log_at_least_one(double value);
+
+}  // namespace undertone::theorems

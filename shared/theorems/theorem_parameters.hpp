@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "shared/theorems/theorem_choice.hpp"
+
+namespace undertone::theorems {
+
+/// The theorems whose parameters a job may ask for.
+enum class TheoremName : std::uint8_t {
+  MinibatchConvex,            // Theorems 34, 106
+  MinibatchStronglyConvex,    // Theorems 34, 106
+  OnePassConvex,              // Theorem 124, on the regularised objective
+  OnePassConvexDirect,        // the same rate without regularising
+  OnePassStronglyConvex,      // Theorem 124, multi-stage
+  AcceleratedConvex,          // Theorem 129, on the regularised objective
+  AcceleratedConvexDirect,    // the same rate without regularising
+  AcceleratedStronglyConvex,  // Theorem 129, multi-stage
+  ProximalSgd,                // Theorem 144: proximal-PL
+  ProxSvrg,                   // Theorem 148: proximal-PL, restarts
+  Spider,                     // Theorem 149: non-convex
+  SpiderAlternate,            // Algorithm 25, which has no theorem: Theorem 149's rounds at a period of 2
+  LocalizedConvex,            // federated-core 3.8
+  LocalizedStronglyConvex,    // federated-core 3.8
+};
+
+inline constexpr std::array kTheoremNames = {TheoremName::MinibatchConvex,
+                                             TheoremName::MinibatchStronglyConvex,
+                                             TheoremName::OnePassConvex,
+                                             TheoremName::OnePassConvexDirect,
+                                             TheoremName::OnePassStronglyConvex,
+                                             TheoremName::AcceleratedConvex,
+                                             TheoremName::AcceleratedConvexDirect,
+                                             TheoremName::AcceleratedStronglyConvex,
+                                             TheoremName::ProximalSgd,
+                                             TheoremName::ProxSvrg,
+                                             TheoremName::Spider,
+                                             TheoremName::SpiderAlternate,
+                                             TheoremName::LocalizedConvex,
+                                             TheoremName::LocalizedStronglyConvex};
+
+/// "minibatch_convex": as a job names it.
+[[nodiscard]] std::string_view to_string(TheoremName name) noexcept;
+
+/// Rounds, steps, batches, stages, periods and restarts by the formulas of federated-core 3, with its corrections of
+/// the source (section 9). What is a rate "up to constants" there is a formula with constant 1 here.
+/// @param problem the domain, the regulariser and the dimension of the job; w_0 is its start
+/// @return an error that names the theorem, the condition that fails and both of its numbers; more than 1,000,000
+///   rounds are refused; an algorithm that cannot run on the domain or the regulariser is refused
+[[nodiscard]] Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& facts,
+                                                      const algorithms::Problem& problem, PlannedNoise noise);
+
+/// The smoothness beta of the Moreau envelope f_beta on which a theorem's algorithm runs for a loss that is L-Lipschitz
+/// and not smooth: f_beta <= f <= f_beta + L^2/(2 beta). In the unit of L/D, or of mu.
+///   minibatch:                   (L sqrt M / D) / (1/sqrt n + sqrt(d ln(1/delta))/(eps n))
+///   minibatch, strongly convex:  mu M / (1/n + d ln(1/delta)/(eps^2 n^2))
+///   accelerated:                 eps n sqrt(M) L / (sqrt(d) D)                                  (Theorem 131)
+///   accelerated, strongly convex: mu M eps^2 n^2 / d                                            (Theorem 131)
+///   localized:                   (L sqrt M / D) min{sqrt n, eps n/sqrt(d ln(1/delta))}          (3.8 (a))
+/// @param facts whose smoothness is not read
+/// @return an error for the theorems without such a form. Source: federated-core 3.1, 3.2, 3.8.
+[[nodiscard]] Result<double> envelope_smoothness(TheoremName name, const TheoremFacts& facts,
+                                                 const algorithms::Problem& problem);
+
+/// The strong convexity of the envelope f_beta of a mu-strongly convex loss: mu beta / (mu + beta).
+/// @param strong_convexity mu > 0 @param smoothness beta > 0
+[[nodiscard]] double envelope_strong_convexity(double strong_convexity, double smoothness);
+
+}  // namespace undertone::theorems

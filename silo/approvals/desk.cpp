@@ -1,0 +1,166 @@
+#include "silo/approvals/desk.hpp"
+
+#include <array>
+
+namespace undertone::silo {
+namespace {
+
+constexpr const char* kSchema =
+    "CREATE TABLE IF NOT EXISTS offers (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL,"
+    " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL,"
+    " last_seen INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE IF NOT EXISTS switches (name TEXT PRIMARY KEY);";
+
+constexpr std::array kDecisions = {Decision::Waiting, Decision::Approved, Decision::Refused, Decision::Withdrawn};
+constexpr std::int64_t kOffersKept = 10'000;
+
+Result<Decision> parse_decision(const std::string& name) {
+  for (const Decision decision : kDecisions) {
+    if (name == to_string(decision)) return decision;
+  }
+  return Error{ErrorCode::StorageFailed, "the desk holds a decision that this program does not know"};
+}
+
+}  // namespace
+
+const char* to_string(Decision decision) noexcept {
+  switch (decision) {
+    case Decision::Waiting:
+      return "waiting";
+    case Decision::Approved:
+      return "approved";
+    case Decision::Refused:
+      return "refused";
+    case Decision::Withdrawn:
+      return "withdrawn";
+  }
+  return "";
+}
+
+Result<Desk> Desk::open(store::Database& database) {
+  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  return Desk(database);
+}
+
+Result<std::optional<Decision>> Desk::decision(const RunId& run) {
+  Result<store::Statement> row = database_->prepare("SELECT decision FROM offers WHERE run = ?");
+  if (!row) return row.error();
+  row->bind_blob(1, run.bytes());
+  const Result<bool> found = row->step();
+  if (!found) return found.error();
+  if (!*found) return std::optional<Decision>();
+  const Result<Decision> known = parse_decision(row->bytes(0));
+  if (!known) return known.error();
+  return std::optional<Decision>(*known);
+}
+
+Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::string& dataset, const std::string& job,
+                                              std::int64_t now) {
+  Result<std::optional<Decision>> known = decision(run);
+  if (!known) return known;
+  if (*known) {
+    // An approval is for the data set that was shown: on another one the owner is asked again.
+    Result<store::Statement> moved = database_->prepare(
+        "UPDATE offers SET decision = 'waiting', dataset = ?1 WHERE run = ?2 AND dataset <> ?1 AND decision IN"
+        " ('waiting', 'approved') RETURNING 1");
+    if (!moved) return moved.error();
+    const Result<bool> asked_again = moved->bind_text(1, dataset).bind_blob(2, run.bytes()).step();
+    if (!asked_again) return asked_again.error();
+    if (*asked_again) {
+      if (Status finished = moved->run(); !finished) return finished.error();
+      known = std::optional<Decision>(Decision::Waiting);
+    }
+    if (**known != Decision::Waiting) return known;
+    // Offers come again every few seconds: an hour is fine enough for a day.
+    Result<store::Statement> seen = database_->prepare(
+        "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)");
+    if (!seen) return seen.error();
+    if (Status updated = seen->bind(1, now).bind_blob(2, run.bytes()).run(); !updated) return updated.error();
+    return known;
+  }
+  bool entered = false;
+  const Status done = database_->transaction([&]() -> Status {
+    Result<store::Statement> stale =
+        database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
+    if (!stale) return stale.error();
+    if (Status removed = stale->bind(1, now - kStaleSeconds).run(); !removed) return removed;
+    Result<store::Statement> waiting = database_->prepare(
+        "SELECT (SELECT count(*) FROM offers WHERE decision = 'waiting'), (SELECT count(*) FROM offers)");
+    if (!waiting) return waiting.error();
+    if (const Result<bool> row = waiting->step(); !row) return row.error();
+    if (waiting->integer(0) >= static_cast<std::int64_t>(kWaitingMax)) return {};
+    if (waiting->integer(1) >= kOffersKept) {  // what was decided long ago makes room
+      if (Status freed = database_->execute(
+              "DELETE FROM offers WHERE number = (SELECT min(number) FROM offers WHERE decision = 'refused')");
+          !freed)
+        return freed;
+    }
+    Result<store::Statement> insert = database_->prepare(
+        "INSERT INTO offers (run, dataset, job, decision, first_seen, last_seen) VALUES (?, ?, ?, 'waiting', ?4, ?4)");
+    if (!insert) return insert.error();
+    entered = true;
+    return insert->bind_blob(1, run.bytes()).bind_text(2, dataset).bind_blob(3, job).bind(4, now).run();
+  });
+  if (!done) return done.error();
+  return entered ? std::optional<Decision>(Decision::Waiting) : std::optional<Decision>();
+}
+
+Status Desk::forget_waiting(const RunId& run) {
+  const Result<std::optional<Decision>> known = decision(run);
+  if (!known) return known.error();
+  if (*known != Decision::Waiting) return {};
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> remove = database_->prepare("DELETE FROM offers WHERE run = ? AND decision = 'waiting'");
+    if (!remove) return remove.error();
+    return remove->bind_blob(1, run.bytes()).run();
+  });
+}
+
+Result<bool> Desk::decide(const RunId& run, Decision to) {
+  bool made = false;
+  const Status done = database_->transaction([&]() -> Status {
+    const Result<std::optional<Decision>> known = decision(run);
+    if (!known) return known.error();
+    if (!*known && to != Decision::Withdrawn) return {};
+    if (*known == Decision::Withdrawn && to != Decision::Withdrawn) return {};
+    made = true;
+    Result<store::Statement> put = database_->prepare(
+        "INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, '', x'', ?, 0)"
+        " ON CONFLICT (run) DO UPDATE SET decision = excluded.decision");
+    if (!put) return put.error();
+    return put->bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run();
+  });
+  if (!done) return done.error();
+  return made;
+}
+
+Result<std::vector<DeskOffer>> Desk::offers() {
+  Result<store::Statement> rows =
+      database_->prepare("SELECT run, dataset, job, decision, first_seen FROM offers ORDER BY number");
+  if (!rows) return rows.error();
+  std::vector<DeskOffer> out;
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+    const Result<Decision> known = parse_decision(rows->bytes(3));
+    if (!run || !known) return Error{ErrorCode::StorageFailed, "the desk's offers cannot be read"};
+    out.push_back({*run, rows->bytes(1), rows->bytes(2), *known, rows->integer(4)});
+  }
+}
+
+Result<bool> Desk::paused() {
+  Result<store::Statement> row = database_->prepare("SELECT 1 FROM switches WHERE name = 'paused'");
+  if (!row) return row.error();
+  return row->step();
+}
+
+Status Desk::set_paused(bool paused) {
+  return database_->transaction([&] {
+    return database_->execute(paused ? "INSERT OR IGNORE INTO switches VALUES ('paused')"
+                                     : "DELETE FROM switches WHERE name = 'paused'");
+  });
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,151 @@
+#include "silo/owner/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "shared/base/large_memory.hpp"
+#include "shared/base/log.hpp"
+#include "shared/service/help_texts.hpp"
+#include "shared/store/wiped_memory.hpp"
+#include "silo/owner/owner_commands.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr const char* kDescription =
+    "An institution's agent: answers planned questions about its records, clipped, noised and charged to its own "
+    "ledger.\n"
+    "Exit codes: 0 done, or told to stop; 1 refused, the answer was no, or `health` found none; 2 usage; 3 it cannot "
+    "start or read its "
+    "files; 5 halted: a person must look at the ledger.";
+
+}  // namespace
+
+int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind noise,
+              const MakeRandomness& make_randomness) {
+  keep_large_blocks();
+  CLI::App app{kDescription, program};
+  app.require_subcommand(1);
+  const service::HelpCommands help(app, program);
+  OwnerOptions options;
+  options.noise = noise;
+  // What each command does once everything is parsed.
+  std::map<const CLI::App*, std::function<int()>> actions;
+  const auto add = [&](CLI::App& parent, const char* name, const char* about, std::function<int()> action) {
+    CLI::App* command = parent.add_subcommand(name, about);
+    command->add_option("--config", options.config, "the silo's configuration (docs/configuration.md)")
+        ->default_val("silo.json");
+    actions[command] = std::move(action);
+    return command;
+  };
+  const auto takes_job = [&](CLI::App* command) {
+    command->add_option("job", options.job, "the beginning of a run's id as `jobs` shows it, or a job's name")
+        ->required();
+    return command;
+  };
+  const auto takes_dataset = [&](CLI::App* command) {
+    command->add_option("--dataset", options.dataset, "only this data set");
+    return command;
+  };
+  const auto speaks_json = [&](CLI::App* command) {
+    command->add_flag("--json", options.json, "print JSON");
+    return command;
+  };
+  const auto asks = [&](CLI::App* command) {
+    command->add_flag("--yes", options.yes, "do not ask");
+    return command;
+  };
+
+  std::string kit = ".";
+  bool renew = false;
+  CLI::App* init = app.add_subcommand("init", "Make this silo's key and signing request in its start-up kit");
+  init->add_option("--kit", kit, "the kit's folder")->capture_default_str();
+  init->add_flag("--renew", renew, "a new key and request beside the old ones");
+  actions[init] = [&] { return init_party(kit, renew); };
+
+  takes_dataset(add(app, "check", "Read the data against the schema and show what would be used; nothing is sent",
+                    [&] { return check_data(options); }));
+  add(app, "run", "Connect to the coordinator and serve until SIGTERM",
+      [&] { return run_agent(options.config, make_randomness); });
+  speaks_json(add(app, "jobs", "Jobs that were offered, and where they stand", [&] { return list_jobs(options); }));
+  asks(takes_job(add(app, "approve", "Show what a job would release and cost, and take part in it",
+                     [&] { return approve_job(options); })));
+  asks(takes_job(add(app, "refuse", "Refuse a job that waits", [&] { return refuse_job(options); })));
+  asks(takes_job(add(app, "withdraw", "Leave a run for good: nothing more is answered in it",
+                     [&] { return withdraw_job(options); })));
+  bool values = false;
+  CLI::App* releases = takes_job(
+      add(app, "releases", "Exactly what left for a run, and when", [&] { return list_releases(options, values); }));
+  speaks_json(releases)->add_flag("--values", values, "the numbers too");
+  speaks_json(takes_dataset(add(app, "budget", "What the policy grants, what is reserved, what is left",
+                                [&] { return show_budget(options); })));
+  add(app, "health", "Say whether an agent here is connected to the coordinator; for supervisors",
+      [&] { return check_health(options); });
+  add(app, "pause", "Answer nothing until `resume`", [&] { return set_paused(options, true); });
+  add(app, "resume", "Answer again", [&] { return set_paused(options, false); });
+
+  CLI::App* ledger = app.add_subcommand("ledger", "What the data sets have been charged");
+  ledger->require_subcommand(1);
+  speaks_json(takes_dataset(add(*ledger, "show", "Every entry", [&] { return show_ledger(options); })));
+  takes_dataset(add(*ledger, "verify", "Read everything back and check it", [&] { return verify_ledgers(options); }));
+  std::string out;
+  takes_dataset(add(*ledger, "export", "Every entry as a JSON line, for an auditor", [&] {
+    return export_ledger(options, out);
+  }))->add_option("--out", out, "a file; without it, standard output");
+
+  CLI::App* dataset = app.add_subcommand("dataset", "The institution's data sets");
+  dataset->require_subcommand(1);
+  speaks_json(
+      add(*dataset, "list", "Data sets and what they have been charged", [&] { return list_datasets(options); }));
+  NewDataset added;
+  CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",
+                              [&] { return add_dataset(options, added); });
+  add_command->add_option("name", options.dataset, "1 to 64 of [a-z0-9-]")->required();
+  add_command->add_option("--csv", added.csv, "the data")->required();
+  add_command->add_option("--schema", added.schema, "a JSON file with label and features, or a job")->required();
+  add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
+  add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();
+  add_command->add_flag("--holdout-public", added.holdout_public, "you declare the holdout's records public");
+  bool publish = false;
+  CLI::App* amend =
+      add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",
+          [&] { return amend_dataset(options, publish); });
+  amend->add_option("name", options.dataset, "of the data set; may be left out if there is one");
+  amend->add_flag(
+      "--publish-holdout", publish,
+      "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
+
+  FilterGrant grant;
+  CLI::App* filter =
+      add(*dataset, "filter", "Charge a data set's later jobs release by release to one (epsilon, delta), for good",
+          [&] { return filter_dataset(options, grant); });
+  filter->add_option("name", options.dataset, "of the data set; may be left out if there is one");
+  filter->add_option("--epsilon", grant.epsilon, "of the filter");
+  filter->add_option("--delta", grant.delta, "of the filter");
+  filter->add_flag("--all", grant.everything, "instead of --epsilon and --delta: all that the policy has left");
+  filter->add_flag("--another", grant.another, "even though the present filter has spent nothing, which is then lost");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kStopped : kUsage;
+  }
+  if (help.print()) return kStopped;
+  try {
+    start_log("silo");
+    protect_process();
+    if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error());
+    for (const auto& [command, action] : actions) {
+      if (command->parsed()) return action();
+    }
+    return kUsage;
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "{}: {}\n", program, exception.what());
+    return kCannotStart;
+  }
+}
+
+}  // namespace undertone::silo

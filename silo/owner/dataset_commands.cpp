@@ -1,0 +1,238 @@
+#include <cstdio>
+#include <unistd.h>
+
+#include "shared/base/files.hpp"
+#include "shared/base/plain_text.hpp"
+#include "shared/certificates/start_up_kit.hpp"
+#include "silo/owner/owner_files.hpp"
+
+/// Kits and data sets.
+namespace undertone::silo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bool values) {
+  std::string line = fmt::format("  {:24}", plain_text(facts.name));
+  if (!values) {
+    fmt::print("{}\n", line);
+    return;
+  }
+  if (!facts.counts.empty()) {
+    line += "values";
+    for (const std::int64_t count : facts.counts) line += fmt::format(" {}", count);
+    if (facts.clamped > 0) line += fmt::format("  others {}", facts.clamped);
+  } else {
+    line += fmt::format("from {:.6g} to {:.6g}", facts.least, facts.most);
+    for (const data::FeatureColumn& column : schema.features) {
+      const auto* numeric = std::get_if<data::NumericColumn>(&column);
+      if (numeric != nullptr && numeric->name == facts.name)
+        line += fmt::format("  bounds {:.6g} to {:.6g}", numeric->min, numeric->max);
+    }
+    if (facts.clamped > 0) line += fmt::format("  outside, clamped {}", facts.clamped);
+  }
+  if (facts.missing > 0) line += fmt::format("  missing {}", facts.missing);
+  fmt::print("{}\n", line);
+}
+
+/// Opens or begins the ledger of a data set as it is now.
+Status begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
+  Result<LedgerFiles> opened = open_ledger_files(dataset);
+  if (!opened) return opened.error();
+  const Result<LoadedDataset> loaded = load_dataset(dataset, opened->key, progress_line());
+  if (!loaded) return loaded.error();
+  const Result<Ledger> ledger =
+      Ledger::open(opened->database, *opened->head, opened->key, loaded->identity, policy.total, noise, wall_clock);
+  if (!ledger) return ledger.error();
+  return {};
+}
+
+/// The one that the owner names, or the only one.
+Result<const DatasetConfig*> the_dataset(const SiloConfig& config, const std::string& name) {
+  if (name.empty() && config.datasets.size() == 1) return &config.datasets.front();
+  if (const DatasetConfig* dataset = config_of(config, name)) return dataset;
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("name one of the configuration's data sets, not \"{}\"", plain_text(name))};
+}
+
+struct Document {
+  Json root;
+};
+
+Result<Document> read_document(const std::filesystem::path& file) {
+  const Result<config::JsonDocument> checked = config::load_json(file, 4U << 20U);
+  if (!checked) return checked.error();
+  const Result<std::string> text = read_file(file, 4U << 20U);
+  if (!text) return text.error();
+  return Document{Json::parse(*text, nullptr, false)};  // again, in the order of the file
+}
+
+}  // namespace
+
+int init_party(const std::filesystem::path& kit, bool renew) {
+  const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
+  if (!done) return fail(done.error());
+  fmt::print("{}", done->instructions);
+  return kStopped;
+}
+
+int check_data(const OwnerOptions& options) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const bool values = isatty(STDOUT_FILENO) != 0;
+  for (const DatasetConfig& dataset : config->datasets) {
+    if (!options.dataset.empty() && options.dataset != dataset.name) continue;
+    // The digest is of no use here, so a key of the moment will do.
+    const Result<SigningKey> key = SigningKey::from_seed(std::string(32, '\0'));
+    const Result<LoadedDataset> loaded = load_dataset(dataset, *key, progress_line());
+    if (!loaded) return fail(loaded.error());
+    fmt::print("data set \"{}\"\n", dataset.name);
+    fmt::print("  {} training and {} holdout records{}, {} columns used, {} features after encoding\n",
+               loaded->dataset.training.count(), loaded->dataset.holdout.count(),
+               dataset.holdout_public ? " (declared public)" : "", loaded->columns.size(),
+               loaded->dataset.training.features.rows());
+    for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    const auto records = static_cast<double>(loaded->dataset.training.count());
+    if (100.0 * config->policy.delta_max.value() * records > 1.0)
+      fmt::print(
+          "  WARNING: policy.delta_max is {:.3g}, not far below one in the {} records: a job may then promise no more "
+          "than publishing a record at random would keep. At most {:.1g} is advised\n",
+          config->policy.delta_max.value(), loaded->dataset.training.count(), 0.01 / records);
+  }
+  if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
+  fmt::print("Nothing was sent and nothing was charged.\n");
+  return kStopped;
+}
+
+int list_datasets(const OwnerOptions& options) {
+  const Result<Files> files = open_files(options);
+  if (!files) return fail(files.error());
+  Json out = Json::array();
+  for (const DatasetConfig& dataset : files->config.datasets) {
+    const auto view = files->ledgers.find(dataset.name);
+    const bool begun = view != files->ledgers.end();
+    const Budget reserved = reserved_of(*files, dataset.name);
+    const std::size_t jobs = begun ? view->second.ledger->accounts().size() : 0;
+    if (options.json) {
+      out.push_back({{"name", dataset.name},
+                     {"csv", dataset.csv.string()},
+                     {"ledger", begun ? to_hex(view->second.ledger->id()) : ""},
+                     {"jobs", jobs},
+                     {"reserved", amounts(reserved.epsilon, reserved.delta)}});
+      continue;
+    }
+    fmt::print("{:20} {}  {} jobs, epsilon {:.6g} reserved{}\n", dataset.name, dataset.csv.string(), jobs,
+               reserved.epsilon.value_rounded_up(), begun ? "" : "  (no ledger yet)");
+  }
+  if (options.json) fmt::print("{}\n", out.dump(2));
+  return kStopped;
+}
+
+int add_dataset(const OwnerOptions& options, const NewDataset& added) {
+  const Result<SiloConfig> before = load_silo_config(options.config);
+  if (!before) return fail(before.error());
+  if (config_of(*before, options.dataset) != nullptr)
+    return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)},
+                kUsage);
+  if (!SiloId::create(options.dataset))
+    return fail({ErrorCode::InvalidArgument, "NAME: expected 1 to 64 of [a-z0-9-]"}, kUsage);
+  const Result<Document> read = read_document(options.config);
+  const Result<Document> schema = read_document(added.schema);
+  if (!read) return fail(read.error());
+  if (!schema) return fail(schema.error());
+  const Json& fields = schema->root.contains("data") ? schema->root.at("data") : schema->root;
+  Json document = read->root;
+  if (!document.contains("datasets")) {  // the older form becomes a list of one
+    Json first = std::move(document.at("dataset"));
+    first["ledger"] = std::move(document.at("ledger"));
+    document.erase("dataset");
+    document.erase("ledger");
+    document["datasets"] = Json::array({std::move(first)});
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(options.config).parent_path();
+  const Json& sibling = document.at("datasets").front().at("ledger");
+  const std::filesystem::path ledger = sibling.at("path").get<std::string>();
+  const std::filesystem::path head = sibling.at("head").get<std::string>();
+  document["datasets"].push_back({{"name", options.dataset},
+                                  {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()},
+                                  {"schema", fields},
+                                  {"holdout_fraction", added.holdout_fraction},
+                                  {"holdout_seed", added.holdout_seed},
+                                  {"holdout_public", added.holdout_public},
+                                  {"ledger",
+                                   {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
+                                    {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
+                                    {"key", sibling.at("key")}}}});
+  const std::string text = document.dump(2) + "\n";
+  const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
+  if (!parsed) return fail(parsed.error());
+  config::Problems problems(options.config.string());
+  const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
+  if (!after) return fail(after.error());
+  const DatasetConfig& dataset = after->datasets.back();
+  if (Status begun = begin_ledger(dataset, after->policy, options.noise); !begun) return fail(begun.error());
+  if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
+  fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
+             dataset.name, dataset.ledger.string(), options.config.string());
+  return kStopped;
+}
+
+int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<const DatasetConfig*> named = the_dataset(*config, options.dataset);
+  if (!named) return fail(named.error(), kUsage);
+  const DatasetConfig* dataset = *named;
+  Result<LedgerFiles> opened = open_ledger_files(*dataset);
+  if (!opened) return fail(opened.error());
+  const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
+  if (!loaded) return fail(loaded.error());
+  const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, loaded->identity,
+                                             options.noise, publish_holdout, wall_clock);
+  if (!amended) return fail(amended.error());
+  fmt::print(
+      fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
+                              "over, runs that were open have ended.\n"
+                            : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
+      dataset->name);
+  return kStopped;
+}
+
+int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<const DatasetConfig*> dataset = the_dataset(*config, options.dataset);
+  if (!dataset) return fail(dataset.error(), kUsage);
+  const bool amounts_given = wanted.epsilon && wanted.delta;
+  if (wanted.epsilon.has_value() != wanted.delta.has_value() || amounts_given == wanted.everything)
+    return fail({ErrorCode::InvalidArgument, "give --epsilon and --delta, or --all for everything that is left"},
+                kUsage);
+  std::optional<Budget> grant;
+  if (amounts_given) {
+    const Result<releases::Epsilon> epsilon = releases::Epsilon::create(*wanted.epsilon);
+    const Result<releases::Delta> delta = releases::Delta::create(*wanted.delta);
+    if (!epsilon) return fail(epsilon.error(), kUsage);
+    if (!delta) return fail(delta.error(), kUsage);
+    const Result<releases::EpsilonAmount> epsilon_amount = releases::EpsilonAmount::rounded_down(epsilon->value());
+    if (!epsilon_amount) return fail(epsilon_amount.error(), kUsage);
+    grant = Budget{*epsilon_amount, *releases::DeltaAmount::rounded_down(delta->value())};
+  }
+  if (!std::filesystem::exists((*dataset)->ledger))
+    return fail({ErrorCode::InvalidArgument, fmt::format("the data set \"{}\" has no ledger yet", (*dataset)->name)},
+                kRefused);
+  Result<LedgerFiles> opened = open_ledger_files(**dataset);
+  if (!opened) return fail(opened.error());
+  const Result<silo::FilterTerms> terms =
+      Ledger::start_filter(opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total,
+                           {grant, wanted.another}, options.noise, wall_clock);
+  if (!terms) return fail(terms.error(), kRefused);
+  fmt::print(
+      "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "
+      "later jobs together,\nand their answers may cost rho {:.6g} in all, each charged when it leaves. This cannot be "
+      "taken back.\n",
+      (*dataset)->name, terms->epsilon.value_rounded_up(), terms->delta.value_rounded_up(),
+      terms->shift_squared.value_rounded_down() / 2.0);
+  return kStopped;
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,125 @@
+#include "silo/owner/institution.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <unistd.h>
+
+#include "shared/base/byte_stream.hpp"
+#include "shared/base/files.hpp"
+
+namespace undertone::silo {
+
+std::int64_t wall_clock() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Progress progress_line() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](std::uint64_t bytes, std::uint64_t of, std::int64_t records) {
+    const auto percent = static_cast<int>(100.0 * static_cast<double>(bytes) / static_cast<double>(of));
+    fmt::print(stderr, "\rreading {:3} %  {} records", percent, records);
+    if (bytes + (std::uint64_t{16} << 20U) >= of) fmt::print(stderr, "\r{:40}\r", "");
+    std::fflush(stderr);
+  };
+}
+
+Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key, const Progress& progress) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(config.csv, error);
+  if (error) return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read", config.csv.string())};
+  // Whatever decides which record is in which block, and what is not protected.
+  HmacSha256 content = key.keyed_digest("data set");
+  ByteWriter length;
+  length.u64(size);
+  content.update(length.bytes());
+  std::uintmax_t seen = 0;
+  data::CsvOptions options;
+  options.bytes = [&](std::string_view bytes) {
+    seen += bytes.size();
+    content.update(bytes);
+  };
+  options.progress = progress;
+  Result<data::CsvRecords> read = data::read_csv(config.csv, config.schema, options);
+  if (!read) return read.error();
+  if (seen != size)
+    return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
+  Result<data::Dataset> dataset = data::split(read->records, config.split);
+  if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
+  ByteWriter rule;
+  rule.f64(config.split.holdout_fraction);
+  rule.u64(config.split.seed);
+  rule.i64(config.split.records_published.value_or(-1));
+  rule.u64(config.holdout_public ? 1 : 0);
+  content.update(rule.bytes());
+  DatasetIdentity identity{config.name, content.finish(), {}};
+  if (config.holdout_public) {
+    ByteWriter holdout;
+    holdout.doubles(dataset->holdout.features.data(), static_cast<std::size_t>(dataset->holdout.features.size()));
+    holdout.doubles(dataset->holdout.targets.data(), static_cast<std::size_t>(dataset->holdout.targets.size()));
+    identity.public_holdout = key.keyed_digest("public holdout", holdout.bytes());
+  }
+  return LoadedDataset{*std::move(dataset), std::move(identity), std::move(read->columns)};
+}
+
+Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
+  for (const std::filesystem::path& file : {config.ledger, config.ledger_head, config.ledger_key}) {
+    if (Status made = make_folder_for(file); !made) return made.error();
+  }
+  Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
+  if (!lock) return lock.error();
+  if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
+  }
+  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
+  if (!key) return key.error();
+  Result<store::Database> database = store::Database::open(config.ledger, store::Database::Sync::Full);
+  if (!database) return database.error();
+  return LedgerFiles{*std::move(lock), *std::move(key), *std::move(database),
+                     std::make_unique<FileHeadStore>(config.ledger_head)};
+}
+
+bool ledger_has_begun(const DatasetConfig& config) {
+  if (!std::filesystem::exists(config.ledger)) return false;
+  if (std::filesystem::exists(config.ledger_head)) return true;
+  Result<store::Database> database = store::Database::open_to_read(config.ledger);
+  if (!database) return true;
+  Result<store::Statement> table = database->prepare("SELECT 1 FROM sqlite_master");
+  if (!table) return true;
+  const Result<bool> found = table->step();
+  return !found || *found;
+}
+
+Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy, crypto::NoiseKind noise) {
+  const Error none{ErrorCode::InvalidConfig,
+                   fmt::format("{}: the data set \"{}\" has no ledger yet; `undertone-silo dataset add` or the first "
+                               "`run` begins one",
+                               config.ledger.string(), config.name)};
+  if (!ledger_has_begun(config) || !std::filesystem::exists(config.ledger_key)) return none;
+  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
+  if (!key) return key.error();
+  Result<store::Database> database = store::Database::open_to_read(config.ledger);
+  if (!database) return database.error();
+  LedgerView view;
+  view.key = std::make_unique<SigningKey>(*std::move(key));
+  view.database = std::make_unique<store::Database>(*std::move(database));
+  view.head = std::make_unique<FileHeadStore>(config.ledger_head);
+  Result<Ledger> ledger = Ledger::inspect(*view.database, *view.head, *view.key, policy.total, noise);
+  if (!ledger) return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
+  view.ledger = std::make_unique<Ledger>(*std::move(ledger));
+  return view;
+}
+
+Result<DeskFile> open_desk(const SiloConfig& config) {
+  if (Status made = make_folder_for(config.desk); !made) return made.error();
+  Result<store::Database> database = store::Database::open(config.desk, store::Database::Sync::Full);
+  if (!database) return database.error();
+  DeskFile file;
+  file.database = std::make_unique<store::Database>(*std::move(database));
+  Result<Desk> desk = Desk::open(*file.database);
+  if (!desk) return Error{desk.error().code, fmt::format("{}: {}", config.desk.string(), desk.error().message)};
+  file.desk = std::make_unique<Desk>(*std::move(desk));
+  return file;
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "shared/base/file_lock.hpp"
+#include "shared/data/csv_reader.hpp"
+#include "silo/approvals/desk.hpp"
+#include "silo/host/silo_config.hpp"
+#include "silo/ledger/ledger.hpp"
+
+namespace undertone::silo {
+
+/// A data set in memory with the identity that its ledger knows it by.
+struct LoadedDataset {
+  data::Dataset dataset;
+  DatasetIdentity identity;
+  std::vector<data::ColumnFacts> columns;  // for the administrator's terminal alone
+};
+
+using Progress = std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)>;
+
+/// Reads, scales and splits a data set. @param key of its ledger, for the digest of its content
+[[nodiscard]] Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key,
+                                                 const Progress& progress);
+
+/// A progress line on a terminal's standard error; nothing where there is no terminal.
+[[nodiscard]] Progress progress_line();
+
+/// Everything that writing to a data set's ledger needs: its lock, key and file.
+struct LedgerFiles {
+  FileLock lock;
+  SigningKey key;
+  store::Database database;
+  std::unique_ptr<FileHeadStore> head;
+};
+
+/// Makes folders, key and file where they are missing. @return an error where another process holds the ledger
+[[nodiscard]] Result<LedgerFiles> open_ledger_files(const DatasetConfig& config);
+
+/// A ledger as it is on disk, read beside a running agent.
+struct LedgerView {
+  std::unique_ptr<SigningKey> key;
+  std::unique_ptr<store::Database> database;
+  std::unique_ptr<FileHeadStore> head;
+  std::unique_ptr<Ledger> ledger;
+};
+/// Whether there is a ledger, or one that is broken: a file without tables and without a head outside has kept nothing,
+/// its first opening died.
+[[nodiscard]] bool ledger_has_begun(const DatasetConfig& config);
+
+[[nodiscard]] Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy,
+                                             crypto::NoiseKind noise);
+
+/// The owner's decisions, and the file they are in.
+struct DeskFile {
+  std::unique_ptr<store::Database> database;
+  std::unique_ptr<Desk> desk;
+};
+[[nodiscard]] Result<DeskFile> open_desk(const SiloConfig& config);
+
+/// What the ledger's entries are timed with.
+[[nodiscard]] std::int64_t wall_clock();
+
+}  // namespace undertone::silo

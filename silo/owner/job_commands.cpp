@@ -1,0 +1,134 @@
+#include <cstdio>
+#include <iostream>
+#include <unistd.h>
+
+#include "shared/base/plain_text.hpp"
+#include "shared/net/socket_table.hpp"
+#include "silo/agent/job_summary.hpp"
+#include "silo/owner/owner_files.hpp"
+
+/// Jobs, and what the owner says to them.
+namespace undertone::silo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool confirmed(const OwnerOptions& options, const char* question) {
+  if (options.yes) return true;
+  if (isatty(STDIN_FILENO) == 0) {
+    fmt::print(stderr, "undertone-silo: not a terminal: give --yes to answer beforehand\n");
+    return false;
+  }
+  fmt::print("{} [y/N] ", question);
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+Result<std::string> summary_of(const Files& files, const KnownRun& run) {
+  if (!run.job) return Error{ErrorCode::UnknownRun, "the job of this run is not kept any more"};
+  const jobs::CohortMember* member = run.job->member(files.config.id);
+  if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  Result<planning::Plan> plan = jobs::plan_of(*run.job, *member);
+  if (!plan) return plan.error();
+  if (run.account != nullptr) {  // what was accepted is described, or nothing
+    if (Status same = files.ledgers.at(run.dataset).ledger->check_reserved(run.run, *plan); !same) return same.error();
+  }
+  return describe_job(run.run, {*run.job, *std::move(plan)}, files.config.id, run.dataset,
+                      reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
+}
+
+int decide(const OwnerOptions& options, Decision decision, const char* question, const char* done) {
+  const Result<Files> files = open_files(options);
+  if (!files) return fail(files.error());
+  const Result<const KnownRun*> run = find_run(*files, options.job);
+  if (!run) return fail(run.error(), kRefused);
+  const Result<std::string> summary = summary_of(*files, **run);
+  if (summary) fmt::print("{}", *summary);
+  if (!summary && decision == Decision::Approved) return fail(summary.error(), kRefused);
+  if ((*run)->account != nullptr && decision == Decision::Approved)
+    return fail({ErrorCode::InvalidArgument, "this run was accepted already"}, kRefused);
+  if ((*run)->account != nullptr && decision == Decision::Refused)
+    return fail({ErrorCode::InvalidArgument, "this run was accepted already: `withdraw` leaves it"}, kRefused);
+  if (!confirmed(options, question)) return kRefused;
+  const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
+  if (!made) return fail(made.error());
+  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kRefused);
+  fmt::print("{}\n", done);
+  return kStopped;
+}
+
+}  // namespace
+
+int list_jobs(const OwnerOptions& options) {
+  const Result<Files> files = open_files(options);
+  if (!files) return fail(files.error());
+  const Result<bool> paused = files->desk.desk->paused();
+  if (!paused) return fail(paused.error());
+  Json out = Json::array();
+  for (const KnownRun& run : files->runs) {
+    const jobs::CohortMember* member = run.job ? run.job->member(files->config.id) : nullptr;
+    const std::uint64_t releases = run.account == nullptr ? 0 : run.account->releases;
+    if (options.json) {
+      out.push_back({{"run", run.run.hex()},
+                     {"id", short_name(run.run)},
+                     {"name", run.name},
+                     {"dataset", run.dataset},
+                     {"state", run.state},
+                     {"releases", releases},
+                     {"epsilon", member == nullptr ? 0.0 : member->facts.epsilon.value()},
+                     {"delta", member == nullptr ? 0.0 : member->facts.delta.value()}});
+      continue;
+    }
+    fmt::print("{}  {:10} {:24} data set {:16} epsilon {:<6.4g} {} answers sent\n", short_name(run.run), run.state,
+               plain_text(run.name), run.dataset, member == nullptr ? 0.0 : member->facts.epsilon.value(), releases);
+  }
+  if (options.json) {
+    fmt::print("{}\n", Json{{"paused", *paused}, {"jobs", std::move(out)}}.dump(2));
+  } else {
+    if (files->runs.empty()) fmt::print("No job has been offered yet.\n");
+    if (*paused) fmt::print("The silo is paused: it answers nothing until `undertone-silo resume`.\n");
+  }
+  return kStopped;
+}
+
+int approve_job(const OwnerOptions& options) {
+  return decide(options, Decision::Approved, "Take part, and charge this?",
+                "Approved. The agent takes part when the coordinator offers the job again.");
+}
+
+int refuse_job(const OwnerOptions& options) {
+  return decide(options, Decision::Refused, "Refuse this job?", "Refused. The coordinator is told a code, no reason.");
+}
+
+int withdraw_job(const OwnerOptions& options) {
+  return decide(options, Decision::Withdrawn, "Withdraw for good? What was sent stays sent and charged.",
+                "Withdrawn. Nothing more is answered in this run.");
+}
+
+int check_health(const OwnerOptions& options) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
+  if (!sockets) return fail(sockets.error());
+  // A connection that the coordinator says nothing on is closed by the agent itself (session.silence_ms).
+  const std::uint16_t port = config->proxy ? config->proxy->port : config->port;
+  if (!net::connected_to(*sockets, port))
+    return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kRefused);
+  fmt::print("connected to port {}\n", port);
+  return kStopped;
+}
+
+int set_paused(const OwnerOptions& options, bool paused) {
+  const Result<SiloConfig> config = load_silo_config(options.config);
+  if (!config) return fail(config.error());
+  const Result<DeskFile> desk = open_desk(*config);
+  if (!desk) return fail(desk.error());
+  if (Status done = desk->desk->set_paused(paused); !done) return fail(done.error());
+  fmt::print(fmt::runtime(paused ? "Paused: from now on nothing is answered, until `undertone-silo resume`.\n"
+                                 : "Resumed.\n"));
+  return kStopped;
+}
+
+}  // namespace undertone::silo

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "shared/crypto/noise_kind.hpp"
+
+/// What an institution's administrator does with the agent's files, beside the running agent or without it. Each
+/// returns an exit code and prints for people, or JSON where `json` asks for it.
+namespace undertone::silo {
+
+struct OwnerOptions {
+  std::filesystem::path config;
+  crypto::NoiseKind noise = crypto::NoiseKind::Secure;  // of this build of the agent
+  bool json = false;
+  bool yes = false;     // no question is asked
+  std::string job;      // a run's hexadecimal prefix, or a job's name
+  std::string dataset;  // a data set's name; empty: the only one, or all
+};
+
+/// Makes a key and a signing request from a start-up kit. @param renew with a new key beside the old one
+[[nodiscard]] int init_party(const std::filesystem::path& kit, bool renew);
+/// Reads the data as `run` would, and shows what would be used. Values appear on a terminal alone (decision 12).
+[[nodiscard]] int check_data(const OwnerOptions& options);
+[[nodiscard]] int list_jobs(const OwnerOptions& options);
+[[nodiscard]] int approve_job(const OwnerOptions& options);
+[[nodiscard]] int refuse_job(const OwnerOptions& options);
+[[nodiscard]] int withdraw_job(const OwnerOptions& options);
+/// Exactly what left for a run, when. @param values the numbers too
+[[nodiscard]] int list_releases(const OwnerOptions& options, bool values);
+[[nodiscard]] int show_ledger(const OwnerOptions& options);
+[[nodiscard]] int verify_ledgers(const OwnerOptions& options);
+/// Every entry as a JSON line, for an auditor.
+[[nodiscard]] int export_ledger(const OwnerOptions& options, const std::filesystem::path& out);
+[[nodiscard]] int show_budget(const OwnerOptions& options);
+/// Whether an agent on this machine is connected to the coordinator, or to the proxy on the way; nothing is opened.
+[[nodiscard]] int check_health(const OwnerOptions& options);
+[[nodiscard]] int set_paused(const OwnerOptions& options, bool paused);
+[[nodiscard]] int list_datasets(const OwnerOptions& options);
+/// Enters a data set into the configuration and begins its ledger.
+struct NewDataset {
+  std::filesystem::path csv;
+  std::filesystem::path schema;  // a JSON file: {"label", "features"}, or a job that has them as "data"
+  double holdout_fraction = 0.0;
+  std::uint64_t holdout_seed = 1;
+  bool holdout_public = false;
+};
+[[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
+/// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`
+[[nodiscard]] int amend_dataset(const OwnerOptions& options, bool publish_holdout);
+/// What a filter is given.
+struct FilterGrant {
+  std::optional<double> epsilon;  // both, or neither with `everything`
+  std::optional<double> delta;
+  bool everything = false;  // all that the policy has left
+  bool another = false;     // even though the present filter has spent nothing
+};
+/// Switches a data set to a filter.
+[[nodiscard]] int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted);
+
+}  // namespace undertone::silo

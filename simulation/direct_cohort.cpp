@@ -1,0 +1,182 @@
+#include "simulation/direct_cohort.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "shared/jobs/round_spec.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "silo/oracles/sum_oracle.hpp"
+#include "silo/oracles/test_randomness.hpp"
+
+namespace undertone::simulation {
+namespace {
+
+constexpr std::size_t kRepliesHeld = 16;  // for each thread
+
+/// The release that a round asks for; null beyond the last.
+const planning::Release* release_of(const DirectCohort::Member& member, RoundIndex round) {
+  std::uint64_t first = 0;
+  for (const planning::Plan::Segment& segment : member.releases) {
+    if (round.value < first + segment.rounds) return &segment.release;
+    first += segment.rounds;
+  }
+  return nullptr;
+}
+
+bool reads_slices(const DirectCohort::Member& member) {
+  return std::any_of(member.releases.begin(), member.releases.end(),
+                     [](const planning::Plan::Segment& segment) { return segment.release.shape.slice.has_value(); });
+}
+
+bool fits(const DirectCohort::Member& member) {
+  return std::all_of(member.releases.begin(), member.releases.end(), [&](const planning::Plan::Segment& segment) {
+    const bool training = segment.release.shape.block == releases::Block::Training;
+    return segment.release.block_records ==
+           (training ? member.dataset->training.count() : member.dataset->holdout.count());
+  });
+}
+
+}  // namespace
+
+Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member> members) {
+  if (setup.threads == 0 || setup.threads > 1024)
+    return Error{ErrorCode::InvalidArgument, fmt::format("threads must be in 1 .. 1024, got {}", setup.threads)};
+  if (members.empty() || setup.answering > members.size()) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} silos cannot answer a round of a cohort of {}", setup.answering, members.size())};
+  }
+  DirectCohort cohort(setup);
+  for (const Member& member : members) {
+    if (!fits(member))
+      return Error{ErrorCode::InvalidArgument, fmt::format("{}: releases of other records", member.id.name())};
+    cohort.permutations_.emplace_back();
+    if (reads_slices(member)) {
+      cohort.permutations_.back() =
+          silo::TestRandomness(setup.seed, member.id)
+              .permutation({setup.run, releases::Block::Training, {}}, member.dataset->training.count());
+    }
+  }
+  cohort.members_ = std::move(members);
+  for (std::size_t thread = 0; thread < setup.threads; ++thread)
+    cohort.scratch_.push_back({silo::make_record_sums(setup.model), {}});
+  return cohort;
+}
+
+Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos) {
+  PlannedCohort out;
+  for (const SimulatedSilo& silo : silos) {
+    const jobs::CohortMember* member = job.member(silo.id);
+    if (member == nullptr)
+      return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", silo.id.name())};
+    if (silo.dataset.training.count() != member->facts.records ||
+        silo.dataset.holdout.count() != member->facts.holdout_records) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the job counts on {} and {} records of {}, there are {} and {}", member->facts.records,
+                               member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
+                               silo.dataset.holdout.count())};
+    }
+    const Result<planning::Plan> plan = jobs::plan_of(job, *member);
+    if (!plan) return plan.error();
+    const auto weight = [&](releases::QuestionKind kind) { return jobs::round_spec(job, kind).weight(*member); };
+    DirectCohort::Member& made = out.members.emplace_back(
+        DirectCohort::Member{silo.id, &silo.dataset, plan->segments(), weight(releases::QuestionKind::Gradient),
+                             weight(releases::QuestionKind::Metrics)});
+    if (job.projection) {
+      made.projected = std::make_shared<const data::Dataset>(job.projection->project(silo.dataset));
+      made.dataset = made.projected.get();
+    }
+    out.epsilon = std::max(out.epsilon, plan->epsilon().value_rounded_up());
+  }
+  return out;
+}
+
+std::vector<std::size_t> DirectCohort::answering(RoundIndex round) const {
+  std::vector<std::size_t> all(members_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (setup_.answering == 0 || setup_.answering == members_.size()) return all;
+  // Through a word of its own: neighbouring seeds would share a stream, shifted.
+  RandomSource random(RandomSource(setup_.seed).word() ^ RandomSource(~round.value).word());
+  std::vector<std::size_t> order = random.permutation(members_.size());
+  order.resize(setup_.answering);
+  return order;
+}
+
+std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std::size_t member,
+                                               Scratch& scratch) const {
+  const Member& one = members_[member];
+  const std::unique_ptr<silo::ReleaseStream> stream =
+      setup_.noise == SimulatedNoise::None
+          ? silo::NoiselessRandomness(setup_.seed, one.id).stream(setup_.run, query.round)
+          : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
+  const planning::Release& release = *release_of(one, query.round);
+  const silo::OracleData data{*one.dataset, permutations_[member]};
+  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism))
+    return silo::draw_and_count(query, release, data, *scratch.sums, scratch.coins, *stream);
+  return queries::values_of(silo::draw_and_sum(query, release, data, *scratch.sums, setup_.wire, *stream));
+}
+
+void DirectCohort::answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take) {
+  // Integers are folded, so the order does not matter; a few replies for each thread are held at a time.
+  const std::size_t workers = std::min(setup_.threads, asked.size());
+  std::vector<std::vector<std::int64_t>> replies(std::min(kRepliesHeld * workers, asked.size()));
+  for (std::size_t from = 0; from < asked.size(); from += replies.size()) {
+    const std::size_t count = std::min(replies.size(), asked.size() - from);
+    const auto work = [&](std::size_t worker) {
+      for (std::size_t k = worker; k < count; k += workers)
+        replies[k] = answer(query, asked[from + k], scratch_[worker]);
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t k = 0; k < count; ++k) take(asked[from + k], replies[k]);
+  }
+}
+
+Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
+  const bool metrics = queries::kind_of(query.question) == releases::QuestionKind::Metrics;
+  std::vector<std::size_t> asked = answering(query.round);
+  if (metrics) {
+    asked.resize(members_.size());
+    std::iota(asked.begin(), asked.end(), std::size_t{0});
+  }
+  for (const std::size_t i : asked) {
+    const planning::Release* release = release_of(members_[i], query.round);
+    if (release == nullptr || release->shape.kind != queries::kind_of(query.question))
+      return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
+  }
+  const planning::Release& first = *release_of(members_.front(), query.round);
+  if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&first.mechanism)) {
+    std::vector<std::int64_t> total(static_cast<std::size_t>(first.shape.dimension));
+    answer_all(query, asked, [&](std::size_t, const std::vector<std::int64_t>& counts) {
+      for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
+    });
+    const releases::ClipNorm clip = first.scaled_to(queries::distance_of(query.question)).shape.clip;
+    Result<mechanisms::BinomialEstimate> estimate = mechanisms::estimate_of(
+        total, binomial->parameters, clip, static_cast<std::int64_t>(asked.size()) * first.records_drawn);
+    if (!estimate) return estimate.error();
+    return folds::Gathered{query.round, static_cast<Eigen::Index>(asked.size()), std::move(estimate->mean)};
+  }
+  folds::RoundFold fold(metrics ? folds::Aggregation() : setup_.aggregation, first.shape.dimension, setup_.wire);
+  answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
+    fold.add(reply, metrics ? members_[i].holdout_weight : members_[i].weight);
+  });
+  return folds::Gathered{query.round, fold.replies(), fold.value()};
+}
+
+Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
+  algorithms::Step step = algorithm.start();
+  while (const auto* query = std::get_if<queries::Query>(&step)) {
+    const RoundIndex round = query->round;
+    const Result<folds::Gathered> gathered = ask(*query);
+    if (!gathered) return gathered.error();
+    Result<algorithms::Step> next = algorithm.advance(*gathered);
+    if (!next) return next.error();
+    step = *std::move(next);
+    if (watch) watch(round, algorithm);
+  }
+  return std::get<algorithms::Finished>(std::move(step)).outcome;
+}
+
+}  // namespace undertone::simulation

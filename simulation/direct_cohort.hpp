@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "shared/jobs/job.hpp"
+#include "silo/oracles/counts_oracle.hpp"
+#include "silo/oracles/record_sums.hpp"
+#include "simulation/simulated_federation.hpp"
+
+namespace undertone::simulation {
+
+/// The silos of a simulation that answer by function calls: the product's own clipping, draws and noise, without
+/// messages, ledgers or processes. For sweeps, for experiments and for thousands of silos; a federation with all of
+/// these is SimulatedFederation, which gives the same model for the same seed and run, bit for bit.
+class DirectCohort {
+ public:
+  struct Setup {
+    models::Model model;
+    queries::WireLattice wire;
+    RunId run;
+    std::uint64_t seed = 0;
+    SimulatedNoise noise = SimulatedNoise::Seeded;
+    std::size_t answering = 0;  // silos that answer a round, drawn uniformly for each; 0: all
+    std::size_t threads = 1;    // the result is the same for any number
+    folds::Aggregation aggregation = {};
+  };
+  struct Member {
+    SiloId id;
+    const data::Dataset* dataset = nullptr;         // outlives the cohort
+    std::vector<planning::Plan::Segment> releases;  // in order: a plan's, or an experiment's own
+    std::uint64_t weight = 1;
+    std::uint64_t holdout_weight = 1;
+    std::shared_ptr<const data::Dataset> projected = {};  // what `dataset` points to, where a job projects
+  };
+  /// @return an error where nobody or fewer than are to answer are there, or releases are of other data
+  [[nodiscard]] static Result<DirectCohort> create(const Setup& setup, std::vector<Member> members);
+
+  /// Called after each round, when the algorithm has made of it what it does. May be empty.
+  using Watch = std::function<void(RoundIndex round, const algorithms::FederatedAlgorithm& algorithm)>;
+  /// Drives the algorithm to its end.
+  [[nodiscard]] Result<algorithms::Outcome> train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
+
+ private:
+  explicit DirectCohort(const Setup& setup) : setup_(setup) {}
+  [[nodiscard]] Result<folds::Gathered> ask(const queries::Query& query);
+  [[nodiscard]] std::vector<std::size_t> answering(RoundIndex round) const;
+  /// What each worker computes with.
+  struct Scratch {
+    std::unique_ptr<silo::RecordSums> sums;
+    silo::BinomialCoins coins;
+  };
+  /// Wire steps of a mean, or a silo's counts where the release is a binomial sum.
+  [[nodiscard]] std::vector<std::int64_t> answer(const queries::Query& query, std::size_t member,
+                                                 Scratch& scratch) const;
+  using Take = std::function<void(std::size_t member, const std::vector<std::int64_t>& answer)>;
+  /// Has the members answer, on all threads, and hands on each answer in their order.
+  void answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take);
+
+  Setup setup_;
+  std::vector<Member> members_;
+  std::vector<std::vector<std::int64_t>> permutations_;  // of each member: empty unless it reads slices
+  std::vector<Scratch> scratch_;                         // one a thread
+};
+
+/// The members of a job's cohort with the plans that its silos would make.
+struct PlannedCohort {
+  std::vector<DirectCohort::Member> members;
+  double epsilon = 0.0;  // the largest that a plan costs
+};
+/// @param silos of the job's cohort, any order; outlives the members
+/// @return an error where a plan cannot be made, or a silo has other records than the job says
+[[nodiscard]] Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos);
+
+}  // namespace undertone::simulation

@@ -1,0 +1,242 @@
+#include "simulation/simulate.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/jobs/result.hpp"
+#include "shared/base/files.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/data/csv_table.hpp"
+#include "shared/jobs/planner.hpp"
+#include "simulation/direct_cohort.hpp"
+#include "simulation/table_partition.hpp"
+
+namespace undertone::simulation {
+namespace {
+
+constexpr std::size_t kJobBytesMax = 16U << 20U;
+
+/// The job's data with the rows of each silo, in cohort order.
+struct Dealt {
+  data::CsvTable table;
+  std::vector<std::vector<std::size_t>> rows;
+};
+
+/// Deals the same rows again, in the order of their targets. @param rows of each silo, as many afterwards
+void sort_by_target(const Eigen::VectorXd& targets, std::vector<std::vector<std::size_t>>& rows) {
+  std::vector<std::size_t> all;
+  for (const std::vector<std::size_t>& part : rows) all.insert(all.end(), part.begin(), part.end());
+  std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
+    return targets[static_cast<Eigen::Index>(a)] < targets[static_cast<Eigen::Index>(b)];
+  });
+  auto next = all.begin();
+  for (std::vector<std::size_t>& part : rows) {
+    std::copy_n(next, part.size(), part.begin());
+    next += static_cast<std::ptrdiff_t>(part.size());
+  }
+}
+
+Result<Dealt> deal_rows(const jobs::Job& job, const std::filesystem::path& job_file) {
+  if (!job.simulation) {
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
+  }
+  const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
+  const Result<std::string> text = read_file(csv, kTableBytesMax);
+  if (!text) return text.error();
+  Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
+  if (!table) return table.error();
+  std::vector<std::size_t> sizes;
+  for (const jobs::CohortMember& member : job.cohort) {
+    sizes.push_back(static_cast<std::size_t>(member.facts.records + member.facts.holdout_records));
+  }
+  Result<std::vector<std::vector<std::size_t>>> rows =
+      data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
+  if (!rows) return Error{rows.error().code, fmt::format("{}: {}", csv.string(), rows.error().message)};
+  if (job.simulation->by_target) {
+    const Result<models::Records> records = data::to_records(*table, job.schema, csv.string());
+    if (!records) return records.error();
+    sort_by_target(records->targets, *rows);
+  }
+  return Dealt{*std::move(table), *std::move(rows)};
+}
+
+/// A simulated institution allows what the job asks for, once.
+silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) {
+  return {{std::string(job.model.name())},
+          {job.algorithm_kind},
+          {job.unit},
+          1,
+          1,
+          member.facts.epsilon,
+          member.facts.delta,
+          {*releases::EpsilonAmount::rounded_up(member.facts.epsilon.value()),
+           *releases::DeltaAmount::rounded_up(member.facts.delta.value())},
+          silo::Approval::Automatic,
+          std::chrono::milliseconds(0),
+          std::nullopt,
+          true};
+}
+
+Status write_out(const std::filesystem::path& out, const coordinator::RunReport& report, const std::string& job_bytes) {
+  if (Status written = coordinator::write_results(out, report); !written) return written;
+  return write_file_atomically(out / "job.json", job_bytes);
+}
+
+Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, const jobs::Job& job,
+                                              const std::string& bytes, const std::vector<SimulatedSilo>& silos,
+                                              const std::optional<std::filesystem::path>& out,
+                                              const SimulationWatch& watch) {
+  const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
+  Result<PlannedCohort> planned = plan_cohort(job, silos);
+  if (!planned) return planned.error();
+  Result<DirectCohort> cohort = DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise,
+                                                      options.answering, options.threads, job.aggregation},
+                                                     std::move(planned->members));
+  if (!cohort) return cohort.error();
+  const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
+  std::uint64_t rounds = 0;
+  for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
+  std::size_t rows_seen = 0;
+  Result<algorithms::Outcome> outcome =
+      cohort->train(*algorithm, [&](RoundIndex round, const algorithms::FederatedAlgorithm& running) {
+        const std::vector<algorithms::MetricsRow> rows = running.metrics();
+        SimulatedRound over{round, rounds, std::nullopt};
+        if (rows.size() > rows_seen) over.metrics = rows.back();
+        rows_seen = rows.size();
+        if (watch) watch(over);
+      });
+  if (!out) return outcome;
+  std::map<SiloId, std::optional<wire::Refusal>> answers;
+  for (const SimulatedSilo& silo : silos) answers.emplace(silo.id, std::nullopt);
+  const coordinator::RunReport report{job,     run, "direct simulation", options.noise == SimulatedNoise::None,
+                                      outcome, {},  std::move(answers)};
+  if (Status written = write_out(*out, report, bytes); !written) return written.error();
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
+                                       const std::vector<std::string>& set) {
+  Result<config::JsonDocument> document = config::parse_json(bytes, file);
+  if (!document) return document.error();
+  nlohmann::json changed = document->root;
+  try {
+    for (const std::string& assignment : set) {
+      const std::size_t equals = assignment.find('=');
+      if (equals == std::string::npos) {
+        return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: expected /json/pointer=value", assignment)};
+      }
+      const std::string text = assignment.substr(equals + 1);
+      nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+      if (value.is_discarded()) value = text;
+      nlohmann::json::json_pointer pointer(assignment.substr(0, equals));
+      if (!changed.contains(pointer)) {
+        return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: the job has no such value", assignment)};
+      }
+      changed[pointer] = std::move(value);
+    }
+    if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object())
+      changed["privacy"]["noise"] = "test";
+  } catch (const nlohmann::json::exception& exception) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("--set: {}", exception.what())};
+  }
+  return changed == document->root ? bytes : changed.dump(2) + "\n";
+}
+
+Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::filesystem::path& job_file) {
+  const Result<Dealt> dealt = deal_rows(job, job_file);
+  if (!dealt) return dealt.error();
+  const data::SplitRule rule{job.simulation->holdout_fraction, job.simulation->holdout_seed, std::nullopt};
+  std::vector<SimulatedSilo> silos;
+  for (std::size_t i = 0; i < job.cohort.size(); ++i) {
+    const releases::SiloFacts& facts = job.cohort[i].facts;
+    data::CsvTable part{dealt->table.header, {}};
+    for (const std::size_t row : dealt->rows[i]) part.rows.push_back(dealt->table.rows[row]);
+    const Result<models::Records> records = data::to_records(part, job.schema, job.simulation->csv);
+    if (!records) return records.error();
+    Result<data::Dataset> dataset = data::split(*records, rule);
+    if (!dataset) return dataset.error();
+    silo::DatasetFacts own{job.schema, dataset->training.count(), dataset->holdout.count(), facts.holdout_public};
+    silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), *std::move(dataset)});
+  }
+  return silos;
+}
+
+Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
+                                     const SimulationWatch& watch) {
+  const Result<std::string> file = read_file(options.job, kJobBytesMax);
+  if (!file) return file.error();
+  Result<std::string> bytes = job_for_simulation(*file, options.job.string(), options.set);
+  if (!bytes) return bytes.error();
+  const Result<jobs::Job> job = jobs::parse_job(*bytes, options.job.string());
+  if (!job) return job.error();
+  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, options.job.string()); !planned)
+    return planned.error();
+  Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
+  if (!silos) return silos.error();
+  if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out, watch);
+  SimulatedFederation federation({.jobs = {{*bytes, options.job.string(), options.nonce}},
+                                  .silos = *std::move(silos),
+                                  .seed = options.seed,
+                                  .noise = options.noise});
+  SimulatedFederation::Watch seen;
+  seen.of_run = [&](const coordinator::JobService::OfRun& said) {
+    const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
+    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics});
+  };
+  federation.run(seen);
+  if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
+  Result<algorithms::Outcome> outcome = federation.outcome();
+  if (out) {
+    const Result<std::vector<coordinator::RoundRecord>> rounds = federation.store().rounds(federation.run_id());
+    const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
+    if (!rounds || !record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+    const coordinator::RunReport report{
+        *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
+        *rounds, (*record)->answers};
+    if (Status written = write_out(*out, report, *bytes); !written) return written.error();
+  }
+  return outcome;
+}
+
+Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::path& job) {
+  SimulateOptions plain;
+  plain.job = job;
+  plain.noise = SimulatedNoise::None;
+  plain.direct = true;
+  // The whole section, so that a shuffled job's silos answer with means, too, and not with counts on its coarse grid.
+  plain.set = {
+      R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last","draw_fraction":1})",
+      R"(/regulariser={"kind":"l2","strength":0.001})",
+      R"(/privacy={"mode":"isrl","unit":"record","noise":"test","clip_norm":100})", "/evaluation/every=0",
+      "/wire/replies=i64"};
+  const Result<algorithms::Outcome> outcome = simulate(plain, std::nullopt, nullptr);
+  if (!outcome) return outcome.error();
+  return outcome->metrics.back();
+}
+
+Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,
+                                                     const std::filesystem::path& out) {
+  const Result<std::string> bytes = read_file(job_file, kJobBytesMax);
+  if (!bytes) return bytes.error();
+  const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file.string());
+  if (!job) return job.error();
+  const Result<Dealt> dealt = deal_rows(*job, job_file);
+  if (!dealt) return dealt.error();
+  std::error_code error;
+  std::filesystem::create_directories(out, error);
+  if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
+  std::vector<std::filesystem::path> files;
+  for (std::size_t i = 0; i < job->cohort.size(); ++i) {
+    std::string text = data::csv_line(dealt->table.header);
+    for (const std::size_t row : dealt->rows[i]) text += data::csv_line(dealt->table.rows[row]);
+    files.push_back(out / (job->cohort[i].facts.silo.name() + ".csv"));
+    if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
+  }
+  return files;
+}
+
+}  // namespace undertone::simulation

@@ -1,0 +1,726 @@
+#include "coordinator/jobs/job_service.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/http/api.hpp"
+#include "shared/base/files.hpp"
+#include "shared/sealed/hand_over_receipt.hpp"
+#include "shared/sealed/seal_reply.hpp"
+#include "tests/support/one_of_each.hpp"
+#include "tests/support/shuffled_job.hpp"
+#include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A service on a store in memory, which survives the service.
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() : database_(store::Database::in_memory().value()), store_(RunStore::open(database_).value()) { boot(); }
+  void boot() {
+    service_.emplace(store_, wire::Limits{}, limits_, [this] { return clock_; });
+    actions_ = service_->start(now_).value();
+  }
+  static std::string job(int number) {
+    tests::SmallFederation federation;
+    std::string text = federation.job();
+    text.replace(text.find("\"small\""), 7, fmt::format("\"job-{}\"", number));
+    return text;
+  }
+  Result<JobService::Submitted> submit_text(const std::string& text, const Nonce& nonce, bool again) {
+    const Result<PlannedJob> planned = PlannedJob::plan(text, "job");
+    if (!planned) return planned.error();
+    return service_->submit(*planned, nonce, again, now_);
+  }
+  RunId submit(int number, std::uint8_t nonce = 1, bool again = false) {
+    JobService::Submitted submitted = submit_text(job(number), Nonce{nonce}, again).value();
+    actions_ = std::move(submitted.actions);
+    return submitted.run;
+  }
+  RunState state(const RunId& run) { return store_.find(run).value()->state; }
+  std::size_t offers() const {
+    std::size_t count = 0;
+    for (const JobService::Action& action : actions_) count += std::holds_alternative<RunMachine::Send>(action) ? 1 : 0;
+    return count;
+  }
+  static SiloId silo(int number) { return SiloId::create(fmt::format("silo-{}", number)).value(); }
+  void say(int number, const wire::Message& message) {
+    actions_ = service_->on_message(silo(number), message, now_).value();
+  }
+
+  ServiceLimits limits_;
+  std::int64_t clock_ = 1'700'000'000;
+  TimePoint now_{};
+  store::Database database_;
+  RunStore store_;
+  std::optional<JobService> service_;
+  JobService::Actions actions_;
+};
+
+TEST_F(ServiceTest, JobsBeyondTheLimitWaitTheirTurnInOrder) {
+  limits_.runs_at_once = 2;
+  boot();
+  const RunId first = submit(1);
+  const RunId second = submit(2);
+  const RunId third = submit(3);
+  EXPECT_EQ(state(first), RunState::Joining);
+  EXPECT_EQ(state(second), RunState::Joining);
+  EXPECT_EQ(state(third), RunState::Queued);
+  (void)service_->cancel(first, "enough", now_).value();
+  // Nobody accepted, so nobody needs to hear of the end: the third begins at once.
+  EXPECT_EQ(state(first), RunState::Cancelled);
+  EXPECT_EQ(state(third), RunState::Joining);
+}
+
+TEST_F(ServiceTest, SubmittingTheSameBytesTwiceIsOneRunUntilItIsToldAgain) {
+  const RunId first = submit(1);
+  const JobService::Submitted same = submit_text(job(1), Nonce{2}, true).value();
+  EXPECT_FALSE(same.created);  // it has not ended
+  EXPECT_EQ(same.run, first);
+  (void)service_->cancel(first, "enough", now_).value();
+  EXPECT_FALSE(submit_text(job(1), Nonce{2}, false).value().created);
+  EXPECT_TRUE(submit_text(job(1), Nonce{2}, true).value().created);
+}
+
+TEST_F(ServiceTest, ARestartGoesOnWithWhatRanAndWithWhatWaited) {
+  limits_.runs_at_once = 1;
+  boot();
+  const RunId first = submit(1);
+  const RunId second = submit(2);
+  (void)service_->on_connected(silo(0), now_).value();
+  boot();
+  EXPECT_NE(service_->machine(first), nullptr);
+  EXPECT_EQ(service_->machine(second), nullptr);
+  EXPECT_EQ(state(second), RunState::Queued);
+  actions_ = service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(offers(), 1U);
+}
+
+TEST_F(ServiceTest, ARunWhoseCheckpointCannotBeReadEndsAloneAtARestart) {
+  const RunId broken = submit(1);
+  const RunId whole = submit(2);
+  ASSERT_TRUE(store_.start_rounds(broken, {RoundIndex{0}, "no state of any algorithm", Digest{}}));
+  boot();
+  EXPECT_EQ(state(broken), RunState::Failed);
+  EXPECT_EQ(state(whole), RunState::Joining);
+  EXPECT_NE(service_->machine(whole), nullptr);
+}
+
+TEST_F(ServiceTest, ACancelledRunIsToldToWhoAcceptedIt) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  (void)service_->on_connected(silo(1), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  actions_ = service_->cancel(run, "enough", now_).value();
+  EXPECT_EQ(offers(), 2U);  // the end, to both that are connected
+  EXPECT_EQ(service_->cancel(run, "again", now_).error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(service_->cancel(RunId{}, "none", now_).error().code, ErrorCode::UnknownRun);
+  say(0, wire::JobEndedSeen{run});
+  EXPECT_EQ(service_->machine(run), nullptr);  // whoever was involved has heard
+  EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
+}
+
+TEST_F(ServiceTest, ASiloThatMissedAnEndHearsOfItWhenItComesBackEvenAfterARestart) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  service_->on_disconnected(silo(0));
+  (void)service_->cancel(run, "enough", now_).value();
+  boot();
+  actions_ = service_->on_connected(silo(0), now_).value();
+  ASSERT_EQ(offers(), 1U);
+  wire::Decoder decoder{wire::Limits{}};
+  const auto heard = decoder.feed(*std::get<RunMachine::Send>(actions_.front()).bytes).value();
+  EXPECT_EQ(std::get<wire::JobEnded>(heard.at(0)).run, run);
+  say(0, wire::JobEndedSeen{run});
+  EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
+}
+
+TEST_F(ServiceTest, ASiloWhoseAcceptanceWasLostHearsOfTheEndAllTheSame) {
+  const RunId run = submit(1);
+  (void)service_->cancel(run, "enough", now_).value();  // nobody's answer has come
+  actions_ = service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(offers(), 1U);
+  say(0, wire::JobEndedSeen{run});
+  say(0, wire::JobAnswer{run, std::nullopt});  // it comes at last
+  EXPECT_EQ(offers(), 1U);
+  EXPECT_TRUE(service_->on_connected(SiloId::create("stranger").value(), now_).value().empty());
+}
+
+TEST_F(ServiceTest, AcceptancesOfUnknownRunsAreAnsweredOnceAndABoundedNumberOfThem) {
+  (void)service_->on_connected(silo(0), now_).value();
+  const auto answered = [this](std::size_t number) {
+    RunId invented;
+    invented.job = sha256(std::to_string(number));
+    say(0, wire::JobAnswer{invented, std::nullopt});
+    return offers() == 1;
+  };
+  EXPECT_TRUE(answered(0));
+  EXPECT_FALSE(answered(0));
+  for (std::size_t i = 1; i < JobService::kUnknownRunsMax; ++i) EXPECT_TRUE(answered(i)) << i;
+  EXPECT_FALSE(answered(JobService::kUnknownRunsMax));
+  service_->on_disconnected(silo(0));  // it may not have heard
+  (void)service_->on_connected(silo(0), now_).value();
+  EXPECT_TRUE(answered(0));
+}
+
+TEST_F(ServiceTest, WhoeverAcceptsARunThatIsEndingIsToldOnceOnItsConnection) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 2; ++i) (void)service_->on_connected(silo(i), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  (void)service_->cancel(run, "enough", now_).value();
+  ASSERT_NE(service_->machine(run), nullptr);  // until silo 0 has heard
+  say(1, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(offers(), 1U);
+  say(1, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(offers(), 0U);
+}
+
+TEST_F(ServiceTest, AJobThatNoRoundBeganForChargesNobody) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  say(0, wire::JobAnswer{run, std::nullopt});
+  EXPECT_EQ(store_.charges().value().at(silo(0)).epsilon, 4.0);
+  (void)service_->cancel(run, "enough", now_).value();
+  EXPECT_FALSE(store_.charges().value().contains(silo(0)));
+}
+
+TEST_F(ServiceTest, AFullQueueRefusesAndABadJobIsNotQueued) {
+  limits_.runs_at_once = 1;
+  limits_.runs_queued_max = 1;
+  boot();
+  (void)submit(1);
+  (void)submit(2);
+  EXPECT_EQ(submit_text(job(3), Nonce{3}, false).error().code, ErrorCode::LimitExceeded);
+  EXPECT_EQ(submit_text("{}", Nonce{4}, false).error().code, ErrorCode::InvalidConfig);
+}
+
+TEST_F(ServiceTest, OldRunsAreForgottenWithEverythingOfTheirsButTheCharges) {
+  limits_.runs_kept_max = 2;
+  boot();
+  std::vector<RunId> runs;
+  for (int i = 0; i < 4; ++i) {
+    runs.push_back(submit(i));
+    (void)service_->cancel(runs.back(), "enough", now_).value();
+  }
+  EXPECT_FALSE(store_.find(runs[0]).value());
+  EXPECT_FALSE(store_.find(runs[1]).value());
+  EXPECT_TRUE(store_.find(runs[3]).value());
+  clock_ += 366LL * 24 * 3600;
+  (void)service_->cancel(submit(9), "enough", now_).value();
+  EXPECT_FALSE(store_.find(runs[3]).value());  // a year has passed
+}
+
+TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
+  const RunId run = submit(1);
+  const RunMachine& machine = *service_->machine(run);
+  EXPECT_EQ(machine.why_missing(silo(0)), "not connected");
+  (void)service_->on_connected(silo(0), now_).value();
+  EXPECT_EQ(machine.why_missing(silo(0)), "has not answered the offer");
+  say(0, wire::JobPending{run});
+  EXPECT_EQ(machine.why_missing(silo(0)), "waits for its owner");
+  say(0, wire::JobAnswer{run, wire::Refusal::Budget});
+  EXPECT_EQ(machine.why_missing(silo(0)), "refused the job: budget");
+}
+
+TEST_F(ServiceTest, ASiloChangesItsMindAboutAJobSixteenTimesAndNoMore) {
+  const RunId run = submit(1);
+  (void)service_->on_connected(silo(0), now_).value();
+  for (int i = 1; i <= 40; ++i) {
+    const auto refusal = i % 2 == 0 ? std::optional(wire::Refusal::Budget) : std::nullopt;
+    say(0, wire::JobAnswer{run, refusal});
+    const std::optional<wire::Refusal> known = store_.find(run).value()->answers.at(silo(0));
+    EXPECT_EQ(known, i <= 16 ? refusal : std::optional(wire::Refusal::Budget)) << i;
+  }
+}
+
+/// A run in its first round, whose five silos say what they like.
+class ImplausibleReplyTest : public ServiceTest {
+ protected:
+  ImplausibleReplyTest() : run_(submit(1)) {
+    accept();
+    for (int i = 0; i < 5; ++i) say(i, wire::JobAnswer{run_, std::nullopt});
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = decoder.feed(*sent->bytes).value();
+      if (const auto* query = std::get_if<wire::QueryMessage>(&messages.at(0))) query_ = query->query;
+    }
+  }
+  void accept() {
+    for (int i = 0; i < 5; ++i) (void)service_->on_connected(silo(i), now_).value();
+  }
+  /// What becomes of a reply with a first coordinate so large.
+  std::optional<RoundMachine::Reception> reply(int number, double value) {
+    const auto units = static_cast<std::int64_t>(std::ldexp(value, 40));
+    say(number,
+        wire::ReplyMessage{run_,
+                           queries::query_digest(run_, query_),
+                           queries::ReplyType::I64,
+                           {query_.round, -40, crypto::NoiseKind::Test, queries::NoisedSums{{units, 0, 0, 0, 0}}}});
+    for (const JobService::Action& action : actions_) {
+      const auto* said = std::get_if<JobService::OfRun>(&action);
+      if (said == nullptr) continue;
+      if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said->what)) return counted->reception;
+    }
+    return std::nullopt;
+  }
+  RunId run_;
+  queries::Query query_;
+};
+
+TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
+  EXPECT_EQ(reply(0, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  const std::string why = service_->machine(run_)->why_missing(silo(1));
+  EXPECT_EQ(why.substr(0, 61), "its answer has norm 1000, its clip and noise explain at most ") << why;
+  for (const int honest : {2, 3}) EXPECT_EQ(reply(honest, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(store_.rounds(run_).value().size(), 0U);
+  EXPECT_EQ(reply(4, 0.5), RoundMachine::Reception::Accepted);
+  const std::vector<RoundRecord> closed = store_.rounds(run_).value();
+  ASSERT_EQ(closed.size(), 1U);  // nobody waited for silo 1
+  EXPECT_EQ(closed[0].missing, std::vector<SiloId>{silo(1)});
+  EXPECT_EQ(closed[0].accepted.size(), 4U);
+}
+
+using RunningServiceTest = ImplausibleReplyTest;
+
+TEST_F(RunningServiceTest, OnlyAVectorThatARunWaitsForIsWorthReceiving) {
+  using Reception = RoundMachine::Reception;
+  wire::VectorHeader header{wire::Kind::Reply, run_, query_.round, 5, 8, 40};
+  EXPECT_EQ(service_->refuses(silo(0), header), std::nullopt);
+  EXPECT_EQ(service_->refuses(SiloId::create("stranger").value(), header), Reception::Foreign);
+  header.dimension = 6;
+  EXPECT_EQ(service_->refuses(silo(0), header), Reception::Misshapen);
+  header.dimension = 5;
+  EXPECT_EQ(reply(0, 0.5), Reception::Accepted);
+  EXPECT_EQ(service_->refuses(silo(0), header), Reception::Duplicate);
+  EXPECT_EQ(reply(1, 1000.0), Reception::Implausible);
+  EXPECT_EQ(service_->refuses(silo(1), header), Reception::Foreign);  // of it nothing is taken any more
+  header.run = RunId{sha256("invented"), {}};
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Foreign);
+  header.run = submit(2, 2);  // nobody was asked anything yet
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Foreign);
+  header.run = run_;
+  (void)service_->cancel(run_, "enough", now_).value();
+  EXPECT_EQ(service_->refuses(silo(2), header), Reception::Late);
+}
+
+TEST_F(RunningServiceTest, ASiloThatDoesNotKnowTheRunIsOfferedItThreeTimesARound) {
+  const auto offered = [&] {
+    say(0, wire::QueryRefused{run_, query_.round, wire::Refusal::UnknownRun});
+    return std::any_of(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) return false;
+      wire::Decoder decoder{wire::Limits{}};
+      return std::holds_alternative<wire::JobOffer>(decoder.feed(*sent->bytes).value().at(0));
+    });
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(offered()) << i;
+  EXPECT_FALSE(offered());
+  EXPECT_EQ(service_->machine(run_)->why_missing(silo(0)), "refused: unknown_run");
+  EXPECT_FALSE(offered());
+}
+
+TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBegan) {
+  boot();
+  accept();
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x''"));
+  boot();
+  accept();
+  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  EXPECT_EQ(reply(2, 0.5), RoundMachine::Reception::Accepted);
+  ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x'0001'"));
+  boot();
+  EXPECT_EQ(state(run_), RunState::Failed);  // it ends alone, and nothing is folded unchecked
+}
+
+/// A run in its first round, and everything of it that a message could change.
+class WrongSenderTest : public ImplausibleReplyTest {
+ protected:
+  std::string seen() {
+    std::string out =
+        fmt::format("state {}, {} rounds;", static_cast<int>(state(run_)), store_.rounds(run_).value().size());
+    for (int i = 0; i < 5; ++i) {
+      out += fmt::format(" {}, {} ends;", service_->machine(run_)->why_missing(silo(i)),
+                         store_.ends_unseen(silo(i)).value().size());
+    }
+    for (const auto& [silo, charge] : store_.charges().value())
+      out += fmt::format(" {} {}", silo.name(), charge.epsilon);
+    const std::optional<RunRecord> record = store_.find(run_).value();
+    for (const auto& [silo, answer] : record->answers) out += " " + silo.name();
+    return out;
+  }
+  /// Nobody is sent anything, and no reply counted.
+  void expect_silence(const wire::Message& message) {
+    for (const JobService::Action& action : actions_) {
+      EXPECT_FALSE(std::holds_alternative<JobService::SessionSend>(action)) << wire::name_of(message);
+      EXPECT_FALSE(std::holds_alternative<JobService::SendToShuffler>(action)) << wire::name_of(message);
+      const auto* said = std::get_if<JobService::OfRun>(&action);
+      EXPECT_TRUE(said == nullptr || std::holds_alternative<RunMachine::Tell>(said->what)) << wire::name_of(message);
+    }
+  }
+};
+
+TEST_F(WrongSenderTest, WhatOnlyACoordinatorOrAShufflerSaysChangesNothingFromASilo) {
+  const std::string before = seen();
+  int kinds = 0;
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    if (std::holds_alternative<wire::JobAnswer>(message) || std::holds_alternative<wire::ReplyMessage>(message) ||
+        std::holds_alternative<wire::QueryRefused>(message) || std::holds_alternative<wire::ReceiptMessage>(message) ||
+        std::holds_alternative<wire::JobEndedSeen>(message) || std::holds_alternative<wire::JobPending>(message)) {
+      continue;  // a silo's own
+    }
+    say(0, message);
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+    ++kinds;
+  }
+  EXPECT_GE(kinds, 20);
+}
+
+TEST_F(WrongSenderTest, WhoIsNotOfTheCohortChangesNothing) {
+  const std::string before = seen();
+  const SiloId stranger = SiloId::create("stranger").value();
+  actions_ = service_->on_connected(stranger, now_).value();
+  expect_silence(wire::Heartbeat{});
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    actions_ = service_->on_message(stranger, message, now_).value();
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+  }
+}
+
+TEST_F(WrongSenderTest, AShufflerIsNotHeardInARunThatNamesNone) {
+  const std::string before = seen();
+  for (const wire::Message& message : tests::one_of_each(run_)) {
+    actions_ = service_->on_shuffler_message("mixer", message, now_).value();
+    expect_silence(message);
+    EXPECT_EQ(seen(), before) << wire::name_of(message);
+  }
+}
+
+/// A service that dials one shuffler, which adds.
+class ShuffledServiceTest : public ServiceTest {
+ protected:
+  ShuffledServiceTest() { boot_with_mixer(); }
+  void boot_with_mixer() {
+    service_.emplace(
+        store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"mixer"});
+    actions_ = service_->start(now_).value();
+  }
+  /// What was sent to the shuffler, by name.
+  [[nodiscard]] std::string told() const {
+    std::string out;
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SendToShuffler>(&action);
+      if (sent == nullptr) continue;
+      for (const wire::Message& message : decoder.feed(*sent->bytes).value())
+        out += (out.empty() ? "" : " ") + std::string(wire::name_of(message));
+    }
+    return out;
+  }
+  /// The silos that were sent a query.
+  [[nodiscard]] std::string asked() const {
+    std::string out;
+    wire::Decoder decoder{wire::Limits{}};
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SessionSend>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = decoder.feed(*sent->bytes).value();
+      if (std::holds_alternative<wire::QueryMessage>(messages.at(0)))
+        out += (out.empty() ? "" : " ") + sent->silo.name();
+    }
+    return out;
+  }
+  static std::string shuffled_job() {
+    std::string job = tests::ShuffledJob::counts("mixer", std::string(64, 'a')).json();
+    const std::string none = "\"holdout_records\":0";
+    for (std::size_t at; (at = job.find(none)) != std::string::npos;)
+      job.replace(at, none.size(), "\"holdout_records\":8");
+    return job;
+  }
+  [[nodiscard]] bool closed_a_round() const {
+    return std::any_of(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
+      const auto* of_run = std::get_if<JobService::OfRun>(&action);
+      return of_run != nullptr && std::holds_alternative<RunMachine::RoundClosed>(of_run->what);
+    });
+  }
+};
+
+TEST_F(ShuffledServiceTest, AfterARestartWhoRefusedIsNotAskedAgain) {
+  // The batch was opened for three silos, of which one has changed its mind since.
+  const RunId run = submit_text(shuffled_job(), Nonce{1}, false).value().run;
+  for (int i = 0; i < 3; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  say(2, wire::JobAnswer{run, wire::Refusal::Withdrawn});
+  boot_with_mixer();
+  for (int i = 0; i < 3; ++i) (void)service_->on_connected(silo(i), now_).value();
+  (void)service_->on_shuffler_connected("mixer", now_).value();
+  actions_ = service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+  EXPECT_EQ(asked(), "silo-0 silo-1");
+}
+
+TEST_F(ShuffledServiceTest, WhoSaysThatItDoesNotKnowTheRunIsNotAskedBeforeItAccepts) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 3; ++i) (void)service_->on_connected(silo(i), now_).value();
+  for (int i = 0; i < 2; ++i) say(i, wire::JobAnswer{run, std::nullopt});
+  actions_ = service_->on_timer(now_ + milliseconds(8000)).value();
+  ASSERT_EQ(asked().substr(0, 13), "silo-0 silo-1");
+  ASSERT_EQ(asked().find("silo-2"), std::string::npos);
+  say(2, wire::QueryRefused{run, {0}, wire::Refusal::UnknownRun});
+  EXPECT_EQ(offers(), 1U);
+  EXPECT_EQ(asked(), "");
+}
+
+TEST_F(ShuffledServiceTest, AtTheDeadlineWhoHasRefusedTheJobIsNotAskedAgain) {
+  const RunId run = submit(1);
+  for (int i = 0; i < 5; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  say(4, wire::JobAnswer{run, wire::Refusal::Withdrawn});
+  actions_ = service_->on_timer(now_ + milliseconds(4000)).value();
+  EXPECT_EQ(asked().substr(0, 27), "silo-0 silo-1 silo-2 silo-3");
+  EXPECT_EQ(asked().find("silo-4"), std::string::npos);
+}
+
+TEST_F(ShuffledServiceTest, ACancelledRunGivesItsBatchUpAndTakesNoneAfterwards) {
+  const RunId run = submit_text(shuffled_job(), Nonce{1}, false).value().run;
+  for (int i = 0; i < 3; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    say(i, wire::JobAnswer{run, std::nullopt});
+  }
+  actions_ = service_->on_shuffler_connected("mixer", now_).value();
+  ASSERT_EQ(told(), "job_offer batch_open");
+  (void)service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+  actions_ = service_->cancel(run, "enough", now_).value();
+  EXPECT_EQ(told(), "batch_abandon");
+  actions_ = service_->on_shuffler_message("mixer", wire::BatchForward{run, {0}, 3, std::string(2, 'x')}, now_).value();
+  EXPECT_FALSE(closed_a_round());
+  EXPECT_EQ(state(run), RunState::Cancelled);
+  actions_ = service_->on_timer(now_ + std::chrono::hours(1)).value();
+  EXPECT_EQ(told(), "");
+}
+
+TEST_F(ShuffledServiceTest, AShufflersReceiptOfAReplyItDoesNotHaveEndsTheRunASilosWordDoesNot) {
+  const std::string text = shuffled_job();
+  const jobs::Job parsed = jobs::parse_job(text, "job").value();
+  const planning::Plan plan = jobs::plan_of(parsed, parsed.cohort.front()).value();
+  const auto layout = sealed::RoundLayout::create(*parsed.shuffle, *plan.release({0}), parsed.reply_lattice, 3).value();
+  for (const bool shown : {true, false}) {
+    SCOPED_TRACE(shown);
+    const RunId run = submit_text(text, Nonce{shown ? std::uint8_t{1} : std::uint8_t{2}}, true).value().run;
+    for (int i = 0; i < 3; ++i) {
+      (void)service_->on_connected(silo(i), now_).value();
+      say(i, wire::JobAnswer{run, std::nullopt});
+    }
+    std::optional<wire::BatchOpen> open;
+    actions_ = service_->on_shuffler_connected("mixer", now_).value();
+    for (const JobService::Action& action : actions_) {
+      const auto* sent = std::get_if<JobService::SendToShuffler>(&action);
+      if (sent == nullptr) continue;
+      const std::vector<wire::Message> messages = wire::Decoder{wire::Limits{}}.feed(*sent->bytes).value();
+      const auto* batch = std::get_if<wire::BatchOpen>(&messages.at(0));
+      if (batch != nullptr && batch->run == run) open = *batch;
+    }
+    ASSERT_TRUE(open && open->receipt_key);
+    (void)service_->on_shuffler_message("mixer", wire::BatchOpened{run, {0}, 0}, now_).value();
+    // As the shuffler gives it for a reply that an honest silo makes.
+    const sealed::Recipients to = sealed::adders_of(*parsed.shuffle, run).value();
+    const Digest terms = sealed::terms_digest(to.keys[0], to.mac_key, layout.terms(run, {0}, open->query));
+    const Digest receipt = sealed::receipt_of(*open->receipt_key, {run, {0}, 0, silo(2), terms});
+    say(2, wire::ReplyHandedOver{run, {0}, {{"mixer", shown ? receipt : Digest{}}}});
+    actions_ =
+        service_->on_shuffler_message("mixer", wire::BatchCollected{run, {0}, 0, {silo(0), silo(1)}}, now_).value();
+    EXPECT_EQ(told(), shown ? "batch_abandon" : "batch_close");
+    EXPECT_EQ(state(run), shown ? RunState::Failed : RunState::Running);
+    if (shown) {
+      EXPECT_EQ(store_.find(run).value()->failure, "round 0: shuffler mixer dropped the replies of 1 silos: silo-2");
+    }
+  }
+}
+
+class ApiTest : public ServiceTest {
+ protected:
+  ApiTest() {
+    ApiHooks hooks;
+    hooks.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
+      const auto submitted = service_->submit(planned, Nonce{nonce_++}, again, now_);
+      if (!submitted) return submitted.error();
+      return ApiHooks::Submitted{submitted->run, submitted->created};
+    };
+    hooks.cancel = [this](const RunId& run) -> Status {
+      const auto actions = service_->cancel(run, "cancelled", now_);
+      return actions ? Status() : Status(actions.error());
+    };
+    hooks.sessions = [] { return std::vector<SiloSession>{{silo(0), "build", 2, 1'700'000'000}}; };
+    hooks.gauges = [this] {
+      Metrics::Gauges gauges;
+      gauges.runs = store_.count_by_state().value();
+      return gauges;
+    };
+    hooks.ready = [] { return true; };
+    api_.emplace(*service_, folder_.path(), metrics_, hooks);
+  }
+  ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
+               bool authorised = true) {
+    ApiRequest request{method, target, body, authorised};
+    if (api_->needs_plan(request)) request.planned = PlannedJob::plan(body, "job");
+    return api_->handle(request);
+  }
+  nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
+    return nlohmann::json::parse(ask(method, target, body).body);
+  }
+  tests::TemporaryFolder folder_;
+  Metrics metrics_;
+  std::uint8_t nonce_ = 10;
+  std::optional<Api> api_;
+};
+
+TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
+  const RunId run = submit(1);
+  const std::string of_run = "/api/v1/runs/" + run.hex();
+  // Every route of docs/openapi.json, of a run that exists.
+  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
+  const nlohmann::json paths = nlohmann::json::parse(file)["paths"];
+  int routes = 0;
+  for (const auto& [path, methods] : paths.items()) {
+    std::string target = path;
+    if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, run.hex());
+    for (const auto& [method, about] : methods.items()) {
+      if (method == "parameters") continue;
+      std::string upper = method;
+      std::transform(upper.begin(), upper.end(), upper.begin(),
+                     [](char c) { return static_cast<char>(std::toupper(c)); });
+      const bool health = path == "/healthz" || path == "/readyz";
+      EXPECT_EQ(ask(upper, target, upper == "POST" ? job(2) : "", false).status, health ? 200 : 401) << upper << path;
+      if (!health && upper == "GET") {
+        EXPECT_NE(ask(upper, target, "").status, 401) << path;
+      }
+      ++routes;
+    }
+  }
+  EXPECT_GE(routes, 13);
+  EXPECT_EQ(ask("GET", "/elsewhere", "", false).status, 401);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 1U);  // nothing was queued
+  EXPECT_EQ(state(run), RunState::Joining);                   // nor cancelled
+}
+
+TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
+  const ApiReply created = ask("POST", "/api/v1/jobs", job(1));
+  EXPECT_EQ(created.status, 201);
+  const std::string run = nlohmann::json::parse(created.body)["run"];
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", job(1)).status, 200);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"][0]["name"], "job-1");
+  const nlohmann::json one = json("GET", "/api/v1/runs/" + run);
+  EXPECT_EQ(one["state"], "joining");
+  EXPECT_EQ(one["silos"].size(), 5U);
+  EXPECT_EQ(one["silos"][0]["why_missing"], "not connected");
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/job").body, job(1));
+  EXPECT_TRUE(json("GET", "/api/v1/runs/" + run + "/rounds?from=0")["rounds"].empty());
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/result").status, 404);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 200);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 409);
+  EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["state"], "cancelled");
+  EXPECT_EQ(json("GET", "/api/v1/silos")["silos"][0]["silo"], "silo-0");
+}
+
+TEST_F(ApiTest, WhatIsWrongIsAnsweredWithAStatusAndASentence) {
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", "{}").status, 400);
+  EXPECT_NE(ask("POST", "/api/v1/jobs", "{}").body.find("/cohort"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/api/v1/runs/xyz").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + std::string(96, 'a')).status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=-1").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=99999999999999999999").status, 400);
+  EXPECT_EQ(ask("DELETE", "/api/v1/runs").status, 405);
+  EXPECT_EQ(ask("GET", "/api/v2/runs").status, 404);
+}
+
+TEST_F(ApiTest, APathThatAProxyMayReadOtherwiseIsRefused) {
+  for (const char* target :
+       {"", "*", "api/v1/runs", "http://hub/api/v1/runs", "//api//v1/runs", "//", "/api//v1/runs", "/api/v1/runs/",
+        "/api/v1/./runs", "/api/v1/../v1/runs", "/api/v1/../../etc/passwd", "/api/v1/%72uns", "/api/v1/runs%2f",
+        "/api/v1/runs;a", "/api/v1\\runs", "/healthz/", "//healthz"}) {
+    EXPECT_EQ(ask("GET", target).status, 400) << target;
+    EXPECT_EQ(ask("GET", target, "", false).status, 401) << target;
+  }
+  EXPECT_EQ(ask("POST", "//api/v1/jobs", job(1)).status, 400);
+  EXPECT_EQ(json("GET", "/api/v1/runs")["runs"].size(), 0U);
+  EXPECT_EQ(ask("GET", "/").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/runs?limit=1&path=//%2e").status, 200);  // a query is nobody's path
+}
+
+TEST_F(ApiTest, AnotherMethodIsAnsweredWithThoseThatTheResourceHas) {
+  const std::string of_run = "/api/v1/runs/" + submit(1).hex();
+  for (const char* method : {"TRACE", "DELETE", "BREW", "get"}) {
+    for (const std::string& target :
+         {std::string("/healthz"), std::string("/readyz"), std::string("/metrics"), std::string("/api/v1/runs"),
+          std::string("/api/v1/silos"), of_run, of_run + "/job", of_run + "/result"}) {
+      const ApiReply reply = ask(method, target);
+      EXPECT_EQ(reply.status, 405) << method << target;
+      EXPECT_EQ(reply.allow, "GET, HEAD") << method << target;
+    }
+    for (const std::string& target :
+         {std::string("/api/v1/jobs"), std::string("/api/v1/sealing-keys"), of_run + "/cancel"}) {
+      const ApiReply reply = ask(method, target);
+      EXPECT_EQ(reply.status, 405) << method << target;
+      EXPECT_EQ(reply.allow, "POST") << method << target;
+    }
+  }
+  EXPECT_EQ(ask("GET", of_run + "/cancel").status, 405);
+  EXPECT_EQ(ask("TRACE", "/nothing").status, 404);
+}
+
+TEST_F(ApiTest, ListsAreCutIntoPages) {
+  for (int i = 0; i < 5; ++i) (void)submit(i, static_cast<std::uint8_t>(i + 1));
+  const nlohmann::json first = json("GET", "/api/v1/runs?limit=2");
+  EXPECT_EQ(first["runs"][0]["name"], "job-4");
+  const nlohmann::json second =
+      json("GET", fmt::format("/api/v1/runs?limit=2&before={}", first["next_before"].get<int>()));
+  EXPECT_EQ(second["runs"][0]["name"], "job-2");
+}
+
+TEST_F(ApiTest, APageHasNoMoreThanTwoHundredRunsWhateverIsAsked) {
+  for (int i = 0; i < 201; ++i) (void)submit(i);
+  EXPECT_EQ(json("GET", "/api/v1/runs?limit=100000")["runs"].size(), 200U);
+}
+
+TEST_F(ApiTest, AResultThatIsTooLargeIsNotRead) {
+  const RunId run = submit(1);
+  const std::filesystem::path folder = folder_.path() / run.hex();
+  std::filesystem::create_directories(folder);
+  write_file_atomically(folder / "result.json", "{}").value();
+  EXPECT_EQ(ask("GET", "/api/v1/runs/" + run.hex() + "/result").status, 200);
+  std::filesystem::resize_file(folder / "result.json", (std::uintmax_t{256} << 20U) + 1);
+  const ApiReply reply = ask("GET", "/api/v1/runs/" + run.hex() + "/result");
+  EXPECT_NE(reply.status, 200);
+  EXPECT_LT(reply.body.size(), 1000U);
+}
+
+TEST_F(ApiTest, MetricsAreInPrometheusForm) {
+  (void)submit(1);
+  metrics_.round_closed(milliseconds(7), 1);
+  metrics_.reply(RoundMachine::Reception::Late);
+  const std::string text = ask("GET", "/metrics").body;
+  for (const char* line :
+       {"undertone_runs{state=\"joining\"} 1", "undertone_round_seconds_bucket{le=\"0.01\"} 1",
+        "undertone_round_seconds_bucket{le=\"0.005\"} 0", "undertone_replies_total{reception=\"late\"} 1",
+        "undertone_replies_lost_total 1", "# TYPE undertone_round_seconds histogram"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
+}  // namespace
+}  // namespace undertone::coordinator

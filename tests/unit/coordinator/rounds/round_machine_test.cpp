@@ -1,0 +1,204 @@
+#include "coordinator/rounds/round_machine.hpp"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace undertone::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using Reception = RoundMachine::Reception;
+
+const TimePoint kStart{};
+
+SiloId silo(const char* name) { return SiloId::create(name).value(); }
+
+RoundMachine::Setup setup_of(std::size_t quorum) {
+  RoundMachine::Setup setup;
+  setup.round = {3};
+  setup.query = sha256("query");
+  setup.shape = {2, {queries::ReplyType::I64, -10}, crypto::NoiseKind::Secure};
+  for (const char* name : {"a", "b", "c"}) setup.expected.emplace(silo(name), Participant{1, false});
+  setup.quorum = quorum;
+  setup.deadline = milliseconds(100);
+  return setup;
+}
+
+RoundMachine machine(std::size_t quorum) { return RoundMachine(setup_of(quorum)); }
+
+wire::ReplyMessage reply(std::int64_t value) {
+  return {{},
+          sha256("query"),
+          queries::ReplyType::I64,
+          {{3}, -10, crypto::NoiseKind::Secure, queries::NoisedSums{{value, -value}}}};
+}
+
+template <class Kind>
+bool has(const std::vector<RoundMachine::Action>& actions) {
+  for (const auto& action : actions) {
+    if (std::holds_alternative<Kind>(action)) return true;
+  }
+  return false;
+}
+
+TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_reply(silo("a"), reply(1024), reception).empty());
+  EXPECT_TRUE(m.on_reply(silo("b"), reply(2048), reception).empty());
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(3072), reception)));
+  EXPECT_EQ(m.gathered().mean[0], 2.0);  // (1024 + 2048 + 3072) / 3 steps of 2^-10
+  EXPECT_EQ(m.gathered().replies, 3);
+}
+
+TEST(RoundMachineTest, ClosesAtTheDeadlineWhenQuorumIsMet) {
+  RoundMachine m = machine(2);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(100))));
+  EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("c")});
+}
+
+TEST(RoundMachineTest, BelowQuorumItAsksOnceMoreThenFailsWithWhoWasMissing) {
+  RoundMachine m = machine(3);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  const auto again = m.on_deadline(kStart + milliseconds(100));
+  ASSERT_TRUE(has<RoundMachine::AskAgain>(again));
+  EXPECT_EQ(std::get<RoundMachine::AskAgain>(again[0]).silos, (std::vector<SiloId>{silo("a"), silo("c")}));
+  EXPECT_EQ(std::get<RoundMachine::ArmDeadline>(again[1]).at, kStart + milliseconds(200));
+  const auto given_up = m.on_deadline(kStart + milliseconds(200));
+  ASSERT_TRUE(has<RoundMachine::AbortRound>(given_up));
+  EXPECT_EQ(std::get<RoundMachine::AbortRound>(given_up[0]).reason.message,
+            "round 3: 1 replies at the deadline, quorum is 3; missing: a, c");
+}
+
+TEST(RoundMachineTest, CountsEachSiloOnce) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1024), reception);
+  (void)m.on_reply(silo("a"), reply(1024), reception);
+  EXPECT_EQ(reception, Reception::Duplicate);
+  (void)m.on_deadline(kStart + milliseconds(100));
+  EXPECT_EQ(m.gathered().replies, 1);
+}
+
+TEST(RoundMachineTest, RefusesAReplyByItsHeaderAsItWouldTheWhole) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  const wire::VectorHeader sound{wire::Kind::Reply, {}, {3}, 2, 8, 16};
+  EXPECT_EQ(m.refuses(silo("a"), sound), std::nullopt);
+  EXPECT_EQ(m.refuses(silo("stranger"), sound), Reception::Foreign);
+  const auto changed = [&](const std::function<void(wire::VectorHeader&)>& change) {
+    wire::VectorHeader header = sound;
+    change(header);
+    return m.refuses(silo("a"), header);
+  };
+  EXPECT_EQ(changed([](auto& header) { header.run.nonce[0] = 1; }), Reception::Foreign);
+  EXPECT_EQ(changed([](auto& header) { header.round = {4}; }), Reception::Foreign);
+  EXPECT_EQ(changed([](auto& header) { header.round = {2}; }), Reception::Late);
+  EXPECT_EQ(changed([](auto& header) { header.dimension = 1; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.dimension = std::uint64_t{1} << 24U; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.element_bytes = 4; }), Reception::Misshapen);
+  EXPECT_EQ(changed([](auto& header) { header.kind = wire::Kind::SealedReply; }), Reception::Misshapen);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  EXPECT_EQ(m.refuses(silo("a"), sound), Reception::Duplicate);
+  EXPECT_EQ(m.refuses(silo("b"), sound), std::nullopt);
+  (void)m.on_deadline(kStart + milliseconds(100));
+  EXPECT_EQ(m.refuses(silo("b"), sound), Reception::Late);
+}
+
+TEST(RoundMachineTest, LateForeignAndMisshapenRepliesChangeNothing) {
+  RoundMachine m = machine(1);
+  Reception reception{};
+  (void)m.open(kStart);
+  const auto expect = [&](const SiloId& from, const wire::ReplyMessage& message, Reception wanted) {
+    EXPECT_TRUE(m.on_reply(from, message, reception).empty());
+    EXPECT_EQ(reception, wanted);
+  };
+  expect(silo("stranger"), reply(1), Reception::Foreign);
+  wire::ReplyMessage other = reply(1);
+  other.run.nonce[0] = 1;
+  expect(silo("a"), other, Reception::Foreign);
+  other = reply(1);
+  other.reply.round = {4};
+  expect(silo("a"), other, Reception::Foreign);
+  other.reply.round = {2};
+  expect(silo("a"), other, Reception::Late);
+  other = reply(1);
+  other.query = sha256("another");
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.noise = crypto::NoiseKind::Test;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.step_log2 = -11;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.type = queries::ReplyType::I32;
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.answer = queries::PublicSums{{1, 2}};  // un-noised where noise is due
+  expect(silo("a"), other, Reception::Misshapen);
+  other = reply(1);
+  other.reply.answer = queries::NoisedSums{{1, 2, 3}};
+  expect(silo("a"), other, Reception::Misshapen);
+  EXPECT_TRUE(m.accepted().empty());
+}
+
+TEST(RoundMachineTest, WhoeverSaysWhatNoHonestSiloDoesIsLost) {
+  RoundMachine::Setup setup = setup_of(1);
+  setup.plausible = [](const SiloId& from, const std::vector<std::int64_t>& values) {
+    return from != silo("b") || values[0] <= 100;
+  };
+  RoundMachine m(std::move(setup));
+  Reception reception{};
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_reply(silo("a"), reply(101), reception).empty());
+  EXPECT_EQ(reception, Reception::Accepted);
+  EXPECT_TRUE(m.on_reply(silo("b"), reply(101), reception).empty());
+  EXPECT_EQ(reception, Reception::Implausible);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(103), reception)));  // b is not waited for
+  EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("b")});
+  EXPECT_EQ(m.gathered().mean[0], 102.0 / 1024.0);
+}
+
+TEST(RoundMachineTest, FoldsAsItIsAsked) {
+  RoundMachine::Setup setup = setup_of(3);
+  setup.aggregation = {folds::Aggregation::Kind::TrimmedMean, 0.4};
+  RoundMachine m(std::move(setup));
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1 << 30), reception);
+  (void)m.on_reply(silo("b"), reply(1024), reception);
+  (void)m.on_reply(silo("c"), reply(-7), reception);
+  EXPECT_EQ(m.gathered().mean[0], 1.0);
+}
+
+TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {
+  RoundMachine m = machine(2);
+  Reception reception{};
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_lost(silo("c"))));
+}
+
+TEST(RoundMachineTest, FailsAtOnceWhenQuorumCannotBeReached) {
+  RoundMachine m = machine(2);
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_lost(silo("a")).empty());
+  EXPECT_TRUE(has<RoundMachine::AbortRound>(m.on_lost(silo("b"))));
+  Reception reception{};
+  EXPECT_TRUE(m.on_reply(silo("c"), reply(1), reception).empty());
+  EXPECT_EQ(reception, Reception::Late);
+}
+
+}  // namespace
+}  // namespace undertone::coordinator

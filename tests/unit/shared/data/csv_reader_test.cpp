@@ -1,0 +1,180 @@
+#include "shared/data/csv_reader.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "shared/jobs/schema_section.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::data {
+namespace {
+
+Schema parse(const std::string& json) {
+  const config::JsonDocument document = config::parse_json(json, "schema").value();
+  config::Problems problems("schema");
+  Schema schema = jobs::parse_schema(config::Section(document.root, "", problems));
+  EXPECT_TRUE(problems.none()) << problems.error().message;
+  return schema;
+}
+
+constexpr const char* kSchema = R"({"label": {"column": "sick", "negative": "no", "positive": "yes"},
+  "features": [{"column": "age", "min": 0, "max": 100, "missing": {"texts": ["", "NA"], "value": 50, "indicator": true}},
+               {"column": "born", "date": "YYYY-MM-DD", "min": "1970-01-01", "max": "1970-01-11", "outside": "refuse"},
+               {"column": "sex", "categories": ["female", "male"], "others_allowed": true},
+               {"column": "ward", "categories": ["a", "b"]}]})";
+
+class CsvReaderTest : public ::testing::Test {
+ protected:
+  Result<CsvRecords> read(const std::string& text, const CsvOptions& options = {}) {
+    const std::filesystem::path file = folder_.path() / "f.csv";
+    std::ofstream(file, std::ios::binary) << text;
+    Result<CsvRecords> out = read_csv(file, parse(kSchema), options);
+    if (out) return out;
+    std::string message = out.error().message;  // without the folder
+    for (std::size_t at = 0; (at = message.find(folder_.path().string() + "/")) != std::string::npos;)
+      message.erase(at, folder_.path().string().size() + 1);
+    return Error{out.error().code, message};
+  }
+  std::string problem(const std::string& text) {
+    const Result<CsvRecords> out = read(text);
+    return out ? "" : out.error().message;
+  }
+  tests::TemporaryFolder folder_;
+};
+
+constexpr const char* kHeader = "sick,age,born,sex,ward\n";
+
+TEST_F(CsvReaderTest, EncodesNumbersDatesCategoriesAndMissingValuesFromPublicFactsAlone) {
+  const CsvRecords read_records =
+      read(std::string("\xef\xbb\xbf") + kHeader + "yes,25,1970-01-06,male,b\r\nno,NA,1970-01-01,other,a\r\n").value();
+  const models::Records& records = read_records.records;
+  ASSERT_EQ(records.count(), 2);
+  // age, age missing, born, sex=female, sex=male, ward=a, ward=b
+  Eigen::VectorXd first(7);
+  Eigen::VectorXd second(7);
+  first << -0.5, 0, 0, 0, 1, 0, 1;   // 25 in [0, 100]; five of ten days
+  second << 0.0, 1, -1, 0, 0, 1, 0;  // 50 in place of what is missing; neither female nor male
+  EXPECT_EQ(records.features.col(0), first);
+  EXPECT_EQ(records.features.col(1), second);
+  EXPECT_EQ(records.targets, Eigen::Vector2d(1, -1));
+  EXPECT_EQ(encoded_names(parse(kSchema)),
+            (std::vector<std::string>{"age", "age missing", "born", "sex=female", "sex=male", "ward=a", "ward=b"}));
+  EXPECT_EQ(read_records.columns[0].missing, 1);
+  EXPECT_EQ(read_records.columns[2].clamped, 1);
+}
+
+TEST_F(CsvReaderTest, ReplacingOneRecordChangesNoOther) {
+  const models::Records before =
+      read(std::string(kHeader) + "yes,25,1970-01-06,male,b\nno,30,1970-01-02,male,a\n").value().records;
+  const models::Records after =
+      read(std::string(kHeader) + "no,1e9,1970-01-11,female,a\nno,30,1970-01-02,male,a\n").value().records;
+  EXPECT_EQ(before.features.col(1), after.features.col(1));
+}
+
+TEST_F(CsvReaderTest, ErrorsGiveLineColumnAndExpectationAndNeverAValue) {
+  const std::string good = "yes,25,1970-01-06,male,b\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "f.csv:1: expected a header, found nothing"},
+      {kHeader, "expected records, found none"},
+      {"sick,age,born,sex\nyes,1,1970-01-01,male\n", "f.csv:1: the schema's column \"ward\" is missing"},
+      {"sick,age,born,sex,ward,ward\n", "f.csv:1: the column \"ward\" stands twice"},
+      {kHeader + good + "yes,7319x,1970-01-06,male,b\n",
+       "f.csv:3: column 2 \"age\": expected a finite number or a text"},
+      {kHeader + good + "\n\nyes,25,1970-02-7319,male,b\n", "f.csv:5: column 3 \"born\": expected a date YYYY-MM-DD"},
+      {kHeader + std::string("yes,25,1999-01-01,male,b\n"), "expected a date from 1970-01-01 to 1970-01-11"},
+      {kHeader + std::string("yes,25,1970-02-30,male,b\n"), "expected a date YYYY-MM-DD"},
+      {kHeader + std::string("yes,25,1970-01-06,male,7319\n"),
+       "f.csv:2: column 5 \"ward\": expected one of \"a\", \"b\""},
+      {kHeader + std::string("maybe7319,25,1970-01-06,male,a\n"), "column 1 \"sick\": expected one of \"no\", \"yes\""},
+      {kHeader + good + "yes,25\n", "f.csv:3: expected 5 cells as in the header, found 2"},
+      {kHeader + std::string("yes,25,\"1970\"7319\",male,b\n"), "f.csv:2: a quotation mark where none may stand"},
+      {kHeader + std::string("yes,25,1970-01-06,male,\"b\n"), "a quotation mark is not closed"},
+      {kHeader + std::string("yes,25,1970-01-06,m\xe4nnlich,b\n"), "f.csv:2: column 4 \"sex\": expected UTF-8 text"},
+      {std::string("\xff\xfes\0i\0", 6), "f.csv:1: expected UTF-8 text, found UTF-16"},
+      {kHeader + std::string("yes,2\0,", 7), "found a zero byte"}};
+  for (const auto& [text, expected] : cases) {
+    SCOPED_TRACE(expected);
+    EXPECT_NE(problem(text).find(expected), std::string::npos) << problem(text);
+    EXPECT_EQ(problem(text).find("7319"), std::string::npos) << problem(text);
+  }
+}
+
+TEST_F(CsvReaderTest, SeveralProblemsAreToldAtOnceAndNotAllOfThousands) {
+  std::string text = kHeader;
+  text += "yes,x,1970-01-06,male,b\nyes,y,1970-01-06,male,c\n";
+  const std::string two = problem(text);
+  EXPECT_NE(two.find("f.csv:2:"), std::string::npos);
+  EXPECT_NE(two.find("f.csv:3: column 5"), std::string::npos);
+  for (int i = 0; i < 5000; ++i) text += "yes,x,1970-01-06,male,b\n";
+  EXPECT_LT(problem(text).size(), 4000U);
+}
+
+TEST_F(CsvReaderTest, LineNumbersCountLineFeedsInsideCellsAndEveryKindOfLineEnd) {
+  EXPECT_NE(problem("id,sick,age,born,sex,ward\r\n\"a\nb\",yes,1,1970-01-01,male,a\r\n1,no,x,1970-01-01,male,a\r\n")
+                .find("f.csv:4: column 3"),
+            std::string::npos);
+  EXPECT_NE(problem("sick,age,born,sex,ward\ryes,1,1970-01-01,male,a\rno,x,1970-01-01,male,a\r").find("f.csv:3:"),
+            std::string::npos);
+}
+
+TEST_F(CsvReaderTest, ALineWithoutEndIsRefusedAfterAFewMegabytes) {
+  std::uint64_t seen = 0;
+  CsvOptions options;
+  options.bytes = [&](std::string_view bytes) { seen += bytes.size(); };
+  const Result<CsvRecords> refused = read(kHeader + std::string(std::size_t{32} << 20U, 'x'), options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a line of more than"), std::string::npos);
+  EXPECT_LT(seen, std::uint64_t{8} << 20U);  // what a longer line costs no more than
+}
+
+TEST_F(CsvReaderTest, TheLabelMayBeMissingWhereItIsNotAskedFor) {
+  CsvOptions options;
+  options.with_label = false;
+  EXPECT_TRUE(read("age,born,sex,ward\n1,1970-01-01,male,a\n", options));
+  EXPECT_FALSE(read("age,born,sex,ward\n1,1970-01-01,male,a\n"));
+}
+
+TEST(SchemaTest, WritesWhatItReads) {
+  const Schema schema = parse(kSchema);
+  EXPECT_EQ(parse(jobs::to_json(schema).dump()), schema);
+  const std::string numeric = R"({"label": {"column": "y", "min": -1, "max": 2.5},
+    "features": [{"column": "x", "min": 0.1, "max": 0.2}]})";
+  EXPECT_EQ(parse(jobs::to_json(parse(numeric)).dump()), parse(numeric));
+}
+
+TEST(SchemaTest, RefusesWhatCannotBeEncoded) {
+  const auto refused = [](const std::string& feature, const std::string& problem) {
+    const config::JsonDocument document =
+        config::parse_json(R"({"label": {"column": "y", "min": 0, "max": 1}, "features": [)" + feature + "]}", "s")
+            .value();
+    config::Problems problems("s");
+    (void)jobs::parse_schema(config::Section(document.root, "", problems));
+    ASSERT_FALSE(problems.none()) << feature;
+    EXPECT_NE(problems.error().message.find(problem), std::string::npos) << problems.error().message;
+  };
+  refused(R"({"column": "x", "min": 1, "max": 1})", "/features/0/max: expected more than min");
+  refused(R"({"column": "x", "categories": []})", "/features/0/categories: expected 1 to");
+  refused(R"({"column": "x", "categories": ["a", "a"]})", "one stands twice");
+  refused(R"({"column": "x", "date": "YYYY-MM-DD", "min": "1970-13-01", "max": "1971-01-01"})",
+          "/features/0/min: expected a date");
+  refused(R"({"column": "x", "min": 0, "max": 1, "outside": "ignore"})", "expected one of \"clamp\", \"refuse\"");
+  refused(R"({"column": "x", "min": 0, "max": 1, "missing": {"texts": [], "value": 0}})", "at least one text");
+  refused(R"({"column": "y", "min": 0, "max": 1})", "/features/0/column: stands twice");
+}
+
+TEST(DateTest, EveryFormIsReadAndWrittenAndImpossibleDaysAreNot) {
+  EXPECT_EQ(parse_date("1970-01-02", DateFormat::YearMonthDay), 1.0);
+  EXPECT_EQ(parse_date("02.01.1970", DateFormat::DayMonthYear), 1.0);
+  EXPECT_EQ(parse_date("01/02/1970", DateFormat::MonthDayYear), 1.0);
+  EXPECT_EQ(parse_date("2024-02-29", DateFormat::YearMonthDay), 19782.0);  // 54 years, 13 leap days, 31 + 28 days
+  EXPECT_FALSE(parse_date("2023-02-29", DateFormat::YearMonthDay));
+  EXPECT_FALSE(parse_date("1970-1-2", DateFormat::YearMonthDay));
+  EXPECT_FALSE(parse_date("0000-01-01", DateFormat::YearMonthDay));
+  for (const DateFormat format : {DateFormat::YearMonthDay, DateFormat::DayMonthYear, DateFormat::MonthDayYear}) {
+    for (const double days : {-10000.0, -1.0, 0.0, 19782.0})
+      EXPECT_EQ(parse_date(show_date(days, format), format), days);
+  }
+}
+
+}  // namespace
+}  // namespace undertone::data

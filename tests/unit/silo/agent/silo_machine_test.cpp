@@ -1,0 +1,604 @@
+#include "silo/agent/silo_machine.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "silo/agent/privacy_statement.hpp"
+#include "silo/oracles/secure_randomness.hpp"
+#include "silo/oracles/test_randomness.hpp"
+#include "tests/support/memory_head.hpp"
+#include "tests/support/one_of_each.hpp"
+#include "tests/support/small_federation.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// One silo's agent without sockets: messages in, decoded messages out.
+class Agent {
+ public:
+  explicit Agent(const tests::SmallFederation& federation, Policy policy = tests::generous_policy(),
+                 bool secure = false)
+      : job(federation.job()),
+        parsed(jobs::parse_job(job, "job").value()),
+        run{sha256(job), {7}},
+        silo_(federation.cohort().front()),
+        key_(SigningKey::from_seed(std::string(32, 's')).value()),
+        database_(store::Database::in_memory().value()),
+        policy_(std::move(policy)) {
+    if (secure) {
+      randomness_ = std::make_unique<SecureRandomness>();
+    } else {
+      randomness_ = std::make_unique<TestRandomness>(1, silo_.id);
+    }
+    boot();
+  }
+
+  /// The process dies and comes back: only the ledger's database and its head remain.
+  void boot() {
+    machine_.reset();
+    ledger_.reset();
+    ledger_ = std::make_unique<Ledger>(
+        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_->kind(), clock).value());
+    desk_.emplace(Desk::open(desk_database_).value());
+    machine_ = std::make_unique<SiloMachine>(SiloMachine::Setup{silo_.id,
+                                                                policy_,
+                                                                silo_.facts,
+                                                                silo_.dataset,
+                                                                *ledger_,
+                                                                *randomness_,
+                                                                wire::Limits{},
+                                                                {},
+                                                                *desk_,
+                                                                "data",
+                                                                clock,
+                                                                {},
+                                                                planner});
+    (void)machine_->on_message(wire::Welcome{protocol, "coordinator", {}});
+  }
+
+  struct Heard {
+    std::vector<wire::Message> messages;
+    std::vector<std::string> replies;  // the exact bytes
+    std::vector<std::string> told;
+    bool halted = false;
+  };
+  Heard say(const wire::Message& message) {
+    Heard heard;
+    for (const Action& action : machine_->on_message(message)) {
+      if (const auto* send = std::get_if<Send>(&action)) {
+        wire::Decoder decoder{wire::Limits{}};
+        for (wire::Message& sent : decoder.feed(send->bytes).value()) {
+          if (std::holds_alternative<wire::ReplyMessage>(sent)) heard.replies.push_back(send->bytes);
+          heard.messages.push_back(std::move(sent));
+        }
+      } else if (const auto* tell = std::get_if<Tell>(&action)) {
+        heard.told.push_back(tell->event);
+      } else if (std::holds_alternative<Halt>(action)) {
+        heard.halted = true;
+      }
+    }
+    return heard;
+  }
+  std::optional<wire::Refusal> offer() {
+    return std::get<wire::JobAnswer>(say(wire::JobOffer{run, job}).messages.at(0)).refusal;
+  }
+  wire::QueryMessage gradient(std::uint64_t round, double at = 0.1) const {
+    return {run,
+            queries::PointType::F64,
+            {{round}, queries::GradientQuestion{Eigen::VectorXd::Constant(parsed.model.dimension(), at)}}};
+  }
+  std::optional<wire::Refusal> refusal_of(const wire::Message& message) {
+    const Heard heard = say(message);
+    for (const wire::Message& sent : heard.messages) {
+      if (const auto* refused = std::get_if<wire::QueryRefused>(&sent)) return refused->refusal;
+    }
+    return std::nullopt;
+  }
+  static std::int64_t clock() { return 1'763'716'143; }
+  Desk& desk() { return *desk_; }
+  Ledger& ledger() { return *ledger_; }
+  SiloMachine& machine() { return *machine_; }
+
+  std::string job;
+  jobs::Job parsed;
+  RunId run;
+  std::uint32_t protocol = wire::kProtocolMax;
+  jobs::Planner planner = jobs::plan_of;  // from the next boot on
+
+ private:
+  simulation::SimulatedSilo silo_;
+  SigningKey key_;
+  store::Database database_;
+  tests::MemoryHead head_;
+  Policy policy_;
+  std::unique_ptr<ReleaseRandomness> randomness_;
+  std::unique_ptr<Ledger> ledger_;
+  store::Database desk_database_ = store::Database::in_memory().value();
+  std::optional<Desk> desk_;
+  std::unique_ptr<SiloMachine> machine_;
+};
+
+std::vector<std::int64_t> values(const Agent::Heard& heard) {
+  return queries::values_of(std::get<wire::ReplyMessage>(heard.messages.at(0)).reply.answer);
+}
+
+TEST(SiloMachineTest, AnswersAPlannedQueryAndChargesIt) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard heard = agent.say(agent.gradient(0));
+  ASSERT_EQ(heard.replies.size(), 1U);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+  EXPECT_TRUE(std::holds_alternative<wire::ReceiptMessage>(heard.messages.back()));
+}
+
+/// As a version would that clips otherwise: at the same cost, since the noise grows with the clip.
+Result<planning::Plan> plan_with_a_longer_clip(const jobs::Job& job, const jobs::CohortMember& member) {
+  const Result<planning::Plan> plan = jobs::plan_of(job, member);
+  if (!plan) return plan;
+  planning::Schedule schedule;
+  for (const planning::Plan::Segment& segment : plan->segments()) {
+    schedule.push_back({segment.release.shape, segment.rounds});
+    schedule.back().shape.clip = releases::ClipNorm::create(2.0 * segment.release.shape.clip.value()).value();
+  }
+  return planning::make_plan(schedule, member.facts);
+}
+
+TEST(SiloMachineTest, AfterARestartItAnswersByThePlanThatWasReservedAndByNoOther) {
+  for (const bool offered_first : {false, true}) {
+    SCOPED_TRACE(offered_first);
+    Agent agent{{}};
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+    agent.planner = plan_with_a_longer_clip;
+    agent.boot();
+    if (offered_first) {
+      EXPECT_NE(agent.offer(), std::nullopt);
+    }
+    EXPECT_TRUE(agent.say(agent.gradient(1)).replies.empty());
+    EXPECT_NE(agent.offer(), std::nullopt);
+    EXPECT_TRUE(agent.say(agent.gradient(1)).replies.empty());
+    EXPECT_FALSE(agent.machine().recorded(agent.run));  // and no statement speaks of it
+    EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+    agent.planner = jobs::plan_of;
+    agent.boot();
+    EXPECT_EQ(agent.say(agent.gradient(1)).replies.size(), 1U);
+    EXPECT_TRUE(agent.machine().recorded(agent.run));
+  }
+}
+
+TEST(SiloMachineTest, AskedAgainItSendsTheSameBytesAndChargesNothing) {
+  Agent agent{{}, tests::generous_policy(), false};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  agent.boot();
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);  // also after a restart, without a new offer
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+}
+
+TEST(SiloMachineTest, SecureRepliesAreStoredNotRedrawn) {
+  tests::SmallFederation federation;
+  federation.noise = "secure";
+  Agent agent{federation, tests::generous_policy(), true};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  agent.boot();
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+}
+
+TEST(SiloMachineTest, TheSameRoundWithAnotherPointIsRefused) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0, 0.1));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0, 0.2)), wire::Refusal::Unplanned);
+}
+
+TEST(SiloMachineTest, NothingAPeerSaysChangesThePlan) {
+  Agent agent{{}};
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);  // no job, no answer
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Eigen::Index d = agent.parsed.model.dimension();
+  const auto metrics = [&](std::uint64_t round) {
+    return wire::QueryMessage{
+        agent.run, queries::PointType::F64, {{round}, queries::MetricsQuestion{Eigen::VectorXd::Zero(d)}}};
+  };
+  EXPECT_EQ(agent.refusal_of(metrics(0)), wire::Refusal::Unplanned);         // another kind
+  EXPECT_EQ(agent.refusal_of(agent.gradient(3)), wire::Refusal::Unplanned);  // round 3 is the evaluation
+  EXPECT_EQ(agent.refusal_of(agent.gradient(8)), wire::Refusal::Unplanned);  // beyond the plan
+  EXPECT_EQ(agent.refusal_of(agent.gradient(UINT64_MAX)), wire::Refusal::Unplanned);
+  wire::QueryMessage wrong = agent.gradient(0);
+  std::get<queries::GradientQuestion>(wrong.query.question).point.resize(d + 1);
+  std::get<queries::GradientQuestion>(wrong.query.question).point.setZero();
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);  // another dimension
+  wrong = agent.gradient(0);
+  wrong.type = queries::PointType::F32;
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);  // another type
+  wrong = agent.gradient(0, std::nan(""));
+  EXPECT_EQ(agent.refusal_of(wrong), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 0U);
+  (void)agent.say(agent.gradient(2));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Unplanned);  // rounds are never reordered
+}
+
+TEST(SiloMachineTest, AHugePointOnlyMovesTheReplyWithinTheClip) {
+  Agent calm{{}};
+  Agent wild{{}};
+  ASSERT_EQ(calm.offer(), std::nullopt);
+  ASSERT_EQ(wild.offer(), std::nullopt);
+  const std::vector<std::int64_t> a = values(calm.say(calm.gradient(0, 0.0)));
+  const std::vector<std::int64_t> b = values(wild.say(wild.gradient(0, 1e300)));
+  double moved = 0.0;
+  for (std::size_t j = 0; j < a.size(); ++j) moved += std::pow(static_cast<double>(a[j] - b[j]), 2.0);
+  // The same seeded noise in both: means of clipped gradients are within the clip norm 1 of zero each.
+  EXPECT_LE(std::sqrt(moved) * std::ldexp(1.0, calm.parsed.reply_lattice.step_log2), 2.0 + 1e-9);
+}
+
+TEST(SiloMachineTest, RefusesAJobThePolicyDoesNotAllow) {
+  const auto refused = [](const std::function<void(Policy&)>& change) {
+    Policy policy = tests::generous_policy();
+    change(policy);
+    Agent agent{{}, policy};
+    const std::optional<wire::Refusal> answer = agent.offer();
+    EXPECT_EQ(agent.ledger().account(agent.run), nullptr);
+    return answer;
+  };
+  EXPECT_EQ(refused([](Policy& p) { p.models = {"least_squares"}; }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.models.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.algorithms.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.units.clear(); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.records_min = 1000; }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.epsilon_max = *releases::Epsilon::create(3.9); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.delta_max = *releases::Delta::create(1e-6); }), wire::Refusal::Policy);
+  EXPECT_EQ(refused([](Policy& p) { p.total.epsilon = *releases::EpsilonAmount::rounded_down(3.0); }),
+            wire::Refusal::Budget);
+}
+
+TEST(SiloMachineTest, RefusesAJobWithOtherFactsThanItsData) {
+  tests::SmallFederation federation;
+  Agent agent{federation};
+  const auto offer_changed = [&](const std::string& from, const std::string& to) {
+    std::string job = agent.job;
+    job.replace(job.find(from), from.size(), to);
+    const Agent::Heard heard = agent.say(wire::JobOffer{{sha256(job), {1}}, job});
+    return std::get<wire::JobAnswer>(heard.messages.at(0)).refusal;
+  };
+  EXPECT_EQ(offer_changed("\"records\":40", "\"records\":39"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"holdout_public\":true", "\"holdout_public\":false"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"column\":\"x0\",\"min\":-1", "\"column\":\"x0\",\"min\":-2"), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"silo\":\"silo-0\"", "\"silo\":\"silo-9\""), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"noise\":\"test\"", "\"noise\":\"secure\""), wire::Refusal::Policy);
+  EXPECT_EQ(offer_changed("\"rounds\":6", "\"rounds\":-6"), wire::Refusal::InvalidJob);
+  const Agent::Heard heard = agent.say(wire::JobOffer{{sha256("other"), {1}}, agent.job});
+  EXPECT_EQ(std::get<wire::JobAnswer>(heard.messages.at(0)).refusal, wire::Refusal::InvalidJob);
+}
+
+TEST(SiloMachineTest, AProductionAgentRefusesTestNoise) {
+  Agent agent{{}, tests::generous_policy(), true};  // the job says noise "test"
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+}
+
+TEST(SiloMachineTest, ARefusalTellsTheOwnerWhyAndTheCoordinatorACode) {
+  Policy policy = tests::generous_policy();
+  policy.epsilon_max = *releases::Epsilon::create(1.0);
+  Agent agent{{}, policy};
+  const Agent::Heard heard = agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("the job asks for epsilon 4, the policy allows 1"), std::string::npos) << heard.told[0];
+}
+
+TEST(SiloMachineTest, AMapOfTheFeaturesIsThePolicysToAllow) {
+  tests::SmallFederation federation;
+  federation.projection = R"({"origin":[0,0,0,0],"directions":[{"weights":[1,0,0,0]}]})";
+  Policy policy = tests::generous_policy();
+  policy.projections = false;
+  Agent refusing{federation, policy};
+  const Agent::Heard heard = refusing.say(wire::JobOffer{refusing.run, refusing.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("policy.projections"), std::string::npos) << heard.told[0];
+  Agent willing{federation};
+  EXPECT_EQ(willing.offer(), std::nullopt);
+  EXPECT_EQ(willing.say(willing.gradient(0)).replies.size(), 1U);
+  EXPECT_TRUE(willing.machine().projects(willing.run));
+}
+
+TEST(SiloMachineTest, AGenuineReceiptOfALaterHeadHaltsAForgedOneDoesNot) {
+  Agent ahead{{}};
+  ASSERT_EQ(ahead.offer(), std::nullopt);
+  const wire::Receipt later = ahead.ledger().head();
+  Agent behind{{}};  // the same key and first entry, an older ledger
+  ASSERT_EQ(behind.ledger().id(), later.ledger);
+  EXPECT_TRUE(behind.say(wire::Welcome{1, "c", {later}}).halted);
+  Agent calm{{}};
+  wire::Receipt forged = later;
+  forged.signature[0] = static_cast<char>(forged.signature[0] ^ 1);
+  EXPECT_FALSE(calm.say(wire::Welcome{1, "c", {forged}}).halted);
+  // What the coordinator was given, under another sequence: the signature covers the sequence.
+  for (const std::uint64_t sequence : {std::uint64_t{1}, later.sequence + 1, std::uint64_t{1} << 62}) {
+    forged = later;
+    forged.sequence = sequence;
+    EXPECT_FALSE(ahead.say(wire::Welcome{1, "c", {forged}}).halted);
+  }
+}
+
+TEST(SiloMachineTest, ANewLedgerThatIsToldOfAnOlderOneAnswersNothing) {
+  wire::Receipt other;
+  other.ledger = sha256("lost");
+  other.sequence = 40;
+  other.signature = std::string(64, 's');
+  Agent fresh{{}};
+  EXPECT_TRUE(fresh.say(wire::Welcome{1, "c", {other}}).halted);
+  Agent used{{}};
+  ASSERT_EQ(used.offer(), std::nullopt);
+  EXPECT_FALSE(used.say(wire::Welcome{1, "c", {other}}).halted);
+}
+
+TEST(SiloMachineTest, OffersThatEndAtOnceLeaveNothingBehindButEntries) {
+  Agent agent{{}};
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    agent.run.nonce[1] = i;
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    (void)agent.say(wire::JobEnded{agent.run, false});
+    EXPECT_EQ(agent.ledger().job_of(agent.run).value(), std::nullopt);
+  }
+  EXPECT_TRUE(agent.ledger().epsilon_reserved().units() == 0);
+  agent.boot();
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Unplanned);  // an ended run, not a damaged ledger
+}
+
+Policy manual_policy() {
+  Policy policy = tests::generous_policy();
+  policy.approval = Approval::Manual;
+  return policy;
+}
+
+bool pending(const Agent::Heard& heard) {
+  return heard.messages.size() == 1 && std::holds_alternative<wire::JobPending>(heard.messages.front());
+}
+
+TEST(SiloMachineTest, WithoutItsOwnersWordAManualSiloReservesAndAnswersNothing) {
+  Agent agent{{}, manual_policy()};
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);
+  agent.boot();
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Approved).value());
+  EXPECT_EQ(agent.offer(), std::nullopt);
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, AnApprovalIsForOneRunAlone) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Approved).value());
+  agent.run.nonce[5] = 77;  // the same job again
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+}
+
+TEST(DeskTest, AnApprovalIsForTheDataSetThatWasShown) {
+  store::Database database = store::Database::in_memory().value();
+  Desk desk = Desk::open(database).value();
+  const RunId run{sha256("job"), {1}};
+  ASSERT_TRUE(desk.offered(run, "first", "job", 1).value());
+  ASSERT_TRUE(desk.decide(run, Decision::Approved).value());
+  EXPECT_EQ(desk.offered(run, "first", "job", 2).value(), Decision::Approved);
+  EXPECT_EQ(desk.offered(run, "second", "job", 3).value(), Decision::Waiting);
+  EXPECT_EQ(desk.offered(run, "first", "job", 4).value(), Decision::Waiting);
+}
+
+TEST(SiloMachineTest, AReplyThatIsReadyStaysHereOnceTheOwnerSaysSo) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  EXPECT_TRUE(agent.machine().may_release(agent.run));
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_FALSE(agent.machine().may_release(agent.run));
+  ASSERT_TRUE(agent.desk().set_paused(false));
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Withdrawn).value());
+  EXPECT_FALSE(agent.machine().may_release(agent.run));
+}
+
+TEST(SiloMachineTest, AnOwnersNoIsFinalForTheRun) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Refused).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Owner);
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+}
+
+TEST(SiloMachineTest, AWithdrawnRunGetsNothingMoreNotEvenWhatWasSent) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  ASSERT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Withdrawn).value());
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Withdrawn);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Withdrawn);
+  EXPECT_TRUE(agent.ledger().account(agent.run)->ended);
+  EXPECT_FALSE(agent.ledger().account(agent.run)->returned);  // what was sent stays charged
+  EXPECT_FALSE(agent.desk().decide(agent.run, Decision::Approved).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Withdrawn);
+}
+
+TEST(SiloMachineTest, APausedSiloAnswersNothingAndGoesOnWhereItStood) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Paused);
+  EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 0U);
+  ASSERT_TRUE(agent.desk().set_paused(false));
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, ACoordinatorOfProtocol1IsToldNothingItDoesNotKnow) {
+  Agent agent{{}, manual_policy()};
+  agent.protocol = 1;
+  agent.boot();
+  EXPECT_TRUE(agent.say(wire::JobOffer{agent.run, agent.job}).messages.empty());
+  ASSERT_TRUE(agent.desk().decide(agent.run, Decision::Refused).value());
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+  ASSERT_TRUE(agent.desk().set_paused(true));
+  EXPECT_TRUE(agent.say(agent.gradient(0)).messages.empty());
+}
+
+TEST(SiloMachineTest, AStrangerCannotFillTheDesk) {
+  Agent agent{{}, manual_policy()};
+  for (int i = 0; i < 100; ++i) {
+    agent.run.nonce[3] = static_cast<std::uint8_t>(i);
+    EXPECT_TRUE(pending(agent.say(wire::JobOffer{agent.run, agent.job})));
+  }
+  EXPECT_EQ(agent.desk().offers().value().size(), Desk::kWaitingMax);
+}
+
+TEST(SiloMachineTest, ARunThatEndsNoLongerWaitsAndAWithdrawnOneIsClosedWithoutTheCoordinatorsHelp) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  (void)agent.say(wire::JobEnded{agent.run, false});
+  EXPECT_TRUE(agent.desk().offers().value().empty());
+  Agent busy{{}};
+  ASSERT_EQ(busy.offer(), std::nullopt);
+  (void)busy.say(busy.gradient(0));
+  ASSERT_TRUE(busy.desk().decide(busy.run, Decision::Withdrawn).value());
+  busy.boot();  // which greets
+  EXPECT_TRUE(busy.ledger().account(busy.run)->ended);
+}
+
+TEST(DeskTest, WhatIsNotOfferedAgainForADayMakesRoom) {
+  store::Database database = store::Database::in_memory().value();
+  Desk desk = Desk::open(database).value();
+  const auto run = [](int number) { return RunId{sha256("job"), {static_cast<std::uint8_t>(number)}}; };
+  const std::int64_t now = 1'700'000'000;
+  for (int i = 0; i < 64; ++i) ASSERT_TRUE(desk.offered(run(i), "data", "job", now).value());
+  EXPECT_FALSE(desk.offered(run(64), "data", "job", now + 10).value());
+  EXPECT_EQ(desk.offered(run(3), "data", "job", now + 80'000).value(), Decision::Waiting);  // it is still asked about
+  EXPECT_TRUE(desk.offered(run(64), "data", "job", now + Desk::kStaleSeconds + 1).value());
+  EXPECT_EQ(desk.offers().value().size(), 2U);
+}
+
+TEST(SiloMachineTest, ASmallCohortIsRefused) {
+  Policy policy = tests::generous_policy();
+  policy.cohort_min = 6;
+  Agent agent{{}, policy};
+  EXPECT_EQ(agent.offer(), wire::Refusal::Policy);
+}
+
+TEST(SiloMachineTest, OpenJobsAreBounded) {
+  tests::SmallFederation cheap;
+  Policy policy = tests::generous_policy();
+  policy.total = {*releases::EpsilonAmount::rounded_down(1e5), *releases::DeltaAmount::rounded_down(1.0)};
+  Agent agent{cheap, policy};
+  std::size_t accepted = 0;
+  for (std::uint8_t i = 0; i < 100; ++i) {
+    agent.run.nonce[2] = i;
+    if (agent.offer() == std::nullopt) ++accepted;
+  }
+  EXPECT_EQ(accepted, 64U);
+}
+
+TEST(SiloMachineTest, AJobLargerThanItsLimitIsRefusedUnparsed) {
+  Agent agent{{}};
+  const std::string padded = agent.job + std::string(jobs::kJobBytesMax, ' ');
+  const Agent::Heard heard = agent.say(wire::JobOffer{{sha256(padded), {1}}, padded});
+  EXPECT_EQ(std::get<wire::JobAnswer>(heard.messages.at(0)).refusal, wire::Refusal::InvalidJob);
+}
+
+TEST(SiloMachineTest, AnOfferThatIsOvertakenByTheEndReservesNothing) {
+  Agent agent{{}};
+  (void)agent.say(wire::JobEnded{agent.run, false});
+  EXPECT_TRUE(agent.say(wire::JobOffer{agent.run, agent.job}).messages.empty());
+  EXPECT_TRUE(agent.ledger().accounts().empty());
+  agent.run.nonce[1] ^= 1;  // another run of the same job
+  EXPECT_EQ(agent.offer(), std::nullopt);
+}
+
+TEST(SiloMachineTest, AfterTheEndNothingNewIsAnswered) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0));
+  (void)agent.say(wire::JobEnded{agent.run, true});
+  EXPECT_EQ(agent.refusal_of(agent.gradient(1)), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // what left may be sent again
+}
+
+TEST(SiloMachineTest, WhatNoCoordinatorSendsChangesNothing) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const wire::Receipt before = agent.ledger().head();
+  for (const wire::Message& message : tests::one_of_each(agent.run)) {
+    if (std::holds_alternative<wire::Welcome>(message) || std::holds_alternative<wire::JobOffer>(message) ||
+        std::holds_alternative<wire::QueryMessage>(message) || std::holds_alternative<wire::JobEnded>(message)) {
+      continue;
+    }
+    const Agent::Heard heard = agent.say(message);
+    EXPECT_TRUE(heard.messages.empty()) << wire::name_of(message);
+    EXPECT_FALSE(heard.halted) << wire::name_of(message);
+    EXPECT_EQ(agent.ledger().head().sequence, before.sequence) << wire::name_of(message);
+  }
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // the run goes on
+}
+
+TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
+  Agent agent{{}};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  (void)agent.say(agent.gradient(0));
+  const SiloMachine::Accepted* accepted = agent.machine().accepted(agent.run).value();
+  const releases::SiloFacts& facts = agent.parsed.cohort.front().facts;
+  const auto statement = [&](crypto::NoiseKind noise) {
+    return make_statement(facts.silo, "data", agent.run, accepted->job, accepted->plan, facts,
+                          *agent.ledger().account(agent.run), std::chrono::milliseconds(0), noise);
+  };
+  const PrivacyStatement good = statement(crypto::NoiseKind::Secure);
+  for (const char* part : {"unit", "adversary", "adjacency", "mechanism", "accountant", "guaranteed", "odometer",
+                           "user level", "not covered"}) {
+    EXPECT_NE(good.text.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(good.text.find("VOID"), std::string::npos);
+  const PrivacyStatement seeded = statement(crypto::NoiseKind::Test);
+  EXPECT_EQ(seeded.text.rfind("VOID", 0), 0U);
+  EXPECT_NE(seeded.json.find("\"valid\": false"), std::string::npos);
+}
+
+/// The statement of a run of four releases, some of which were made before draws were put in a secret order.
+PrivacyStatement statement_of(bool network, double draw_fraction, std::uint64_t in_secret_order) {
+  jobs::Job job = Agent{{}}.parsed;
+  if (network) job.model = models::Network::create({{1, 1, job.model.features()}, {}, 2}).value();
+  releases::SiloFacts facts = job.cohort.front().facts;
+  facts.records = 100;
+  job.draw_fraction = draw_fraction;
+  const releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, draw_fraction,
+                                     job.model.dimension(), job.clip};
+  const planning::Plan plan = planning::make_plan({{shape, 4}}, facts, std::nullopt).value();
+  RunAccount account;
+  account.epsilon = plan.epsilon();
+  account.releases = 4;
+  account.releases_in_secret_order = in_secret_order;
+  return make_statement(facts.silo, "data", RunId{}, job, plan, facts, account, std::chrono::milliseconds(0),
+                        crypto::NoiseKind::Secure);
+}
+
+TEST(PrivacyStatementTest, SaysOfOlderRunsWhoseDrawsShowedWhatTheyReallyKept) {
+  const PrivacyStatement affected = statement_of(true, 0.25, 3);
+  EXPECT_EQ(affected.text.rfind("ADVISORY: UA-2026-1: 1 of the 4 releases", 0), 0U) << affected.text;
+  EXPECT_NE(affected.json.find("\"valid\": false"), std::string::npos);
+  EXPECT_NE(affected.json.find("\"epsilon_odometer\": null"), std::string::npos);
+  const auto claimed = statement_of(true, 0.25, 4);
+  for (const PrivacyStatement& sound : {claimed, statement_of(false, 0.25, 0), statement_of(true, 1.0, 0)}) {
+    EXPECT_EQ(sound.text.find("ADVISORY"), std::string::npos);
+    EXPECT_NE(sound.json.find("\"valid\": true"), std::string::npos);
+  }
+}
+
+TEST(PrivacyStatementTest, OfAnOlderRunWhosePlanCannotBeMadeAgainNothingIsGuaranteed) {
+  RunAccount account;
+  account.releases = 4;
+  const PrivacyStatement statement =
+      make_unplanned_statement(SiloId::create("one").value(), "data", RunId{}, account, "another plan was reserved");
+  EXPECT_EQ(statement.text.rfind("ADVISORY: UA-2026-1 concerns this run: in 4 of its 4 releases", 0), 0U);
+  EXPECT_NE(statement.text.find("(another plan was reserved)"), std::string::npos);
+  EXPECT_NE(statement.json.find("\"valid\": false"), std::string::npos);
+  EXPECT_NE(statement.json.find("\"advisories\": ["), std::string::npos);
+  EXPECT_EQ(statement.json.find("\"epsilon\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace undertone::silo

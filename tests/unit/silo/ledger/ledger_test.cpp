@@ -1,0 +1,543 @@
+#include "silo/ledger/ledger.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "shared/planning/plan_digest.hpp"
+#include "silo/ledger/ledger_entry.hpp"
+#include "tests/support/ledger_on_disk.hpp"
+#include "tests/support/memory_head.hpp"
+#include "verifier/ledger_verify.hpp"
+
+namespace undertone::silo {
+namespace {
+
+using crypto::NoiseKind;
+using LedgerTest = tests::LedgerOnDisk;
+
+TEST_F(LedgerTest, WhereverItsFirstOpeningDiesItIsALedgerOrHasNotBegunToBeOne) {
+  struct Died {};
+  using Point = store::Database::CommitPoint;
+  for (const Point died_at : {Point::Before, Point::After}) {
+    std::filesystem::remove(file());
+    std::filesystem::remove(head_file());
+    {
+      store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+      database.observe_commits([died_at](Point point) {
+        if (point == died_at) throw Died{};
+      });
+      EXPECT_THROW((void)Ledger::open(database, head_, key_, dataset_, budget_, NoiseKind::Secure, clock), Died);
+      database.observe_commits(nullptr);
+      store::Statement tables = database.prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table'").value();
+      ASSERT_TRUE(tables.step().value());
+      EXPECT_EQ(tables.integer(0), died_at == Point::Before ? 0 : 3);
+    }
+    if (died_at == Point::After) {  // its first entry came with the tables; only the head outside is still to come
+      const lab::LedgerFindings findings = lab::verify_ledger(file(), {std::nullopt, dataset_.name, std::nullopt});
+      EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+      EXPECT_EQ(findings.entries, 1U);
+    }
+    EXPECT_TRUE(open());
+    close();
+    EXPECT_TRUE(verify().problems.empty());
+  }
+}
+
+TEST_F(LedgerTest, WithoutItsEntriesAndItsHeadWhatItHasAnsweredTellsThatItWasCut) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  sql("DROP TABLE entries");
+  std::filesystem::remove(head_file());
+  const Result<Ledger> cut = open();
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerTest, TablesThatADeathLeftHalfMadeAreMadeWhole) {
+  sql("CREATE TABLE entries (sequence INTEGER PRIMARY KEY, previous BLOB NOT NULL, body BLOB NOT NULL, hash BLOB NOT "
+      "NULL, signature BLOB NOT NULL)");
+  ASSERT_TRUE(open());
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
+TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));  // again: nothing more
+  EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  EXPECT_EQ(ledger.head().sequence, 2U);
+}
+
+TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
+  planning::Schedule wider;
+  for (const planning::Plan::Segment& segment : plan_.segments()) {
+    wider.push_back({segment.release.shape, segment.rounds});
+    wider.back().shape.dimension += 1;
+  }
+  const planning::Plan other = planning::make_plan(wider, member_.facts).value();
+  ASSERT_EQ(other.epsilon(), plan_.epsilon());
+  ASSERT_EQ(other.cost(releases::Block::Training), plan_.cost(releases::Block::Training));
+  ASSERT_EQ(other.cost(releases::Block::Holdout), plan_.cost(releases::Block::Holdout));
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  Ledger ledger = open().value();
+  EXPECT_EQ(ledger.account(run_)->plan, planning::plan_digest(plan_));
+  EXPECT_EQ(ledger.reserve(run_, other, job_).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
+}
+
+TEST_F(LedgerTest, WhatCostsNothingWithoutBeingPublicIsNotGranted) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  planning::Release release = *plan_.release({0});
+  release.mechanism = mechanisms::Unplanned{};
+  const Result<SpendToken> granted = ledger.authorise(run_, {0}, release, query(0));
+  ASSERT_FALSE(granted);
+  EXPECT_EQ(granted.error().code, ErrorCode::UnplannedQuery);
+  EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
+TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
+  store::Database database = store::Database::in_memory().value();
+  tests::MemoryHead head;
+  const Budget ample{*releases::EpsilonAmount::rounded_down(1e6), *releases::DeltaAmount::rounded_down(1e3)};
+  Ledger ledger = Ledger::open(database, head, key_, dataset_, ample, NoiseKind::Secure, clock).value();
+  RunId run = run_;
+  for (int i = 0; i < 10'000; ++i) {
+    run.nonce = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8U)};
+    ASSERT_TRUE(ledger.reserve(run, plan_, job_)) << i;
+    ASSERT_TRUE(ledger.end(run));
+  }
+  run.nonce[3] = 1;
+  const Status beyond = ledger.reserve(run, plan_, job_);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message, "a ledger takes at most 10000 jobs, 64 of them open; it has 10000");
+}
+
+TEST_F(LedgerTest, APlanThatIsNoDigestIsRefused) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite(to_hex(planning::plan_digest(plan_)), "0f");
+  expect_refused(ErrorCode::LedgerCorrupt, "cannot be read", "plan: expected 32 bytes");
+}
+
+TEST_F(LedgerTest, AReservationOfBeforePlansWereKeptStandsForWhatItCosts) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite("\"plan\":\"" + to_hex(planning::plan_digest(plan_)) + "\",", "");
+  Ledger ledger = open().value();
+  EXPECT_FALSE(ledger.account(run_)->plan);
+  EXPECT_TRUE(ledger.reserve(run_, plan_, job_));
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
+TEST_F(LedgerTest, SurvivesARestartWithEverythingItKnew) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  Ledger ledger = open().value();
+  const RunAccount* account = ledger.account(run_);
+  ASSERT_NE(account, nullptr);
+  EXPECT_EQ(account->releases, 3U);
+  EXPECT_EQ(account->last_round, RoundIndex{2});
+  EXPECT_EQ(ledger.find_reply(run_, {1}, query(1)).value()->bytes, "reply 1");
+  EXPECT_EQ(ledger.job_of(run_).value(), job_);
+}
+
+TEST_F(LedgerTest, TheVerifierAgreesToTheUnit) {
+  Ledger ledger = open().value();
+  spend(ledger, 4);
+  ASSERT_TRUE(ledger.end(run_));
+  close();
+  const lab::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+  EXPECT_EQ(findings.entries, 7U);  // opened, reserved, 4 released, ended
+  EXPECT_EQ(findings.epsilon_units, ledger.epsilon_reserved().to_string());
+  EXPECT_EQ(findings.delta_units, ledger.delta_reserved().to_string());
+  EXPECT_EQ(findings.head_hash, to_hex(ledger.head().hash));
+  ASSERT_EQ(findings.runs.size(), 1U);
+  EXPECT_EQ(findings.runs[0].releases, 4U);
+}
+
+TEST_F(LedgerTest, ARoundIsAnsweredOnce) {
+  Ledger ledger = open().value();
+  spend(ledger, 2);
+  EXPECT_EQ(ledger.authorise(run_, {1}, *plan_.release({1}), query(1)).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_EQ(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_EQ(ledger.find_reply(run_, {1}, query(7)).error().code,
+            ErrorCode::UnplannedQuery);                                     // same key, another digest
+  EXPECT_TRUE(ledger.authorise(run_, {4}, *plan_.release({4}), query(4)));  // rounds may be skipped
+}
+
+TEST_F(LedgerTest, NothingIsAuthorisedWithoutAReservation) {
+  Ledger ledger = open().value();
+  EXPECT_EQ(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)).error().code, ErrorCode::UnknownRun);
+}
+
+TEST_F(LedgerTest, NothingIsAuthorisedAfterTheEnd) {
+  Ledger ledger = open().value();
+  spend(ledger, 1);
+  ASSERT_TRUE(ledger.end(run_));
+  EXPECT_EQ(ledger.authorise(run_, {1}, *plan_.release({1}), query(1)).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_EQ(ledger.reserve(run_, plan_, job_).error().code, ErrorCode::UnplannedQuery);
+}
+
+TEST_F(LedgerTest, ReleasesCannotSpendMoreThanWasReserved) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  // The dearest release asked for in every round: the reservation ends before the rounds do only if it was exceeded.
+  planning::Release dear = *plan_.release({0});
+  std::get<mechanisms::GaussianLattice>(dear.mechanism).lattice.clip *= 2;
+  std::uint64_t granted = 0;
+  for (std::uint64_t round = 0; round < 8; ++round) {
+    Result<SpendToken> token = ledger.authorise(run_, {round}, dear, query(round));
+    if (!token) {
+      EXPECT_EQ(token.error().code, ErrorCode::BudgetExhausted);
+      continue;
+    }
+    ASSERT_TRUE(ledger.commit(*std::move(token), "reply", NoiseKind::Secure));
+    ++granted;
+  }
+  EXPECT_EQ(granted, 1U);  // 6 planned gradients; twice the clip costs four times as much
+}
+
+TEST_F(LedgerTest, AJobThatEndsBeforeAnyReplyReturnsItsReservation) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  ASSERT_TRUE(ledger.end(run_));
+  EXPECT_TRUE(ledger.epsilon_reserved().units() == 0);
+  EXPECT_TRUE(ledger.account(run_)->returned);
+}
+
+TEST_F(LedgerTest, NothingIsRefundedOnceAReplyWasCommitted) {
+  Ledger ledger = open().value();
+  spend(ledger, 1);
+  ASSERT_TRUE(ledger.end(run_));
+  EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+}
+
+TEST_F(LedgerTest, JobsAddUpUntilTheBudgetRefuses) {
+  const Budget tight{*releases::EpsilonAmount::rounded_down(2.0 * member_.facts.epsilon.value()),
+                     *releases::DeltaAmount::rounded_down(1e-2)};
+  Ledger ledger = open(dataset_, tight).value();
+  for (std::uint8_t i = 1; i <= 2; ++i) ASSERT_TRUE(ledger.reserve({sha256(job_), {i}}, plan_, job_));
+  const Status third = ledger.reserve({sha256(job_), {3}}, plan_, job_);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::BudgetExhausted);
+  EXPECT_EQ(ledger.account({sha256(job_), {3}}), nullptr);
+}
+
+TEST_F(LedgerTest, ABudgetOfZeroAllowsNothing) {
+  for (const Budget& nothing : {Budget{{}, budget_.delta}, Budget{budget_.epsilon, {}}}) {
+    Ledger ledger = open(dataset_, nothing).value();
+    EXPECT_EQ(ledger.reserve(run_, plan_, job_).error().code, ErrorCode::BudgetExhausted);
+  }
+}
+
+TEST_F(LedgerTest, ChangedContentIsRefusedUntilAmendedAndThenCarriesItsSpending) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  const DatasetIdentity changed{"heart", sha256("one more patient"), {}};
+  const Result<Ledger> refused = open(changed, budget_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::DatasetChanged);
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false, clock).value());
+  EXPECT_FALSE(
+      Ledger::amend(*database_, head_, key_, changed, NoiseKind::Secure, false, clock).value());  // nothing changed
+  Ledger amended = open(changed, budget_).value();
+  // The run that was open read the old split: it has ended.
+  EXPECT_EQ(amended.authorise(run_, {1}, *plan_.release({1}), query(1)).error().code, ErrorCode::UnplannedQuery);
+  EXPECT_EQ(amended.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+}
+
+TEST_F(LedgerTest, ProtectedRecordsDoNotBecomePublicByAnAmendment) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  const DatasetIdentity moved{"heart", sha256("one more patient"), sha256("another holdout")};
+  EXPECT_EQ(open(moved, budget_).error().code, ErrorCode::DatasetChanged);
+  const Result<bool> refused = Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, false, clock);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--publish-holdout"), std::string::npos);
+  EXPECT_TRUE(Ledger::amend(*database_, head_, key_, moved, NoiseKind::Secure, true, clock).value());
+  EXPECT_TRUE(open(moved, budget_));
+}
+
+TEST_F(LedgerTest, AHeadFileTwoEntriesBehindIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  close();
+  std::filesystem::copy_file(head_file(), folder_.path() / "old-head");
+  {
+    Ledger ledger = open().value();
+    release(ledger, 1, "reply 1");
+    release(ledger, 2, "reply 2");
+  }
+  close();
+  std::filesystem::copy_file(folder_.path() / "old-head", head_file(),
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_refused(ErrorCode::LedgerRolledBack, "never more than one", "behind");
+}
+
+TEST_F(LedgerTest, AnotherDataSetsLedgerIsRefusedByName) {
+  (void)open().value();
+  const Result<Ledger> other = open({"lungs", dataset_.digest, {}}, budget_);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::DatasetChanged);
+  EXPECT_NE(other.error().message.find("heart"), std::string::npos);
+  close();
+  EXPECT_FALSE(lab::verify_ledger(file(), {head_file(), "lungs", std::nullopt}).problems.empty());
+}
+
+TEST_F(LedgerTest, AnEditedEntryIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  sql("UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), '\"round\":\"1\"', '\"round\":\"9\"') AS BLOB) WHERE "
+      "sequence = 4");
+  expect_refused(ErrorCode::LedgerCorrupt, "was edited", "hash");
+}
+
+TEST_F(LedgerTest, AnEditedAndRehashedEntryIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  close();
+  // The last entry: its cost set to nothing, its hash recomputed as the format page says. Only the signature is
+  // missing.
+  store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+  std::string body;
+  std::string previous;
+  {
+    store::Statement row = database.prepare("SELECT body, previous FROM entries WHERE sequence = 3").value();
+    ASSERT_TRUE(row.step().value());
+    body = row.bytes(0);
+    previous = row.bytes(1);
+  }
+  const std::size_t at = body.find("\"cost\":\"") + 8;
+  body.replace(at, body.find('"', at) - at, "1");
+  std::string material = "undertone ledger entry 1";
+  material += std::string("\3\0\0\0\0\0\0\0", 8) + previous + body;
+  {
+    store::Statement update = database.prepare("UPDATE entries SET body = ?, hash = ? WHERE sequence = 3").value();
+    const Digest hash = sha256(material);
+    ASSERT_TRUE(update.bind_blob(1, body).bind_blob(2, as_bytes(hash)).run());
+  }
+  expect_refused(ErrorCode::LedgerCorrupt, "edited and re-hashed", "signature");
+}
+
+TEST_F(LedgerTest, AnEditInTheMiddleIsFoundByTheNewestSignatureHoweverManyHashesAreMadeAgain) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  // The third entry says something else, and it and all that follow get the hashes that they should then have; each
+  // keeps its signature, the newest among them.
+  store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+  std::string previous;
+  std::uint64_t rehashed = 0;
+  for (std::uint64_t sequence = 1;; ++sequence) {
+    std::string body;
+    {
+      store::Statement row = database.prepare("SELECT body, hash FROM entries WHERE sequence = ?").value();
+      row.bind(1, static_cast<std::int64_t>(sequence));
+      if (!row.step().value()) break;
+      body = row.bytes(0);
+      if (sequence < 3) {
+        previous = row.bytes(1);
+        continue;
+      }
+    }
+    if (sequence == 3) {
+      const std::size_t at = body.find("\"cost\":\"") + 8;
+      body.replace(at, body.find('"', at) - at, "1");
+    }
+    std::string material = "undertone ledger entry 1";
+    material.append(reinterpret_cast<const char*>(&sequence), sizeof sequence);
+    material.append(previous).append(body);
+    const Digest hash = sha256(material);
+    store::Statement update =
+        database.prepare("UPDATE entries SET previous = ?, body = ?, hash = ? WHERE sequence = ?").value();
+    update.bind_blob(1, previous).bind_blob(2, body).bind_blob(3, as_bytes(hash));
+    ASSERT_TRUE(update.bind(4, static_cast<std::int64_t>(sequence)).run());
+    previous = std::string(as_bytes(hash));
+    ++rehashed;
+  }
+  EXPECT_GE(rehashed, 3U);
+  expect_refused(ErrorCode::LedgerCorrupt, "edited and re-hashed", "signature");
+}
+
+TEST_F(LedgerTest, ATruncatedLedgerIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  sql("DELETE FROM entries WHERE sequence = 5; DELETE FROM replies WHERE round = 2");
+  expect_refused(ErrorCode::LedgerRolledBack, "older copy", "older copy");
+}
+
+TEST_F(LedgerTest, AGapIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 3);
+  }
+  close();
+  sql("DELETE FROM entries WHERE sequence = 4");
+  expect_refused(ErrorCode::LedgerCorrupt, "missing", "missing");
+}
+
+TEST_F(LedgerTest, AnOlderCopyIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    close();
+    std::filesystem::copy_file(file(), folder_.path() / "backup");
+  }
+  {
+    Ledger ledger = open().value();
+    release(ledger, 2, "reply 2");
+  }
+  close();
+  std::filesystem::copy_file(folder_.path() / "backup", file(), std::filesystem::copy_options::overwrite_existing);
+  expect_refused(ErrorCode::LedgerRolledBack, "older copy", "older copy");
+}
+
+TEST_F(LedgerTest, AnOlderCopyRestoredWithItsHeadIsFoundByTheCoordinatorsReceipt) {
+  Result<wire::Receipt> receipt = Error{ErrorCode::Internal, "unset"};
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+    close();
+    std::filesystem::copy_file(file(), folder_.path() / "backup");
+    std::filesystem::copy_file(head_file(), folder_.path() / "head-backup");
+  }
+  {
+    Ledger ledger = open().value();
+    release(ledger, 2, "reply 2");
+    receipt = ledger.head();
+  }
+  close();
+  std::filesystem::copy_file(folder_.path() / "backup", file(), std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(folder_.path() / "head-backup", head_file(),
+                             std::filesystem::copy_options::overwrite_existing);
+  Ledger ledger = open().value();
+  EXPECT_EQ(ledger.check_receipt(*receipt).error().code, ErrorCode::LedgerRolledBack);
+  release(ledger, 2, "another reply");  // the copy is continued: the same sequence, another entry
+  EXPECT_EQ(ledger.check_receipt(*receipt).error().code, ErrorCode::LedgerRolledBack);
+  wire::Receipt forged = *receipt;
+  forged.sequence = 1000;
+  forged.hash[0] ^= 1U;
+  EXPECT_EQ(ledger.check_receipt(forged).error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerTest, AMissingHeadOrALostLedgerIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+  }
+  close();
+  std::filesystem::rename(head_file(), folder_.path() / "away");
+  expect_refused(ErrorCode::LedgerRolledBack, "is missing", "missing");
+  std::filesystem::rename(folder_.path() / "away", head_file());
+  std::filesystem::remove(file());
+  std::filesystem::remove(file().string() + "-wal");
+  EXPECT_EQ(open().error().code, ErrorCode::LedgerRolledBack);  // an empty ledger never replaces one that was written
+}
+
+TEST_F(LedgerTest, ATamperedReplyIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  sql("UPDATE replies SET bytes = CAST('another' AS BLOB) WHERE round = 1");
+  expect_refused(ErrorCode::LedgerCorrupt, "stored reply", "repl");
+}
+
+TEST_F(LedgerTest, AMissingReplyIsRefused) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  sql("DELETE FROM replies WHERE round = 1");
+  expect_refused(ErrorCode::LedgerCorrupt, "1 replies for 2 releases", "repl");
+}
+
+TEST_F(LedgerTest, ATestLedgerAndAProductionLedgerAreNotInterchangeable) {
+  (void)open(dataset_, budget_, NoiseKind::Test).value();
+  EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);
+}
+
+TEST_F(LedgerTest, ACommitThatFailsHandsOutNothingMore) {
+  Ledger ledger = open().value();
+  ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  Result<SpendToken> token = ledger.authorise(run_, {0}, *plan_.release({0}), query(0));
+  ASSERT_TRUE(token);
+  ASSERT_TRUE(
+      database_->execute("CREATE TRIGGER full BEFORE INSERT ON replies BEGIN SELECT RAISE(FAIL, 'disk full'); END"));
+  EXPECT_EQ(ledger.commit(*std::move(token), "reply", NoiseKind::Secure).error().code, ErrorCode::StorageFailed);
+  ASSERT_TRUE(database_->execute("DROP TRIGGER full"));
+  EXPECT_EQ(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)).error().code, ErrorCode::StorageFailed);
+  Ledger reopened = open().value();  // nothing of the failed commit is there
+  EXPECT_EQ(reopened.account(run_)->releases, 0U);
+}
+
+TEST_F(LedgerTest, AHeadThatCannotBeWrittenStopsTheLedgerButLosesNothing) {
+  Ledger ledger = open().value();
+  spend(ledger, 1);
+  const auto mode = std::filesystem::perms::all;
+  std::filesystem::rename(head_file(), folder_.path() / "kept");
+  std::filesystem::create_directory(head_file());  // a folder cannot be replaced by a file
+  std::filesystem::permissions(head_file(), mode);
+  Result<SpendToken> token = ledger.authorise(run_, {1}, *plan_.release({1}), query(1));
+  ASSERT_TRUE(token);
+  EXPECT_FALSE(ledger.commit(*std::move(token), "reply 1", NoiseKind::Secure));
+  EXPECT_FALSE(ledger.authorise(run_, {2}, *plan_.release({2}), query(2)));
+  std::filesystem::remove(head_file());
+  std::filesystem::rename(folder_.path() / "kept", head_file());
+  Ledger reopened = open().value();
+  EXPECT_EQ(reopened.find_reply(run_, {1}, query(1)).value()->bytes, "reply 1");  // committed, so it is re-sent
+}
+
+TEST_F(LedgerTest, ARoundThatNoCountHoldsIsRefusedAndNotCutOff) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 2);
+  }
+  close();
+  // 2^64 + 1: its last 64 bits are the round that was released.
+  rewrite("\"round\":\"1\"", "\"round\":\"18446744073709551617\"");
+  expect_refused(ErrorCode::LedgerCorrupt, "cannot be read", "round: expected a decimal integer below 2^63");
+}
+
+}  // namespace
+}  // namespace undertone::silo

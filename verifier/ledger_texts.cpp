@@ -1,0 +1,116 @@
+#include "verifier/ledger_texts.hpp"
+
+#include <fmt/format.h>
+#include <limits>
+
+namespace undertone::verifier {
+namespace {
+
+/// The text before the mark, which is taken off with it; all of the text where there is none.
+std::string_view take_until(std::string_view& text, char mark) {
+  const std::size_t at = text.find(mark);
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at == text.npos ? text.size() : at + 1);
+  return taken;
+}
+
+std::optional<ReleaseGroup> parse_group(std::string_view text) {
+  ReleaseGroup group;
+  std::optional<UInt128> number;
+  const auto read = [&number](std::string_view digits, UInt128& out) {
+    number = parse_amount(digits);
+    if (number) out = *number;
+    return number.has_value();
+  };
+  const bool part = text.find('+') != text.npos;
+  std::string_view counts = take_until(text, '+');
+  const bool stepped = counts.find('^') != counts.npos;
+  std::string_view draws = take_until(counts, '^');
+  group.with_replacement = !stepped && draws.ends_with('r');
+  if (group.with_replacement) draws.remove_suffix(1);
+  if (!read(take_until(draws, '*'), group.shift_squared) || !read(take_until(draws, '@'), group.rounds) ||
+      !read(take_until(draws, '/'), group.drawn) || !read(draws, group.population) ||
+      (stepped && !read(counts, group.steps))) {
+    return std::nullopt;
+  }
+  if (!part) return group;
+  std::pair<UInt128, UInt128> positions;
+  if (!read(take_until(text, ':'), positions.first) || !read(text, positions.second)) return std::nullopt;
+  group.positions = positions;
+  return group;
+}
+
+}  // namespace
+
+std::string to_hex(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::string shown(std::string_view bytes) {
+  return to_hex(bytes.substr(0, kSignatureBytes)) + (bytes.size() > kSignatureBytes ? "..." : "");
+}
+
+std::optional<Bytes> from_hex(std::string_view text, std::size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.empty() || text.size() % 2 != 0 || (size != 0 && text.size() != 2 * size)) return std::nullopt;
+  Bytes bytes;
+  for (std::size_t at = 0; at < text.size(); at += 2) {
+    const std::size_t high = kDigits.find(text[at]);
+    const std::size_t low = kDigits.find(text[at + 1]);
+    if (high == kDigits.npos || low == kDigits.npos) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+std::optional<UInt128> parse_amount(std::string_view text) {
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  UInt128 value = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    if (__builtin_mul_overflow(value, UInt128{10}, &value)) return std::nullopt;
+    if (__builtin_add_overflow(value, static_cast<UInt128>(digit - '0'), &value)) return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<std::int64_t> parse_index(std::string_view text) {
+  const auto value = parse_amount(text);
+  if (!value || *value > static_cast<UInt128>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text) {
+  std::vector<ReleaseGroup> groups;
+  bool more = true;
+  while (more) {
+    more = text.find(',') != text.npos;
+    const std::optional<ReleaseGroup> group = parse_group(take_until(text, ','));
+    if (!group) return std::nullopt;
+    groups.push_back(*group);
+  }
+  return groups;
+}
+
+std::optional<ShuffledRun> parse_shuffled(std::string_view text) {
+  ShuffledRun out;
+  const std::string_view kind = take_until(text, ':');
+  const std::optional<UInt128> honest = parse_amount(take_until(text, ':'));
+  const bool mixed = kind == "reports" && text.find(':') != text.npos;
+  const std::optional<UInt128> failure = parse_amount(mixed ? take_until(text, ':') : text);
+  if ((kind != "binomial" && kind != "reports") || !honest || *honest == 0 || !failure) return std::nullopt;
+  if (mixed) {
+    const std::optional<UInt128> record = parse_amount(take_until(text, ':'));
+    const std::optional<UInt128> silo = parse_amount(text);
+    if (!record || !silo) return std::nullopt;
+    out.mixed = ShuffledRun::Mixed{*record, *silo};
+  }
+  out.binomial = kind == "binomial";
+  out.honest = *honest;
+  out.failure = *failure;
+  return out;
+}
+
+}  // namespace undertone::verifier

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "verifier/symmetric_profile.hpp"
+
+namespace undertone::verifier {
+
+/// Equal Gaussian releases that read one block, each from a fresh uniform subset of `drawn` of its `population` records
+/// (drawn == population: from all of them), or from as many draws with replacement.
+struct SampledGroup {
+  /// Sensitivity under replacement of one record, of one occurrence, over the standard deviation of the noise, of the
+  /// sum over what was drawn.
+  long double mu;
+  std::uint64_t rounds;
+  std::int64_t drawn;
+  std::int64_t population;
+  bool with_replacement = false;
+};
+
+/// The exact value lies between the two.
+struct DeltaBracket {
+  long double lower;
+  long double upper;
+};
+
+/// Both ends of the delta of all groups together, each release represented by the symmetric dominating profile of
+/// sampling without or with replacement (the Gaussian's own where everything is read once). The bracket is of the
+/// composition of these profiles; that they dominate the releases is the theorem of privacy-core.md, section D.2.
+/// @param epsilon finite and >= 0
+/// @return ends that a change of epsilon by 0.2 %, or of delta by 0.1 %, would close; of a delta below 1e-15 possibly
+///     only 0 and an upper bound below that; nothing where an argument is out of range (so are more than 10^6 sampled
+///     rounds and, if any is sampled, a mu of one sampled release outside 1e-6 to 40 or of all others together above
+///     40), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above 1, some draws with
+///     replacement of mu above 8)
+[[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
+
+/// Delta of equal releases of this profile, from above.
+/// @return nothing where an argument is out of range
+[[nodiscard]] std::optional<long double> profile_delta(std::shared_ptr<const SymmetricProfile> profile,
+                                                       std::uint64_t rounds, long double epsilon);
+
+}  // namespace undertone::verifier
