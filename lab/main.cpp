@@ -26,7 +26,7 @@
 #include "shared/service/help_texts.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -71,7 +71,7 @@ int run_simulate(const SimulateArguments& arguments) {
       });
   if (!outcome) return service::fail(outcome.error());
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
-  return kDone;
+  return service::kDone;
 }
 
 struct VerifyArguments {
@@ -83,11 +83,11 @@ struct VerifyArguments {
 };
 
 int run_verify(const VerifyArguments& arguments) {
-  LedgerExpectations expectations;
+  verifier::LedgerExpectations expectations;
   if (!arguments.head.empty()) expectations.head = arguments.head;
   if (!arguments.dataset.empty()) expectations.dataset = arguments.dataset;
   if (!arguments.public_key.empty()) expectations.public_key = arguments.public_key;
-  const LedgerFindings findings = verify_ledger(arguments.ledger, expectations);
+  const verifier::LedgerFindings findings = verifier::verify_ledger(arguments.ledger, expectations);
   if (arguments.json) {
     nlohmann::ordered_json out = {{"sound", findings.problems.empty()},
                                   {"problems", findings.problems},
@@ -102,7 +102,7 @@ int run_verify(const VerifyArguments& arguments) {
                                   {"epsilon_units", findings.epsilon_units},
                                   {"delta_units", findings.delta_units}};
     out["runs"] = nlohmann::ordered_json::array();
-    for (const RunFindings& run : findings.runs) {
+    for (const verifier::RunFindings& run : findings.runs) {
       out["runs"].push_back({{"run", run.run},
                              {"state", run.state},
                              {"epsilon", run.epsilon_reserved},
@@ -116,13 +116,13 @@ int run_verify(const VerifyArguments& arguments) {
     fmt::print("data set \"{}\": {} entries, {} noise, epsilon {:.6f} and delta {:.3g} reserved: {}\n",
                findings.dataset, findings.entries, findings.noise, findings.epsilon, findings.delta,
                findings.problems.empty() ? "sound" : "REFUSED");
-    for (const RunFindings& run : findings.runs) {
+    for (const verifier::RunFindings& run : findings.runs) {
       fmt::print("  run {} {}: epsilon {:.6f}, delta {:.3g} reserved, odometer {:.6f} for {} releases\n",
                  run.run.substr(0, 16), run.state, run.epsilon_reserved, run.delta_reserved, run.epsilon_spent,
                  run.releases);
     }
   }
-  return findings.problems.empty() ? kDone : kRefused;
+  return findings.problems.empty() ? service::kDone : service::kRefused;
 }
 
 int run_provision(const std::string& consortium, const std::string& out, bool with_keys) {
@@ -137,7 +137,7 @@ int run_provision(const std::string& consortium, const std::string& out, bool wi
                          "once you know by telephone that its key's digest is the party's.\n"
                          "Keep {0}/authority where nobody else reads it, and a copy of it.\n"),
       out);
-  return kDone;
+  return service::kDone;
 }
 
 /// Has a person compare the digest of a request's key with what the party reads out.
@@ -173,10 +173,10 @@ int run_sign(const std::string& authority, const std::string& request, const std
   }
   if (out.empty() || out == "-") {
     fmt::print("{}", done->certificate);
-    return kDone;
+    return service::kDone;
   }
   const Status written = write_file_atomically(out, done->certificate);
-  return written ? static_cast<int>(kDone) : service::fail(written.error());
+  return written ? static_cast<int>(service::kDone) : service::fail(written.error());
 }
 
 int run_revoke(const std::string& authority, const std::string& role_name, const std::string& name) {
@@ -188,7 +188,7 @@ int run_revoke(const std::string& authority, const std::string& role_name, const
       "{} certificate(s) of the {} {} revoked. Give every party the new list, {}/revoked.crl: running programs take "
       "it up by themselves.\n",
       *revoked, role_name, name, authority);
-  return kDone;
+  return service::kDone;
 }
 
 int run_issued(const std::string& folder) {
@@ -203,7 +203,7 @@ int run_issued(const std::string& folder) {
     fmt::print("{:12} {:20} {:12} until {}  serial {}\n", to_string(issued.facts.party.role), issued.facts.party.name,
                state, certificates::show_time(issued.facts.not_after), issued.facts.serial);
   }
-  return kDone;
+  return service::kDone;
 }
 
 /// Where the operator's configuration is looked for.
@@ -346,7 +346,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
     const Result<certificates::InitDone> done = certificates::init_party(arguments.kit, arguments.renew);
     if (!done) return service::fail(done.error());
     fmt::print("{}", done->instructions);
-    return static_cast<int>(kDone);
+    return static_cast<int>(service::kDone);
   });
   init->add_option("--kit", arguments.kit, "the kit's folder")->capture_default_str();
   init->add_flag("--renew", arguments.renew, "a new key and request beside the old ones");
@@ -382,7 +382,7 @@ int run_partition(const LabArguments& arguments) {
         "each record is in five silos, some of which train on what others hold out, and no silo's epsilon bounds "
         "what all of them say of it\n");
   }
-  return kDone;
+  return service::kDone;
 }
 
 void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) {
@@ -481,7 +481,7 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
 
   CLI::App* demo_command = add(app, actions, "demo", "A whole federation on this machine, as processes over TLS", [&] {
     const Status done = operators::run_demo(arguments.demo);
-    return done ? static_cast<int>(kDone) : service::fail(done.error());
+    return done ? static_cast<int>(service::kDone) : service::fail(done.error());
   });
   demo_command->add_option("job", arguments.demo.job, "the job's file")->required();
   demo_command->add_option("--dir", arguments.demo.folder, "folder to make, for data, keys, ledgers and results")
@@ -526,16 +526,16 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    return app.exit(error) == 0 ? service::kDone : service::kUsage;
   }
-  if (help.print()) return kDone;
+  if (help.print()) return service::kDone;
   // Authorities' keys and operators' tokens pass through it.
   if (const Status guarded = forbid_dumps(); !guarded) return service::fail(guarded.error());
   // A command under another one counts, not the one above it.
   const CLI::App* chosen = &app;
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
   const auto action = actions.find(chosen);
-  return action == actions.end() ? static_cast<int>(kUsage) : action->second();
+  return action == actions.end() ? static_cast<int>(service::kUsage) : action->second();
 }
 
 }  // namespace

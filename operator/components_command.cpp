@@ -33,11 +33,11 @@ int components(const std::filesystem::path& model_file, std::int64_t count, cons
   const std::string content = jobs::to_json(*found).dump(1) + "\n";
   if (out.empty() || out == "-") {
     fmt::print("{}", content);
-    return kDone;
+    return service::kDone;
   }
   if (Status written = write_file_atomically(out, content); !written) return service::fail(written.error());
   fmt::print(stderr, "The \"projection\" of a job is in {}\n", out.string());
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::operators

@@ -5,7 +5,7 @@
 
 #include "shared/base/files.hpp"
 #include "simulation/simulate.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::operators {
 namespace {
@@ -28,8 +28,8 @@ bool print_ledgers(const Deployment& deployment) {
   bool sound = true;
   for (const jobs::CohortMember& member : deployment.job().cohort) {
     const SiloId& silo = member.facts.silo;
-    const LedgerFindings findings =
-        verify_ledger(deployment.ledger(silo), {deployment.head(silo), deployment.dataset(silo), std::nullopt});
+    const verifier::LedgerFindings findings = verifier::verify_ledger(
+        deployment.ledger(silo), {deployment.head(silo), deployment.dataset(silo), std::nullopt});
     fmt::print("  {}: {} entries, epsilon {:.6f} reserved, {}\n", silo.name(), findings.entries, findings.epsilon,
                findings.problems.empty() ? "sound" : findings.problems.front());
     sound = sound && findings.problems.empty();

@@ -269,13 +269,13 @@ int validate_job(const std::filesystem::path& file, bool json) {
       }
     }
     fmt::print("{}\n", Json{{"valid", job.has_value()}, {"problems", std::move(problems)}}.dump(2));
-    return job ? kDone : kRefused;
+    return job ? service::kDone : service::kRefused;
   }
   if (!job) return service::fail(job.error());
   const std::string digest = to_hex(sha256(*read_file(file, jobs::kJobBytesMax)));
   fmt::print("{}: good. \"{}\": {} silos, {} features, {} rounds. SHA-256 {}\n", file.string(), job->name,
              job->cohort.size(), job->model.features(), plan_rounds(*job), digest);
-  return kDone;
+  return service::kDone;
 }
 
 int plan_job(const std::filesystem::path& file, bool json) {
@@ -335,7 +335,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                                           : Json(nullptr)},
                 {"silos", std::move(silos)}};
     fmt::print("{}\n", out.dump(2));
-    return kDone;
+    return service::kDone;
   }
   fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model.name(),
              job->model.dimension(), job->cohort.size());
@@ -406,7 +406,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "predicted excess risk: none is stated for this algorithm, averaging, aggregation, sampling, noise, weights, "
         "participation, domain or model\n");
   }
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::operators

@@ -141,12 +141,12 @@ int submit_job(const OperatorOptions& options, const std::filesystem::path& job,
   if (!answer) return service::fail(answer.error());
   if (options.json) {
     fmt::print("{}\n", answer->body.dump(2));
-    return kDone;
+    return service::kDone;
   }
   const bool created = answer->body.at("created").get<bool>();
   fmt::print("run {} of \"{}\"{}\n", text(answer->body, "id"), parsed->name,
              created ? " is queued" : ": submitted before; --again runs a job again that has ended");
-  return kDone;
+  return service::kDone;
 }
 
 int show_status(const OperatorOptions& options) {
@@ -161,7 +161,7 @@ int show_status(const OperatorOptions& options) {
       Json out = runs->body;
       out["silos"] = silos->body.at("silos");
       fmt::print("{}\n", out.dump(2));
-      return kDone;
+      return service::kDone;
     }
     for (const Json& run : runs->body.at("runs")) print_run(run);
     if (runs->body.at("runs").empty()) fmt::print("No job has been submitted yet.\n");
@@ -170,7 +170,7 @@ int show_status(const OperatorOptions& options) {
                  silo.at("connected").get<bool>() ? "connected" : "not connected",
                  silo.at("epsilon_accepted").get<double>());
     }
-    return kDone;
+    return service::kDone;
   }
   const Result<std::string> run = find_run(*client, options.run);
   if (!run) return service::fail(run.error());
@@ -178,7 +178,7 @@ int show_status(const OperatorOptions& options) {
   if (!answer) return service::fail(answer.error());
   if (options.json) {
     fmt::print("{}\n", answer->body.dump(2));
-    return kDone;
+    return service::kDone;
   }
   print_run(answer->body);
   for (const Json& silo : answer->body.value("silos", Json::array())) {
@@ -187,7 +187,7 @@ int show_status(const OperatorOptions& options) {
                silo.at("connected").get<bool>() ? "connected" : "not connected", text(silo, "answer"),
                silo.at("epsilon").get<double>(), why.empty() ? "" : "  missing: " + why);
   }
-  return kDone;
+  return service::kDone;
 }
 
 int watch_run(const OperatorOptions& options) {
@@ -236,7 +236,7 @@ int watch_run(const OperatorOptions& options) {
       } else {
         fmt::print("{}{}\n", now, text(last->body, "failure").empty() ? "" : ": " + text(last->body, "failure"));
       }
-      return now == "succeeded" ? kDone : kFailed;
+      return now == "succeeded" ? service::kDone : service::kFailed;
     }
     const std::string missing = shown_missing(state->body);
     const std::string line = now == "queued"   ? "queued: other runs are under way"
@@ -261,7 +261,7 @@ int cancel_run(const OperatorOptions& options) {
   } else {
     fmt::print("cancelled; what the silos have sent stays charged in their ledgers\n");
   }
-  return kDone;
+  return service::kDone;
 }
 
 int make_sealing_key(const OperatorOptions& options) {
@@ -270,7 +270,7 @@ int make_sealing_key(const OperatorOptions& options) {
   const Result<Answer> answer = ask(*client, "POST", "/api/v1/sealing-keys");
   if (!answer) return service::fail(answer.error());
   fmt::print("{}\n", options.json ? answer->body.dump(2) : answer->body.value("fingerprint", ""));
-  return kDone;
+  return service::kDone;
 }
 
 int export_run(const OperatorOptions& options, const std::filesystem::path& out) {
@@ -303,7 +303,7 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
   const std::filesystem::path file = out / "rounds.csv";
   if (Status written = write_file_atomically(file, rows); !written) return service::fail(written.error());
   fmt::print("{}\n", file.string());
-  return kDone;
+  return service::kDone;
 }
 
 int compare_runs(const OperatorOptions& options, const std::vector<std::string>& runs) {
@@ -343,7 +343,7 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
   }
   if (options.json) {
     fmt::print("{}\n", columns.dump(2));
-    return kDone;
+    return service::kDone;
   }
   std::vector<std::string> keys;
   for (const Json& column : columns) {
@@ -365,7 +365,7 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
     }
     fmt::print("{}{}\n", line, differ ? "  *" : "");
   }
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::operators

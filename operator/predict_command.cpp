@@ -98,11 +98,11 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
   const std::string content = json ? as_json(predictions) : as_csv(predictions);
   if (out.empty() || out == "-") {
     fmt::print("{}", content);
-    return kDone;
+    return service::kDone;
   }
   if (Status written = write_file_atomically(out, content); !written) return service::fail(written.error());
   fmt::print(stderr, "{} predictions in {}\n", predictions.size(), out.string());
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::operators

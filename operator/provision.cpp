@@ -177,7 +177,7 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
       !shufflers.empty() && (self.party.role == Role::Coordinator || self.party.role == Role::Silo)) {
     document["shufflers"] = shufflers;
   }
-  const std::string name = fmt::format("{}.json", lab::to_string(self.party.role));
+  const std::string name = fmt::format("{}.json", to_string(self.party.role));
   if (Status written = write_file_atomically(folder / name, document.dump(2) + "\n"); !written) return written;
   if (with_keys) {
     const Result<std::string> request = certificates::make_request(self.party, folder / kit::kKey);
@@ -259,8 +259,7 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
   std::set<std::pair<Role, std::string>> seen;
   for (const ConsortiumParty& party : out.parties) {
     if (!seen.emplace(party.party.role, party.party.name).second)
-      root.problem("silos",
-                   fmt::format("the {} \"{}\" stands twice", lab::to_string(party.party.role), party.party.name));
+      root.problem("silos", fmt::format("the {} \"{}\" stands twice", to_string(party.party.role), party.party.name));
   }
   root.finish();
   if (!problems.none()) return problems.error();
@@ -289,7 +288,7 @@ Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path
   std::vector<std::filesystem::path> kits;
   for (const ConsortiumParty& party : consortium->parties) {
     const std::filesystem::path folder =
-        out / "kits" / fmt::format("{}-{}", lab::to_string(party.party.role), party.party.name);
+        out / "kits" / fmt::format("{}-{}", to_string(party.party.role), party.party.name);
     if (Status written = write_kit(folder, *consortium, party, *authority, with_keys); !written) return written.error();
     kits.push_back(folder);
   }
@@ -340,7 +339,7 @@ Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role,
   Result<std::size_t> revoked = authority->revoke(role, name, std::time(nullptr));
   if (revoked && *revoked == 0)
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("no certificate of the {} {} is left to revoke", lab::to_string(role), name)};
+                 fmt::format("no certificate of the {} {} is left to revoke", to_string(role), name)};
   return revoked;
 }
 

@@ -1,5 +1,5 @@
+#include "silo/host/command_line.hpp"
 #include "silo/oracles/secure_randomness.hpp"
-#include "silo/owner/command_line.hpp"
 
 int main(int argc, char** argv) {
   using namespace undertone;

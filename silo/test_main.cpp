@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "silo/host/command_line.hpp"
 #include "silo/oracles/test_randomness.hpp"
-#include "silo/owner/command_line.hpp"
 
 /// The test build of the agent: seeded noise from UNDERTONE_TEST_SEED. It takes part in jobs that ask for test noise
 /// and in no others, keeps ledgers that say so, and every statement it writes is void.

@@ -171,7 +171,7 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
   }
 }
 
-void RunAccounts::report(lab::LedgerFindings& findings) const {
+void RunAccounts::report(LedgerFindings& findings) const {
   UInt128 epsilon = filters_epsilon_;
   UInt128 delta = filters_delta_;
   bool fits = epsilon != kAmountMax && delta != kAmountMax;

@@ -11,8 +11,8 @@
 
 #include "verifier/ledger_body.hpp"
 #include "verifier/ledger_texts.hpp"
-#include "verifier/ledger_verify.hpp"
 #include "verifier/problems.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::verifier {
 
@@ -40,7 +40,7 @@ class RunAccounts {
   void add(std::int64_t sequence, const Fields& fields);
 
   /// Adds the runs and what they sum up to.
-  void report(lab::LedgerFindings& findings) const;
+  void report(LedgerFindings& findings) const;
 
  private:
   /// Sampled releases that are equal, and how many of them are left.

@@ -1,3 +1,5 @@
+#include "verifier/verification.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +14,6 @@
 #include "verifier/ledger_entry.hpp"
 #include "verifier/ledger_reader.hpp"
 #include "verifier/ledger_texts.hpp"
-#include "verifier/ledger_verify.hpp"
 #include "verifier/problems.hpp"
 #include "verifier/run_accounts.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 class Verification {
  public:
-  Verification(lab::LedgerFindings& findings, Problems& problems, const lab::LedgerExpectations& expectations)
+  Verification(LedgerFindings& findings, Problems& problems, const LedgerExpectations& expectations)
       : findings_(findings), problems_(problems), expectations_(expectations), accounts_(problems) {
     std::string key = expectations.public_key.value_or("");
     std::transform(key.begin(), key.end(), key.begin(),
@@ -236,9 +237,9 @@ class Verification {
                   to_hex(promise.digest), bytes ? to_hex(digest) : "no blob");
   }
 
-  lab::LedgerFindings& findings_;
+  LedgerFindings& findings_;
   Problems& problems_;
-  const lab::LedgerExpectations& expectations_;
+  const LedgerExpectations& expectations_;
   RunAccounts accounts_;
   Head head_;
   std::string key_expected_;
@@ -251,20 +252,16 @@ class Verification {
 };
 
 }  // namespace
-}  // namespace undertone::verifier
-
-namespace undertone::lab {
 
 LedgerFindings verify_ledger(const std::filesystem::path& ledger, const LedgerExpectations& expectations) {
   LedgerFindings findings;
-  verifier::Problems problems(findings.problems);
+  Problems problems(findings.problems);
   try {
-    ledger_verify::Verification(findings, problems, expectations).run(ledger);
+    Verification(findings, problems, expectations).run(ledger);
   } catch (const std::exception& error) {  // the file system, JSON, or no memory
-    problems.add("the check of {} stopped: {}", verifier::printable(ledger.string()),
-                 verifier::printable(error.what()));
+    problems.add("the check of {} stopped: {}", printable(ledger.string()), printable(error.what()));
   }
   return findings;
 }
 
-}  // namespace undertone::lab
+}  // namespace undertone::verifier

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 
 namespace undertone::coordinator {

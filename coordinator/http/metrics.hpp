@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "coordinator/jobs/run_store.hpp"
 #include "coordinator/rounds/round_machine.hpp"
+#include "coordinator/runs/run_store.hpp"
 
 namespace undertone::coordinator {
 

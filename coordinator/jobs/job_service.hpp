@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/jobs/run_store.hpp"
 #include "coordinator/runs/run_machine.hpp"
+#include "coordinator/runs/run_store.hpp"
 
 namespace undertone::coordinator {
 

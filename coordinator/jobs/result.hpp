@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/jobs/planner.hpp"
 

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "coordinator/jobs/run_store.hpp"
 #include "coordinator/rounds/round_machine.hpp"
 #include "coordinator/rounds/shuffled_round.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"

@@ -144,7 +144,7 @@ int report(const std::vector<accounting::RepeatedEvent>& events, const AccountRe
     } else {
       fmt::print("epsilon {:.8g} at delta 0, {}\n", *pure, request.adjacency);
     }
-    return kDone;
+    return service::kDone;
   }
   const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
   if (!delta) return service::fail(delta.error());
@@ -157,7 +157,7 @@ int report(const std::vector<accounting::RepeatedEvent>& events, const AccountRe
   } else {
     print(*account, delta->value(), request.adjacency);
   }
-  return kDone;
+  return service::kDone;
 }
 
 Result<double> calibrated_sigma(const AccountRequest& request, Adjacency adjacency) {
@@ -228,7 +228,7 @@ int run_account(const AccountRequest& request) {
     }
     if (!request.delta) {  // a target rho says it all
       if (request.json) fmt::print("{}\n", extra.dump(2));
-      return kDone;
+      return service::kDone;
     }
   }
   std::vector<accounting::RepeatedEvent> events;

@@ -69,7 +69,7 @@ int run_shuffled(const AccountRequest& request) {
                       {"adjacency", "replace-one"},
                       {"silos", request.silos}};
     fmt::print("{}\n", out.dump(2));
-    return kDone;
+    return service::kDone;
   }
   fmt::print("one reply by itself: epsilon {:.6g}; shuffled with {} others: {:.6g} at delta {:.3g}\n", found->local,
              request.silos - 1, found->shuffled, delta->value());
@@ -77,7 +77,7 @@ int run_shuffled(const AccountRequest& request) {
   fmt::print("{}\n", found->shuffled < found->local
                          ? fmt::format("a gain of {:.3g}, if the shuffler is honest and all replies look alike", gain)
                          : "no gain: the replies of so few or so loud silos do not hide one another");
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::lab

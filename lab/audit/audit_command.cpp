@@ -38,11 +38,11 @@ int report_canaries(const CanaryFinding& finding, double delta, bool json) {
                       {"delta", delta},
                       {"note", kWarning}};
     fmt::print("{}\n", out.dump(2));
-    return kDone;
+    return service::kDone;
   }
   fmt::print("{} of {} guesses right about {} canaries: epsilon is at least {:.4g} at delta {:.3g} (95 %)\n{}\n",
              finding.correct, finding.guesses, finding.canaries, finding.epsilon_lower, delta, kWarning);
-  return kDone;
+  return service::kDone;
 }
 
 /// What was found with one shape of neighbours.
@@ -61,7 +61,7 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
   const ShapeFinding& worst = *std::max_element(findings.begin(), findings.end(), nearer);
   const AuditFinding& finding = worst.finding;
   const double reach = worst.reach;
-  const int code = finding.flagged() ? kRefused : kDone;
+  const int code = finding.flagged() ? service::kRefused : service::kDone;
   if (request.json) {
     const Json out = {{"method", "transcripts of neighbouring data sets"},
                       {"trials", request.settings.trials},

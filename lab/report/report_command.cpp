@@ -17,13 +17,13 @@ int run_report(const ReportRequest& request) {
     if (Status written = write_file_atomically(out, sweep_page(*sweep, name)); !written)
       return service::fail(written.error());
     fmt::print("report {} of a sweep of {} settings\n", out.string(), sweep->settings.size());
-    return kDone;
+    return service::kDone;
   }
   const Result<std::vector<ReportedRun>> runs = load_runs(request.folder);
   if (!runs) return service::fail(runs.error());
   if (Status written = write_file_atomically(out, report_page(*runs)); !written) return service::fail(written.error());
   fmt::print("report {} of {} run{}\n", out.string(), runs->size(), runs->size() == 1 ? "" : "s");
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::lab

@@ -168,7 +168,7 @@ int run_reproduce(const ReproduceRequest& request) {
     return service::fail(
         {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
   }
-  int code = kDone;
+  int code = service::kDone;
   for (const Experiment& one : wanted) {
     const Status done = reproduce(one, request);
     if (done) continue;

@@ -244,7 +244,7 @@ int run_sweep(const SweepRequest& request) {
   }
   fmt::print("{} runs, {} of them new: {}, {}\n{}\n", total, total - std::min(total, (*runs)->kept()), lines.string(),
              csv.string(), price ? kSelectionWarning : kWarning);
-  return kDone;
+  return service::kDone;
 }
 
 }  // namespace undertone::lab

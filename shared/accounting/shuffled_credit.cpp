@@ -8,10 +8,10 @@
 namespace undertone::accounting {
 namespace {
 
-constexpr double kShiftGain = 1e-3;   // relative: less is not worth trusting anybody for
-constexpr double kAccuracy = 1e-3;    // of the shift
-constexpr double kShiftMax = 16.0;    // of one release, as of any plan
-constexpr double kEpsilonMax = 30.0;  // of a silo: e^-30 clones hide nothing
+constexpr double kShiftGain = 1e-3;      // relative: less is not worth trusting anybody for
+constexpr double kShiftAccuracy = 1e-3;  // of the shift
+constexpr double kShiftMax = 16.0;       // of one release, as of any plan
+constexpr double kEpsilonMax = 30.0;     // of a silo: e^-30 clones hide nothing
 /// Of delta, for failures, and of that, for those of the record's epsilon. Both optima are flat: over a range of silos,
 /// draws and rounds the shift changes by less than a hundredth between 0.5 and 0.8.
 constexpr double kFailureShare = 0.65;
@@ -77,7 +77,7 @@ std::optional<CreditedShift> search(const ShuffledRounds& rounds, releases::Gaus
     low = high;
     high *= 2.0;
   }
-  while (high > low * (1.0 + kAccuracy)) {
+  while (high > low * (1.0 + kShiftAccuracy)) {
     const double middle = std::sqrt(low * high);
     (try_shift(middle) ? low : high) = middle;
   }

@@ -84,7 +84,7 @@ Eigen::VectorXd HeldReplies::geometric_median() const {
     distances.reserve(ordered.size());
     std::uint64_t total = 0;
     for (const Held* held : ordered) {
-      distances.emplace_back((queries::point_of(*held) - median).norm(), held->weight);
+      distances.emplace_back((point_of(*held) - median).norm(), held->weight);
       total += held->weight;
     }
     std::sort(distances.begin(), distances.end());
@@ -97,7 +97,7 @@ Eigen::VectorXd HeldReplies::geometric_median() const {
   }();
   for (int k = 0; k < kStepsMax && scale > 0.0; ++k) {
     Eigen::VectorXd next = weighted_mean([&](const Held& held) {
-      return static_cast<double>(held.weight) / std::max((queries::point_of(held) - median).norm(), kSmoothing * scale);
+      return static_cast<double>(held.weight) / std::max((point_of(held) - median).norm(), kSmoothing * scale);
     });
     const double moved = (next - median).norm();
     median = std::move(next);
@@ -106,13 +106,13 @@ Eigen::VectorXd HeldReplies::geometric_median() const {
   // Towards a reply the iteration is slow: whether the nearest is the median itself can be asked. It is where the
   // others together do not pull it away by more than its own weight.
   const Held* nearest = *std::min_element(ordered.begin(), ordered.end(), [&](const Held* a, const Held* b) {
-    return (queries::point_of(*a) - median).squaredNorm() < (queries::point_of(*b) - median).squaredNorm();
+    return (point_of(*a) - median).squaredNorm() < (point_of(*b) - median).squaredNorm();
   });
-  const Eigen::VectorXd there = queries::point_of(*nearest);
+  const Eigen::VectorXd there = point_of(*nearest);
   Eigen::VectorXd pull = Eigen::VectorXd::Zero(dimension_);
   double own = 0.0;
   for (const Held* held : ordered) {
-    const Eigen::VectorXd off = queries::point_of(*held) - there;
+    const Eigen::VectorXd off = point_of(*held) - there;
     const double distance = off.norm();
     if (distance > 0.0) {
       pull += static_cast<double>(held->weight) / distance * off;

@@ -10,8 +10,6 @@
 namespace undertone::theorems {
 namespace {
 
-constexpr const char* kExcessRisk = "excess risk";
-
 /// Of what is run: the silos' losses and the squared l2 regulariser.
 double whole_smoothness(const TheoremConditions& conditions) {
   return conditions.facts().smoothness + conditions.problem().regulariser.l2();
@@ -98,7 +96,8 @@ Result<std::uint64_t> shared_rounds(const TheoremConditions& conditions, double 
   if (!rounds) return rounds.error();
   const double batch = shared_batch(conditions, *rounds);
   const double sampled = drawn_in_all(conditions) / batch;
-  return conditions.subsampled(batch) && sampled > number(*rounds) ? conditions.whole_rounds(sampled) : rounds;
+  return conditions.subsampled(batch) && sampled > algorithms::number(*rounds) ? conditions.whole_rounds(sampled)
+                                                                               : rounds;
 }
 
 void explain_batch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {

@@ -11,7 +11,6 @@
 namespace undertone::theorems {
 namespace {
 
-constexpr const char* kExcessRisk = "excess risk";
 constexpr const char* kStationarity = "squared norm of the proximal gradient mapping";
 
 /// What the two proximal-PL theorems ask for.
@@ -148,7 +147,7 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   const double batch = std::min(n, std::ceil(std::max(std::cbrt(n * n / facts.answering), least)));
   const auto inner = static_cast<std::uint64_t>(n / batch);
   const std::uint64_t epochs = (*planned + inner - 1) / inner;
-  const double asked = algorithms::number(*restarts) * number(epochs) * number(inner + 1);
+  const double asked = algorithms::number(*restarts) * algorithms::number(epochs) * algorithms::number(inner + 1);
   if (const Result<std::uint64_t> fits = conditions.whole_rounds(asked); !fits) return fits.error();
   const double speed = std::min(1.0, std::pow(batch, 1.5) * std::sqrt(facts.answering) / n);
   const algorithms::ProxSvrgSettings settings{
@@ -231,7 +230,7 @@ Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& condition
   const Result<std::uint64_t> planned = conditions.whole_rounds(spider_rounds(conditions) * std::sqrt(2.0));
   if (!planned) return planned.error();
   const std::uint64_t pairs = std::max<std::uint64_t>(*planned / 2, 1);
-  const double rounds = 2.0 * number(pairs) + 1.0;
+  const double rounds = 2.0 * algorithms::number(pairs) + 1.0;
   const double batch =
       std::clamp(std::ceil(facts.records * std::sqrt(facts.epsilon) / (2.0 * std::sqrt(rounds))), 1.0, facts.records);
   TheoremChoice choice = conditions.begin(kStationarity);

@@ -11,8 +11,6 @@
 namespace undertone::theorems {
 namespace {
 
-constexpr const char* kExcessRisk = "excess risk";
-
 Status minibatch_conditions(const TheoremConditions& conditions) {
   if (Status fits = conditions.bounded_domain(); !fits) return fits;
   return conditions.epsilon_at_most("2 ln(2/delta)", 2.0 * conditions.log_two());
@@ -168,8 +166,7 @@ std::string_view to_string(TheoremName name) noexcept {
 
 Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& facts, const algorithms::Problem& problem,
                                         PlannedNoise noise) {
-  const Result<TheoremConditions> conditions =
-      TheoremConditions::create(algorithms::source_of(name), facts, problem, noise);
+  const Result<TheoremConditions> conditions = TheoremConditions::create(source_of(name), facts, problem, noise);
   if (!conditions) return conditions.error();
   switch (name) {
     case TheoremName::MinibatchConvex:
@@ -209,7 +206,7 @@ Result<double> envelope_smoothness(TheoremName name, const TheoremFacts& facts, 
   TheoremFacts without_smoothness = facts;
   without_smoothness.smoothness = 1.0;
   const Result<TheoremConditions> conditions =
-      TheoremConditions::create(algorithms::source_of(name), without_smoothness, problem, PlannedNoise::Accountant);
+      TheoremConditions::create(source_of(name), without_smoothness, problem, PlannedNoise::Accountant);
   if (!conditions) return conditions.error();
   const double d = conditions->dimension();
   const double n = facts.records;

@@ -1,14 +1,13 @@
 #include "silo/host/agent.hpp"
 
 #include <boost/asio/signal_set.hpp>
-#include <cstdio>
 #include <optional>
 #include <spdlog/spdlog.h>
 
 #include "shared/base/plain_text.hpp"
-#include "shared/base/process_protection.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/silo_host.hpp"
+#include "silo/owner/exit_code.hpp"
 #include "silo/owner/institution.hpp"
 
 namespace undertone::silo {
@@ -37,16 +36,6 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
 }
 
 }  // namespace
-
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "undertone-silo: {}\n", error.message);
-  return code;
-}
-
-void protect_process() {
-  if (const Status done = undertone::protect_process(); !done)
-    spdlog::warn("process_not_protected reason={}", quoted_text(done.error().message));
-}
 
 int run_agent(const std::filesystem::path& config_file, const MakeRandomness& make_randomness) {
   const Result<SiloConfig> config = load_silo_config(config_file);

@@ -12,7 +12,7 @@
 #include "shared/net/session.hpp"
 #include "silo/agent/hand_over.hpp"
 #include "silo/agent/silo_agent.hpp"
-#include "silo/host/silo_config.hpp"
+#include "silo/owner/silo_config.hpp"
 
 namespace undertone::silo {
 

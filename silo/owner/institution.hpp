@@ -8,8 +8,8 @@
 #include "shared/base/file_lock.hpp"
 #include "shared/data/csv_reader.hpp"
 #include "silo/approvals/desk.hpp"
-#include "silo/host/silo_config.hpp"
 #include "silo/ledger/ledger.hpp"
+#include "silo/owner/silo_config.hpp"
 
 namespace undertone::silo {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "silo/host/agent.hpp"
+#include "silo/owner/exit_code.hpp"
 #include "silo/owner/institution.hpp"
 #include "silo/owner/owner_commands.hpp"
 

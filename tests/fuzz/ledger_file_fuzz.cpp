@@ -3,7 +3,7 @@
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::fuzz {
 namespace {
@@ -30,10 +30,10 @@ void ledger_file(std::string_view bytes) {
     std::filesystem::create_directory(head);
   }
   if (form != 2) UNDERTONE_CHECK(write_file_atomically(ledger, input.rest()).has_value());
-  const lab::LedgerExpectations expected{form == 3 ? std::optional<std::filesystem::path>() : head,
-                                         form == 4 ? std::optional<std::string>("kidney") : std::nullopt,
-                                         form == 5 ? std::optional(std::string(64, 'a')) : std::nullopt};
-  const lab::LedgerFindings findings = lab::verify_ledger(ledger, expected);
+  const verifier::LedgerExpectations expected{form == 3 ? std::optional<std::filesystem::path>() : head,
+                                              form == 4 ? std::optional<std::string>("kidney") : std::nullopt,
+                                              form == 5 ? std::optional(std::string(64, 'a')) : std::nullopt};
+  const verifier::LedgerFindings findings = verifier::verify_ledger(ledger, expected);
   for (const std::string& problem : findings.problems) UNDERTONE_CHECK(!problem.starts_with("the check of"));
   // A silo asks for the head, which the verifier was not told of.
   if (form == 3 || !findings.problems.empty() || findings.public_key != to_hex(key.public_key())) return;

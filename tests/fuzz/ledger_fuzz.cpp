@@ -6,7 +6,7 @@
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::fuzz {
 namespace {
@@ -125,8 +125,8 @@ void ledger(std::string_view bytes) {
   static Files files;
   Input input(bytes);
   files.write(input);
-  const lab::LedgerFindings findings =
-      lab::verify_ledger(files.ledger(), {files.head(), std::nullopt, to_hex(files.key.public_key())});
+  const verifier::LedgerFindings findings =
+      verifier::verify_ledger(files.ledger(), {files.head(), std::nullopt, to_hex(files.key.public_key())});
   for (const std::string& problem : findings.problems) UNDERTONE_CHECK(!problem.starts_with("the check of"));
   const auto noise = findings.noise == "test" ? crypto::NoiseKind::Test : crypto::NoiseKind::Secure;
   FileHeadStore head(files.head());

@@ -1,5 +1,5 @@
 #include "shared/config/json_section.hpp"
-#include "silo/host/silo_config.hpp"
+#include "silo/owner/silo_config.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace undertone::fuzz {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/base/byte_stream.hpp"
 #include "shared/jobs/job.hpp"
 #include "tests/fuzz/input.hpp"

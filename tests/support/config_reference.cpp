@@ -5,7 +5,7 @@
 #include "operator/provision.hpp"
 #include "shared/jobs/job.hpp"
 #include "shuffler/host/shuffler_config.hpp"
-#include "silo/host/silo_config.hpp"
+#include "silo/owner/silo_config.hpp"
 
 /// Prints docs/configuration.md from what the parsers ask for, so that the page cannot drift from them.
 namespace undertone {

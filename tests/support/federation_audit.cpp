@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/base/files.hpp"
 #include "shared/wire/codec.hpp"
 #include "silo/agent/shuffled_reply.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -118,10 +118,10 @@ class Auditor {
  private:
   void check_account(const jobs::CohortMember& member, const RunRecord& run) {
     const SiloId& silo = member.facts.silo;
-    lab::LedgerFindings findings;
+    verifier::LedgerFindings findings;
     if (has_begun(deployment_.ledger(silo)))
-      findings = lab::verify_ledger(deployment_.ledger(silo),
-                                    {deployment_.head(silo), deployment_.dataset(silo), std::nullopt});
+      findings = verifier::verify_ledger(deployment_.ledger(silo),
+                                         {deployment_.head(silo), deployment_.dataset(silo), std::nullopt});
     for (const std::string& problem : findings.problems) add("{}: {}", silo.name(), problem);
     if (findings.runs.size() > 1) add("{}: {} reservations for one run", silo.name(), findings.runs.size());
     if (findings.epsilon > member.facts.epsilon.value() * (1 + 1e-9))

@@ -9,7 +9,7 @@
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/small_federation.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::tests {
 
@@ -70,8 +70,8 @@ class LedgerOnDisk : public ::testing::Test {
   void close() { database_.reset(); }
   std::filesystem::path file() const { return folder_.path() / "ledger.sqlite"; }
   std::filesystem::path head_file() const { return folder_.path() / "head.json"; }
-  lab::LedgerFindings verify() {
-    return lab::verify_ledger(file(), {head_file(), dataset_.name, to_hex(key_.public_key())});
+  verifier::LedgerFindings verify() {
+    return verifier::verify_ledger(file(), {head_file(), dataset_.name, to_hex(key_.public_key())});
   }
 
   /// Both the ledger and the separately written verifier must refuse, each naming the reason.
@@ -81,7 +81,7 @@ class LedgerOnDisk : public ::testing::Test {
     EXPECT_EQ(opened.error().code, code) << opened.error().message;
     EXPECT_NE(opened.error().message.find(ledger_says), std::string::npos) << opened.error().message;
     close();
-    const lab::LedgerFindings findings = verify();
+    const verifier::LedgerFindings findings = verify();
     ASSERT_FALSE(findings.problems.empty());
     bool named = false;
     for (const std::string& problem : findings.problems)
@@ -119,7 +119,7 @@ class LedgerOnDisk : public ::testing::Test {
                                 .dump()));
   }
   void expect_refused_by_verifier(const std::string& why) {
-    const lab::LedgerFindings findings = verify();
+    const verifier::LedgerFindings findings = verify();
     ASSERT_FALSE(findings.problems.empty());
     EXPECT_NE(findings.problems.front().find(why), std::string::npos) << findings.problems.front();
   }

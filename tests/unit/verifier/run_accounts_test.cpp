@@ -117,12 +117,12 @@ TEST_F(DrawnWithReplacementTest, NoFilterCountsThem) {
 
 TEST_F(DrawnWithReplacementTest, TheOdometerDoesNotCountARecordOnce) {
   reserve();
-  lab::LedgerFindings before;
+  verifier::LedgerFindings before;
   accounts_.report(before);
   EXPECT_EQ(before.runs.front().epsilon_spent, 0.0);
   release("1099511627776");
   EXPECT_TRUE(lines_.empty()) << lines_.front();
-  lab::LedgerFindings after;
+  verifier::LedgerFindings after;
   accounts_.report(after);
   EXPECT_EQ(after.runs.front().epsilon_spent, after.runs.front().epsilon_reserved);
 }

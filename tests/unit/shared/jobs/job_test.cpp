@@ -14,7 +14,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shuffler/host/shuffler_config.hpp"
-#include "silo/host/silo_config.hpp"
+#include "silo/owner/silo_config.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 

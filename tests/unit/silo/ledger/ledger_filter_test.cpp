@@ -64,7 +64,7 @@ TEST_F(LedgerFilterTest, ReleasesAreChargedOneByOneAndWhatIsNotAskedIsNotSpent) 
   ledger = open().value();  // replayed
   EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.units());
   close();
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
   EXPECT_EQ(findings.epsilon_units, budget_.epsilon.to_string());
   EXPECT_EQ(findings.delta_units, budget_.delta.to_string());
@@ -186,7 +186,7 @@ TEST_F(LedgerFilterTest, TheVerifierAddsUpWhatTheFilterIsCharged) {
   const std::string cost = "\"cost\":\"";
   rewrite(cost + plan_.release({0})->cost().to_string(),
           cost + terms_->shift_squared.plus(ShiftSquaredAmount::from_units(1)).value().to_string());
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   const auto rule_9 = [](const std::string& problem) { return problem.find("(rule 9)") != std::string::npos; };
   EXPECT_TRUE(std::any_of(findings.problems.begin(), findings.problems.end(), rule_9));
   EXPECT_EQ(open().error().code, ErrorCode::LedgerCorrupt);

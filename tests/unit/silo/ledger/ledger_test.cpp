@@ -8,7 +8,7 @@
 #include "silo/ledger/ledger_entry.hpp"
 #include "tests/support/ledger_on_disk.hpp"
 #include "tests/support/memory_head.hpp"
-#include "verifier/ledger_verify.hpp"
+#include "verifier/verification.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -34,7 +34,8 @@ TEST_F(LedgerTest, WhereverItsFirstOpeningDiesItIsALedgerOrHasNotBegunToBeOne) {
       EXPECT_EQ(tables.integer(0), died_at == Point::Before ? 0 : 3);
     }
     if (died_at == Point::After) {  // its first entry came with the tables; only the head outside is still to come
-      const lab::LedgerFindings findings = lab::verify_ledger(file(), {std::nullopt, dataset_.name, std::nullopt});
+      const verifier::LedgerFindings findings =
+          verifier::verify_ledger(file(), {std::nullopt, dataset_.name, std::nullopt});
       EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
       EXPECT_EQ(findings.entries, 1U);
     }
@@ -165,7 +166,7 @@ TEST_F(LedgerTest, TheVerifierAgreesToTheUnit) {
   spend(ledger, 4);
   ASSERT_TRUE(ledger.end(run_));
   close();
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
   EXPECT_EQ(findings.entries, 7U);  // opened, reserved, 4 released, ended
   EXPECT_EQ(findings.epsilon_units, ledger.epsilon_reserved().to_string());
@@ -309,7 +310,7 @@ TEST_F(LedgerTest, AnotherDataSetsLedgerIsRefusedByName) {
   EXPECT_EQ(other.error().code, ErrorCode::DatasetChanged);
   EXPECT_NE(other.error().message.find("heart"), std::string::npos);
   close();
-  EXPECT_FALSE(lab::verify_ledger(file(), {head_file(), "lungs", std::nullopt}).problems.empty());
+  EXPECT_FALSE(verifier::verify_ledger(file(), {head_file(), "lungs", std::nullopt}).problems.empty());
 }
 
 TEST_F(LedgerTest, AnEditedEntryIsRefused) {

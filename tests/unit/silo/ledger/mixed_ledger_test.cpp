@@ -39,7 +39,7 @@ TEST_F(MixedLedgerTest, TheVerifierComposesWhatWasMixedByItsOwnMethod) {
     EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
   }
   close();
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
 

@@ -23,7 +23,7 @@ TEST_F(SampledLedgerTest, TheVerifierComposesWhatWasSampledByItsOwnMethod) {
   }
   close();
   EXPECT_TRUE(plan_.reads_parts(releases::Block::Training));
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
 
@@ -57,7 +57,7 @@ TEST_F(SampledLedgerTest, APlanThatSpendsIsNeverReservedForNothing) {
   EXPECT_NE(ledger.account(run_)->delta.to_string(), "0");
   for (std::uint64_t round = 0; round < 3; ++round) release(ledger, round, "reply " + std::to_string(round));
   close();
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
 
@@ -105,7 +105,7 @@ TEST_F(MultisetLedgerTest, TheVerifierComposesDrawsWithReplacementByItsOwnMethod
   close();
   EXPECT_NE(plan_.releases_text(releases::Block::Training).find("/" + std::to_string(member_.facts.records) + "r"),
             std::string::npos);
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
 
@@ -144,7 +144,7 @@ TEST_F(LocalRunLedgerTest, EveryDrawOfAMessageIsChargedAndComposedAgain) {
   }
   close();
   EXPECT_NE(plan_.releases_text(releases::Block::Training).find("@1/40^20"), std::string::npos);
-  const lab::LedgerFindings findings = verify();
+  const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
 

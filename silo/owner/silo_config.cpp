@@ -1,4 +1,4 @@
-#include "silo/host/silo_config.hpp"
+#include "silo/owner/silo_config.hpp"
 
 #include "shared/jobs/schema_section.hpp"
 #include "shared/net/session_config.hpp"

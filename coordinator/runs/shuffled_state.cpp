@@ -1,4 +1,4 @@
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 #include "shared/base/byte_stream.hpp"
 
 namespace undertone::coordinator {

@@ -1,4 +1,4 @@
-#include "silo/owner/command_line.hpp"
+#include "silo/host/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include "shared/base/log.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/store/wiped_memory.hpp"
+#include "silo/owner/exit_code.hpp"
 #include "silo/owner/owner_commands.hpp"
 
 namespace undertone::silo {

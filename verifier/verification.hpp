@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace undertone::lab {
+namespace undertone::verifier {
 
 /// What a ledger says of one run, whether or not it keeps the rules.
 struct RunFindings {
@@ -71,4 +71,4 @@ struct LedgerExpectations {
 /// directory). The head file is read first: a commit in between leaves it one entry behind, as the rules allow.
 [[nodiscard]] LedgerFindings verify_ledger(const std::filesystem::path& ledger, const LedgerExpectations& expectations);
 
-}  // namespace undertone::lab
+}  // namespace undertone::verifier

@@ -1,4 +1,4 @@
-#include "coordinator/jobs/run_store.hpp"
+#include "coordinator/runs/run_store.hpp"
 
 #include <gtest/gtest.h>
 
