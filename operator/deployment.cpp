@@ -137,7 +137,7 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                 {"holdout_public", member.facts.holdout_public}}},
               {"policy",
                {{"models", {std::string(job.model.name())}},
-                {"algorithms", {job.algorithm_kind}},
+                {"algorithms", {std::string(job.algorithm->name())}},
                 {"units", {"record"}},
                 {"records_min", 20},
                 {"epsilon_max", 4},

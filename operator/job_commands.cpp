@@ -12,7 +12,6 @@
 #include "shared/jobs/planner.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/service/exit_code.hpp"
-#include "shared/theorems/proximal_parameters.hpp"
 
 namespace undertone::operators {
 namespace {
@@ -78,13 +77,6 @@ std::uint64_t plan_rounds(const jobs::Job& job) {
   return rounds;
 }
 
-/// What a theorem says of the outcome, with its constants.
-struct RiskBound {
-  double bound = 0.0;
-  std::string measure;
-  std::string source;
-};
-
 /// Encoded numbers lie in [-1, 1], of a category's at most one is 1, and an intercept is a 1 beside them. Of projected
 /// records nothing is known.
 double record_norm_of(const jobs::Job& job) {
@@ -137,32 +129,29 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
   return true;
 }
 
-std::optional<RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
+std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
   // Means over some of the silos are divided by the weights of those that answer: a bound counts them as alike.
   if (!all_answer && !count_alike(job)) return std::nullopt;
-  if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&job.algorithm);
-      minibatch != nullptr && job.model.is_convex() &&
-      // Of a ratio chosen by hand nobody has said that the objective is as strongly convex.
-      (job.theorem || minibatch->averaging.kind == algorithms::Averaging::Kind::Uniform)) {
+  if (job.model.is_convex()) {
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
-    const std::optional<double> bound =
-        algorithms::MinibatchSgd::predicted_excess_risk(*minibatch, job.clip, fewer * gradients);
-    if (bound) return RiskBound{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+    if (std::optional<algorithms::RiskBound> own =
+            job.algorithm->predicted_risk(job.clip, fewer * gradients, job.theorem.has_value()))
+      return own;
   }
   // Of multisets of all records the mean varies.
   if (!job.theorem || job.with_replacement || !within_what_theorems_count(job, plans)) return std::nullopt;
-  if (const auto* svrg = std::get_if<algorithms::ProxSvrgSettings>(&job.algorithm)) {
+  if (job.theorem->bound_at) {
     if (!all_answer) return std::nullopt;
     const double differences = mean_noise_variance(job, plans, releases::QuestionKind::GradientDifference);
-    return RiskBound{theorems::prox_svrg_bound(*svrg, job.theorem->facts, gradients + differences),
-                     job.theorem->measure, job.theorem->source};
+    return algorithms::RiskBound{job.theorem->bound_at(gradients + differences), job.theorem->measure,
+                                 job.theorem->source};
   }
   // At the noise that was planned when the parameters were chosen, which noise by hand is not.
   if (job.theorem->bound && job.noise_choice.by != jobs::NoiseChoice::By::Hand)
-    return RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
+    return algorithms::RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
 }
 
@@ -172,7 +161,7 @@ Json parameters_of(const jobs::Job& job) {
   for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
     reasons.push_back({{"name", reason.name}, {"value", reason.value}, {"why", reason.why}});
   return {{"by", job.theorem->source},
-          {"algorithm", std::string(algorithms::kind_of(job.algorithm))},
+          {"algorithm", std::string(job.algorithm->name())},
           {"measure", job.theorem->measure},
           {"rate", job.theorem->rate},
           {"reasons", std::move(reasons)}};
@@ -303,7 +292,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"warnings", warnings_of(plan)}});
   }
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
-  const std::optional<RiskBound> prediction = prediction_of(*job, plans);
+  const std::optional<algorithms::RiskBound> prediction = prediction_of(*job, plans);
   const Json parameters = parameters_of(*job);
   const double record_norm = record_norm_of(*job);
   const models::Model::Constants constants = job->model.constants(record_norm);
@@ -341,7 +330,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
              job->model.dimension(), job->cohort.size());
   if (job->theorem) {
     fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
-               algorithms::kind_of(job->algorithm), job->theorem->measure, job->theorem->rate);
+               job->algorithm->name(), job->theorem->measure, job->theorem->rate);
     for (const theorems::TheoremChoice::Reason& reason : job->theorem->reasons)
       fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
   } else {

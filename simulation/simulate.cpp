@@ -65,7 +65,7 @@ Result<Dealt> deal_rows(const jobs::Job& job, const std::filesystem::path& job_f
 /// A simulated institution allows what the job asks for, once.
 silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) {
   return {{std::string(job.model.name())},
-          {job.algorithm_kind},
+          {std::string(job.algorithm->name())},
           {job.unit},
           1,
           1,

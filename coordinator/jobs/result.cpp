@@ -131,11 +131,11 @@ std::string aggregation_of(const jobs::Job& job) {
 
 Json settings_of(const RunReport& report) {
   const jobs::Job& job = report.job;
-  const algorithms::Problem& problem = algorithms::problem_of(job.algorithm);
+  const algorithms::Problem& problem = job.algorithm->problem();
   Json out = {{"model", std::string(job.model.name())},
               {"dimension", job.model.dimension()},
-              {"algorithm", job.algorithm_kind},
-              {"algorithm_source", algorithms::source_of(job.algorithm)},
+              {"algorithm", std::string(job.algorithm->name())},
+              {"algorithm_source", job.algorithm->source()},
               {"domain", std::string(problem.domain.name())},
               {"regulariser", std::string(problem.regulariser.name())},
               {"l1", problem.regulariser.l1()},
@@ -151,7 +151,7 @@ Json settings_of(const RunReport& report) {
               {"mode", report.mode}};
   if (const models::LinearModel* linear = job.model.linear()) out["intercept"] = linear->intercept();
   if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
-  for (const auto& [name, value] : algorithms::numbers_of(job.algorithm)) out[name] = value;
+  for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;
   return out;
 }
 

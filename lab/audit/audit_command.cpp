@@ -118,13 +118,13 @@ int run_audit(const AuditRequest& request) {
                      "isrl",
                      request.job.string())});
   }
-  const bool local = std::holds_alternative<algorithms::LocalSgdSettings>(job->algorithm);
+  const bool local = job->algorithm->traits().local_steps != 0;
   if (job->model.moments() != nullptr || local || job->projection) {
     return service::fail(
         {ErrorCode::InvalidArgument,
          fmt::format("the audit knows the worst pair for gradients of linear models and networks, not for {} "
                      "and {}{}",
-                     job->model.name(), job->algorithm_kind, job->projection ? " of projected features" : "")});
+                     job->model.name(), job->algorithm->name(), job->projection ? " of projected features" : "")});
   }
   if (request.canaries && job->model.linear() == nullptr) {
     return service::fail(

@@ -23,7 +23,7 @@ class ForgottenHead final : public silo::HeadStore {
 /// A policy that allows the job: what is audited is what a silo sends once it has accepted.
 silo::Policy allowing(const jobs::Job& job, const jobs::CohortMember& member) {
   return {{std::string(job.model.name())},
-          {job.algorithm_kind},
+          {std::string(job.algorithm->name())},
           {job.unit},
           1,
           1,

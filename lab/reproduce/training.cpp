@@ -6,9 +6,11 @@
 
 #include "shared/accounting/accountant.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/base/byte_stream.hpp"
 #include "shared/models/layered_model.hpp"
-#include "shared/theorems/theorem_noise.hpp"
 #include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
@@ -27,8 +29,8 @@ std::int64_t drawn_of(double fraction, std::int64_t records) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(fraction * static_cast<double>(records))));
 }
 
-algorithms::AlgorithmSettings algorithm_of(const Cohort& cohort, const Task& task, const FigurePoint& point,
-                                           const Setting& setting, std::uint64_t seed) {
+algorithms::Method algorithm_of(const Cohort& cohort, const Task& task, const FigurePoint& point,
+                                const Setting& setting, std::uint64_t seed) {
   algorithms::Problem problem{task.model.dimension(), geometry::Domain::whole_space(), geometry::Regulariser::none(),
                               queries::PointType::F64, task.start};
   switch (point.method) {
@@ -100,36 +102,28 @@ Result<Segments> uncharged(const planning::Schedule& schedule, std::int64_t reco
 Result<Segments> releases_of(const Cohort& cohort, const Task& task, const FigurePoint& point, const Setting& setting,
                              std::size_t silo) {
   const std::int64_t records = task.silos[silo].training.count();
-  const algorithms::AlgorithmSettings settings = algorithm_of(cohort, task, point, setting, 0);
+  const algorithms::Method method = algorithm_of(cohort, task, point, setting, 0);
   // Half a record more, so that a product that is rounded down gives the K that is meant.
   const double fraction = release_fraction(cohort, point, setting);
   const auto drawn = static_cast<double>(drawn_of(fraction, records));
   algorithms::GradientShape shape{*releases::ClipNorm::create(1.0),
                                   std::min(1.0, (drawn + 0.5) / static_cast<double>(records))};
-  if (point.noise == NoiseRule::None) return uncharged(algorithms::schedule_of(settings, shape), records, true);
+  if (point.noise == NoiseRule::None) return uncharged(method->schedule(shape), records, true);
   const Result<SiloPromise> promise = promise_to(task.silos[silo], point.epsilon);
   if (!promise) return promise.error();
   if (point.noise == NoiseRule::Accountant) {
     const Result<planning::Plan> plan = planning::make_plan(
-        algorithms::schedule_of(settings, shape),
+        method->schedule(shape),
         {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false, promise->epsilon, promise->delta});
     if (!plan) return plan.error();
     return plan->segments();
   }
-  const theorems::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
-  if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&settings)) {
-    const Result<double> shift =
-        theorems::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
-                                         {facts.records, 1.0, facts.epsilon, facts.delta});
-    if (!shift) return shift.error();
-    shape.gradient_shifts = {*releases::GaussianShift::create(*shift)};
-  } else {
-    const Result<theorems::TheoremShifts> shifts = theorems::experiment_shifts(settings, facts);
-    if (!shifts) return shifts.error();
-    shape.gradient_shifts = {*releases::GaussianShift::create(shifts->gradients.front())};
-    if (shifts->difference) shape.difference_shift = *releases::GaussianShift::create(*shifts->difference);
-  }
-  return uncharged(algorithms::schedule_of(settings, shape), records, false);
+  const algorithms::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
+  const Result<algorithms::NoiseShifts> shifts = method->experiment_noise(facts);
+  if (!shifts) return shifts.error();
+  shape.gradient_shifts = {*releases::GaussianShift::create(shifts->gradients.front())};
+  if (shifts->difference) shape.difference_shift = *releases::GaussianShift::create(*shifts->difference);
+  return uncharged(method->schedule(shape), records, false);
 }
 
 /// The same releases for records clipped to `clip` and steps of `step_size`: noise follows the clip norm.
@@ -173,7 +167,7 @@ Result<Weights> train_once(const Cohort& cohort, const Task& task, const FigureP
       std::move(members));
   if (!direct) return direct.error();
   Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm =
-      algorithms::make_algorithm(algorithm_of(cohort, task, point, setting, seed));
+      algorithm_of(cohort, task, point, setting, seed)->make();
   if (!algorithm) return algorithm.error();
   Result<algorithms::Outcome> outcome = direct->train(**algorithm);
   // A diverged run is a bad setting, no failure of the experiment.

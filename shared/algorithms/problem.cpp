@@ -52,33 +52,4 @@ releases::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::op
   return shape;
 }
 
-Error out_of_step(std::string_view algorithm, std::uint64_t round, const folds::Gathered& gathered) {
-  return {ErrorCode::Internal, fmt::format("{} stands at round {}, was told of round {} in dimension {}", algorithm,
-                                           round, gathered.round.value, gathered.mean.size())};
-}
-
-void save_vector(ByteWriter& state, const Eigen::VectorXd& vector) {
-  state.doubles(vector.data(), static_cast<std::size_t>(vector.size()));
-}
-
-Status restore_vector(ByteReader& state, Eigen::VectorXd& vector) {
-  const Result<std::vector<double>> saved = state.doubles();
-  if (!saved) return saved.error();
-  if (saved->size() != static_cast<std::size_t>(vector.size())) {
-    return Error{ErrorCode::Malformed,
-                 fmt::format("a saved vector has {} numbers, the job {}", saved->size(), vector.size())};
-  }
-  vector = Eigen::Map<const Eigen::VectorXd>(saved->data(), vector.size());
-  return {};
-}
-
-Status restore_count(ByteReader& state, std::uint64_t most, std::uint64_t& count) {
-  const Result<std::uint64_t> saved = state.u64();
-  if (!saved) return saved.error();
-  if (*saved > most)
-    return Error{ErrorCode::Malformed, fmt::format("a saved count is {}, the job has at most {}", *saved, most)};
-  count = *saved;
-  return {};
-}
-
 }  // namespace undertone::algorithms

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "shared/base/byte_stream.hpp"
 #include "shared/folds/fold.hpp"
 #include "shared/geometry/proximal_step.hpp"
 #include "shared/planning/plan.hpp"
@@ -48,14 +47,5 @@ struct GradientShape {
   [[nodiscard]] releases::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
   [[nodiscard]] releases::ReleaseShape local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const;
 };
-
-/// An error that says at which round an algorithm stands and what it was told instead.
-[[nodiscard]] Error out_of_step(std::string_view algorithm, std::uint64_t round, const folds::Gathered& gathered);
-
-void save_vector(ByteWriter& state, const Eigen::VectorXd& vector);
-/// @param vector of the size that is expected, overwritten
-[[nodiscard]] Status restore_vector(ByteReader& state, Eigen::VectorXd& vector);
-/// @param most the largest value that makes sense
-[[nodiscard]] Status restore_count(ByteReader& state, std::uint64_t most, std::uint64_t& count);
 
 }  // namespace undertone::algorithms

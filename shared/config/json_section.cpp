@@ -131,6 +131,18 @@ std::string Section::text_of(const std::string& key, const std::string& expected
   return out;
 }
 
+std::size_t Section::one_of(const std::string& key, const std::vector<std::string_view>& texts, const char* about) {
+  std::string expected;
+  for (const std::string_view candidate : texts)
+    expected += fmt::format("{}\"{}\"", expected.empty() ? "" : ", ", candidate);
+  const std::string found = text_of(key, (texts.size() == 1 ? "" : "one of ") + expected, about);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (found == texts[i]) return i;
+  }
+  if (!found.empty()) problem(key, "expected one of " + expected + ", got \"" + found + "\"");
+  return 0;
+}
+
 bool Section::boolean(const std::string& key, const char* about) {
   const nlohmann::json* value = find(key, "true or false", about);
   if (value == nullptr) return false;

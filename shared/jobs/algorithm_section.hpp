@@ -2,16 +2,16 @@
 
 #include <optional>
 
-#include "shared/algorithms/algorithm_settings.hpp"
-#include "shared/config/json_section.hpp"
+#include "shared/algorithms/method.hpp"
+#include "shared/config/section.hpp"
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::jobs {
 
 /// What the job's `algorithm` says.
 struct AlgorithmChoice {
-  algorithms::AlgorithmSettings settings;
-  std::optional<theorems::TheoremChoice> theorem;  // where one chose the settings
+  std::optional<algorithms::Method> method;        // nothing where a theorem's condition fails, which is noted
+  std::optional<theorems::TheoremChoice> theorem;  // where one chose the method and its numbers
   double draw_fraction = 1.0;                      // of the records that a release reads
   bool with_replacement = false;                   // the draws of a theorem's job, where it asks for that
   std::uint64_t rounds = 0;                        // of the algorithm alone

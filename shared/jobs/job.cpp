@@ -116,7 +116,7 @@ SimulationData parse_simulation(config::Section section) {
 
 /// What a shuffled job's other sections must say.
 struct AroundShuffle {
-  const algorithms::AlgorithmSettings& algorithm;
+  const algorithms::Method& algorithm;
   bool with_replacement;
   const NoiseChoice& noise;
   const std::vector<CohortMember>& cohort;
@@ -125,10 +125,10 @@ struct AroundShuffle {
 
 /// A shuffled reply must not tell its silo by what it looks like: all silos draw alike, with the same noise.
 void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Problems& problems) {
-  if (std::holds_alternative<algorithms::LocalSgdSettings>(job.algorithm))
+  const algorithms::MethodTraits traits = job.algorithm->traits();
+  if (!traits.shuffled)
     problems.add("/algorithm/kind", "local runs have no shuffled form: expected an algorithm of gradients");
-  if (shuffle.form == Shuffle::Form::Reports &&
-      !std::holds_alternative<algorithms::MinibatchSgdSettings>(job.algorithm))
+  if (shuffle.form == Shuffle::Form::Reports && !traits.shuffled_reports)
     problems.add("/privacy/shuffle/form", "reports are of minibatch_sgd alone: expected shares, counts or bits");
   if (job.with_replacement)
     problems.add("/algorithm/sampling", "of a shuffled job batches are drawn without replacement");
@@ -163,11 +163,32 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
   }
 }
 
+/// Whether the algorithm, and the theorem that chose it, are for the model's loss.
+void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems) {
+  const algorithms::MethodTraits traits = (*algorithm.method)->traits();
+  if (static_cast<double>(traits.local_steps) * model.products() > kLocalProductsMax) {
+    problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
+                                                       traits.local_steps, model.products(), kLocalProductsMax));
+  }
+  if (algorithm.theorem) {
+    if (algorithm.theorem->losses == theorems::TheoremLosses::Convex && !model.is_convex())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
+    if (!model.is_smooth())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
+  }
+  // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
+  if (model.linear() != nullptr && !model.is_smooth() && !traits.takes_subgradients) {
+    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
+                                                 (*algorithm.method)->name(), model.name()));
+  }
+}
+
 /// The weights are moments after one whole step of size 1 from 0, and after nothing else.
-void check_moments(const AlgorithmChoice& algorithm, const algorithms::Problem& problem, config::Problems& problems) {
-  const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&algorithm.settings);
-  if (minibatch == nullptr || minibatch->rounds != 1 || minibatch->step_size != 1.0 ||
-      minibatch->averaging.kind != algorithms::Averaging::Kind::Last) {
+void check_moments(const algorithms::Method& algorithm, const algorithms::Problem& problem,
+                   config::Problems& problems) {
+  if (!algorithm->traits().one_whole_step) {
     problems.add("/algorithm",
                  "moments are what one step leads to: expected noisy_minibatch_sgd with rounds 1, step_size 1 and "
                  "averaging \"last\"");
@@ -186,8 +207,7 @@ algorithms::GradientShape gradients_of(const Job& job) {
 }
 
 planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape& shape) {
-  return algorithms::WithEvaluation::schedule(algorithms::schedule_of(job.algorithm, shape), job.model,
-                                              job.evaluation_every);
+  return algorithms::WithEvaluation::schedule(job.algorithm->schedule(shape), job.model, job.evaluation_every);
 }
 
 }  // namespace
@@ -269,30 +289,8 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
       parse_algorithm(root.object("algorithm"), problem, facts,
                       noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
                                                                   : theorems::PlannedNoise::Accountant);
-  const bool subgradients = std::holds_alternative<algorithms::MinibatchSgdSettings>(algorithm.settings) ||
-                            std::holds_alternative<algorithms::LocalSgdSettings>(algorithm.settings);
-  if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&algorithm.settings);
-      local != nullptr && static_cast<double>(local->steps) * model.products() > kLocalProductsMax) {
-    problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
-                                                       local->steps, model.products(), kLocalProductsMax));
-  }
-  if (algorithm.theorem) {
-    // Of convex losses, or of proximal-PL and smooth ones, as their constants say.
-    const bool convex = subgradients || std::holds_alternative<algorithms::AcceleratedSgdSettings>(algorithm.settings);
-    if (convex && !model.is_convex())
-      problems.add("/algorithm/theorem",
-                   fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
-    if (!model.is_smooth())
-      problems.add("/algorithm/theorem",
-                   fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
-  }
-  // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
-  if (model.linear() != nullptr && !model.is_smooth() && !subgradients) {
-    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
-                                                 algorithms::kind_of(algorithm.settings), model.name()));
-  }
-
-  if (model.moments() != nullptr && problems.none()) check_moments(algorithm, problem, problems);
+  if (algorithm.method) check_model(algorithm, model, problems);
+  if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
 
   const Participation participation = parse_participation(root.object("participation"));
   if (participation.quorum > cohort.size()) {
@@ -301,7 +299,7 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   }
   if (shuffle && problems.none())
     check_shuffled(*shuffle,
-                   {algorithm.settings, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
+                   {*algorithm.method, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
                    problems);
   folds::Aggregation aggregation;
   if (root.has("aggregation"))
@@ -336,8 +334,7 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
           std::move(schema),
           std::move(projection),
           std::move(choice.model),
-          std::string(algorithms::kind_of(algorithm.settings)),
-          std::move(algorithm.settings),
+          *std::move(algorithm.method),
           std::move(algorithm.theorem),
           algorithm.draw_fraction,
           algorithm.with_replacement,
@@ -387,8 +384,7 @@ Result<planning::Plan> plan_of(const Job& job, const CohortMember& member) {
 
 std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job) {
   // The parser made one of the same settings.
-  return std::make_unique<algorithms::WithEvaluation>(algorithms::make_algorithm(job.algorithm).value(), job.model,
-                                                      job.evaluation_every);
+  return std::make_unique<algorithms::WithEvaluation>(job.algorithm->make().value(), job.model, job.evaluation_every);
 }
 
 }  // namespace undertone::jobs

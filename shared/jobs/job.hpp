@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/method.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/projection.hpp"
@@ -50,9 +50,8 @@ struct Job {
   data::Schema schema;
   std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
   models::Model model = models::LinearModel(models::Loss::Logistic, 1, false);
-  std::string algorithm_kind;
-  algorithms::AlgorithmSettings algorithm;
-  std::optional<theorems::TheoremChoice> theorem;  // where one chose the settings
+  algorithms::Method algorithm;
+  std::optional<theorems::TheoremChoice> theorem;  // where one chose the algorithm and its numbers
   double draw_fraction = 1.0;
   bool with_replacement = false;  // the draws: @see releases::ReleaseShape
   releases::ClipNorm clip;

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "shared/theorems/theorem_noise.hpp"
-
 namespace undertone::jobs {
 
 NoiseChoice parse_noise_choice(config::Section section) {
@@ -23,28 +21,19 @@ NoiseChoice parse_noise_choice(config::Section section) {
 }
 
 Result<algorithms::GradientShape> with_noise(const NoiseChoice& choice, algorithms::GradientShape shape,
-                                             const algorithms::AlgorithmSettings& settings,
-                                             const releases::SiloFacts& facts) {
+                                             const algorithms::Method& method, const releases::SiloFacts& facts) {
   if (choice.by == NoiseChoice::By::Accountant) return shape;
-  theorems::TheoremShifts shifts;
+  algorithms::NoiseShifts shifts;
   if (choice.by == NoiseChoice::By::Hand) {
     shifts.gradients = {1.0 / choice.noise_multiplier};
     shifts.difference = shifts.gradients.front();
   } else {
     const auto records = static_cast<double>(facts.records);
     const double drawn = std::max(1.0, std::floor(shape.draw_fraction * records));
-    const theorems::NoiseFacts noise{records, drawn, facts.epsilon.value(), facts.delta.value()};
-    if (const auto* local = std::get_if<algorithms::LocalSgdSettings>(&settings)) {
-      const Result<double> each =
-          theorems::experiment_local_shift(static_cast<double>(local->rounds), static_cast<double>(local->steps),
-                                           {records, 1.0, noise.epsilon, noise.delta});
-      if (!each) return Error{each.error().code, facts.silo.name() + ": " + each.error().message};
-      shifts.gradients = {*each};
-    } else {
-      const Result<theorems::TheoremShifts> theorem = theorems::theorem_shifts(settings, noise);
-      if (!theorem) return Error{theorem.error().code, facts.silo.name() + ": " + theorem.error().message};
-      shifts = *theorem;
-    }
+    Result<algorithms::NoiseShifts> printed =
+        method->theorem_noise({records, drawn, facts.epsilon.value(), facts.delta.value()});
+    if (!printed) return Error{printed.error().code, facts.silo.name() + ": " + printed.error().message};
+    shifts = *std::move(printed);
   }
   for (const double shift : shifts.gradients) {
     const Result<releases::GaussianShift> value = releases::GaussianShift::create(shift);

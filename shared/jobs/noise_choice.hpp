@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "shared/algorithms/algorithm_settings.hpp"
-#include "shared/config/json_section.hpp"
+#include "shared/algorithms/method.hpp"
+#include "shared/config/section.hpp"
 
 namespace undertone::jobs {
 
@@ -21,7 +21,7 @@ struct NoiseChoice {
 /// @param shape without shifts
 /// @return an error where a theorem's conditions fail for this silo
 [[nodiscard]] Result<algorithms::GradientShape> with_noise(const NoiseChoice& choice, algorithms::GradientShape shape,
-                                                           const algorithms::AlgorithmSettings& settings,
+                                                           const algorithms::Method& method,
                                                            const releases::SiloFacts& facts);
 
 }  // namespace undertone::jobs

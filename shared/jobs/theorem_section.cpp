@@ -1,52 +1,34 @@
 #include "shared/jobs/theorem_section.hpp"
 
-#include "shared/base/overloaded.hpp"
-
 namespace undertone::jobs {
 namespace {
 
 using theorems::TheoremName;
 
-constexpr double kNumberMin = 1e-9;  // so that products and quotients of a few stay far inside a double
-constexpr double kNumberMax = 1e9;
+constexpr double kConstantMin = 1e-9;  // so that products and quotients of a few stay far inside a double
+constexpr double kConstantMax = 1e9;
 
-constexpr std::initializer_list<std::pair<const char*, TheoremName>> kTheorems = {
-    {"minibatch_convex", TheoremName::MinibatchConvex},
-    {"minibatch_strongly_convex", TheoremName::MinibatchStronglyConvex},
-    {"one_pass_convex", TheoremName::OnePassConvex},
-    {"one_pass_convex_direct", TheoremName::OnePassConvexDirect},
-    {"one_pass_strongly_convex", TheoremName::OnePassStronglyConvex},
-    {"accelerated_convex", TheoremName::AcceleratedConvex},
-    {"accelerated_convex_direct", TheoremName::AcceleratedConvexDirect},
-    {"accelerated_strongly_convex", TheoremName::AcceleratedStronglyConvex},
-    {"proximal_sgd", TheoremName::ProximalSgd},
-    {"prox_svrg", TheoremName::ProxSvrg},
-    {"spider", TheoremName::Spider},
-    {"spider_alternate", TheoremName::SpiderAlternate},
-    {"localized_convex", TheoremName::LocalizedConvex},
-    {"localized_strongly_convex", TheoremName::LocalizedStronglyConvex}};
-
-void set_seed(algorithms::AlgorithmSettings& settings, std::uint64_t seed) {
-  std::visit(Overloaded{[&](algorithms::ProxSvrgSettings& s) { s.seed = seed; },
-                        [&](algorithms::SpiderSettings& s) { s.seed = seed; },
-                        [&](algorithms::SpiderAlternateSettings& s) { s.seed = seed; }, [](auto&) {}},
-             settings);
+TheoremName parse_name(config::Section& section) {
+  const std::vector<TheoremName> names = theorems::theorem_names();
+  std::vector<std::string_view> texts;
+  for (const TheoremName name : names) texts.push_back(theorems::to_string(name));
+  return names[section.one_of("theorem", texts,
+                              "instead of kind: chooses the algorithm and its numbers from public constants")];
 }
 
 }  // namespace
 
 std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, const algorithms::Problem& problem,
                                                      theorems::TheoremFacts facts, theorems::PlannedNoise noise) {
-  const auto name = section.choice<TheoremName>(
-      "theorem", kTheorems, "instead of kind: chooses the algorithm and its numbers from public constants");
-  facts.smoothness =
-      section.number("smoothness", kNumberMin, kNumberMax, "with theorem: beta of a record's loss, from public bounds");
+  const TheoremName name = parse_name(section);
+  facts.smoothness = section.number("smoothness", kConstantMin, kConstantMax,
+                                    "with theorem: beta of a record's loss, from public bounds");
   const auto optional = [&](const char* key, double otherwise, const char* about) {
-    return section.has(key) ? section.number(key, 0.0, kNumberMax, about) : otherwise;
+    return section.has(key) ? section.number(key, 0.0, kConstantMax, about) : otherwise;
   };
   const auto at_least = [&](const char* key, double value) {
-    if (value != 0.0 && value < kNumberMin)
-      section.problem(key, fmt::format("expected 0 or at least {}, got {}", kNumberMin, value));
+    if (value != 0.0 && value < kConstantMin)
+      section.problem(key, fmt::format("expected 0 or at least {}, got {}", kConstantMin, value));
   };
   facts.strong_convexity =
       optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
@@ -55,7 +37,7 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   if (facts.diameter > 0.0) {
     facts.gap = optional("gap", facts.lipschitz * facts.diameter, about_gap);
   } else {
-    facts.gap = section.number("gap", kNumberMin, kNumberMax, about_gap);
+    facts.gap = section.number("gap", kConstantMin, kConstantMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
   facts.heterogeneity =
@@ -66,15 +48,13 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
   at_least("strong_convexity", facts.strong_convexity);
   at_least("gap", facts.gap);
-  const std::uint64_t seed =
-      section.has("seed") ? static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public")) : 0;
+  if (section.has("seed")) facts.seed = static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public"));
   if (section.recording()) return std::nullopt;
   Result<theorems::TheoremChoice> choice = theorems::choose_by_theorem(name, facts, problem, noise);
   if (!choice) {
     section.problem("theorem", choice.error().message);
     return std::nullopt;
   }
-  set_seed(choice->settings, seed);
   return *std::move(choice);
 }
 

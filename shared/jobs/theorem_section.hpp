@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "shared/config/json_section.hpp"
+#include "shared/config/section.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
 
 namespace undertone::jobs {

@@ -27,9 +27,9 @@ void explain(TheoremChoice& choice, const StagePlan& plan) {
                                               : "no stage that halves the gap fits into the rounds: one of them all"});
 }
 
-/// The one stage of a convex objective. @param variance V^2 > 0
-void settle_convex(const TheoremConditions& conditions, ConvexForm form, algorithms::RecordUse use,
-                   std::uint64_t rounds, double variance, TheoremChoice& choice) {
+/// The one stage of a convex objective, with its bound. @param variance V^2 > 0
+TheoremChoice begin_convex(const TheoremConditions& conditions, ConvexForm form, algorithms::RecordUse use,
+                           std::uint64_t rounds, double variance) {
   const double diameter = conditions.facts().diameter;
   const double beta = whole_smoothness(conditions);
   const double stddev = std::sqrt(variance);
@@ -38,16 +38,27 @@ void settle_convex(const TheoremConditions& conditions, ConvexForm form, algorit
   if (form == ConvexForm::Regularised) {
     phase.proximity = phase.strong_convexity = stddev / (diameter * std::sqrt(algorithms::number(rounds)));
     phase.stages = {{rounds, 2.0 * (beta + phase.proximity)}};
-    choice.reasons.push_back({"proximity", phase.proximity, "V/(D sqrt R)"});
-    choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "2 (beta + proximity)"});
   } else {
     phase.stages = {{rounds, std::max(2.0 * beta, stddev * std::pow(algorithms::number(rounds), 1.5) / diameter)}};
-    choice.reasons.push_back({"upsilon", phase.stages.front().upsilon, "max{2 beta, V R^(3/2)/D}"});
   }
+  TheoremChoice choice =
+      conditions.begin(kExcessRisk, algorithms::AcceleratedSgdSettings{conditions.problem(), {phase}, use});
   // The proximity term is lambda/2 ||w* - w_0||^2 at w* and not negative anywhere.
   choice.bound = accelerated_risk(phase.stages.front(), reach, variance, phase.strong_convexity) +
                  0.5 * phase.proximity * reach * reach;
-  choice.settings = algorithms::AcceleratedSgdSettings{conditions.problem(), {std::move(phase)}, use};
+  return choice;
+}
+
+/// @param choice of `begin_convex`
+void explain_convex(TheoremChoice& choice, ConvexForm form) {
+  const algorithms::AcceleratedPhase& phase = choice.method.as<algorithms::AcceleratedSgdSettings>()->phases.front();
+  const double upsilon = phase.stages.front().upsilon;
+  if (form == ConvexForm::Direct) {
+    choice.reasons.push_back({"upsilon", upsilon, "max{2 beta, V R^(3/2)/D}"});
+    return;
+  }
+  choice.reasons.push_back({"proximity", phase.proximity, "V/(D sqrt R)"});
+  choice.reasons.push_back({"upsilon", upsilon, "2 (beta + proximity)"});
 }
 
 /// phi^2/(MK) + h upsilon^2 + d s^2 of a one-pass round with K records a silo, s^2 the noise of a mean over them.
@@ -100,7 +111,7 @@ Result<std::uint64_t> shared_rounds(const TheoremConditions& conditions, double 
                                                                                : rounds;
 }
 
-void explain_batch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {
+void explain_shared_batch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {
   choice.draw_fraction = conditions.fraction_of(batch);
   choice.reasons.push_back({"batch", batch,
                             conditions.noise() == PlannedNoise::Printed
@@ -126,8 +137,7 @@ Result<TheoremChoice> choose_localized(const TheoremConditions& conditions, doub
   const double power = facts.answering <= std::pow(facts.records, 3.0)
                            ? 3.0
                            : 1.5 + 0.5 * std::log(facts.answering) / std::log(facts.records);
-  TheoremChoice choice = conditions.begin(kExcessRisk);
-  choice.rate = rate;
+  std::vector<TheoremChoice::Reason> reasons;
   algorithms::AcceleratedSgdSettings settings{conditions.problem(), {}, algorithms::RecordUse::Phased};
   double total = 0.0;
   double records = std::floor(facts.records / 2.0);
@@ -148,17 +158,19 @@ Result<TheoremChoice> choose_localized(const TheoremConditions& conditions, doub
     if (!staged) return conditions.refuse(staged.error().message);
     StagePlan plan = *std::move(staged);
     total += algorithms::number(rounds_of(plan));
-    choice.reasons.push_back({fmt::format("rounds of phase {}", i), algorithms::number(rounds_of(plan)),
-                              fmt::format("{} stages on {} records, proximity {}, at most sqrt((beta + lambda_i)/mu_i) "
-                                          "ln(Delta_i mu_i M eps^2 n_i^2/(L^2 d)) = {}",
-                                          plan.stages.size(), records, local.proximity, *rounds)});
+    reasons.push_back({fmt::format("rounds of phase {}", i), algorithms::number(rounds_of(plan)),
+                       fmt::format("{} stages on {} records, proximity {}, at most sqrt((beta + lambda_i)/mu_i) "
+                                   "ln(Delta_i mu_i M eps^2 n_i^2/(L^2 d)) = {}",
+                                   plan.stages.size(), records, local.proximity, *rounds)});
     settings.phases.push_back({local.proximity, mu, local.radius, std::move(plan.stages)});
     if (4.0 * lipschitz * lipschitz / mu < rate) break;
   }
   if (const Result<std::uint64_t> fits = conditions.whole_rounds(total); !fits) return fits.error();
-  choice.reasons.push_back({"phases", algorithms::number(settings.phases.size()),
-                            "floor(log2 n), or the first i with 4 L^2/mu_i below the rate"});
-  choice.settings = std::move(settings);
+  reasons.push_back({"phases", algorithms::number(settings.phases.size()),
+                     "floor(log2 n), or the first i with 4 L^2/mu_i below the rate"});
+  TheoremChoice choice = conditions.begin(kExcessRisk, std::move(settings));
+  choice.reasons = std::move(reasons);
+  choice.rate = rate;
   return conditions.finish(std::move(choice));
 }
 
@@ -229,10 +241,10 @@ Result<TheoremChoice> choose_one_pass_convex(const TheoremConditions& conditions
   const Result<double> variance = one_pass_variance(conditions, part);
   if (!variance) return variance.error();
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::OnePass, *rounds, *variance);
   explain_parts(choice, batch, facts.records, *rounds,
                 "(L/(beta D))^(2/5) n^(3/5) (d ln(1/delta))^(1/5) / (eps^(2/5) M^(1/5)), within 1 to n");
-  settle_convex(conditions, form, algorithms::RecordUse::OnePass, *rounds, *variance, choice);
+  explain_convex(choice, form);
   const double private_term = std::pow(beta, 0.25) * facts.lipschitz * std::pow(diameter, 1.5) *
                               std::sqrt(d * conditions.log_one()) /
                               (facts.epsilon * facts.records * std::sqrt(facts.answering));
@@ -260,17 +272,17 @@ Result<TheoremChoice> choose_one_pass_strongly_convex(const TheoremConditions& c
   if (!variance) return variance.error();
   Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
   if (!staged) return conditions.refuse(staged.error().message);
-  StagePlan plan = *std::move(staged);
+  const StagePlan plan = *std::move(staged);
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = conditions.begin(
+      kExcessRisk, algorithms::AcceleratedSgdSettings{
+                       conditions.problem(), {{0.0, mu, std::nullopt, plan.stages}}, algorithms::RecordUse::OnePass});
   explain_parts(choice, batch, facts.records, rounds_of(plan),
                 "n / (sqrt(kappa) ln(mu Delta min{eps^2 n^2 M/(L^2 d ln(1/delta)), nM/phi^2})), within 1 to n");
   explain(choice, plan);
   choice.bound = plan.risk;
   choice.rate = 1.0 / (mu * sampling_term) + std::sqrt(beta / mu) / (mu * private_term) +
                 conditions.silo_variance() / (mu * std::sqrt(beta / mu));
-  choice.settings = algorithms::AcceleratedSgdSettings{
-      conditions.problem(), {{0.0, mu, std::nullopt, std::move(plan.stages)}}, algorithms::RecordUse::OnePass};
   return conditions.finish(std::move(choice));
 }
 
@@ -287,12 +299,12 @@ Result<TheoremChoice> choose_accelerated_convex(const TheoremConditions& conditi
   const Result<double> variance = shared_variance(conditions, *rounds, facts.records, batch);
   if (!variance) return variance.error();
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::Shared, *rounds, *variance);
   choice.reasons.push_back({"rounds", algorithms::number(*rounds),
                             "max{sqrt(beta D/L) (sqrt(M) eps n/sqrt(d ln(1/delta)))^(1/2), where anything is drawn "
                             "eps^2 n^2/(K d ln(1/delta))}"});
-  explain_batch(conditions, batch, choice);
-  settle_convex(conditions, form, algorithms::RecordUse::Shared, *rounds, *variance, choice);
+  explain_shared_batch(conditions, batch, choice);
+  explain_convex(choice, form);
   choice.rate = facts.lipschitz * facts.diameter / precision;
   return conditions.finish(std::move(choice));
 }
@@ -313,20 +325,20 @@ Result<TheoremChoice> choose_accelerated_strongly_convex(const TheoremConditions
   if (!variance) return variance.error();
   Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
   if (!staged) return conditions.refuse(staged.error().message);
-  StagePlan plan = *std::move(staged);
+  const StagePlan plan = *std::move(staged);
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = conditions.begin(
+      kExcessRisk, algorithms::AcceleratedSgdSettings{
+                       conditions.problem(), {{0.0, mu, std::nullopt, plan.stages}}, algorithms::RecordUse::Shared});
   choice.reasons.push_back({"rounds", algorithms::number(rounds_of(plan)),
                             fmt::format("whole stages within max{{sqrt(kappa) ln(Delta mu M eps^2 n^2/(L^2 d)), where "
                                         "anything is drawn eps^2 n^2/(K d ln(1/delta))}} = {}",
                                         *rounds)});
   // Fewer rounds than planned need larger batches for the same printed noise, which is then less.
-  explain_batch(conditions, shared_batch(conditions, rounds_of(plan)), choice);
+  explain_shared_batch(conditions, shared_batch(conditions, rounds_of(plan)), choice);
   explain(choice, plan);
   choice.bound = plan.risk;
   choice.rate = 1.0 / (mu * precision);
-  choice.settings = algorithms::AcceleratedSgdSettings{
-      conditions.problem(), {{0.0, mu, std::nullopt, std::move(plan.stages)}}, algorithms::RecordUse::Shared};
   return conditions.finish(std::move(choice));
 }
 

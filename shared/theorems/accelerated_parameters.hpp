@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::theorems {

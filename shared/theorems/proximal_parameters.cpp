@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "shared/algorithms/number.hpp"
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
 #include "shared/theorems/predicted_risk.hpp"
-#include "shared/theorems/theorem_noise.hpp"
 
 namespace undertone::theorems {
 namespace {
@@ -66,7 +67,8 @@ Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
   double anchor = 0.0;      // standard deviations of a silo's answer
   double difference = 0.0;  // per distance of the two points
   if (conditions.noise() == PlannedNoise::Printed) {
-    const Result<TheoremShifts> shifts = theorem_shifts(settings, {n, n, facts.epsilon, facts.delta});
+    const Result<algorithms::NoiseShifts> shifts =
+        algorithms::Method(settings)->theorem_noise({n, n, facts.epsilon, facts.delta});
     if (!shifts) return shifts.error();
     anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
     difference = 2.0 * facts.smoothness / (n * shifts->difference.value());
@@ -104,14 +106,15 @@ Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
   const double batch = std::floor(facts.records / algorithms::number(*rounds));
   const algorithms::ProximalSgdSettings settings{conditions.problem(), *rounds, 0.5 / facts.smoothness};
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = conditions.begin(kExcessRisk, settings);
   choice.reasons.push_back(
       {"rounds", algorithms::number(*rounds), "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", batch, "floor(n/R): every round a part of its own"});
   double shift = 0.0;
   if (conditions.noise() == PlannedNoise::Printed) {
-    const Result<TheoremShifts> shifts = theorem_shifts(settings, {facts.records, batch, facts.epsilon, facts.delta});
+    const Result<algorithms::NoiseShifts> shifts =
+        algorithms::Method(settings)->theorem_noise({facts.records, batch, facts.epsilon, facts.delta});
     if (!shifts) return shifts.error();
     shift = shifts->gradients.front();
   } else {
@@ -125,7 +128,6 @@ Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
                                    conditions.dimension() * stddev * stddev / facts.answering +
                                        squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
   choice.rate = squared_lipschitz / mu * (kappa * kappa / conditions.private_records() + kappa / sampled);
-  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 
@@ -143,7 +145,7 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   if (!restarts) return restarts.error();
   const Result<std::uint64_t> planned = conditions.whole_rounds(48.0 * kappa);
   if (!planned) return planned.error();
-  const double least = least_batch(algorithms::number(*restarts * *planned), n, facts.epsilon, facts.delta);
+  const double least = algorithms::least_batch(algorithms::number(*restarts * *planned), n, facts.epsilon, facts.delta);
   const double batch = std::min(n, std::ceil(std::max(std::cbrt(n * n / facts.answering), least)));
   const auto inner = static_cast<std::uint64_t>(n / batch);
   const std::uint64_t epochs = (*planned + inner - 1) / inner;
@@ -151,9 +153,9 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   if (const Result<std::uint64_t> fits = conditions.whole_rounds(asked); !fits) return fits.error();
   const double speed = std::min(1.0, std::pow(batch, 1.5) * std::sqrt(facts.answering) / n);
   const algorithms::ProxSvrgSettings settings{
-      conditions.problem(), *restarts, epochs, inner, speed / (8.0 * facts.smoothness), std::nullopt, 0};
+      conditions.problem(), *restarts, epochs, inner, speed / (8.0 * facts.smoothness), std::nullopt, facts.seed};
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = conditions.begin(kExcessRisk, settings);
   choice.draw_fraction = conditions.fraction_of(batch);
   choice.reasons.push_back({"restarts", algorithms::number(*restarts), "log2(Delta mu M eps^2 n^2/(kappa d L^2))"});
   choice.reasons.push_back(
@@ -163,7 +165,9 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   choice.reasons.push_back({"epochs", algorithms::number(epochs), "ceil(R/inner)"});
   choice.reasons.push_back({"step_size", settings.step_size, "min{1, K^(3/2) sqrt(M)/n}/(8 beta)"});
   choice.rate = kappa * squared_lipschitz / (mu * conditions.private_records()) + conditions.silo_variance() / mu;
-  choice.settings = settings;
+  choice.bound_at = [settings, facts](double noise_variance) {
+    return prox_svrg_bound(settings, facts, noise_variance);
+  };
   return conditions.finish(std::move(choice));
 }
 
@@ -205,9 +209,9 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
                                             static_cast<std::uint64_t>(std::min(period, algorithms::number(*rounds))),
                                             0.5 / facts.smoothness,
                                             facts.smoothness,
-                                            0};
+                                            facts.seed};
 
-  TheoremChoice choice = conditions.begin(kStationarity);
+  TheoremChoice choice = conditions.begin(kStationarity, settings);
   choice.reasons.push_back({"period", algorithms::number(settings.period),
                             fmt::format("(eps n L sqrt(M)/sqrt(beta Delta d ln(1/delta)))^(2/3) = {}, lowered until "
                                         "q <= 1/(eta^2 tau_2^2), at most R",
@@ -220,7 +224,6 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
   if (!bound) return bound.error();
   choice.bound = *bound;
   choice.rate = spider_rate(conditions);
-  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 
@@ -233,19 +236,18 @@ Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& condition
   const double rounds = 2.0 * algorithms::number(pairs) + 1.0;
   const double batch =
       std::clamp(std::ceil(facts.records * std::sqrt(facts.epsilon) / (2.0 * std::sqrt(rounds))), 1.0, facts.records);
-  TheoremChoice choice = conditions.begin(kStationarity);
+  const algorithms::SpiderAlternateSettings settings{conditions.problem(), pairs, 0.5 / facts.smoothness, std::nullopt,
+                                                     facts.seed};
+  TheoremChoice choice = conditions.begin(kStationarity, settings);
   choice.draw_fraction = conditions.fraction_of(batch);
   choice.reasons.push_back({"rounds", rounds, "Theorem 149's at a period of 2, made odd: no theorem of its own"});
   choice.reasons.push_back({"batch", batch, "n sqrt(eps)/(2 sqrt R), of n"});
   choice.reasons.push_back({"step_size", 0.5 / facts.smoothness, "1/(2 beta)"});
-  const algorithms::SpiderAlternateSettings settings{conditions.problem(), pairs, 0.5 / facts.smoothness, std::nullopt,
-                                                     0};
   const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
   const double drawn = batch < facts.records ? squared_lipschitz / (facts.answering * batch) : 0.0;
   // No anchors, so nothing to balance: the gap over so many rounds, their noise, and the draw's.
   choice.rate = facts.lipschitz * std::sqrt(facts.smoothness * facts.gap / conditions.private_records()) + drawn +
                 conditions.silo_variance();
-  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 

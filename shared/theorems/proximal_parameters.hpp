@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::theorems {

@@ -6,10 +6,11 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/number.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/geometry/parameter.hpp"
 #include "shared/releases/rounds_max.hpp"
 #include "shared/theorems/predicted_risk.hpp"
-#include "shared/theorems/theorem_noise.hpp"
 
 namespace undertone::theorems {
 namespace {
@@ -88,7 +89,8 @@ Result<std::uint64_t> TheoremConditions::whole_rounds(double value) const {
 
 double TheoremConditions::batch(std::uint64_t rounds) const {
   if (noise_ == PlannedNoise::Accountant) return facts_.records;
-  const double least = least_batch(static_cast<double>(rounds), facts_.records, facts_.epsilon, facts_.delta);
+  const double least =
+      algorithms::least_batch(static_cast<double>(rounds), facts_.records, facts_.epsilon, facts_.delta);
   return std::clamp(std::ceil(least), 1.0, facts_.records);
 }
 
@@ -111,7 +113,8 @@ Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double re
   }
   algorithms::MinibatchSgdSettings settings;
   settings.rounds = rounds;
-  const Result<TheoremShifts> shifts = theorem_shifts(settings, {records, batch, facts_.epsilon, facts_.delta});
+  const Result<algorithms::NoiseShifts> shifts =
+      algorithms::Method(settings)->theorem_noise({records, batch, facts_.epsilon, facts_.delta});
   if (!shifts) return shifts.error();
   return variance_of(shifts->gradients.front(), batch);
 }
@@ -123,7 +126,8 @@ Result<double> TheoremConditions::one_pass_noise_variance(double batch) const {
     return variance_of(*shift, batch);
   }
   const algorithms::AcceleratedSgdSettings settings{{}, {}, algorithms::RecordUse::OnePass};
-  const Result<TheoremShifts> shifts = theorem_shifts(settings, {facts_.records, batch, facts_.epsilon, facts_.delta});
+  const Result<algorithms::NoiseShifts> shifts =
+      algorithms::Method(settings)->theorem_noise({facts_.records, batch, facts_.epsilon, facts_.delta});
   if (!shifts) return shifts.error();
   return variance_of(shifts->gradients.front(), batch);
 }
@@ -149,8 +153,8 @@ double TheoremConditions::silo_variance() const {
 double TheoremConditions::log_one() const noexcept { return std::log(1.0 / facts_.delta); }
 double TheoremConditions::log_two() const noexcept { return std::log(2.0 / facts_.delta); }
 
-TheoremChoice TheoremConditions::begin(std::string measure) const {
-  TheoremChoice out;
+TheoremChoice TheoremConditions::begin(std::string measure, algorithms::Method method) const {
+  TheoremChoice out{std::move(method)};
   out.facts = facts_;
   out.measure = std::move(measure);
   out.source = source_;
@@ -158,7 +162,7 @@ TheoremChoice TheoremConditions::begin(std::string measure) const {
 }
 
 Result<TheoremChoice> TheoremConditions::finish(TheoremChoice choice) const {
-  const Result<std::unique_ptr<algorithms::FederatedAlgorithm>> made = algorithms::make_algorithm(choice.settings);
+  const Result<std::unique_ptr<algorithms::FederatedAlgorithm>> made = choice.method->make();
   if (!made) return refuse(made.error().message);
   return choice;
 }

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/method.hpp"
 
 namespace undertone::theorems {
 
@@ -29,6 +30,7 @@ struct TheoremFacts {
   double gap = 0.0;                // Delta >= F(w_0) - F*
   double heterogeneity = 0.0;      // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
   double gradient_variance = 0.0;  // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
+  std::uint64_t seed = 0;          // public, of the choice of an output
 };
 
 /// The noise that is planned with where a parameter depends on it, and the batches that go with it. Proximal SGD, SVRG
@@ -38,21 +40,32 @@ enum class PlannedNoise : std::uint8_t {
   Accountant,  // full batches, whose exact shift the accountant finds: the shift of (epsilon, delta) / sqrt(R)
 };
 
+/// What a theorem is about: convex and smooth losses, or smooth ones of whom its constants say the rest (proximal-PL,
+/// a bounded gap).
+enum class TheoremLosses : std::uint8_t { Convex, Smooth };
+
+/// The measure of the theorems of convex losses.
+inline constexpr const char* kExcessRisk = "excess risk";
+
 /// What a theorem makes of a job's facts.
 struct TheoremChoice {
-  algorithms::AlgorithmSettings settings;  // seeds are the job's to set
-  double draw_fraction = 1.0;              // K/n of the sampled releases; 1 where parts are read whole
+  algorithms::Method method;
+  double draw_fraction = 1.0;  // K/n of the sampled releases; 1 where parts are read whole
   struct Reason {
     std::string name;  // "rounds"
     double value = 0.0;
     std::string why;  // the formula, without its source
   };
-  std::vector<Reason> reasons;
-  TheoremFacts facts;           // what it was made of
-  std::string measure;          // what `bound` and `rate` are of: "excess risk"
-  std::optional<double> bound;  // with its constants, at the planned noise; nothing where none is known to hold
-  double rate = 0.0;            // the theorem's, its constants dropped: no bound
-  std::string source;           // "Theorem 34"
+  std::vector<Reason> reasons = {};
+  TheoremFacts facts = {};           // what it was made of
+  std::string measure = {};          // what `bound` and `rate` are of: "excess risk"
+  std::optional<double> bound = {};  // with its constants, at the planned noise; nothing where none is known to hold
+  // The same at any noise, where that is known before the accountant has planned: of the variance per coordinate of the
+  // means over silos, all kinds of answers added up. It holds where all silos answer.
+  std::function<double(double noise_variance)> bound_at = {};
+  double rate = 0.0;        // the theorem's, its constants dropped: no bound
+  std::string source = {};  // "Theorem 34"
+  TheoremLosses losses = TheoremLosses::Convex;
 };
 
 /// The parts that the choices share. Each refusal names the condition and both of its numbers.
@@ -99,9 +112,9 @@ class TheoremConditions {
   [[nodiscard]] double log_one() const noexcept;  // ln(1/delta)
   [[nodiscard]] double log_two() const noexcept;  // ln(2/delta)
 
-  /// A choice with its source; settings and numbers are still to come.
-  [[nodiscard]] TheoremChoice begin(std::string measure) const;
-  /// The choice, if its algorithm takes the settings on this domain with this regulariser.
+  /// A choice with its source; its numbers are still to come.
+  [[nodiscard]] TheoremChoice begin(std::string measure, algorithms::Method method) const;
+  /// The choice, if its algorithm takes its settings on this domain with this regulariser.
   [[nodiscard]] Result<TheoremChoice> finish(TheoremChoice choice) const;
 
  private:

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "shared/algorithms/number.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
 
@@ -17,7 +19,7 @@ Status minibatch_conditions(const TheoremConditions& conditions) {
 }
 
 /// What both minibatch theorems say of the batch. @param rounds of the run
-void explain_batch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {
+void explain_minibatch(const TheoremConditions& conditions, double batch, TheoremChoice& choice) {
   choice.draw_fraction = conditions.fraction_of(batch);
   choice.reasons.push_back({"batch", batch,
                             conditions.noise() == PlannedNoise::Printed ? "ceil(eps n/(4 sqrt(2 R ln(2/delta)))), of n"
@@ -48,16 +50,15 @@ Result<TheoremChoice> minibatch_convex(const TheoremConditions& conditions) {
   if (!noise) return noise.error();
 
   const algorithms::MinibatchSgdSettings settings{conditions.problem(), *rounds, step, {}};
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  TheoremChoice choice = conditions.begin(kExcessRisk, settings);
   choice.reasons.push_back({"rounds", r, "(beta D sqrt(M)/L) min{sqrt n, eps n/sqrt d} + min{nM, eps^2 n^2 M/d}"});
   choice.reasons.push_back(
       {"step_size", step, "min{1/beta, (D/(L sqrt R)) min(1, eps n sqrt(M)/sqrt(R d), sqrt(nM/R))}"});
-  explain_batch(conditions, batch, choice);
+  explain_minibatch(conditions, batch, choice);
   const Result<releases::ClipNorm> clip = releases::ClipNorm::create(lipschitz);
   if (!clip) return clip.error();
   choice.bound = algorithms::MinibatchSgd::predicted_excess_risk(settings, *clip, *noise);
   choice.rate = lipschitz * diameter * (1.0 / std::sqrt(sampled) + 1.0 / std::sqrt(conditions.private_records()));
-  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 
@@ -83,164 +84,143 @@ Result<TheoremChoice> minibatch_strongly_convex(const TheoremConditions& conditi
   const double signal = mu * mu * squared_diameter * r * r / (d * *noise + squared_lipschitz);
   const double step = std::min(1.0 / (2.0 * beta), std::log(std::max(2.0, signal)) / (mu * r));
 
-  TheoremChoice choice = conditions.begin(kExcessRisk);
+  const algorithms::MinibatchSgdSettings settings{
+      conditions.problem(), *rounds, step, {algorithms::Averaging::Kind::Geometric, 1.0 - mu * step}};
+  TheoremChoice choice = conditions.begin(kExcessRisk, settings);
   choice.reasons.push_back(
       {"rounds", r, "max{(2 beta/mu) ln(beta D^2 mu M eps^2 n^2/(d L^2)), min(Mn, M eps^2 n^2/d)}"});
   choice.reasons.push_back({"step_size", step, "min{1/(2 beta), ln(max{2, mu^2 D^2 R^2/(d sigma^2/M + L^2)})/(mu R)}"});
   choice.reasons.push_back({"averaging ratio", 1.0 - mu * step, "gamma_{r-1}/gamma_r = 1 - mu eta"});
-  explain_batch(conditions, batch, choice);
+  explain_minibatch(conditions, batch, choice);
   choice.rate = squared_lipschitz / mu * (1.0 / sampled + 1.0 / conditions.private_records());
-  const algorithms::MinibatchSgdSettings settings{
-      conditions.problem(), *rounds, step, {algorithms::Averaging::Kind::Geometric, 1.0 - mu * step}};
   const Result<releases::ClipNorm> clip = releases::ClipNorm::create(facts.lipschitz);
   if (!clip) return clip.error();
   choice.bound = algorithms::MinibatchSgd::predicted_excess_risk(settings, *clip, *noise);
-  choice.settings = settings;
   return conditions.finish(std::move(choice));
 }
 
-std::string source_of(TheoremName name) {
-  switch (name) {
-    case TheoremName::MinibatchConvex:
-    case TheoremName::MinibatchStronglyConvex:
-      return "Theorem 34";
-    case TheoremName::OnePassConvex:
-    case TheoremName::OnePassConvexDirect:
-    case TheoremName::OnePassStronglyConvex:
-      return "Theorem 124";
-    case TheoremName::AcceleratedConvex:
-    case TheoremName::AcceleratedConvexDirect:
-    case TheoremName::AcceleratedStronglyConvex:
-      return "Theorem 129";
-    case TheoremName::ProximalSgd:
-      return "Theorem 144";
-    case TheoremName::ProxSvrg:
-      return "Theorem 148";
-    case TheoremName::Spider:
-      return "Theorem 149";
-    case TheoremName::SpiderAlternate:
-      return "Algorithm 25";
-    case TheoremName::LocalizedConvex:
-    case TheoremName::LocalizedStronglyConvex:
-      return "federated-core 3.8";
-  }
-  UNDERTONE_CHECK(false);
-  return {};
+/// L sqrt(M)/D and sqrt(d ln(1/delta))/(eps n).
+double envelope_scale(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  return facts.lipschitz * std::sqrt(facts.answering) / facts.diameter;
 }
+double envelope_noise(const TheoremConditions& conditions) {
+  return std::sqrt(conditions.dimension() * conditions.log_one()) /
+         (conditions.facts().epsilon * conditions.facts().records);
+}
+
+Result<double> minibatch_convex_envelope(const TheoremConditions& conditions) {
+  if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
+  return envelope_scale(conditions) / (1.0 / std::sqrt(conditions.facts().records) + envelope_noise(conditions));
+}
+
+Result<double> minibatch_strongly_convex_envelope(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  if (Status fits = conditions.positive("the strong convexity mu", facts.strong_convexity); !fits) return fits.error();
+  const double noise = envelope_noise(conditions);
+  return facts.strong_convexity * facts.answering / (1.0 / facts.records + noise * noise);
+}
+
+Result<double> accelerated_convex_envelope(const TheoremConditions& conditions) {
+  if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const double budget = facts.epsilon * facts.records;
+  return envelope_scale(conditions) * budget / std::sqrt(conditions.dimension());
+}
+
+Result<double> accelerated_strongly_convex_envelope(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  if (Status fits = conditions.positive("the strong convexity mu", facts.strong_convexity); !fits) return fits.error();
+  const double budget = facts.epsilon * facts.records;
+  return facts.strong_convexity * facts.answering * budget * budget / conditions.dimension();
+}
+
+Result<double> localized_convex_envelope(const TheoremConditions& conditions) {
+  if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
+  return envelope_scale(conditions) * std::min(std::sqrt(conditions.facts().records), 1.0 / envelope_noise(conditions));
+}
+
+/// A choice of one form of a convex objective.
+template <Result<TheoremChoice> (*choose)(const TheoremConditions&, ConvexForm), ConvexForm form>
+Result<TheoremChoice> in_form(const TheoremConditions& conditions) {
+  return choose(conditions, form);
+}
+
+struct Theorem {
+  TheoremName id;
+  std::string_view name;
+  const char* source;
+  TheoremLosses losses;
+  Result<TheoremChoice> (*choose)(const TheoremConditions&);
+  Result<double> (*envelope)(const TheoremConditions&) = nullptr;
+};
+
+/// In the order of `TheoremName`.
+constexpr Theorem kTheorems[] = {
+    {TheoremName::MinibatchConvex, "minibatch_convex", "Theorem 34", TheoremLosses::Convex, minibatch_convex,
+     minibatch_convex_envelope},
+    {TheoremName::MinibatchStronglyConvex, "minibatch_strongly_convex", "Theorem 34", TheoremLosses::Convex,
+     minibatch_strongly_convex, minibatch_strongly_convex_envelope},
+    {TheoremName::OnePassConvex, "one_pass_convex", "Theorem 124", TheoremLosses::Convex,
+     in_form<choose_one_pass_convex, ConvexForm::Regularised>},
+    {TheoremName::OnePassConvexDirect, "one_pass_convex_direct", "Theorem 124", TheoremLosses::Convex,
+     in_form<choose_one_pass_convex, ConvexForm::Direct>},
+    {TheoremName::OnePassStronglyConvex, "one_pass_strongly_convex", "Theorem 124", TheoremLosses::Convex,
+     choose_one_pass_strongly_convex},
+    {TheoremName::AcceleratedConvex, "accelerated_convex", "Theorem 129", TheoremLosses::Convex,
+     in_form<choose_accelerated_convex, ConvexForm::Regularised>, accelerated_convex_envelope},
+    {TheoremName::AcceleratedConvexDirect, "accelerated_convex_direct", "Theorem 129", TheoremLosses::Convex,
+     in_form<choose_accelerated_convex, ConvexForm::Direct>, accelerated_convex_envelope},
+    {TheoremName::AcceleratedStronglyConvex, "accelerated_strongly_convex", "Theorem 129", TheoremLosses::Convex,
+     choose_accelerated_strongly_convex, accelerated_strongly_convex_envelope},
+    {TheoremName::ProximalSgd, "proximal_sgd", "Theorem 144", TheoremLosses::Smooth, choose_proximal_sgd},
+    {TheoremName::ProxSvrg, "prox_svrg", "Theorem 148", TheoremLosses::Smooth, choose_prox_svrg},
+    {TheoremName::Spider, "spider", "Theorem 149", TheoremLosses::Smooth, choose_spider},
+    {TheoremName::SpiderAlternate, "spider_alternate", "Algorithm 25", TheoremLosses::Smooth, choose_spider_alternate},
+    {TheoremName::LocalizedConvex, "localized_convex", "federated-core 3.8", TheoremLosses::Convex,
+     choose_localized_convex, localized_convex_envelope},
+    {TheoremName::LocalizedStronglyConvex, "localized_strongly_convex", "federated-core 3.8", TheoremLosses::Convex,
+     choose_localized_strongly_convex},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < std::size(kTheorems); ++i)
+    if (static_cast<std::size_t>(kTheorems[i].id) != i) return false;
+  return true;
+}
+static_assert(in_order());
+
+const Theorem& theorem_of(TheoremName name) { return kTheorems[static_cast<std::size_t>(name)]; }
 
 }  // namespace
 
-std::string_view to_string(TheoremName name) noexcept {
-  switch (name) {
-    case TheoremName::MinibatchConvex:
-      return "minibatch_convex";
-    case TheoremName::MinibatchStronglyConvex:
-      return "minibatch_strongly_convex";
-    case TheoremName::OnePassConvex:
-      return "one_pass_convex";
-    case TheoremName::OnePassConvexDirect:
-      return "one_pass_convex_direct";
-    case TheoremName::OnePassStronglyConvex:
-      return "one_pass_strongly_convex";
-    case TheoremName::AcceleratedConvex:
-      return "accelerated_convex";
-    case TheoremName::AcceleratedConvexDirect:
-      return "accelerated_convex_direct";
-    case TheoremName::AcceleratedStronglyConvex:
-      return "accelerated_strongly_convex";
-    case TheoremName::ProximalSgd:
-      return "proximal_sgd";
-    case TheoremName::ProxSvrg:
-      return "prox_svrg";
-    case TheoremName::Spider:
-      return "spider";
-    case TheoremName::SpiderAlternate:
-      return "spider_alternate";
-    case TheoremName::LocalizedConvex:
-      return "localized_convex";
-    case TheoremName::LocalizedStronglyConvex:
-      return "localized_strongly_convex";
-  }
-  return "unknown";
+std::vector<TheoremName> theorem_names() {
+  std::vector<TheoremName> names;
+  for (const Theorem& theorem : kTheorems) names.push_back(theorem.id);
+  return names;
 }
+
+std::string_view to_string(TheoremName name) noexcept { return theorem_of(name).name; }
 
 Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& facts, const algorithms::Problem& problem,
                                         PlannedNoise noise) {
-  const Result<TheoremConditions> conditions = TheoremConditions::create(source_of(name), facts, problem, noise);
+  const Theorem& theorem = theorem_of(name);
+  const Result<TheoremConditions> conditions = TheoremConditions::create(theorem.source, facts, problem, noise);
   if (!conditions) return conditions.error();
-  switch (name) {
-    case TheoremName::MinibatchConvex:
-      return minibatch_convex(*conditions);
-    case TheoremName::MinibatchStronglyConvex:
-      return minibatch_strongly_convex(*conditions);
-    case TheoremName::OnePassConvex:
-      return choose_one_pass_convex(*conditions, ConvexForm::Regularised);
-    case TheoremName::OnePassConvexDirect:
-      return choose_one_pass_convex(*conditions, ConvexForm::Direct);
-    case TheoremName::OnePassStronglyConvex:
-      return choose_one_pass_strongly_convex(*conditions);
-    case TheoremName::AcceleratedConvex:
-      return choose_accelerated_convex(*conditions, ConvexForm::Regularised);
-    case TheoremName::AcceleratedConvexDirect:
-      return choose_accelerated_convex(*conditions, ConvexForm::Direct);
-    case TheoremName::AcceleratedStronglyConvex:
-      return choose_accelerated_strongly_convex(*conditions);
-    case TheoremName::ProximalSgd:
-      return choose_proximal_sgd(*conditions);
-    case TheoremName::ProxSvrg:
-      return choose_prox_svrg(*conditions);
-    case TheoremName::Spider:
-      return choose_spider(*conditions);
-    case TheoremName::SpiderAlternate:
-      return choose_spider_alternate(*conditions);
-    case TheoremName::LocalizedConvex:
-      return choose_localized_convex(*conditions);
-    case TheoremName::LocalizedStronglyConvex:
-      return choose_localized_strongly_convex(*conditions);
-  }
-  UNDERTONE_CHECK(false);
-  return conditions->refuse("no such theorem");
+  Result<TheoremChoice> choice = theorem.choose(*conditions);
+  if (choice) choice->losses = theorem.losses;
+  return choice;
 }
 
 Result<double> envelope_smoothness(TheoremName name, const TheoremFacts& facts, const algorithms::Problem& problem) {
+  const Theorem& theorem = theorem_of(name);
   TheoremFacts without_smoothness = facts;
   without_smoothness.smoothness = 1.0;
   const Result<TheoremConditions> conditions =
-      TheoremConditions::create(source_of(name), without_smoothness, problem, PlannedNoise::Accountant);
+      TheoremConditions::create(theorem.source, without_smoothness, problem, PlannedNoise::Accountant);
   if (!conditions) return conditions.error();
-  const double d = conditions->dimension();
-  const double n = facts.records;
-  const double budget = facts.epsilon * n;
-  const double noise = std::sqrt(d * conditions->log_one()) / budget;  // sqrt(d ln(1/delta))/(eps n)
-  const bool strongly = name == TheoremName::MinibatchStronglyConvex || name == TheoremName::AcceleratedStronglyConvex;
-  if (Status fits = strongly ? conditions->positive("the strong convexity mu", facts.strong_convexity)
-                             : conditions->bounded_domain();
-      !fits)
-    return fits.error();
-  const double scale = facts.lipschitz * std::sqrt(facts.answering) / facts.diameter;  // L sqrt(M)/D
-  switch (name) {
-    case TheoremName::MinibatchConvex:
-      return scale / (1.0 / std::sqrt(n) + noise);
-    case TheoremName::MinibatchStronglyConvex:
-      return facts.strong_convexity * facts.answering / (1.0 / n + noise * noise);
-    case TheoremName::AcceleratedConvex:
-    case TheoremName::AcceleratedConvexDirect:
-      return scale * budget / std::sqrt(d);
-    case TheoremName::AcceleratedStronglyConvex:
-      return facts.strong_convexity * facts.answering * budget * budget / d;
-    case TheoremName::LocalizedConvex:
-      return scale * std::min(std::sqrt(n), 1.0 / noise);
-    case TheoremName::OnePassConvex:
-    case TheoremName::OnePassConvexDirect:
-    case TheoremName::OnePassStronglyConvex:
-    case TheoremName::ProximalSgd:
-    case TheoremName::ProxSvrg:
-    case TheoremName::Spider:
-    case TheoremName::SpiderAlternate:
-    case TheoremName::LocalizedStronglyConvex:
-      break;
-  }
-  return conditions->refuse(fmt::format("{} has no form for losses that are not smooth", to_string(name)));
+  if (theorem.envelope != nullptr) return theorem.envelope(*conditions);
+  return conditions->refuse(fmt::format("{} has no form for losses that are not smooth", theorem.name));
 }
 
 double envelope_strong_convexity(double strong_convexity, double smoothness) {

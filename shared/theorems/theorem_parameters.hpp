@@ -1,13 +1,14 @@
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::theorems {
 
-/// The theorems whose parameters a job may ask for.
+/// The theorems whose parameters a job may ask for; theorem_parameters.cpp has a row for each.
 enum class TheoremName : std::uint8_t {
   MinibatchConvex,            // Theorems 34, 106
   MinibatchStronglyConvex,    // Theorems 34, 106
@@ -25,20 +26,8 @@ enum class TheoremName : std::uint8_t {
   LocalizedStronglyConvex,    // federated-core 3.8
 };
 
-inline constexpr std::array kTheoremNames = {TheoremName::MinibatchConvex,
-                                             TheoremName::MinibatchStronglyConvex,
-                                             TheoremName::OnePassConvex,
-                                             TheoremName::OnePassConvexDirect,
-                                             TheoremName::OnePassStronglyConvex,
-                                             TheoremName::AcceleratedConvex,
-                                             TheoremName::AcceleratedConvexDirect,
-                                             TheoremName::AcceleratedStronglyConvex,
-                                             TheoremName::ProximalSgd,
-                                             TheoremName::ProxSvrg,
-                                             TheoremName::Spider,
-                                             TheoremName::SpiderAlternate,
-                                             TheoremName::LocalizedConvex,
-                                             TheoremName::LocalizedStronglyConvex};
+/// Every theorem there is, in the order of the reference. Nothing else lists them.
+[[nodiscard]] std::vector<TheoremName> theorem_names();
 
 /// "minibatch_convex": as a job names it.
 [[nodiscard]] std::string_view to_string(TheoremName name) noexcept;

@@ -110,7 +110,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   const double delta = plan.delta().value_rounded_up();
   std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
   text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
-                      job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm_kind, dataset);
+                      job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm->name(), dataset);
   if (job.projection) {
     text += fmt::format("  The model reads {} numbers of each record, which the job computes from its features.\n",
                         job.projection->directions.cols());

@@ -51,7 +51,7 @@ Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs:
                     const jobs::CohortMember& member, crypto::NoiseKind noise) {
   const auto refuse = [](std::string sentence) { return Error{ErrorCode::PolicyRefused, std::move(sentence)}; };
   if (Status ok = check_allowed(policy.models, job.model.name(), "model"); !ok) return ok;
-  if (Status ok = check_allowed(policy.algorithms, job.algorithm_kind, "algorithm"); !ok) return ok;
+  if (Status ok = check_allowed(policy.algorithms, job.algorithm->name(), "algorithm"); !ok) return ok;
   if (job.projection && !policy.projections) {
     return refuse(
         "the job computes what its model reads from a record's features; policy.projections does not allow that");

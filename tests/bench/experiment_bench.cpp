@@ -1,6 +1,8 @@
 #include <benchmark/benchmark.h>
 #include <numeric>
 
+#include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/crypto/test_bits.hpp"
 #include "shared/noise/rounded_gaussian.hpp"
 #include "simulation/direct_cohort.hpp"
@@ -13,15 +15,13 @@ namespace {
 struct Silos {
   std::vector<data::Dataset> datasets;
   std::vector<simulation::DirectCohort::Member> members;
-  algorithms::AlgorithmSettings settings;
+  algorithms::Method settings;
 
-  Silos(std::size_t silos, Eigen::Index records, Eigen::Index d, double draw_fraction,
-        algorithms::AlgorithmSettings asked)
+  Silos(std::size_t silos, Eigen::Index records, Eigen::Index d, double draw_fraction, algorithms::Method asked)
       : settings(std::move(asked)) {
     RandomSource random(1);
     datasets.resize(silos);
-    const planning::Schedule schedule =
-        algorithms::schedule_of(settings, {releases::ClipNorm::create(10.0).value(), draw_fraction});
+    const planning::Schedule schedule = settings->schedule({releases::ClipNorm::create(10.0).value(), draw_fraction});
     const auto target = releases::Epsilon::create(3.0).value();
     const auto delta = releases::Delta::create(1e-6).value();
     std::vector<planning::Plan::Segment> releases;
@@ -45,7 +45,7 @@ struct Silos {
                                                     threads},
                                                    members)
                       .value();
-    return cohort.train(*algorithms::make_algorithm(settings).value()).value().vectors.at("weights");
+    return cohort.train(*settings->make().value()).value().vectors.at("weights");
   }
 };
 

@@ -149,7 +149,7 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
     for (const simulation::SimulatedSilo& silo : silos)
       plans.push_back(jobs::plan_of(job, *job.member(silo.id)).value());
     const Trace trace = trace_of(federation, simulation::SimulatedNoise::None, kSeed);
-    const auto algorithm = algorithms::make_algorithm(job.algorithm).value();
+    const auto algorithm = job.algorithm->make().value();
     algorithms::Step step = algorithm->start();
     std::size_t asked = 0;
     while (const auto* query = std::get_if<queries::Query>(&step)) {

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "shared/accounting/gaussian_accountant.hpp"
-#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 using algorithms::AcceleratedPhase;
 using algorithms::AcceleratedSgd;
 using algorithms::AcceleratedSgdSettings;
-using algorithms::AlgorithmSettings;
+using algorithms::Method;
 using algorithms::MinibatchSgdSettings;
 using algorithms::RecordUse;
 
@@ -60,7 +61,7 @@ struct Axes {
   }
 };
 
-using Plan = std::function<AlgorithmSettings(const KnownProblem&, const Axes&)>;
+using Plan = std::function<Method(const KnownProblem&, const Axes&)>;
 
 /// The steps are this many times those that balance a theorem's two terms, so that noise, not the way to the optimum,
 /// is what the risk is made of: the same rate with another constant.
@@ -68,7 +69,7 @@ constexpr double kBoldness = 4.0;
 
 /// 3.1: R a multiple of min{nM, eps^2 n^2 M / d}, so that the noise of a round outweighs its gradient, and the step of
 /// Lemma 103.
-AlgorithmSettings planned_minibatch(const KnownProblem& known, const Axes& axes) {
+Method planned_minibatch(const KnownProblem& known, const Axes& axes) {
   const double rho = axes.relative_risk();
   const double rounds = std::ceil(4.0 / (rho * rho));
   const double second_moment = std::pow(known.gradient_bound, 2.0) * (1.0 + rounds * rho * rho);
@@ -78,7 +79,7 @@ AlgorithmSettings planned_minibatch(const KnownProblem& known, const Axes& axes)
 }
 
 /// 3.2, ERM: R a multiple of sqrt(beta D / L) / sqrt(rho), and an upsilon in proportion to V R^{3/2} / D.
-AlgorithmSettings planned_accelerated(const KnownProblem& known, const Axes& axes) {
+Method planned_accelerated(const KnownProblem& known, const Axes& axes) {
   const double rho = axes.relative_risk();
   const double rounds =
       std::ceil(30.0 * std::sqrt(known.smoothness * known.distance() / known.gradient_bound) / std::sqrt(rho));
@@ -92,15 +93,15 @@ AlgorithmSettings planned_accelerated(const KnownProblem& known, const Axes& axe
 Point measure(double at, const Axes& axes, const Plan& plan) {
   constexpr std::uint64_t kRuns = 20;
   const KnownProblem known = far_quadratic(axes.dimension, axes.silos);
-  const AlgorithmSettings settings = plan(known, axes);
-  const auto rounds = static_cast<double>(algorithms::extent_of(settings).rounds);
+  const Method settings = plan(known, axes);
+  const auto rounds = static_cast<double>(settings->extent().rounds);
   Point out{at, {}, 0.0};
   for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
-    const auto algorithm = algorithms::make_algorithm(settings).value();
+    const auto algorithm = settings->make().value();
     const NoisyCohort::Noise noise{axes.stddev(known.gradient_bound, rounds)};
     out.risks.push_back(known.excess(NoisyCohort(known, {noise, seed}).train(*algorithm)));
   }
-  out.noiseless = known.excess(NoisyCohort(known, {}).train(*algorithms::make_algorithm(settings).value()));
+  out.noiseless = known.excess(NoisyCohort(known, {}).train(*settings->make().value()));
   return out;
 }
 
@@ -158,11 +159,11 @@ TEST(ConvergenceRatesTest, OfAcceleratedSgdAreThoseOfItsTheorem) { expect_rates(
 
 /// The first round after which a run's candidate is no worse than `risk`: the candidates of neither algorithm depend on
 /// how many rounds are still to come.
-std::vector<double> rounds_to_reach(const KnownProblem& known, const AlgorithmSettings& settings,
+std::vector<double> rounds_to_reach(const KnownProblem& known, const Method& settings,
                                     const std::vector<double>& risks) {
   std::vector<double> reached;
   double round = 0.0;
-  const auto algorithm = algorithms::make_algorithm(settings).value();
+  const auto algorithm = settings->make().value();
   (void)NoisyCohort(known, {}).train(*algorithm, [&](const algorithms::FederatedAlgorithm& running) {
     round += 1.0;
     while (reached.size() < risks.size() && known.excess(running.candidate()) <= risks[reached.size()])

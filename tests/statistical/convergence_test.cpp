@@ -1,7 +1,12 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/proximal/prox_svrg.hpp"
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "tests/support/measured.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
@@ -15,8 +20,8 @@ using algorithms::AcceleratedPhase;
 using algorithms::AcceleratedSgd;
 using algorithms::AcceleratedSgdSettings;
 using algorithms::AcceleratedStage;
-using algorithms::AlgorithmSettings;
 using algorithms::Averaging;
+using algorithms::Method;
 using algorithms::MinibatchSgdSettings;
 using algorithms::ProximalSgdSettings;
 using algorithms::ProxSvrgSettings;
@@ -24,11 +29,11 @@ using algorithms::RecordUse;
 using algorithms::SpiderAlternateSettings;
 using algorithms::SpiderSettings;
 
-Measured excess_of(const KnownProblem& known, const AlgorithmSettings& settings, const NoisyCohort::Setup& setup) {
+Measured excess_of(const KnownProblem& known, const Method& settings, const NoisyCohort::Setup& setup) {
   return average(kRuns, [&](std::uint64_t seed) {
     NoisyCohort::Setup seeded = setup;
     seeded.seed = seed;
-    const auto algorithm = algorithms::make_algorithm(settings).value();
+    const auto algorithm = Method(settings)->make().value();
     return known.excess(NoisyCohort(known, seeded).train(*algorithm));
   });
 }
@@ -256,7 +261,7 @@ TEST(ProxSvrgConvergenceTest, KeepsTheBoundOfItsTheorem) {
         24.0 * kappa * known.gap() / static_cast<double>(epochs * kInner) + svrg_floor(known, anchor, difference);
     const Measured measured = average(kRuns, [&](std::uint64_t seed) {
       const ProxSvrgSettings settings{known.problem, 1, epochs, kInner, 0.125 / known.smoothness, {}, seed};
-      const auto algorithm = algorithms::make_algorithm(settings).value();
+      const auto algorithm = Method(settings)->make().value();
       return known.excess(
           NoisyCohort(known, {{stddev_for(known, anchor), stddev_for(known, difference)}, seed}).train(*algorithm));
     });
@@ -276,7 +281,7 @@ TEST(ProxSvrgConvergenceTest, EveryRestartHalvesTheGapDownToTheNoise) {
     const double bound = known.gap() / 16.0 + 2.0 * svrg_floor(known, anchor, difference);
     const Measured measured = average(kRuns, [&](std::uint64_t seed) {
       const ProxSvrgSettings settings{known.problem, 4, epochs, kInner, 0.125 / known.smoothness, {}, seed};
-      const auto algorithm = algorithms::make_algorithm(settings).value();
+      const auto algorithm = Method(settings)->make().value();
       return known.excess(
           NoisyCohort(known, {{stddev_for(known, anchor), stddev_for(known, difference)}, seed}).train(*algorithm));
     });
@@ -303,7 +308,7 @@ TEST(SpiderConvergenceTest, KeepsTheBoundOnStationarityOfItsTheorem) {
           stddev_for(known, per_distance * per_distance)};
       const Measured measured = average(kRuns, [&](std::uint64_t seed) {
         const SpiderSettings settings{known.problem, rounds, kPeriod, step, known.smoothness, seed};
-        const auto algorithm = algorithms::make_algorithm(settings).value();
+        const auto algorithm = Method(settings)->make().value();
         return known.stationarity(NoisyCohort(known, {noise, seed}).train(*algorithm), step);
       });
       expect_held(measured, bound, 0.01);
@@ -325,7 +330,7 @@ TEST(SpiderAlternateConvergenceTest, KeepsTheBoundThatDescentGives) {
     const double bound = known.gap() / (step * static_cast<double>(pairs)) + fresh + 0.5 * difference;
     const Measured measured = average(8 * kRuns, [&](std::uint64_t seed) {
       const SpiderAlternateSettings settings{known.problem, pairs, step, {}, seed};
-      const auto algorithm = algorithms::make_algorithm(settings).value();
+      const auto algorithm = Method(settings)->make().value();
       return known.stationarity(
           NoisyCohort(known, {{stddev_for(known, fresh), stddev_for(known, difference)}, seed}).train(*algorithm),
           step);
@@ -360,9 +365,9 @@ double exact_risk(const KnownProblem& known, double variance, const std::functio
 /// is ten of them away. Six: 2e-9.
 constexpr std::uint64_t kManyRuns = 4000;
 
-Measured many(const KnownProblem& known, const AlgorithmSettings& settings, double variance) {
+Measured many(const KnownProblem& known, const Method& settings, double variance) {
   return average(kManyRuns, [&](std::uint64_t seed) {
-    const auto algorithm = algorithms::make_algorithm(settings).value();
+    const auto algorithm = Method(settings)->make().value();
     return known.excess(NoisyCohort(known, {{stddev_for(known, variance)}, seed}).train(*algorithm));
   });
 }
@@ -483,8 +488,7 @@ TEST(ExactRiskTest, OfProxSvrgIsThatOfItsFilter) {
     risk += exact_risk(known, 1.0, start, noise) / (kEpochs * kInner);
   }
   const Measured measured = average(kManyRuns, [&](std::uint64_t seed) {
-    const auto algorithm =
-        algorithms::make_algorithm(ProxSvrgSettings{known.problem, 1, kEpochs, kInner, kStep, {}, seed}).value();
+    const auto algorithm = Method(ProxSvrgSettings{known.problem, 1, kEpochs, kInner, kStep, {}, seed})->make().value();
     return known.excess(
         NoisyCohort(known, {{stddev_for(known, kAnchor), stddev_for(known, kDifference)}, seed}).train(*algorithm));
   });
@@ -520,8 +524,7 @@ TEST(ExactRiskTest, OfSpiderIsThatOfItsFilter) {
     risk += exact_risk(known, 1.0, start, noise) / kRounds;
   }
   const Measured measured = average(kManyRuns, [&](std::uint64_t seed) {
-    const auto algorithm =
-        algorithms::make_algorithm(SpiderSettings{known.problem, kRounds, kPeriod, kStep, {}, seed}).value();
+    const auto algorithm = Method(SpiderSettings{known.problem, kRounds, kPeriod, kStep, {}, seed})->make().value();
     return known.excess(
         NoisyCohort(known, {{stddev_for(known, kAnchor), stddev_for(known, kDifference)}, seed}).train(*algorithm));
   });

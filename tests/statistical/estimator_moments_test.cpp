@@ -2,6 +2,9 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+#include "shared/algorithms/proximal/prox_svrg.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/base/digest.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "silo/oracles/test_randomness.hpp"

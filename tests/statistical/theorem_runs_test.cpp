@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
-#include "shared/theorems/theorem_noise.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/measured.hpp"
@@ -19,18 +22,19 @@ namespace undertone::tests {
 namespace {
 
 using algorithms::AcceleratedSgdSettings;
+using algorithms::Method;
+using algorithms::NoiseFacts;
+using algorithms::NoiseShifts;
 using algorithms::ProximalSgdSettings;
 using algorithms::ProxSvrgSettings;
 using algorithms::RecordUse;
 using algorithms::SpiderAlternateSettings;
 using algorithms::SpiderSettings;
 using theorems::choose_by_theorem;
-using theorems::NoiseFacts;
 using theorems::PlannedNoise;
 using theorems::TheoremChoice;
 using theorems::TheoremFacts;
 using theorems::TheoremName;
-using theorems::TheoremShifts;
 
 constexpr double kDelta = 1e-5;
 
@@ -70,7 +74,7 @@ std::vector<PlannedNoise> noises_for(TheoremName name) {
 planning::Plan plan_of(const TheoremChoice& choice, const TheoremFacts& facts) {
   const algorithms::GradientShape shape{releases::ClipNorm::create(facts.lipschitz).value(), choice.draw_fraction};
   return planning::make_plan(
-             algorithms::schedule_of(choice.settings, shape),
+             choice.method->schedule(shape),
              {SiloId::create("silo").value(), static_cast<std::int64_t>(facts.records), 0, true,
               releases::Epsilon::create(facts.epsilon).value(), releases::Delta::create(facts.delta).value()})
       .value();
@@ -84,22 +88,22 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
   if (noise == PlannedNoise::Printed) {
     const double drawn = std::floor(choice.draw_fraction * facts.records);
     const NoiseFacts silo{facts.records, drawn, facts.epsilon, facts.delta};
-    const bool alternate = std::holds_alternative<SpiderAlternateSettings>(choice.settings);
-    const TheoremShifts shifts = alternate ? theorems::experiment_shifts(choice.settings, silo).value()
-                                           : theorems::theorem_shifts(choice.settings, silo).value();
+    const bool alternate = choice.method.as<SpiderAlternateSettings>() != nullptr;
+    const NoiseShifts shifts =
+        alternate ? choice.method->experiment_noise(silo).value() : choice.method->theorem_noise(silo).value();
     // Anchors read every record; SPIDER's alternate form draws for its gradients, too.
     setup.noise.gradient = sensitivity / ((alternate ? drawn : facts.records) * shifts.gradients.front());
     setup.noise.difference = 2.0 * sensitivity / (drawn * *shifts.difference);
-    if (std::holds_alternative<SpiderSettings>(choice.settings))
+    if (choice.method.as<SpiderSettings>() != nullptr)
       setup.noise.per_distance = 2.0 * facts.smoothness / (drawn * *shifts.difference);
     return setup;
   }
-  const auto rounds = static_cast<double>(algorithms::extent_of(choice.settings).rounds);
-  const auto* accelerated = std::get_if<AcceleratedSgdSettings>(&choice.settings);
+  const auto rounds = static_cast<double>(choice.method->extent().rounds);
+  const auto* accelerated = choice.method.as<AcceleratedSgdSettings>();
   const auto stddev = [&](double records, double releases) {
     return sensitivity / (records * theorems::shift_of_each(facts.epsilon, facts.delta, releases).value());
   };
-  if (std::holds_alternative<ProximalSgdSettings>(choice.settings) ||
+  if (choice.method.as<ProximalSgdSettings>() != nullptr ||
       (accelerated != nullptr && accelerated->use == RecordUse::OnePass)) {
     setup.noise.gradient = stddev(std::floor(facts.records / rounds), 1.0);
   } else if (accelerated != nullptr && accelerated->use == RecordUse::Phased) {
@@ -111,7 +115,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
       setup.gradient_of_round.insert(setup.gradient_of_round.end(), releases,
                                      stddev(records, static_cast<double>(releases)));
     }
-  } else if (std::holds_alternative<ProxSvrgSettings>(choice.settings)) {
+  } else if (choice.method.as<ProxSvrgSettings>() != nullptr) {
     // Its differences are drawn: what that is worth, the accountant alone knows.
     const planning::Plan plan = plan_of(choice, facts);
     setup.noise.gradient = plan.release({0})->noise_stddev_of_mean();
@@ -119,7 +123,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
   } else {
     setup.noise.gradient = stddev(facts.records, rounds);
     setup.noise.difference = 2.0 * setup.noise.gradient;
-    if (std::holds_alternative<SpiderSettings>(choice.settings))
+    if (choice.method.as<SpiderSettings>() != nullptr)
       setup.noise.per_distance = setup.noise.gradient * facts.smoothness / facts.lipschitz;
   }
   return setup;
@@ -128,7 +132,7 @@ NoisyCohort::Setup setup_for(const TheoremChoice& choice, const TheoremFacts& fa
 /// What `plan` prints of it; without constants, ten times its rate, which is what they are taken to be at most before
 /// any run.
 double bound_of(const TheoremChoice& choice, const TheoremFacts& facts, const NoisyCohort::Setup& setup) {
-  if (const auto* svrg = std::get_if<ProxSvrgSettings>(&choice.settings)) {
+  if (const auto* svrg = choice.method.as<ProxSvrgSettings>()) {
     const auto squared = [](double x) { return x * x; };
     return theorems::prox_svrg_bound(
         *svrg, facts, (squared(setup.noise.gradient) + squared(setup.noise.difference)) / facts.answering);
@@ -136,20 +140,31 @@ double bound_of(const TheoremChoice& choice, const TheoremFacts& facts, const No
   return choice.bound.value_or(10.0 * choice.rate);
 }
 
+/// The same with another choice of its output, if it chooses one.
+Method seeded(const Method& method, std::uint64_t seed) {
+  const auto with_seed = [&](auto settings) {
+    settings.seed = seed;
+    return Method(settings);
+  };
+  if (const auto* svrg = method.as<ProxSvrgSettings>()) return with_seed(*svrg);
+  if (const auto* spider = method.as<SpiderSettings>()) return with_seed(*spider);
+  if (const auto* alternate = method.as<SpiderAlternateSettings>()) return with_seed(*alternate);
+  return method;
+}
+
+double number_of(const Method& method, const std::string& name) {
+  for (const auto& [one, value] : method->numbers())
+    if (one == name) return value;
+  return 0.0;
+}
+
 /// What the theorem is about, of one run with its own seed.
 double run_once(const KnownProblem& known, const TheoremChoice& choice, NoisyCohort::Setup setup, std::uint64_t seed) {
   setup.seed = seed;
-  algorithms::AlgorithmSettings settings = choice.settings;
-  double step = 0.0;
-  std::visit(
-      [&](auto& one) {
-        if constexpr (requires { one.seed; }) one.seed = seed;
-        if constexpr (requires { one.step_size; }) step = one.step_size;
-      },
-      settings);
-  const auto algorithm = algorithms::make_algorithm(settings).value();
+  const auto algorithm = seeded(choice.method, seed)->make().value();
   const Eigen::VectorXd weights = NoisyCohort(known, setup).train(*algorithm);
-  return choice.measure == "excess risk" ? known.excess(weights) : known.stationarity(weights, step);
+  return choice.measure == "excess risk" ? known.excess(weights)
+                                         : known.stationarity(weights, number_of(choice.method, "step_size"));
 }
 
 Measured run(const KnownProblem& known, const TheoremChoice& choice, const NoisyCohort::Setup& setup) {
@@ -197,7 +212,7 @@ constexpr double kEpsilon = 2.0;
 TEST(TheoremRunsTest, EveryPlannedBoundIsHeldOnEveryProblemThatMeetsItsConditions) {
   std::map<TheoremName, int> held;
   std::map<std::pair<TheoremName, PlannedNoise>, double> closest;
-  for (const TheoremName name : theorems::kTheoremNames) {
+  for (const TheoremName name : theorems::theorem_names()) {
     for (const KnownProblem& known : known_problems()) {
       if (!suits(name, known)) continue;
       for (const PlannedNoise noise : noises_for(name)) {
@@ -240,7 +255,7 @@ TEST(TheoremRunsTest, ItIsTheirNoiseThatTheyAreMadeOf) {
   // The bounds are far above most runs, so that they would hold with another noise, too. On quadratics the risk is what
   // the way to the optimum leaves, and a multiple of the noise's variance: twice the noise adds four times as much. Of
   // methods in stages, which are planned to leave as much as their noise may be, the second part is the smaller one.
-  for (const TheoremName name : theorems::kTheoremNames) {
+  for (const TheoremName name : theorems::theorem_names()) {
     SCOPED_TRACE(to_string(name));
     const bool in_stages = name == TheoremName::OnePassStronglyConvex ||
                            name == TheoremName::AcceleratedStronglyConvex ||
@@ -266,7 +281,7 @@ TEST(TheoremRunsTest, ItIsTheirNoiseThatTheyAreMadeOf) {
 TEST(TheoremRunsTest, TheNoiseIsThatOfThePlansThatSilosCalibrate) {
   // What the accountant was supposed to find when parameters were chosen is what it finds for the releases themselves.
   const KnownProblem known = near_quadratic(16, 4, true);
-  for (const TheoremName name : theorems::kTheoremNames) {
+  for (const TheoremName name : theorems::theorem_names()) {
     if (noises_for(name).back() != PlannedNoise::Accountant || name == TheoremName::ProxSvrg) continue;
     SCOPED_TRACE(to_string(name));
     const TheoremFacts facts = facts_of(known, 1000.0, kEpsilon);
@@ -292,12 +307,12 @@ TEST(TheoremRunsTest, TheNoiseIsThatOfTheSourceWhereItIsPrinted) {
   const double two = std::log(2.0 / kDelta);
   const auto setup_of = [&](TheoremName name) {
     const TheoremChoice choice = choose_by_theorem(name, facts, known.problem, PlannedNoise::Printed).value();
-    return std::pair(choice.settings, setup_for(choice, facts, PlannedNoise::Printed));
+    return std::pair(choice.method, setup_for(choice, facts, PlannedNoise::Printed));
   };
   const auto near = [](double stddev, double variance) { EXPECT_NEAR(stddev * stddev, variance, 1e-9 * variance); };
   {
     const auto [settings, setup] = setup_of(TheoremName::ProxSvrg);
-    const auto& svrg = std::get<ProxSvrgSettings>(settings);
+    const auto& svrg = *settings.as<ProxSvrgSettings>();
     const auto restarts = static_cast<double>(svrg.restarts);
     const auto epochs = static_cast<double>(svrg.epochs);
     const double steps = epochs * static_cast<double>(svrg.inner);
@@ -306,14 +321,14 @@ TEST(TheoremRunsTest, TheNoiseIsThatOfTheSourceWhereItIsPrinted) {
   }
   {
     const auto [settings, setup] = setup_of(TheoremName::Spider);
-    const auto& spider = std::get<SpiderSettings>(settings);
+    const auto& spider = *settings.as<SpiderSettings>();
     const auto rounds = static_cast<double>(spider.rounds);
     near(setup.noise.gradient, 16.0 * unit * one * std::max(rounds / static_cast<double>(spider.period), 1.0));
     near(setup.noise.difference, 64.0 * unit * one * rounds);
     near(*setup.noise.per_distance, 16.0 * unit * std::pow(facts.smoothness / facts.lipschitz, 2.0) * one * rounds);
   }
   const auto [settings, setup] = setup_of(TheoremName::SpiderAlternate);
-  const double rounds = 2.0 * static_cast<double>(std::get<SpiderAlternateSettings>(settings).pairs) + 1.0;
+  const double rounds = 2.0 * static_cast<double>(settings.as<SpiderAlternateSettings>()->pairs) + 1.0;
   near(setup.noise.gradient, 8.0 * unit * two * rounds);
   near(setup.noise.difference, 32.0 * unit * two * rounds);
 }
@@ -388,9 +403,9 @@ struct Expected {
 /// rate.
 double predicted_noise(const TheoremChoice& choice, const NoisyCohort::Setup& setup, const Axes& axes) {
   const double answer = static_cast<double>(axes.dimension) / static_cast<double>(axes.silos);
-  if (const auto* minibatch = std::get_if<algorithms::MinibatchSgdSettings>(&choice.settings))
+  if (const auto* minibatch = choice.method.as<algorithms::MinibatchSgdSettings>())
     return minibatch->step_size * answer * std::pow(setup.noise.gradient, 2.0);
-  if (std::holds_alternative<SpiderSettings>(choice.settings))
+  if (choice.method.as<SpiderSettings>() != nullptr)
     return std::pow(std::sqrt(answer) / (axes.epsilon * axes.records), 4.0 / 3.0);
   return answer * (std::pow(setup.noise.gradient, 2.0) + std::pow(setup.noise.difference, 2.0));
 }

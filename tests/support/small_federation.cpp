@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "shared/algorithms/table.hpp"
 #include "shared/base/random_source.hpp"
 
 namespace undertone::tests {
@@ -184,9 +185,9 @@ std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t dat
 }
 
 silo::Policy generous_policy() {
+  const std::vector<std::string_view> every = algorithms::method_names();
   return {{"logistic", "least_squares", "softmax", "network", "moments"},
-          {"noisy_minibatch_sgd", "accelerated_sgd", "localized_accelerated_sgd", "proximal_sgd", "prox_svrg", "spider",
-           "spider_alternate", "local_sgd"},
+          {every.begin(), every.end()},
           {"record"},
           1,
           1,

@@ -1,12 +1,65 @@
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 
+#include <cmath>
 #include <utility>
 
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/shared_keys.hpp"
 #include "shared/base/random_source.hpp"
-#include "shared/geometry/parameter.hpp"
+#include "shared/config/section.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::algorithms {
+
+std::string_view ProxSvrgSettings::name() const { return ProxSvrg::kName; }
+
+std::string ProxSvrgSettings::source() const {
+  return restarts > 1 ? "FedProx-PL-SVRG, Algorithm 3" : "FedProx-SVRG, Algorithm 2";
+}
+
+MethodNumbers ProxSvrgSettings::numbers() const {
+  return {{"rounds", number(restarts * epochs * (inner + 1))},
+          {"step_size", step_size},
+          {"restarts", number(restarts)},
+          {"epochs", number(epochs)},
+          {"inner", number(inner)}};
+}
+
+Extent ProxSvrgSettings::extent() const {
+  const std::uint64_t anchors = saturating_product(restarts, epochs);
+  return {saturating_product(anchors, saturating_sum(inner, 1)), saturating_product(anchors, 2)};
+}
+
+Result<NoiseShifts> ProxSvrgSettings::theorem_noise(const NoiseFacts& facts) const {
+  const NoiseConditions conditions("Theorem 148", facts);
+  const double steps = number(epochs) * number(inner);  // R
+  if (!(restarts >= 1 && steps >= 1.0))
+    return conditions.refuse(
+        fmt::format("{} restarts of {} epochs of {} steps, expected at least one of each", restarts, epochs, inner));
+  const double l2 = conditions.log_two();
+  if (Status fits = conditions.epsilon_at_most("2 ln(2/delta)", 2.0 * l2); !fits) return fits.error();
+  if (Status fits = conditions.epsilon_at_most("15", 15.0); !fits) return fits.error();
+  if (Status fits = conditions.batch(number(restarts) * steps); !fits) return fits.error();
+  // 2L/(n sigma_1), and 4L/(K sigma_2) with the difference clipped to 2L.
+  const double anchor =
+      facts.epsilon /
+      (8.0 * std::sqrt(number(restarts) * number(epochs) * l2 * std::log(5.0 * number(epochs) / facts.delta)));
+  const double difference =
+      facts.records * facts.epsilon /
+      (8.0 * facts.drawn * std::sqrt(number(restarts) * steps * l2 * std::log(2.5 * steps / facts.delta)));
+  return NoiseShifts{{anchor}, difference};
+}
+
+ParsedMethod ProxSvrg::parse(config::Section& section, const Problem& problem) {
+  const double step_size = keys::step_size(section);
+  const double draw_fraction = keys::draw_fraction(section);
+  const std::uint64_t restarts = keys::count(section, "restarts", "S of prox_svrg: 1, or more for PL-SVRG");
+  const std::uint64_t epochs = keys::count(section, "epochs", "E of prox_svrg");
+  const std::uint64_t inner = keys::count(section, "inner", "Q of prox_svrg: differences after each anchor");
+  const std::optional<double> smoothness = keys::smoothness(section);
+  return {ProxSvrgSettings{problem, restarts, epochs, inner, step_size, smoothness, keys::seed(section)},
+          draw_fraction};
+}
 
 Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& settings) {
   const bool bounded = settings.restarts <= releases::kRoundsMax && settings.epochs <= releases::kRoundsMax &&
@@ -18,16 +71,14 @@ Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& setti
                              "most {} rounds",
                              settings.restarts, settings.epochs, settings.inner, releases::kRoundsMax)};
   }
-  if (Status step = geometry::check_positive("the step size of SVRG", settings.step_size); !step) return step.error();
-  const Result<geometry::ProximalStep> proximal =
-      geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
-  if (!proximal) return proximal.error();
-  return std::unique_ptr<ProxSvrg>(new ProxSvrg(settings, *proximal));
+  const Result<ProximalDescent> descent = ProximalDescent::create("SVRG", settings.problem, settings.step_size);
+  if (!descent) return descent.error();
+  return std::unique_ptr<ProxSvrg>(new ProxSvrg(settings, *descent));
 }
 
-ProxSvrg::ProxSvrg(const ProxSvrgSettings& settings, const geometry::ProximalStep& proximal)
+ProxSvrg::ProxSvrg(const ProxSvrgSettings& settings, const ProximalDescent& descent)
     : settings_(settings),
-      proximal_(proximal),
+      descent_(descent),
       iterate_(settings_.problem.start()),
       anchor_(iterate_),
       anchor_gradient_(Eigen::VectorXd::Zero(iterate_.size())),
@@ -52,21 +103,13 @@ std::uint64_t ProxSvrg::chosen(std::uint64_t restart) const {
 }
 
 Step ProxSvrg::current() const {
-  if (round_ == rounds()) {
-    Outcome outcome;
-    outcome.vectors["weights"] = iterate_;
-    return Finished{std::move(outcome)};
-  }
-  if (round_ % (settings_.inner + 1) == 0)
-    return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
-  Eigen::VectorXd points(2 * iterate_.size());
-  points << iterate_, anchor_;
-  return queries::Query{RoundIndex{round_}, queries::GradientDifferenceQuestion{std::move(points)}};
+  if (round_ == rounds()) return finished(iterate_);
+  const bool anchors = round_ % (settings_.inner + 1) == 0;
+  return anchors ? ask_gradient(round_, iterate_) : ask_difference(round_, iterate_, anchor_);
 }
 
 Result<Step> ProxSvrg::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == rounds() || !settings_.problem.fits(gathered))
-    return out_of_step("SVRG", round_, gathered);
+  if (Status told = check_told("SVRG", round_, rounds(), settings_.problem, gathered); !told) return told.error();
   const std::uint64_t per_restart = settings_.epochs * (settings_.inner + 1);
   const std::uint64_t within = round_ % per_restart;
   const std::uint64_t epoch = within / (settings_.inner + 1);
@@ -76,11 +119,8 @@ Result<Step> ProxSvrg::advance(const folds::Gathered& gathered) {
     anchor_gradient_ = gathered.mean;
   } else {
     if (epoch * settings_.inner + step - 1 == chosen(round_ / per_restart)) output_ = iterate_;
-    iterate_ -= settings_.step_size * (anchor_gradient_ + gathered.mean);
-    if (!settings_.problem.representable(iterate_))
-      return Error{ErrorCode::Internal, fmt::format("SVRG diverged in round {}: a smaller step is needed", round_)};
-    proximal_.apply(settings_.step_size, iterate_);
-    queries::round_to(settings_.problem.point_type, iterate_);
+    const Eigen::VectorXd estimate = anchor_gradient_ + gathered.mean;
+    if (Status done = descent_.step(round_, settings_.problem, estimate, iterate_); !done) return done.error();
   }
   ++round_;
   if (round_ % per_restart == 0) iterate_ = output_;
@@ -89,14 +129,12 @@ Result<Step> ProxSvrg::advance(const folds::Gathered& gathered) {
 
 void ProxSvrg::save(ByteWriter& state) const {
   state.u64(round_);
-  for (const Eigen::VectorXd* vector : {&iterate_, &anchor_, &anchor_gradient_, &output_}) save_vector(state, *vector);
+  save_vectors(state, {&iterate_, &anchor_, &anchor_gradient_, &output_});
 }
 
 Status ProxSvrg::restore(ByteReader& state) {
   if (Status read = restore_count(state, rounds(), round_); !read) return read;
-  for (Eigen::VectorXd* vector : {&iterate_, &anchor_, &anchor_gradient_, &output_})
-    if (Status read = restore_vector(state, *vector); !read) return read;
-  return {};
+  return restore_vectors(state, {&iterate_, &anchor_, &anchor_gradient_, &output_});
 }
 
 }  // namespace undertone::algorithms

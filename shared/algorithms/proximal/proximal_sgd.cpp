@@ -1,23 +1,41 @@
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 
-#include <utility>
+#include <cmath>
 
-#include "shared/geometry/parameter.hpp"
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/shared_keys.hpp"
+#include "shared/config/section.hpp"
 
 namespace undertone::algorithms {
 
-Result<std::unique_ptr<ProximalSgd>> ProximalSgd::create(const ProximalSgdSettings& settings) {
-  if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "proximal SGD: no rounds"};
-  if (Status step = geometry::check_positive("the step size of proximal SGD", settings.step_size); !step)
-    return step.error();
-  const Result<geometry::ProximalStep> proximal =
-      geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
-  if (!proximal) return proximal.error();
-  return std::unique_ptr<ProximalSgd>(new ProximalSgd(settings, *proximal));
+std::string_view ProximalSgdSettings::name() const { return ProximalSgd::kName; }
+
+MethodNumbers ProximalSgdSettings::numbers() const { return {{"rounds", number(rounds)}, {"step_size", step_size}}; }
+
+Result<NoiseShifts> ProximalSgdSettings::theorem_noise(const NoiseFacts& facts) const {
+  const NoiseConditions conditions("Theorem 144", facts);
+  if (Status fits = conditions.some_rounds(rounds); !fits) return fits.error();
+  if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits) return fits.error();
+  if (Status fits = conditions.epsilon_at_most("15", 15.0); !fits) return fits.error();
+  if (!(facts.delta < 0.5)) return conditions.refuse(fmt::format("delta is {}, which must be below 0.5", facts.delta));
+  if (number(rounds) > facts.records)
+    return conditions.refuse(
+        fmt::format("{} rounds, each with records of its own, of a silo with {} records", rounds, facts.records));
+  // 2L/(K sigma), sigma = sqrt(8 ln(1/delta)) L/(eps K).
+  return NoiseShifts{{facts.epsilon / std::sqrt(2.0 * conditions.log_one())}, {}};
 }
 
-ProximalSgd::ProximalSgd(const ProximalSgdSettings& settings, const geometry::ProximalStep& proximal)
-    : settings_(settings), proximal_(proximal), iterate_(settings_.problem.start()) {}
+ParsedMethod ProximalSgd::parse(config::Section& section, const Problem& problem) {
+  const std::uint64_t rounds = keys::rounds(section);
+  return {ProximalSgdSettings{problem, rounds, keys::step_size(section)}};
+}
+
+Result<std::unique_ptr<ProximalSgd>> ProximalSgd::create(const ProximalSgdSettings& settings) {
+  if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "proximal SGD: no rounds"};
+  const Result<ProximalDescent> descent = ProximalDescent::create("proximal SGD", settings.problem, settings.step_size);
+  if (!descent) return descent.error();
+  return std::unique_ptr<ProximalSgd>(new ProximalSgd(settings, *descent));
+}
 
 planning::Schedule ProximalSgd::schedule(const ProximalSgdSettings& settings, const GradientShape& shape) {
   planning::Schedule out;
@@ -29,33 +47,25 @@ planning::Schedule ProximalSgd::schedule(const ProximalSgdSettings& settings, co
 }
 
 Step ProximalSgd::current() const {
-  if (round_ < settings_.rounds) return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
-  Outcome outcome;
-  outcome.vectors["weights"] = iterate_;
-  return Finished{std::move(outcome)};
+  return round_ < settings_.rounds ? ask_gradient(round_, iterate_) : finished(iterate_);
 }
 
 Result<Step> ProximalSgd::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == settings_.rounds || !settings_.problem.fits(gathered))
-    return out_of_step("proximal SGD", round_, gathered);
-  iterate_ -= settings_.step_size * gathered.mean;
-  if (!settings_.problem.representable(iterate_))
-    return Error{ErrorCode::Internal,
-                 fmt::format("proximal SGD diverged in round {}: a smaller step is needed", round_)};
-  proximal_.apply(settings_.step_size, iterate_);
-  queries::round_to(settings_.problem.point_type, iterate_);
+  if (Status told = check_told("proximal SGD", round_, settings_.rounds, settings_.problem, gathered); !told)
+    return told.error();
+  if (Status done = descent_.step(round_, settings_.problem, gathered.mean, iterate_); !done) return done.error();
   ++round_;
   return current();
 }
 
 void ProximalSgd::save(ByteWriter& state) const {
   state.u64(round_);
-  save_vector(state, iterate_);
+  save_vectors(state, {&iterate_});
 }
 
 Status ProximalSgd::restore(ByteReader& state) {
   if (Status read = restore_count(state, settings_.rounds, round_); !read) return read;
-  return restore_vector(state, iterate_);
+  return restore_vectors(state, {&iterate_});
 }
 
 }  // namespace undertone::algorithms

@@ -1,25 +1,63 @@
 #include "shared/algorithms/proximal/spider.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <cmath>
 
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/shared_keys.hpp"
 #include "shared/base/random_source.hpp"
+#include "shared/config/section.hpp"
 #include "shared/geometry/parameter.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::algorithms {
 namespace {
 
-Error diverged(std::uint64_t round) {
-  return {ErrorCode::Internal, fmt::format("SPIDER diverged in round {}: a smaller step is needed", round)};
-}
-
-queries::Question difference(const Eigen::VectorXd& at, const Eigen::VectorXd& from) {
-  Eigen::VectorXd points(2 * at.size());
-  points << at, from;
-  return queries::GradientDifferenceQuestion{std::move(points)};
+/// 2L/(K sigma_1) and 4L/(K sigma_2).
+Result<NoiseShifts> spider_shifts(const SpiderSettings& settings, const NoiseFacts& facts) {
+  const NoiseConditions conditions("Theorem 149", facts);
+  if (Status fits = conditions.some_rounds(settings.rounds); !fits) return fits.error();
+  if (settings.period == 0) return conditions.refuse("an anchor every 0 rounds, expected at least 1");
+  const double l1 = conditions.log_one();
+  const double rounds = number(settings.rounds);
+  const double anchors = std::max(rounds / number(settings.period), 1.0);
+  const double share = facts.records / facts.drawn;
+  return NoiseShifts{{share * facts.epsilon / (2.0 * std::sqrt(l1 * anchors))},
+                     share * facts.epsilon / (2.0 * std::sqrt(l1 * rounds))};
 }
 
 }  // namespace
+
+std::string_view SpiderSettings::name() const { return Spider::kName; }
+
+MethodNumbers SpiderSettings::numbers() const {
+  return {{"rounds", number(rounds)}, {"step_size", step_size}, {"period", number(period)}};
+}
+
+Extent SpiderSettings::extent() const {
+  const std::uint64_t anchors = saturating_sum(rounds / std::max<std::uint64_t>(period, 1), 1);
+  return {rounds, saturating_product(2, anchors)};
+}
+
+Result<NoiseShifts> SpiderSettings::theorem_noise(const NoiseFacts& facts) const {
+  const NoiseConditions conditions("Theorem 149", facts);
+  if (Status fits = conditions.epsilon_at_most("2 ln(1/delta)", 2.0 * conditions.log_one()); !fits) return fits.error();
+  if (facts.drawn != facts.records)
+    return conditions.refuse(fmt::format("{} records are drawn, expected all {}", facts.drawn, facts.records));
+  return spider_shifts(*this, facts);
+}
+
+Result<NoiseShifts> SpiderSettings::experiment_noise(const NoiseFacts& facts) const {
+  return spider_shifts(*this, facts);
+}
+
+ParsedMethod Spider::parse(config::Section& section, const Problem& problem) {
+  const std::uint64_t rounds = keys::rounds(section);
+  const double step_size = keys::step_size(section);
+  const std::uint64_t period = keys::count(section, "period", "q of spider: an anchor every q rounds");
+  const std::optional<double> smoothness = keys::smoothness(section);
+  return {SpiderSettings{problem, rounds, period, step_size, smoothness, keys::seed(section)}};
+}
 
 Result<std::unique_ptr<Spider>> Spider::create(const SpiderSettings& settings) {
   if (settings.rounds == 0 || settings.rounds > releases::kRoundsMax || settings.period == 0) {
@@ -28,16 +66,14 @@ Result<std::unique_ptr<Spider>> Spider::create(const SpiderSettings& settings) {
                              "least 1",
                              settings.rounds, settings.period, releases::kRoundsMax)};
   }
-  if (Status step = geometry::check_positive("the step size of SPIDER", settings.step_size); !step) return step.error();
-  const Result<geometry::ProximalStep> proximal =
-      geometry::ProximalStep::create(settings.problem.domain, settings.problem.regulariser, settings.problem.dimension);
-  if (!proximal) return proximal.error();
-  return std::unique_ptr<Spider>(new Spider(settings, *proximal));
+  const Result<ProximalDescent> descent = ProximalDescent::create("SPIDER", settings.problem, settings.step_size);
+  if (!descent) return descent.error();
+  return std::unique_ptr<Spider>(new Spider(settings, *descent));
 }
 
-Spider::Spider(const SpiderSettings& settings, const geometry::ProximalStep& proximal)
+Spider::Spider(const SpiderSettings& settings, const ProximalDescent& descent)
     : settings_(settings),
-      proximal_(proximal),
+      descent_(descent),
       chosen_(1 + RandomSource(settings_.seed).below(settings_.rounds)),
       iterate_(settings_.problem.start()),
       before_(iterate_),
@@ -56,25 +92,18 @@ planning::Schedule Spider::schedule(const SpiderSettings& settings, const Gradie
 }
 
 Step Spider::current() const {
-  if (round_ == settings_.rounds) {
-    Outcome outcome;
-    outcome.vectors["weights"] = output_;
-    return Finished{std::move(outcome)};
-  }
-  if (round_ % settings_.period == 0) return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
-  return queries::Query{RoundIndex{round_}, difference(iterate_, before_)};
+  if (round_ == settings_.rounds) return finished(output_);
+  const bool anchors = round_ % settings_.period == 0;
+  return anchors ? ask_gradient(round_, iterate_) : ask_difference(round_, iterate_, before_);
 }
 
 Result<Step> Spider::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == settings_.rounds || !settings_.problem.fits(gathered))
-    return out_of_step("SPIDER", round_, gathered);
+  if (Status told = check_told("SPIDER", round_, settings_.rounds, settings_.problem, gathered); !told)
+    return told.error();
   if (round_ % settings_.period == 0) estimate_.setZero();
   estimate_ += gathered.mean;
   before_ = iterate_;
-  iterate_ -= settings_.step_size * estimate_;
-  if (!settings_.problem.representable(iterate_)) return diverged(round_);
-  proximal_.apply(settings_.step_size, iterate_);
-  queries::round_to(settings_.problem.point_type, iterate_);
+  if (Status done = descent_.step(round_, settings_.problem, estimate_, iterate_); !done) return done.error();
   ++round_;
   if (round_ == chosen_) output_ = iterate_;
   return current();
@@ -82,14 +111,39 @@ Result<Step> Spider::advance(const folds::Gathered& gathered) {
 
 void Spider::save(ByteWriter& state) const {
   state.u64(round_);
-  for (const Eigen::VectorXd* vector : {&iterate_, &before_, &estimate_, &output_}) save_vector(state, *vector);
+  save_vectors(state, {&iterate_, &before_, &estimate_, &output_});
 }
 
 Status Spider::restore(ByteReader& state) {
   if (Status read = restore_count(state, settings_.rounds, round_); !read) return read;
-  for (Eigen::VectorXd* vector : {&iterate_, &before_, &estimate_, &output_})
-    if (Status read = restore_vector(state, *vector); !read) return read;
-  return {};
+  return restore_vectors(state, {&iterate_, &before_, &estimate_, &output_});
+}
+
+std::string_view SpiderAlternateSettings::name() const { return SpiderAlternate::kName; }
+
+MethodNumbers SpiderAlternateSettings::numbers() const {
+  return {{"rounds", number(rounds())}, {"step_size", step_size}};
+}
+
+Extent SpiderAlternateSettings::extent() const {
+  const std::uint64_t asked = saturating_sum(saturating_product(2, pairs), 1);
+  return {asked, asked};
+}
+
+Result<NoiseShifts> SpiderAlternateSettings::experiment_noise(const NoiseFacts& facts) const {
+  // Twice the sensitivity and twice the noise: both kinds have the same shift.
+  const double asked = 2.0 * number(pairs) + 1.0;
+  const double log = NoiseConditions("the experiments' noise", facts).log_two();
+  const double shift = facts.records * facts.epsilon / facts.drawn / std::sqrt(2.0 * asked * log);
+  return NoiseShifts{{shift}, shift};
+}
+
+ParsedMethod SpiderAlternate::parse(config::Section& section, const Problem& problem) {
+  const double step_size = keys::step_size(section);
+  const double draw_fraction = keys::draw_fraction(section);
+  const std::uint64_t pairs = keys::count(section, "pairs", "E - 1 of spider_alternate");
+  const std::optional<double> smoothness = keys::smoothness(section);
+  return {SpiderAlternateSettings{problem, pairs, step_size, smoothness, keys::seed(section)}, draw_fraction};
 }
 
 Result<std::unique_ptr<SpiderAlternate>> SpiderAlternate::create(const SpiderAlternateSettings& settings) {
@@ -126,25 +180,21 @@ planning::Schedule SpiderAlternate::schedule(const SpiderAlternateSettings& sett
 }
 
 Step SpiderAlternate::current() const {
-  if (round_ == rounds()) {
-    Outcome outcome;
-    outcome.vectors["weights"] = output_;
-    return Finished{std::move(outcome)};
-  }
-  if (round_ % 2 == 0) return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
-  return queries::Query{RoundIndex{round_}, difference(iterate_, before_)};
+  if (round_ == rounds()) return finished(output_);
+  return round_ % 2 == 0 ? ask_gradient(round_, iterate_) : ask_difference(round_, iterate_, before_);
 }
 
 Result<Step> SpiderAlternate::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == rounds() || !settings_.problem.fits(gathered))
-    return out_of_step("SPIDER's alternate form", round_, gathered);
+  if (Status told = check_told("SPIDER's alternate form", round_, rounds(), settings_.problem, gathered); !told)
+    return told.error();
   if (round_ % 2 == 0) estimate_.setZero();
   estimate_ += gathered.mean;
   ++round_;
   if (round_ < rounds()) {
     before_ = iterate_;
     iterate_ -= settings_.step_size * estimate_;
-    if (!settings_.problem.representable(iterate_)) return diverged(round_ - 1);
+    if (Status converges = check_converges("SPIDER", round_ - 1, settings_.problem, iterate_); !converges)
+      return converges.error();
     queries::round_to(settings_.problem.point_type, iterate_);
     if (round_ - 1 == chosen_) output_ = iterate_;
   }
@@ -153,14 +203,12 @@ Result<Step> SpiderAlternate::advance(const folds::Gathered& gathered) {
 
 void SpiderAlternate::save(ByteWriter& state) const {
   state.u64(round_);
-  for (const Eigen::VectorXd* vector : {&iterate_, &before_, &estimate_, &output_}) save_vector(state, *vector);
+  save_vectors(state, {&iterate_, &before_, &estimate_, &output_});
 }
 
 Status SpiderAlternate::restore(ByteReader& state) {
   if (Status read = restore_count(state, rounds(), round_); !read) return read;
-  for (Eigen::VectorXd* vector : {&iterate_, &before_, &estimate_, &output_})
-    if (Status read = restore_vector(state, *vector); !read) return read;
-  return {};
+  return restore_vectors(state, {&iterate_, &before_, &estimate_, &output_});
 }
 
 }  // namespace undertone::algorithms

@@ -3,15 +3,43 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/algorithms/method_kit.hpp"
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/shared_keys.hpp"
+#include "shared/config/section.hpp"
 #include "shared/geometry/local_domain.hpp"
 #include "shared/geometry/parameter.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::algorithms {
-
 namespace {
 
 constexpr double kUpsilonMin = 1e-100;  // so that eta of the last round is no denormal
+constexpr std::size_t kStagesMax = 64;
+
+std::vector<AcceleratedStage> parse_stages(config::Section& section) {
+  std::vector<AcceleratedStage> stages;
+  for (config::Section& stage :
+       section.objects("stages", 1, kStagesMax, "one after the other, each from the last one's output")) {
+    AcceleratedStage one;
+    one.rounds = keys::count(stage, "rounds", "R_k");
+    one.upsilon =
+        stage.number("upsilon", 0.0, keys::kNumberMax, "at least twice the smoothness of what is minimised", true);
+    stage.finish();
+    stages.push_back(one);
+  }
+  return stages;
+}
+
+AcceleratedPhase parse_phase(config::Section& section) {
+  AcceleratedPhase phase;
+  phase.proximity =
+      section.number("proximity", 0.0, keys::kNumberMax, "lambda of lambda/2 |w - c|^2, c the phase's starting point");
+  phase.strong_convexity = section.number("strong_convexity", 0.0, keys::kNumberMax,
+                                          "of what is minimised, proximity included; 0 if it has none");
+  phase.stages = parse_stages(section);
+  return phase;
+}
 
 }  // namespace
 
@@ -27,6 +55,83 @@ std::uint64_t AcceleratedSgdSettings::rounds() const {
     for (const AcceleratedStage& stage : phase.stages)
       total = stage.rounds > UINT64_MAX - total ? UINT64_MAX : total + stage.rounds;
   return total;
+}
+
+std::string_view AcceleratedSgdSettings::name() const {
+  return use == RecordUse::Phased ? AcceleratedSgd::kLocalizedName : AcceleratedSgd::kName;
+}
+
+std::string AcceleratedSgdSettings::source() const {
+  return use == RecordUse::Phased ? "localized accelerated minibatch SGD (arXiv 2407.09690)"
+                                  : "accelerated noisy minibatch SGD, Algorithm 1";
+}
+
+MethodNumbers AcceleratedSgdSettings::numbers() const {
+  return {{"rounds", number(rounds())}, {"phases", number(phases.size())}};
+}
+
+Extent AcceleratedSgdSettings::extent() const {
+  switch (use) {
+    case RecordUse::Shared:
+      return {rounds(), 1};
+    case RecordUse::OnePass:
+      return {rounds(), rounds()};
+    case RecordUse::Phased:
+      return {rounds(), phases.size()};
+  }
+  UNDERTONE_CHECK(false);
+  return {};
+}
+
+Result<NoiseShifts> AcceleratedSgdSettings::theorem_noise(const NoiseFacts& facts) const {
+  switch (use) {
+    case RecordUse::Shared:
+      return NoiseConditions("Theorem 129", facts).composed({number(rounds())});
+    case RecordUse::OnePass: {
+      const NoiseConditions conditions("Theorem 124", facts);
+      if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits)
+        return fits.error();
+      // 2L/(K sigma), sigma = sqrt(32 ln(1.25/delta)) L/(eps K).
+      return NoiseShifts{{facts.epsilon / std::sqrt(8.0 * std::log(1.25 / facts.delta))}, {}};
+    }
+    case RecordUse::Phased: {
+      std::vector<double> of_phases;
+      for (const AcceleratedPhase& phase : phases) {
+        double of_phase = 0.0;
+        for (const AcceleratedStage& stage : phase.stages) of_phase += number(stage.rounds);
+        of_phases.push_back(of_phase);
+      }
+      return NoiseConditions("federated-core 3.8", facts).composed(of_phases);
+    }
+  }
+  UNDERTONE_CHECK(false);
+  return NoiseShifts{};
+}
+
+ParsedMethod AcceleratedSgd::parse(config::Section& section, const Problem& problem) {
+  const double draw_fraction = keys::draw_fraction(section);
+  const auto use =
+      section.choice<RecordUse>("reads", {{"shared", RecordUse::Shared}, {"one_pass", RecordUse::OnePass}},
+                                "of accelerated_sgd: every round the same records, or each a part that no other reads");
+  AcceleratedPhase phase = parse_phase(section);
+  if (use == RecordUse::OnePass && draw_fraction < 1.0)
+    section.problem("draw_fraction", "expected 1 with reads \"one_pass\": a round's part is read whole");
+  return {AcceleratedSgdSettings{problem, {std::move(phase)}, use}, draw_fraction};
+}
+
+ParsedMethod AcceleratedSgd::parse_localized(config::Section& section, const Problem& problem) {
+  const double draw_fraction = keys::draw_fraction(section);
+  std::vector<AcceleratedPhase> phases;
+  for (config::Section& one : section.objects("phases", 1, kStagesMax,
+                                              "of localized_accelerated_sgd: phase i reads a part of n/2^i records")) {
+    AcceleratedPhase phase = parse_phase(one);
+    if (one.has("radius"))
+      phase.radius = one.number("radius", 0.0, keys::kNumberMax,
+                                "how far from its starting point (default: all of the domain)", true);
+    one.finish();
+    phases.push_back(std::move(phase));
+  }
+  return {AcceleratedSgdSettings{problem, std::move(phases), RecordUse::Phased}, draw_fraction};
 }
 
 Result<std::unique_ptr<AcceleratedSgd>> AcceleratedSgd::create(AcceleratedSgdSettings settings) {
@@ -100,18 +205,12 @@ Eigen::VectorXd AcceleratedSgd::middle() const {
 }
 
 Step AcceleratedSgd::current() const {
-  if (round_ == total_) {
-    Outcome outcome;
-    outcome.vectors["weights"] = candidate();
-    return Finished{std::move(outcome)};
-  }
-  return queries::Query{RoundIndex{round_}, queries::GradientQuestion{middle()}};
+  return round_ < total_ ? ask_gradient(round_, middle()) : finished(candidate());
 }
 
 Status AcceleratedSgd::project(Eigen::VectorXd& point) const {
-  if (!settings_.problem.representable(point))
-    return Error{ErrorCode::Internal,
-                 fmt::format("accelerated SGD diverged in round {}: a smaller step is needed", round_)};
+  if (Status converges = check_converges("accelerated SGD", round_, settings_.problem, point); !converges)
+    return converges;
   const std::optional<double>& radius = settings_.phases[phase_].radius;
   if (!radius) {
     settings_.problem.domain.project(point);
@@ -124,8 +223,8 @@ Status AcceleratedSgd::project(Eigen::VectorXd& point) const {
 }
 
 Result<Step> AcceleratedSgd::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == total_ || !settings_.problem.fits(gathered))
-    return out_of_step("accelerated SGD", round_, gathered);
+  if (Status told = check_told("accelerated SGD", round_, total_, settings_.problem, gathered); !told)
+    return told.error();
   const auto [alpha, eta, mu] = weights();
   const Eigen::VectorXd at = middle();
   Eigen::VectorXd gradient = gathered.mean;
@@ -158,7 +257,7 @@ Eigen::VectorXd AcceleratedSgd::candidate() const {
 
 void AcceleratedSgd::save(ByteWriter& state) const {
   for (const std::uint64_t count : {round_, phase_, stage_, step_}) state.u64(count);
-  for (const Eigen::VectorXd* vector : {&iterate_, &aggregate_, &centre_}) save_vector(state, *vector);
+  save_vectors(state, {&iterate_, &aggregate_, &centre_});
 }
 
 Status AcceleratedSgd::restore(ByteReader& state) {
@@ -167,9 +266,7 @@ Status AcceleratedSgd::restore(ByteReader& state) {
   if (Status read = restore_count(state, settings_.phases[phase_].stages.size() - 1, stage_); !read) return read;
   if (Status read = restore_count(state, settings_.phases[phase_].stages[stage_].rounds, step_); !read) return read;
   if (step_ == 0) return Error{ErrorCode::Malformed, "the saved state of accelerated SGD stands before its first step"};
-  for (Eigen::VectorXd* vector : {&iterate_, &aggregate_, &centre_})
-    if (Status read = restore_vector(state, *vector); !read) return read;
-  return {};
+  return restore_vectors(state, {&iterate_, &aggregate_, &centre_});
 }
 
 }  // namespace undertone::algorithms

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/algorithms/problem.hpp"
+#include "shared/algorithms/method.hpp"
 
 namespace undertone::algorithms {
 
@@ -30,12 +30,27 @@ enum class RecordUse : std::uint8_t {
   Phased,   // every phase a part of its own: n/2, n/4, ... records
 };
 
+class AcceleratedSgd;
+
 struct AcceleratedSgdSettings {
+  using Algorithm = AcceleratedSgd;
   Problem problem;
   std::vector<AcceleratedPhase> phases;
   RecordUse use = RecordUse::Shared;
 
   [[nodiscard]] std::uint64_t rounds() const;
+
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string source() const;
+  [[nodiscard]] MethodNumbers numbers() const;
+  [[nodiscard]] Extent extent() const;
+  [[nodiscard]] MethodTraits traits() const { return {}; }
+  /// Shared records: as minibatch SGD (Theorem 129). One pass: 32 L^2 ln(1.25/delta) / (eps^2 K^2), eps <= 8 l1
+  /// (Theorem 124). Phases (federated-core 3.8): as minibatch SGD, with a phase's rounds and records for R and n. That
+  /// form is for minibatches; on full batches the calibration of choice is the accountant's, and this form has noise to
+  /// spare.
+  /// @see NoiseConditions
+  [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const;
 };
 
 /// Accelerated noisy minibatch SGD (AC-SA): Algorithm 1 with Theorems 36, 37, 124, 129, 131; multi-stage: B.1.6.1;
@@ -48,6 +63,10 @@ struct AcceleratedSgdSettings {
 ///   output w^ag; the next stage starts from it
 class AcceleratedSgd final : public FederatedAlgorithm {
  public:
+  static constexpr std::string_view kName = "accelerated_sgd";
+  static constexpr std::string_view kLocalizedName = "localized_accelerated_sgd";
+  [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
+  [[nodiscard]] static ParsedMethod parse_localized(config::Section& section, const Problem& problem);
   /// @return an error where a phase has no rounds, a stage's upsilon or a lambda is no number that serves, or the
   ///   regulariser is not smooth
   [[nodiscard]] static Result<std::unique_ptr<AcceleratedSgd>> create(AcceleratedSgdSettings settings);

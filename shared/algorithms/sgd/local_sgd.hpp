@@ -2,17 +2,36 @@
 
 #include <cstdint>
 
-#include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/algorithms/problem.hpp"
+#include "shared/algorithms/method.hpp"
 
 namespace undertone::algorithms {
 
+class LocalSgd;
+
 struct LocalSgdSettings {
+  using Algorithm = LocalSgd;
   Problem problem;
   std::uint64_t rounds = 0;  // R
   std::uint64_t steps = 0;   // K: of each silo, between two messages
   double step_size = 0.0;    // eta
+
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string source() const { return "ISRL-DP local SGD (B.1.10)"; }
+  [[nodiscard]] MethodNumbers numbers() const;
+  [[nodiscard]] Extent extent() const { return {rounds, 1}; }
+  [[nodiscard]] MethodTraits traits() const;
+  /// The experiments': there is no theorem. @see experiment_local_shift
+  [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const { return experiment_noise(facts); }
+  /// Of one step, which reads one record. @param facts whose `drawn` is not read
+  [[nodiscard]] Result<NoiseShifts> experiment_noise(const NoiseFacts& facts) const;
 };
+
+/// The shift of one noised step of the experiments' local SGD: a step adds noise of variance
+/// 8 L^2 R K l1 / (eps^2 n^2) per coordinate to one record's gradient, whose sensitivity is 2L.
+/// @param rounds R >= 1 @param steps K >= 1, local steps of a round
+/// @param facts `drawn` is the one record of a step: 1
+/// Source: B.1.10; it presumes RK >= n^2 eps / 4, which the experiments do not have. @see NoiseConditions
+[[nodiscard]] Result<double> experiment_local_shift(double rounds, double steps, const NoiseFacts& facts);
 
 /// ISRL-DP local SGD (federated averaging), the baseline: federated-core 3.6, B.1.10.
 ///   for r = 0 .. R-1:  ask every silo for the end of K noisy steps of one record each, from w_r
@@ -20,6 +39,8 @@ struct LocalSgdSettings {
 ///   output w_R
 class LocalSgd final : public FederatedAlgorithm {
  public:
+  static constexpr std::string_view kName = "local_sgd";
+  [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   /// @return an error where there is no round or step, the step size is none, or there is a regulariser, which local
   ///   steps do not know
   [[nodiscard]] static Result<std::unique_ptr<LocalSgd>> create(const LocalSgdSettings& settings);

@@ -3,9 +3,70 @@
 #include <cmath>
 #include <utility>
 
+#include "shared/algorithms/method_kit.hpp"
+#include "shared/algorithms/number.hpp"
+#include "shared/algorithms/shared_keys.hpp"
+#include "shared/config/section.hpp"
 #include "shared/geometry/parameter.hpp"
 
 namespace undertone::algorithms {
+namespace {
+
+Averaging parse_averaging(config::Section& section, double step_size, double strong_convexity) {
+  using Form = Averaging::Kind;
+  const auto form = section.choice<Form>(
+      "averaging", {{"uniform", Form::Uniform}, {"last", Form::Last}, {"geometric", Form::Geometric}},
+      "of noisy_minibatch_sgd: which average of the iterates is the model; geometric weighs w_r by (1 - strength "
+      "step_size)^-(r+1)");
+  if (form != Form::Geometric) return {form, 1.0};
+  // Strongly convex: gamma_r = (1 - mu eta)^-(r+1) (Theorem 34), mu the regulariser's modulus.
+  const double ratio = 1.0 - strong_convexity * step_size;
+  if (ratio > 0.0 && ratio < 1.0) return {form, ratio};
+  section.problem("averaging",
+                  fmt::format("geometric averaging needs 0 < strength * step_size < 1, got {}", 1.0 - ratio));
+  return {form, 0.5};
+}
+
+}  // namespace
+
+std::string_view MinibatchSgdSettings::name() const { return MinibatchSgd::kName; }
+
+MethodNumbers MinibatchSgdSettings::numbers() const { return {{"rounds", number(rounds)}, {"step_size", step_size}}; }
+
+MethodTraits MinibatchSgdSettings::traits() const {
+  MethodTraits traits;
+  traits.shuffled_reports = true;
+  traits.takes_subgradients = true;
+  traits.one_whole_step = rounds == 1 && step_size == 1.0 && averaging.kind == Averaging::Kind::Last;
+  return traits;
+}
+
+Result<NoiseShifts> MinibatchSgdSettings::theorem_noise(const NoiseFacts& facts) const {
+  return NoiseConditions("Theorem 34", facts).composed({number(rounds)});
+}
+
+Result<NoiseShifts> MinibatchSgdSettings::experiment_noise(const NoiseFacts& facts) const {
+  const NoiseConditions conditions("the experiments' noise", facts);
+  if (Status fits = conditions.some_rounds(rounds); !fits) return fits.error();
+  const double share = facts.records * facts.epsilon / facts.drawn;
+  return NoiseShifts{{share / std::sqrt(2.0 * number(rounds) * conditions.log_one())}, {}};
+}
+
+std::optional<RiskBound> MinibatchSgdSettings::predicted_risk(releases::ClipNorm clip, double noise_variance,
+                                                              bool modulus_known) const {
+  if (!modulus_known && averaging.kind != Averaging::Kind::Uniform) return std::nullopt;
+  const std::optional<double> bound = MinibatchSgd::predicted_excess_risk(*this, clip, noise_variance);
+  if (!bound) return std::nullopt;
+  return RiskBound{*bound, "excess risk", "projected SGD, as in the proof of Theorem 34"};
+}
+
+ParsedMethod MinibatchSgd::parse(config::Section& section, const Problem& problem) {
+  const std::uint64_t rounds = keys::rounds(section);
+  const double step_size = keys::step_size(section);
+  const double draw_fraction = keys::draw_fraction(section);
+  const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
+  return {MinibatchSgdSettings{problem, rounds, step_size, averaging}, draw_fraction};
+}
 
 Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(const MinibatchSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "minibatch SGD: no rounds"};
@@ -28,12 +89,7 @@ planning::Schedule MinibatchSgd::schedule(const MinibatchSgdSettings& settings, 
 }
 
 Step MinibatchSgd::current() const {
-  if (round_ == settings_.rounds) {
-    Outcome outcome;
-    outcome.vectors["weights"] = candidate();
-    return Finished{std::move(outcome)};
-  }
-  return queries::Query{RoundIndex{round_}, queries::GradientQuestion{iterate_}};
+  return round_ < settings_.rounds ? ask_gradient(round_, iterate_) : finished(candidate());
 }
 
 std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSettings& settings, releases::ClipNorm clip,
@@ -55,20 +111,17 @@ std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSett
              (longest * longest + static_cast<double>(settings.problem.dimension) * noise_variance);
 }
 
-Step MinibatchSgd::start() { return current(); }
-
 Result<Step> MinibatchSgd::advance(const folds::Gathered& gathered) {
-  if (gathered.round.value != round_ || round_ == settings_.rounds || !settings_.problem.fits(gathered))
-    return out_of_step("minibatch SGD", round_, gathered);
+  if (Status told = check_told("minibatch SGD", round_, settings_.rounds, settings_.problem, gathered); !told)
+    return told.error();
   relative_weight_ = 1.0 + settings_.averaging.ratio * relative_weight_;
   average_ += (iterate_ - average_) / relative_weight_;
 
   Eigen::VectorXd gradient = gathered.mean;
   settings_.problem.regulariser.add_smooth_gradient(iterate_, gradient);
   iterate_ -= settings_.step_size * gradient;
-  if (!settings_.problem.representable(iterate_))
-    return Error{ErrorCode::Internal,
-                 fmt::format("minibatch SGD diverged in round {}: a smaller step is needed", round_)};
+  if (Status converges = check_converges("minibatch SGD", round_, settings_.problem, iterate_); !converges)
+    return converges.error();
   settings_.problem.settle(iterate_);
   ++round_;
   return current();
@@ -84,8 +137,7 @@ Eigen::VectorXd MinibatchSgd::candidate() const {
 void MinibatchSgd::save(ByteWriter& state) const {
   state.u64(round_);
   state.f64(relative_weight_);
-  save_vector(state, iterate_);
-  save_vector(state, average_);
+  save_vectors(state, {&iterate_, &average_});
 }
 
 Status MinibatchSgd::restore(ByteReader& state) {
@@ -93,8 +145,7 @@ Status MinibatchSgd::restore(ByteReader& state) {
   const Result<double> relative_weight = state.f64();
   if (!relative_weight) return relative_weight.error();
   relative_weight_ = *relative_weight;
-  if (Status read = restore_vector(state, iterate_); !read) return read;
-  return restore_vector(state, average_);
+  return restore_vectors(state, {&iterate_, &average_});
 }
 
 }  // namespace undertone::algorithms

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "shared/algorithms/federated_algorithm.hpp"
-#include "shared/algorithms/problem.hpp"
+#include "shared/algorithms/method.hpp"
 
 namespace undertone::algorithms {
 
@@ -15,11 +14,28 @@ struct Averaging {
   double ratio = 1.0;  // gamma_{r-1} / gamma_r = 1 - mu eta for Geometric, in (0, 1]
 };
 
+class MinibatchSgd;
+
 struct MinibatchSgdSettings {
+  using Algorithm = MinibatchSgd;
   Problem problem;
   std::uint64_t rounds = 0;  // R
   double step_size = 0.0;    // eta
   Averaging averaging = {};
+
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string source() const { return "noisy minibatch SGD, Algorithms 14 and 19"; }
+  [[nodiscard]] MethodNumbers numbers() const;
+  [[nodiscard]] Extent extent() const { return {rounds, 1}; }
+  [[nodiscard]] MethodTraits traits() const;
+  /// Variance 256 L^2 R ln(2.5R/delta) l2 / (n^2 eps^2), K >= eps n / (4 sqrt(2 R l2)), eps <= 2 l2.
+  /// Source: Theorems 34, 104. @see NoiseConditions
+  [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const;
+  /// Variance 8 L^2 R l1 / (n^2 eps^2). Source: B.1.10 and B.2.4.
+  [[nodiscard]] Result<NoiseShifts> experiment_noise(const NoiseFacts& facts) const;
+  /// Nothing where the ratio of a geometric average was chosen by hand: nobody has said how convex the objective is.
+  [[nodiscard]] std::optional<RiskBound> predicted_risk(releases::ClipNorm clip, double noise_variance,
+                                                        bool modulus_known) const;
 };
 
 /// Noisy minibatch SGD with silos of unequal size: Algorithms 14 and 19, Theorems 34, 104, 106, 140.
@@ -29,6 +45,8 @@ struct MinibatchSgdSettings {
 ///   output sum_r gamma_r w_r / sum_r gamma_r
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
+  static constexpr std::string_view kName = "noisy_minibatch_sgd";
+  [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
   [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(const MinibatchSgdSettings& settings);
 
@@ -46,7 +64,7 @@ class MinibatchSgd final : public FederatedAlgorithm {
   [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
                                                                    releases::ClipNorm clip, double noise_variance);
 
-  [[nodiscard]] Step start() override;
+  [[nodiscard]] Step start() override { return current(); }
   [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
   [[nodiscard]] Eigen::VectorXd candidate() const override;
   void save(ByteWriter& state) const override;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "coordinator/host/coordinator_config.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "operator/operator_config.hpp"
 #include "operator/provision.hpp"
 #include "operator/round_lines.hpp"
+#include "shared/algorithms/table.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/config/json_section.hpp"
@@ -218,15 +220,31 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
   EXPECT_GE(loaded, 5U);
 }
 
+TEST(SiloConfigTest, APolicyNamesAlgorithmsThatThereAre) {
+  const std::filesystem::path file = std::filesystem::path(UNDERTONE_SOURCE_DIR) / "configs/example/silo.json";
+  nlohmann::json document = config::load_json(file, config::kJsonBytesMax).value().root;
+  document["policy"]["algorithms"] = {"local_sgd", "minibatch_sgd"};
+  config::Problems problems("silo.json");
+  EXPECT_FALSE(silo::parse_silo_config(document, file.parent_path(), problems));
+  const std::string said = problems.error().message;
+  EXPECT_EQ(said.find("silo.json: /policy/algorithms/1: expected one of noisy_minibatch_sgd, "), 0U) << said;
+  EXPECT_NE(said.find("got \"minibatch_sgd\""), std::string::npos) << said;
+  EXPECT_EQ(said.find("/policy/algorithms/0"), std::string::npos) << said;
+}
+
 TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
+  std::set<std::string_view> untried;
+  for (const std::string_view name : algorithms::method_names()) untried.insert(name);
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
+    untried.erase(std::string_view(name).substr(0, name.find(',')));
     const Result<Job> job = parse_job(federation.job(), "job.json");
     ASSERT_TRUE(job) << job.error().message;
-    EXPECT_EQ(job->algorithm_kind, name.substr(0, name.find(',')));
+    EXPECT_EQ(job->algorithm->name(), name.substr(0, name.find(',')));
     const Result<PlausibleCohort> planned = PlausibleCohort::of(*job, "job.json");
     EXPECT_TRUE(planned) << planned.error().message;
   }
+  EXPECT_TRUE(untried.empty()) << *untried.begin();
 }
 
 TEST(ProjectionConfigTest, IsOfTheFeaturesAndTakesNoMoreThanStandsInTheFile) {
@@ -396,7 +414,7 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_EQ(image->model.dimension(), 2 * 5 + 2 * 3);
   // The start is public and the seed's.
-  const auto start = [](const Job& job) { return algorithms::problem_of(job.algorithm).initial; };
+  const auto start = [](const Job& job) { return job.algorithm->problem().initial; };
   EXPECT_EQ(start(*image), start(*parse_job(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,
       "width":2},"hidden":[{"kind":"convolution","channels":2,"kernel":2,"activation":"tanh"}]})"),
                                             "job.json")));
@@ -408,7 +426,7 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25})";
   const Result<Job> job = parse_job(federation.job(), "job.json");
   ASSERT_TRUE(job) << job.error().message;
-  EXPECT_EQ(job->algorithm_kind, "accelerated_sgd");
+  EXPECT_EQ(job->algorithm->name(), "accelerated_sgd");
   ASSERT_TRUE(job->theorem);
   EXPECT_EQ(job->theorem->source, "Theorem 129");
   EXPECT_TRUE(PlausibleCohort::of(*job, "job.json"));

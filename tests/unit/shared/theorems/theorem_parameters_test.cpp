@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
-#include "shared/theorems/theorem_noise.hpp"
 
 namespace undertone::theorems {
 namespace {
@@ -68,7 +70,7 @@ TEST(TheoremParametersTest, MinibatchConvexByHand) {
   // R = (1 2 5/1) min{31.62, 1000/3.16 = 316.2} + min{25000, 25e6/10} = 316.23 + 25000 -> 25317.
   // Step: (2/sqrt(25317)) min{1, 1000 5/sqrt(253170) = 9.94, sqrt(25000/25317) = 0.99372}.
   const TheoremChoice choice = choose(TheoremName::MinibatchConvex, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::MinibatchSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::MinibatchSgdSettings>();
   EXPECT_EQ(settings.rounds, 25317U);
   EXPECT_NEAR(settings.step_size, 2.0 / std::sqrt(25317.0) * std::sqrt(25000.0 / 25317.0), 1e-15);
   EXPECT_EQ(settings.averaging.kind, algorithms::Averaging::Kind::Uniform);
@@ -82,10 +84,10 @@ TEST(TheoremParametersTest, MinibatchConvexByHand) {
 
 TEST(TheoremParametersTest, MinibatchBoundIsThatOfTheAlgorithmAtThePlannedNoise) {
   const TheoremChoice choice = choose(TheoremName::MinibatchConvex, facts(), PlannedNoise::Printed);
-  const double shift = theorem_shifts(choice.settings, {1000.0, 1.0, 1.0, 1e-6}).value().gradients.front();
+  const double shift = choice.method->theorem_noise({1000.0, 1.0, 1.0, 1e-6}).value().gradients.front();
   const double variance = 4.0 / (shift * shift) / 25.0;  // (2L/(K shift))^2 / M
   EXPECT_EQ(choice.bound,
-            algorithms::MinibatchSgd::predicted_excess_risk(std::get<algorithms::MinibatchSgdSettings>(choice.settings),
+            algorithms::MinibatchSgd::predicted_excess_risk(*choice.method.as<algorithms::MinibatchSgdSettings>(),
                                                             releases::ClipNorm::create(1.0).value(), variance));
   // With the accountant's noise, on full batches, there is less of it.
   const TheoremChoice whole = choose(TheoremName::MinibatchConvex, facts());
@@ -96,7 +98,7 @@ TEST(TheoremParametersTest, MinibatchBoundIsThatOfTheAlgorithmAtThePlannedNoise)
 TEST(TheoremParametersTest, MinibatchStronglyConvexByHand) {
   // R = max{20 ln(1 4 0.1 25e6/10), min(25000, 2.5e6)} = max{20 ln(1e6) = 276.3, 25000}.
   const TheoremChoice choice = choose(TheoremName::MinibatchStronglyConvex, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::MinibatchSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::MinibatchSgdSettings>();
   EXPECT_EQ(settings.rounds, 25000U);
   // sigma^2/M = 256 25000 ln(6.25e10) ln(2e6) / 1e6 / 25; step ln(0.01 4 25000^2/(10 that + 1))/(0.1 25000).
   const double noise = 256.0 * 25000.0 * std::log(6.25e10) * std::log(2e6) / 1e6 / 25.0;
@@ -114,7 +116,7 @@ TEST(TheoremParametersTest, MinibatchStronglyConvexByHand) {
 TEST(TheoremParametersTest, OnePassBalancesItsTerms) {
   // K = (1/2)^0.4 1000^0.6 138.155^0.2 / 25^0.2 = 67.31 -> 67, R = floor(1000/67) = 14, parts of floor(1000/14) = 71.
   const TheoremChoice choice = choose(TheoremName::OnePassConvex, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::AcceleratedSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::AcceleratedSgdSettings>();
   EXPECT_EQ(settings.use, algorithms::RecordUse::OnePass);
   EXPECT_EQ(settings.rounds(), 14U);
   EXPECT_EQ(choice.draw_fraction, 1.0);
@@ -138,19 +140,17 @@ TEST(TheoremParametersTest, OnePassBalancesItsTerms) {
 TEST(TheoremParametersTest, OnePassBatchesAreClamped) {
   TheoremFacts flat = facts();
   flat.smoothness = 1e-9;  // K = (1/(2e-9))^0.4 ... far above n
-  EXPECT_EQ(std::get<algorithms::AcceleratedSgdSettings>(choose(TheoremName::OnePassConvex, flat).settings).rounds(),
-            1U);
+  EXPECT_EQ(choose(TheoremName::OnePassConvex, flat).method.as<algorithms::AcceleratedSgdSettings>()->rounds(), 1U);
   TheoremFacts steep = facts();
   steep.smoothness = 1e9;
-  EXPECT_EQ(std::get<algorithms::AcceleratedSgdSettings>(choose(TheoremName::OnePassConvex, steep).settings).rounds(),
-            1000U);
+  EXPECT_EQ(choose(TheoremName::OnePassConvex, steep).method.as<algorithms::AcceleratedSgdSettings>()->rounds(), 1000U);
 }
 
 TEST(TheoremParametersTest, AcceleratedRoundsBalanceTheRate) {
   // sqrt(beta D/L) P^(1/4) = sqrt 2 20.625 = 29.168 -> 30: beta D^2/R^2 is the rate LD/sqrt P up to the rounding of R.
   for (const TheoremName name : {TheoremName::AcceleratedConvex, TheoremName::AcceleratedConvexDirect}) {
     const TheoremChoice choice = choose(name, facts());
-    EXPECT_EQ(std::get<algorithms::AcceleratedSgdSettings>(choice.settings).rounds(), 30U);
+    EXPECT_EQ(choice.method.as<algorithms::AcceleratedSgdSettings>()->rounds(), 30U);
     EXPECT_NEAR(choice.rate, 2.0 / 425.3892736381054, 1e-12);
     EXPECT_NEAR(4.0 / (29.168108393864195 * 29.168108393864195), choice.rate, 1e-10);
     EXPECT_EQ(choice.draw_fraction, 1.0);
@@ -163,10 +163,10 @@ TEST(TheoremParametersTest, AcceleratedFormsDifferInTheirStep) {
   const double shift = shift_of_each(1.0, 1e-6, 1.0).value();
   const double stddev = std::sqrt(10.0 * 4.0 * 30.0 / (1e6 * shift * shift) / 25.0);
   const TheoremChoice regularised = choose(TheoremName::AcceleratedConvex, facts());
-  const auto& phase = std::get<algorithms::AcceleratedSgdSettings>(regularised.settings).phases.front();
+  const auto& phase = regularised.method.as<algorithms::AcceleratedSgdSettings>()->phases.front();
   EXPECT_NEAR(phase.proximity, stddev / (2.0 * std::sqrt(30.0)), 1e-14);
   const TheoremChoice direct = choose(TheoremName::AcceleratedConvexDirect, facts());
-  const auto& other = std::get<algorithms::AcceleratedSgdSettings>(direct.settings).phases.front();
+  const auto& other = direct.method.as<algorithms::AcceleratedSgdSettings>()->phases.front();
   EXPECT_EQ(other.proximity, 0.0);
   EXPECT_NEAR(other.stages.front().upsilon, std::max(2.0, stddev * std::pow(30.0, 1.5) / 2.0), 1e-12);
 }
@@ -174,20 +174,18 @@ TEST(TheoremParametersTest, AcceleratedFormsDifferInTheirStep) {
 TEST(TheoremParametersTest, AcceleratedWithPrintedNoiseAlsoCoversTheDraw) {
   // 30 rounds K >= eps^2 n^2/(d ln(1/delta)) = 7238.24: K = ceil(241.3), above 1000/(4 sqrt(60 14.51)) = 8.47.
   const TheoremChoice choice = choose(TheoremName::AcceleratedConvex, facts(), PlannedNoise::Printed);
-  EXPECT_EQ(std::get<algorithms::AcceleratedSgdSettings>(choice.settings).rounds(), 30U);
+  EXPECT_EQ(choice.method.as<algorithms::AcceleratedSgdSettings>()->rounds(), 30U);
   EXPECT_EQ(reason(choice, "batch"), 242.0);
   EXPECT_EQ(std::floor(choice.draw_fraction * 1000.0), 242.0);
   // With fewer silos answering, full batches leave their draw: max{29.17 sqrt(sqrt(5/25)), 7238.24/1000 = 7.24}.
   TheoremFacts fewer = facts();
   fewer.answering = 5.0;
-  EXPECT_EQ(
-      std::get<algorithms::AcceleratedSgdSettings>(choose(TheoremName::AcceleratedConvex, fewer).settings).rounds(),
-      20U);
+  EXPECT_EQ(choose(TheoremName::AcceleratedConvex, fewer).method.as<algorithms::AcceleratedSgdSettings>()->rounds(),
+            20U);
   // On a flat loss, sqrt(0.02) 425.39^(1/2) 5^(-1/4) = 1.95, the draw of silos is what counts: 7.24 -> 8.
   fewer.smoothness = 0.01;
-  EXPECT_EQ(
-      std::get<algorithms::AcceleratedSgdSettings>(choose(TheoremName::AcceleratedConvex, fewer).settings).rounds(),
-      8U);
+  EXPECT_EQ(choose(TheoremName::AcceleratedConvex, fewer).method.as<algorithms::AcceleratedSgdSettings>()->rounds(),
+            8U);
 }
 
 TEST(TheoremParametersTest, SilosThatDifferAddTheirVariance) {
@@ -255,7 +253,7 @@ TEST(TheoremParametersTest, WithoutRoomForAStageThereIsOne) {
 TEST(TheoremParametersTest, StronglyConvexStagesFitIntoTheTheoremsRounds) {
   // sqrt 10 ln(2 0.1 25e6/10) = 41.50 -> 42.
   const TheoremChoice choice = choose(TheoremName::AcceleratedStronglyConvex, facts());
-  const auto& settings = std::get<algorithms::AcceleratedSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::AcceleratedSgdSettings>();
   EXPECT_LE(settings.rounds(), 42U);
   EXPECT_EQ(static_cast<double>(settings.rounds()), reason(choice, "rounds"));
   EXPECT_EQ(settings.phases.front().strong_convexity, 0.1);
@@ -263,7 +261,7 @@ TEST(TheoremParametersTest, StronglyConvexStagesFitIntoTheTheoremsRounds) {
   EXPECT_LE(choice.bound.value(), 2.0);
   EXPECT_NEAR(choice.rate, 10.0 * 138.15510557964274 / 25e6, 1e-15);
   const TheoremChoice once = choose(TheoremName::OnePassStronglyConvex, facts());
-  const auto& parts = std::get<algorithms::AcceleratedSgdSettings>(once.settings);
+  const auto& parts = *once.method.as<algorithms::AcceleratedSgdSettings>();
   EXPECT_EQ(parts.use, algorithms::RecordUse::OnePass);
   // K = 1000/(sqrt 10 ln(0.1 2 min{180956, 25000})) = 37.13 -> 37, R = 27: whole stages of it.
   EXPECT_EQ(reason(once, "planned batch"), 37.0);
@@ -273,7 +271,7 @@ TEST(TheoremParametersTest, StronglyConvexStagesFitIntoTheTheoremsRounds) {
 TEST(TheoremParametersTest, ProximalSgdByHand) {
   // R = 20 ln(0.1 2 min{25000, 180956}) = 20 ln 5000 = 170.34 -> 171, K = floor(1000/171) = 5.
   const TheoremChoice choice = choose(TheoremName::ProximalSgd, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::ProximalSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::ProximalSgdSettings>();
   EXPECT_EQ(settings.rounds, 171U);
   EXPECT_EQ(settings.step_size, 0.5);
   EXPECT_EQ(reason(choice, "batch"), 5.0);
@@ -288,13 +286,13 @@ TEST(TheoremParametersTest, SvrgByHand) {
   // S = log2(2 0.1 25e6/(10 10)) = log2(50000) = 15.61 -> 16; 480 steps a restart; K = (1e6/25)^(1/3) = 34.2 -> 35;
   // Q = floor(1000/35) = 28, E = ceil(480/28) = 18.
   const TheoremChoice choice = choose(TheoremName::ProxSvrg, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::ProxSvrgSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::ProxSvrgSettings>();
   EXPECT_EQ(settings.restarts, 16U);
   EXPECT_EQ(settings.inner, 28U);
   EXPECT_EQ(settings.epochs, 18U);
   EXPECT_EQ(settings.step_size, 0.125);
   EXPECT_EQ(std::floor(choice.draw_fraction * 1000.0), 35.0);
-  EXPECT_TRUE(theorem_shifts(choice.settings, {1000.0, 35.0, 1.0, 1e-6}));
+  EXPECT_TRUE(choice.method->theorem_noise({1000.0, 35.0, 1.0, 1e-6}));
   // Every restart: gap <- 24 10/504 gap + (3/0.1) 10 0.01/2.
   EXPECT_FALSE(choice.bound);
   const double left = 240.0 / 504.0;
@@ -314,7 +312,7 @@ TEST(TheoremParametersTest, SpiderLowersItsPeriodUntilItHolds) {
   // q <= (425.389/sqrt 2)^(2/3) = 44.9; R(q) = ceil(601.59 sqrt q). q R <= P/64 = 2827.4: 2 851 = 1702 holds,
   // 3 1042 = 3126 does not.
   const TheoremChoice choice = choose(TheoremName::Spider, facts(), PlannedNoise::Printed);
-  const auto& settings = std::get<algorithms::SpiderSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::SpiderSettings>();
   EXPECT_EQ(settings.period, 2U);
   EXPECT_EQ(settings.rounds, 851U);
   EXPECT_EQ(settings.step_size, 0.5);
@@ -338,7 +336,7 @@ TEST(TheoremParametersTest, SpidersPeriodIsTheLongest) {
       if (!choice) continue;
       const double privacy = records * records * 25.0 / (dimension * std::log(1e6));
       const auto rounds = [&](double period) { return std::ceil(std::sqrt(privacy * 2.0 * period)); };
-      const double period = static_cast<double>(std::get<algorithms::SpiderSettings>(choice->settings).period);
+      const double period = static_cast<double>(choice->method.as<algorithms::SpiderSettings>()->period);
       EXPECT_LE(period * rounds(period), privacy / 64.0);
       const bool stopped = (period + 1.0) * rounds(period + 1.0) > privacy / 64.0;
       EXPECT_TRUE(stopped || period + 1.0 > std::cbrt(privacy / 2.0)) << records << " " << dimension;
@@ -349,7 +347,7 @@ TEST(TheoremParametersTest, SpidersPeriodIsTheLongest) {
 TEST(TheoremParametersTest, SpiderAlternateHasAnOddNumberOfRounds) {
   // 601.59 sqrt 2 = 850.78 -> 851 = 2 425 + 1; K = ceil(1000/(2 sqrt 851)) = 18.
   const TheoremChoice choice = choose(TheoremName::SpiderAlternate, facts(), PlannedNoise::Printed);
-  EXPECT_EQ(std::get<algorithms::SpiderAlternateSettings>(choice.settings).pairs, 425U);
+  EXPECT_EQ(choice.method.as<algorithms::SpiderAlternateSettings>()->pairs, 425U);
   EXPECT_EQ(std::floor(choice.draw_fraction * 1000.0), 18.0);
   // sqrt(beta Delta/P) L + L^2/(MK).
   EXPECT_NEAR(choice.rate, std::sqrt(2.0 * 138.15510557964274 / 25e6) + 1.0 / (25.0 * 18.0), 1e-12);
@@ -359,7 +357,7 @@ TEST(TheoremParametersTest, SpiderAlternateHasAnOddNumberOfRounds) {
 TEST(TheoremParametersTest, LocalizedConvexByHand) {
   // lambda = (1/(2 1000 5)) max{31.62, sqrt(138.16) = 11.75} = 0.00316228, times 8 each phase; D_i = 2/lambda_i.
   const TheoremChoice choice = choose(TheoremName::LocalizedConvex, facts());
-  const auto& settings = std::get<algorithms::AcceleratedSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::AcceleratedSgdSettings>();
   EXPECT_EQ(settings.use, algorithms::RecordUse::Phased);
   double proximity = std::sqrt(1000.0) / 10000.0;
   for (const algorithms::AcceleratedPhase& phase : settings.phases) {
@@ -381,7 +379,7 @@ TEST(TheoremParametersTest, LocalizedConvexByHand) {
 TEST(TheoremParametersTest, LocalizedStronglyConvexByHand) {
   // lambda_i = 0.1 (8^(i-1) - 1), mu_i = 0.1 8^(i-1); the first phase is the objective itself on all of W.
   const TheoremChoice choice = choose(TheoremName::LocalizedStronglyConvex, facts());
-  const auto& settings = std::get<algorithms::AcceleratedSgdSettings>(choice.settings);
+  const auto& settings = *choice.method.as<algorithms::AcceleratedSgdSettings>();
   ASSERT_GE(settings.phases.size(), 2U);
   EXPECT_EQ(settings.phases[0].proximity, 0.0);
   EXPECT_EQ(settings.phases[0].strong_convexity, 0.1);
@@ -397,7 +395,7 @@ TEST(TheoremParametersTest, LocalizedPhasesEndWithTheRecords) {
   few.records = 8.0;
   few.silos = few.answering = 500.0;
   const TheoremChoice choice = choose(TheoremName::LocalizedConvex, few, PlannedNoise::Printed);
-  EXPECT_LE(std::get<algorithms::AcceleratedSgdSettings>(choice.settings).phases.size(), 3U);
+  EXPECT_LE(choice.method.as<algorithms::AcceleratedSgdSettings>()->phases.size(), 3U);
   few.silos = few.answering = 25.0;
   few.records = 1.0;
   says(TheoremName::LocalizedConvex, few, in_ball(), {"n = 1", "at least 2"});
@@ -405,10 +403,10 @@ TEST(TheoremParametersTest, LocalizedPhasesEndWithTheRecords) {
 
 TEST(TheoremParametersTest, EveryChoiceRunsAndHasItsReasons) {
   for (const PlannedNoise noise : {PlannedNoise::Printed, PlannedNoise::Accountant}) {
-    for (const TheoremName name : kTheoremNames) {
+    for (const TheoremName name : theorem_names()) {
       SCOPED_TRACE(to_string(name));
       const TheoremChoice choice = choose(name, facts(), noise);
-      EXPECT_TRUE(algorithms::make_algorithm(choice.settings));
+      EXPECT_TRUE(choice.method->make());
       EXPECT_FALSE(choice.reasons.empty());
       for (const TheoremChoice::Reason& one : choice.reasons) {
         EXPECT_FALSE(one.why.empty());
@@ -424,7 +422,7 @@ TEST(TheoremParametersTest, EveryChoiceRunsAndHasItsReasons) {
 }
 
 TEST(TheoremParametersTest, ThePrintedNoiseCanBeComputedForEveryPrintedChoice) {
-  for (const TheoremName name : kTheoremNames) {
+  for (const TheoremName name : theorem_names()) {
     if (name == TheoremName::SpiderAlternate) continue;
     SCOPED_TRACE(to_string(name));
     for (const double records : {100.0, 997.0, 4000.0}) {
@@ -435,8 +433,8 @@ TEST(TheoremParametersTest, ThePrintedNoiseCanBeComputedForEveryPrintedChoice) {
       // A larger silo draws the floor of its share.
       for (const double silo : {records, 1.5 * records + 0.5}) {
         const double whole = std::floor(silo);
-        const NoiseFacts noise{whole, std::floor(choice->draw_fraction * whole), of.epsilon, of.delta};
-        const Result<TheoremShifts> shifts = theorem_shifts(choice->settings, noise);
+        const algorithms::NoiseFacts noise{whole, std::floor(choice->draw_fraction * whole), of.epsilon, of.delta};
+        const Result<algorithms::NoiseShifts> shifts = choice->method->theorem_noise(noise);
         EXPECT_TRUE(shifts) << shifts.error().message;
       }
     }
@@ -444,7 +442,7 @@ TEST(TheoremParametersTest, ThePrintedNoiseCanBeComputedForEveryPrintedChoice) {
 }
 
 TEST(TheoremParametersTest, MoreRecordsOrSilosNeverRaiseTheRate) {
-  for (const TheoremName name : kTheoremNames) {
+  for (const TheoremName name : theorem_names()) {
     SCOPED_TRACE(to_string(name));
     const double rate = choose(name, facts()).rate;
     TheoremFacts more = facts();
@@ -566,19 +564,19 @@ TEST(TheoremParametersTest, ASquaredRegulariserAddsToTheSmoothness) {
   const TheoremChoice choice =
       choose_by_theorem(TheoremName::AcceleratedConvexDirect, facts(), smooth, PlannedNoise::Accountant).value();
   // sqrt(4 2) P^(1/4) = 58.34 -> 59.
-  EXPECT_EQ(std::get<algorithms::AcceleratedSgdSettings>(choice.settings).rounds(), 59U);
-  EXPECT_GE(std::get<algorithms::AcceleratedSgdSettings>(choice.settings).phases.front().stages.front().upsilon, 8.0);
+  EXPECT_EQ(choice.method.as<algorithms::AcceleratedSgdSettings>()->rounds(), 59U);
+  EXPECT_GE(choice.method.as<algorithms::AcceleratedSgdSettings>()->phases.front().stages.front().upsilon, 8.0);
 }
 
 TEST(TheoremParametersTest, TheEnvelopesSmoothnessByHand) {
   // L sqrt M/D = 2.5; 1/sqrt n = 0.0316228, sqrt(d ln(1/delta))/(eps n) = 0.0117539.
   const auto smoothness = [](TheoremName name) { return envelope_smoothness(name, facts(), in_ball()).value(); };
   const double noise = std::sqrt(138.15510557964274) / 1000.0;
-  EXPECT_NEAR(smoothness(TheoremName::MinibatchConvex), 2.5 / (std::sqrt(1e-3) + noise), 1e-10);
-  EXPECT_NEAR(smoothness(TheoremName::MinibatchStronglyConvex), 2.5 / (1e-3 + noise * noise), 1e-9);
-  EXPECT_NEAR(smoothness(TheoremName::AcceleratedConvex), 2500.0 / std::sqrt(10.0), 1e-9);
-  EXPECT_NEAR(smoothness(TheoremName::AcceleratedStronglyConvex), 2.5e5, 1e-6);
-  EXPECT_NEAR(smoothness(TheoremName::LocalizedConvex), 2.5 * std::sqrt(1000.0), 1e-10);
+  EXPECT_NEAR(algorithms::smoothness(TheoremName::MinibatchConvex), 2.5 / (std::sqrt(1e-3) + noise), 1e-10);
+  EXPECT_NEAR(algorithms::smoothness(TheoremName::MinibatchStronglyConvex), 2.5 / (1e-3 + noise * noise), 1e-9);
+  EXPECT_NEAR(algorithms::smoothness(TheoremName::AcceleratedConvex), 2500.0 / std::sqrt(10.0), 1e-9);
+  EXPECT_NEAR(algorithms::smoothness(TheoremName::AcceleratedStronglyConvex), 2.5e5, 1e-6);
+  EXPECT_NEAR(algorithms::smoothness(TheoremName::LocalizedConvex), 2.5 * std::sqrt(1000.0), 1e-10);
   EXPECT_FALSE(envelope_smoothness(TheoremName::Spider, facts(), in_ball()));
   TheoremFacts convex = facts();
   convex.strong_convexity = 0.0;
@@ -587,15 +585,15 @@ TEST(TheoremParametersTest, TheEnvelopesSmoothnessByHand) {
 }
 
 TEST(TheoremParametersTest, NamesAreDistinct) {
-  for (const TheoremName one : kTheoremNames)
-    for (const TheoremName other : kTheoremNames) EXPECT_EQ(one == other, to_string(one) == to_string(other));
+  for (const TheoremName one : theorem_names())
+    for (const TheoremName other : theorem_names()) EXPECT_EQ(one == other, to_string(one) == to_string(other));
 }
 
 TEST(TheoremParametersTest, ConstantsThatLeaveADoubleAreRefusedAndNoLoopIsEndless) {
   EXPECT_FALSE(plan_stages(1.0, 1.0, 0.0, 1.0, 1.0, 5));
   EXPECT_FALSE(plan_stages(1.0, 1.0, INFINITY, 1.0, 1.0, 5));
   EXPECT_FALSE(plan_stages(1.0, 1.0, 1.0, 1.0, NAN, 5));
-  for (const TheoremName name : kTheoremNames) {
+  for (const TheoremName name : theorem_names()) {
     for (const double tiny : {5e-324, 1e-300, 1e-30, 1e30}) {
       SCOPED_TRACE(to_string(name));
       TheoremFacts facts;

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/algorithms/printed_noise.hpp"
+#include "shared/algorithms/problem.hpp"
+
+namespace undertone::config {
+class Section;
+}
+
+namespace undertone::algorithms {
+
+/// How much a method asks: rounds in all, and entries of its schedule; what leaves 64 bits counts as the largest
+/// number.
+struct Extent {
+  std::uint64_t rounds = 0;
+  std::uint64_t entries = 0;
+};
+
+/// What a job's other sections ask of a method before they go with it.
+struct MethodTraits {
+  bool shuffled = true;             // its answers may reach the coordinator through shufflers
+  bool shuffled_reports = false;    // also mixed unread, each silo's noised sum whole
+  bool takes_subgradients = false;  // a loss may have kinks
+  bool one_whole_step = false;      // its output is the start less the mean answer, nothing else
+  std::uint64_t local_steps = 0;    // a silo's own between two messages; 0: silos answer with gradients
+};
+
+/// A bound on the outcome of a run, in expectation, with its constants.
+struct RiskBound {
+  double bound = 0.0;
+  std::string measure;  // "excess risk"
+  std::string source;
+};
+
+using MethodNumbers = std::vector<std::pair<std::string, double>>;
+
+/// What a job says about one algorithm, whichever that is: its settings behind an interface. A value; copies share the
+/// settings, which never change. A struct of settings becomes a method where it has
+///   using Algorithm = ...;  // with `create(settings)` and `schedule(settings, shape)`
+///   Problem problem;
+///   name(), source(), numbers(), extent(), traits()
+/// and, where the source has them, theorem_noise(facts), experiment_noise(facts), predicted_risk(...) as below.
+class Method {
+ public:
+  class Interface {
+   public:
+    virtual ~Interface() = default;
+    /// As jobs and policies name it: "noisy_minibatch_sgd".
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// Where it comes from: "noisy minibatch SGD, Algorithms 14 and 19".
+    [[nodiscard]] virtual std::string source() const = 0;
+    /// Its numbers by name, for results.
+    [[nodiscard]] virtual MethodNumbers numbers() const = 0;
+    /// In closed form: a job's numbers are not to be trusted with memory before they are looked at.
+    [[nodiscard]] virtual Extent extent() const = 0;
+    [[nodiscard]] virtual MethodTraits traits() const = 0;
+    [[nodiscard]] virtual const Problem& problem() const = 0;
+    /// What it asks of every silo, in order. @pre its extent was looked at
+    [[nodiscard]] virtual planning::Schedule schedule(const GradientShape& shape) const = 0;
+    /// The algorithm at its start. @return an error that names the setting that does not serve
+    [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make() const = 0;
+    /// The noise that the source prints for its theorem. @see NoiseShifts
+    /// @return an error that says which condition fails, with both numbers, or that there is no theorem
+    [[nodiscard]] virtual Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const = 0;
+    /// The noise of the source's experiments, "by the moments accountant", with the same meaning and reservation.
+    /// @return an error where a number is out of range, and where the experiments leave the algorithm out
+    [[nodiscard]] virtual Result<NoiseShifts> experiment_noise(const NoiseFacts& facts) const = 0;
+    /// A bound of convex losses whose records' gradients are no longer than the clip norm, where the method has one.
+    /// @param noise_variance of a coordinate of the weighted mean gradient
+    /// @param modulus_known whether a theorem answers for a strong convexity that the settings were made with
+    [[nodiscard]] virtual std::optional<RiskBound> predicted_risk(releases::ClipNorm clip, double noise_variance,
+                                                                  bool modulus_known) const = 0;
+  };
+
+  template <class Settings>
+  requires requires { typename Settings::Algorithm; }
+  Method(Settings settings) : self_(std::make_shared<const Of<Settings>>(std::move(settings))) {}
+
+  const Interface* operator->() const noexcept { return self_.get(); }
+
+  /// The settings of one algorithm, if it is that one.
+  template <class Settings>
+  [[nodiscard]] const Settings* as() const noexcept {
+    const auto* own = dynamic_cast<const Of<Settings>*>(self_.get());
+    return own == nullptr ? nullptr : &own->settings;
+  }
+
+ private:
+  template <class Settings>
+  class Of;
+  std::shared_ptr<const Interface> self_;
+};
+
+/// What a parser makes of a job's `algorithm`.
+struct ParsedMethod {
+  Method method;
+  double draw_fraction = 1.0;  // of the records that a sampled release reads
+};
+
+/// The errors of a method without a theorem, of one that the experiments leave out, and of an empty model.
+[[nodiscard]] Error no_theorem_noise(const std::string& source);
+[[nodiscard]] Error no_experiment_noise(const std::string& source);
+[[nodiscard]] Status check_dimension(const Problem& problem);
+
+template <class Settings>
+class Method::Of final : public Interface {
+ public:
+  explicit Of(Settings own) : settings(std::move(own)) {}
+  const Settings settings;
+
+  [[nodiscard]] std::string_view name() const override { return settings.name(); }
+  [[nodiscard]] std::string source() const override { return settings.source(); }
+  [[nodiscard]] MethodNumbers numbers() const override { return settings.numbers(); }
+  [[nodiscard]] Extent extent() const override { return settings.extent(); }
+  [[nodiscard]] MethodTraits traits() const override { return settings.traits(); }
+  [[nodiscard]] const Problem& problem() const override { return settings.problem; }
+  [[nodiscard]] planning::Schedule schedule(const GradientShape& shape) const override {
+    return Settings::Algorithm::schedule(settings, shape);
+  }
+  [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make() const override {
+    if (Status some = check_dimension(settings.problem); !some) return some.error();
+    auto made = Settings::Algorithm::create(settings);
+    if (!made) return made.error();
+    return std::unique_ptr<FederatedAlgorithm>(*std::move(made));
+  }
+  [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const override {
+    if (Status fits = NoiseConditions("the theorem's noise", facts).plausible(); !fits) return fits.error();
+    if constexpr (requires { settings.theorem_noise(facts); }) return settings.theorem_noise(facts);
+    return no_theorem_noise(source());
+  }
+  [[nodiscard]] Result<NoiseShifts> experiment_noise(const NoiseFacts& facts) const override {
+    if (Status fits = NoiseConditions("the experiments' noise", facts).plausible(); !fits) return fits.error();
+    if constexpr (requires { settings.experiment_noise(facts); }) return settings.experiment_noise(facts);
+    return no_experiment_noise(source());
+  }
+  [[nodiscard]] std::optional<RiskBound> predicted_risk([[maybe_unused]] releases::ClipNorm clip,
+                                                        [[maybe_unused]] double noise_variance,
+                                                        [[maybe_unused]] bool modulus_known) const override {
+    if constexpr (requires { settings.predicted_risk(clip, noise_variance, modulus_known); })
+      return settings.predicted_risk(clip, noise_variance, modulus_known);
+    return std::nullopt;
+  }
+};
+
+}  // namespace undertone::algorithms

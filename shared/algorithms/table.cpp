@@ -1,0 +1,34 @@
+#include "shared/algorithms/table.hpp"
+
+#include "shared/algorithms/proximal/prox_svrg.hpp"
+#include "shared/algorithms/proximal/proximal_sgd.hpp"
+#include "shared/algorithms/proximal/spider.hpp"
+#include "shared/algorithms/sgd/accelerated_sgd.hpp"
+#include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
+
+namespace undertone::algorithms {
+namespace {
+
+constexpr NamedMethod kMethods[] = {
+    {MinibatchSgd::kName, MinibatchSgd::parse},
+    {AcceleratedSgd::kName, AcceleratedSgd::parse},
+    {AcceleratedSgd::kLocalizedName, AcceleratedSgd::parse_localized},
+    {ProximalSgd::kName, ProximalSgd::parse},
+    {ProxSvrg::kName, ProxSvrg::parse},
+    {Spider::kName, Spider::parse},
+    {SpiderAlternate::kName, SpiderAlternate::parse},
+    {LocalSgd::kName, LocalSgd::parse},
+};
+
+}  // namespace
+
+std::span<const NamedMethod> method_table() { return kMethods; }
+
+std::vector<std::string_view> method_names() {
+  std::vector<std::string_view> names;
+  for (const NamedMethod& method : kMethods) names.push_back(method.name);
+  return names;
+}
+
+}  // namespace undertone::algorithms

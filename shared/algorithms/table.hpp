@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shared/algorithms/method.hpp"
+
+namespace undertone::algorithms {
+
+/// One algorithm as jobs and policies name it, and what reads its keys. A problem is noted in the section, and
+/// something harmless is returned, as everywhere in `Section`.
+struct NamedMethod {
+  std::string_view name;
+  ParsedMethod (*parse)(config::Section& section, const Problem& problem);
+};
+
+/// Every algorithm there is, in the order of the reference. Nothing else lists them.
+[[nodiscard]] std::span<const NamedMethod> method_table();
+
+/// Their names.
+[[nodiscard]] std::vector<std::string_view> method_names();
+
+}  // namespace undertone::algorithms
