@@ -166,17 +166,8 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
-  algorithms::Step step = algorithm.start();
-  while (const auto* query = std::get_if<queries::Query>(&step)) {
-    const RoundIndex round = query->round;
-    const Result<folds::Gathered> gathered = ask(*query);
-    if (!gathered) return gathered.error();
-    Result<algorithms::Step> next = algorithm.advance(*gathered);
-    if (!next) return next.error();
-    step = *std::move(next);
-    if (watch) watch(round, algorithm);
-  }
-  return std::get<algorithms::Finished>(std::move(step)).outcome;
+  return algorithms::AlgorithmDriver(algorithm).finish([this](const queries::Query& query) { return ask(query); },
+                                                       watch);
 }
 
 }  // namespace undertone::simulation

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/jobs/job.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/record_sums.hpp"
@@ -38,9 +39,8 @@ class DirectCohort {
   /// @return an error where nobody or fewer than are to answer are there, or releases are of other data
   [[nodiscard]] static Result<DirectCohort> create(const Setup& setup, std::vector<Member> members);
 
-  /// Called after each round, when the algorithm has made of it what it does. May be empty.
-  using Watch = std::function<void(RoundIndex round, const algorithms::FederatedAlgorithm& algorithm)>;
-  /// Drives the algorithm to its end.
+  using Watch = algorithms::AlgorithmDriver::Watch;
+  /// Drives the algorithm to its end. @param watch may be empty
   [[nodiscard]] Result<algorithms::Outcome> train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
 
  private:

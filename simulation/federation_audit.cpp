@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/sealed/adder_mac_key.hpp"
 #include "shared/sealed/additive_shares.hpp"
@@ -237,21 +238,19 @@ void FederationAudit::check_rounds(const RunId& run, coordinator::RunStore& stor
     submitted(run, (**record).job);
   }
   Shadow& shadow = shadows_.at(run);
-  algorithms::Step step = shadow.algorithm->start();
-  const auto* query = std::get_if<queries::Query>(&step);
+  algorithms::AlgorithmDriver driver(*shadow.algorithm);
+  const queries::Query* query = driver.query();
   if (query == nullptr) return;
   const auto where = [&] { return fmt::format("run {}, round {}", run.hex().substr(0, 8), query->round.value); };
   const Result<std::vector<coordinator::RoundRecord>> rounds = store.rounds(run, query->round);
   if (!rounds) return violate("the coordinator's store cannot be read: " + rounds.error().message);
   for (const coordinator::RoundRecord& record : *rounds) {
-    if (query == nullptr || record.round != query->round) return violate(where() + ": the rounds have a gap");
-    const Result<folds::Gathered> gathered = gather(shadow, run, *query, record, store);
-    if (!gathered) return violate(where() + ": " + gathered.error().message);
-    Result<algorithms::Step> next = shadow.algorithm->advance(*gathered);
-    if (!next) return violate(where() + ": " + next.error().message);
-    step = *std::move(next);
-    query = std::get_if<queries::Query>(&step);
-    if (query == nullptr) shadow.outcome = std::get<algorithms::Finished>(step).outcome;
+    if (query == nullptr) return violate(fmt::format("run {}: a round after its end", run.hex().substr(0, 8)));
+    if (record.round != query->round) return violate(where() + ": the rounds have a gap");
+    const auto answers = [&](const queries::Query& asked) { return gather(shadow, run, asked, record, store); };
+    if (Status done = driver.advance(answers); !done) return violate(where() + ": " + done.error().message);
+    query = driver.query();
+    if (query == nullptr) shadow.outcome = driver.outcome();
   }
   if (rounds->empty()) return;
   const Result<std::optional<coordinator::RunRecord>> record = store.find(run);

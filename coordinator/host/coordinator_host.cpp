@@ -246,7 +246,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
 }
 
 bool CoordinatorHost::expects(const SiloId& silo, const wire::VectorHeader& header) {
-  const std::optional<RoundMachine::Reception> reception = service_.refuses(silo, header);
+  const std::optional<Round::Reception> reception = service_.refuses(silo, header);
   if (!reception) return true;
   metrics_.reply(*reception);
   log_within(refused_vectors_,
@@ -339,7 +339,7 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
 }
 
 void CoordinatorHost::handle(const JobService::OfRun& said) {
-  if (const auto* tell = std::get_if<RunMachine::Tell>(&said.what)) {
+  if (const auto* tell = std::get_if<RunMachine::LogEvent>(&said.what)) {
     log_event(tell->warning, tell->event);
   } else if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&said.what)) {
     metrics_.round_closed(closed->elapsed, closed->missing.size());

@@ -43,7 +43,7 @@ std::string Metrics::render(const Gauges& gauges) const {
   Family(out, "undertone_rounds_total", "counter", "Rounds that closed.").add("", rounds_);
   const Family replies(out, "undertone_replies_total", "counter", "Replies that came, by what became of them.");
   for (std::size_t i = 0; i < replies_.size(); ++i)
-    replies.add(fmt::format("reception=\"{}\"", to_string(static_cast<RoundMachine::Reception>(i))), replies_[i]);
+    replies.add(fmt::format("reception=\"{}\"", to_string(static_cast<Round::Reception>(i))), replies_[i]);
   Family(out, "undertone_replies_lost_total", "counter", "Answers that a closed round had to do without.")
       .add("", lost_);
   const Family bytes(out, "undertone_bytes_total", "counter", "Bytes of messages with silos, before TLS.");

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "coordinator/rounds/round_machine.hpp"
+#include "coordinator/rounds/round.hpp"
 #include "coordinator/runs/run_store.hpp"
 
 namespace undertone::coordinator {
@@ -16,7 +16,7 @@ namespace undertone::coordinator {
 class Metrics {
  public:
   void round_closed(std::chrono::milliseconds elapsed, std::size_t missing);
-  void reply(RoundMachine::Reception reception) { ++replies_[static_cast<std::size_t>(reception)]; }
+  void reply(Round::Reception reception) { ++replies_[static_cast<std::size_t>(reception)]; }
   void connection_refused(const std::string& code) { ++refused_[code]; }
   void http(int status) { ++http_[status]; }
   void bytes(std::uint64_t received, std::uint64_t sent) {

@@ -61,8 +61,8 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
     if (Status failed = store_->fail(run, RunState::Failed, reason); !failed) return failed;
-    out.emplace_back(
-        OfRun{run, RunMachine::Tell{true, fmt::format("run_failed run={} reason={}", run.hex(), quoted_text(reason))}});
+    out.emplace_back(OfRun{
+        run, RunMachine::LogEvent{true, fmt::format("run_failed run={} reason={}", run.hex(), quoted_text(reason))}});
     return store_->set_ended_at(run, clock_());
   }
   RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;
@@ -257,9 +257,9 @@ Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wir
   return settle(now, std::move(out));
 }
 
-std::optional<RoundMachine::Reception> JobService::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
+std::optional<Round::Reception> JobService::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
   const auto found = machines_.find(header.run);
-  if (found == machines_.end()) return RoundMachine::Reception::Foreign;
+  if (found == machines_.end()) return Round::Reception::Foreign;
   return found->second->refuses(silo, header);
 }
 

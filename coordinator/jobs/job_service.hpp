@@ -50,7 +50,7 @@ class JobService {
   /// What a run's machine did or says.
   struct OfRun {
     RunId run;
-    std::variant<RunMachine::Tell, RunMachine::RoundClosed, RunMachine::ReplyCounted, RunMachine::Ended,
+    std::variant<RunMachine::LogEvent, RunMachine::RoundClosed, RunMachine::ReplyCounted, RunMachine::Ended,
                  RunMachine::Goodbye>
         what;
   };
@@ -89,8 +89,7 @@ class JobService {
   [[nodiscard]] Result<Actions> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
   /// What becomes of a silo's vector of which nothing but the header is here. @return nothing where a run waits for it,
   /// exactly as it is announced
-  [[nodiscard]] std::optional<RoundMachine::Reception> refuses(const SiloId& silo,
-                                                               const wire::VectorHeader& header) const;
+  [[nodiscard]] std::optional<Round::Reception> refuses(const SiloId& silo, const wire::VectorHeader& header) const;
   [[nodiscard]] Result<Actions> on_shuffler_connected(const std::string& shuffler, TimePoint now);
   void on_shuffler_lost(const std::string& shuffler) { shufflers_connected_.erase(shuffler); }
   [[nodiscard]] Result<Actions> on_shuffler_message(const std::string& shuffler, wire::Message message, TimePoint now);

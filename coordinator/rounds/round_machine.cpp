@@ -7,40 +7,20 @@ namespace undertone::coordinator {
 RoundMachine::RoundMachine(Setup setup)
     : setup_(std::move(setup)), fold_(setup_.aggregation, setup_.shape.dimension, setup_.shape.lattice) {}
 
-std::vector<RoundMachine::Action> RoundMachine::open(TimePoint now) {
-  std::vector<Action> actions{ArmDeadline{now + setup_.deadline}};
-  for (Action& action : settle()) actions.push_back(std::move(action));
+Round::Actions RoundMachine::open(TimePoint now) {
+  Actions actions{AskSilos{missing()}, ArmDeadline{now + setup_.deadline}};
+  for (Action& action : end_if_decided()) actions.push_back(std::move(action));
   return actions;
 }
 
-std::string_view to_string(RoundMachine::Reception reception) noexcept {
-  switch (reception) {
-    case RoundMachine::Reception::Accepted:
-      return "accepted";
-    case RoundMachine::Reception::Duplicate:
-      return "duplicate";
-    case RoundMachine::Reception::Late:
-      return "late";
-    case RoundMachine::Reception::Foreign:
-      return "foreign";
-    case RoundMachine::Reception::Misshapen:
-      return "misshapen";
-    case RoundMachine::Reception::Implausible:
-      return "implausible";
-  }
-  return "";
-}
-
-std::optional<RoundMachine::Reception> RoundMachine::unwanted(const SiloId& silo, const RunId& run,
-                                                              RoundIndex round) const {
+std::optional<Round::Reception> RoundMachine::unwanted(const SiloId& silo, const RunId& run, RoundIndex round) const {
   if (run != setup_.run || !setup_.expected.contains(silo) || round > setup_.round) return Reception::Foreign;
   if (round < setup_.round || state_ != State::Open) return Reception::Late;
   if (accepted_.contains(silo)) return Reception::Duplicate;
   return std::nullopt;
 }
 
-std::optional<RoundMachine::Reception> RoundMachine::refuses(const SiloId& silo,
-                                                             const wire::VectorHeader& header) const {
+std::optional<Round::Reception> RoundMachine::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
   if (const std::optional<Reception> reception = unwanted(silo, header.run, header.round)) return reception;
   const std::size_t element_bytes = setup_.shape.lattice.type == queries::ReplyType::I32 ? 4 : 8;
   if (header.kind != wire::Kind::Reply || header.element_bytes != element_bytes ||
@@ -49,10 +29,10 @@ std::optional<RoundMachine::Reception> RoundMachine::refuses(const SiloId& silo,
   return std::nullopt;
 }
 
-std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message,
-                                                         Reception& reception) {
+Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessage& message,
+                                      std::optional<Reception>& reception) {
   if (const std::optional<Reception> why = unwanted(silo, message.run, message.reply.round)) {
-    reception = *why;
+    reception = why;
     return {};
   }
   const auto expected = setup_.expected.find(silo);
@@ -69,18 +49,18 @@ std::vector<RoundMachine::Action> RoundMachine::on_reply(const SiloId& silo, con
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
     accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));
     lost_.erase(silo);
-    return settle();
+    return end_if_decided();
   }
   return {};
 }
 
-std::vector<RoundMachine::Action> RoundMachine::on_lost(const SiloId& silo) {
+Round::Actions RoundMachine::on_lost(const SiloId& silo) {
   if (state_ != State::Open || !setup_.expected.contains(silo) || accepted_.contains(silo)) return {};
   lost_.insert(silo);
-  return settle();
+  return end_if_decided();
 }
 
-std::vector<RoundMachine::Action> RoundMachine::on_deadline(TimePoint now) {
+Round::Actions RoundMachine::on_deadline(TimePoint now) {
   if (state_ != State::Open) return {};
   if (accepted_.size() >= setup_.quorum) {
     state_ = State::Closed;
@@ -88,7 +68,7 @@ std::vector<RoundMachine::Action> RoundMachine::on_deadline(TimePoint now) {
   }
   if (!asked_again_) {
     asked_again_ = true;
-    return {AskAgain{missing()}, ArmDeadline{now + setup_.deadline}};
+    return {AskSilos{missing()}, ArmDeadline{now + setup_.deadline}};
   }
   state_ = State::Aborted;
   std::string names;
@@ -98,8 +78,21 @@ std::vector<RoundMachine::Action> RoundMachine::on_deadline(TimePoint now) {
                                             setup_.round.value, accepted_.size(), setup_.quorum, names)}}};
 }
 
-void RoundMachine::expect(const SiloId& silo, const Participant& participant) {
-  if (state_ == State::Open) setup_.expected.emplace(silo, participant);
+Round::Actions RoundMachine::cancel() {
+  if (state_ == State::Open) state_ = State::Aborted;
+  return {};
+}
+
+bool RoundMachine::expect(const SiloId& silo, const Participant& participant) {
+  if (state_ != State::Open) return false;
+  setup_.expected.emplace(silo, participant);
+  return true;
+}
+
+std::set<SiloId> RoundMachine::accepted() const {
+  std::set<SiloId> out;
+  for (const auto& [silo, digest] : accepted_) out.insert(out.end(), silo);
+  return out;
 }
 
 std::vector<SiloId> RoundMachine::missing() const {
@@ -115,7 +108,7 @@ folds::Gathered RoundMachine::gathered() const {
   return {setup_.round, fold_.replies(), fold_.value()};
 }
 
-std::vector<RoundMachine::Action> RoundMachine::settle() {
+Round::Actions RoundMachine::end_if_decided() {
   if (state_ != State::Open) return {};
   const std::size_t outstanding = setup_.expected.size() - accepted_.size() - lost_.size();
   if (accepted_.size() + outstanding < setup_.quorum) {

@@ -85,7 +85,7 @@ ShuffledRound::Actions ShuffledRound::on_shuffler_message(std::string_view name,
   const std::string_view kind = wire::name_of(message);
   const auto ignore = [&](std::string_view reason) {
     return Actions{
-        Tell{true, fmt::format("message_ignored shuffler={} kind={} reason={}", name, kind, quoted_text(reason))}};
+        LogEvent{true, fmt::format("message_ignored shuffler={} kind={} reason={}", name, kind, quoted_text(reason))}};
   };
   if (shuffler == nullptr) return ignore("not a shuffler of the job");
   return std::visit(
@@ -125,7 +125,7 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchRe
   }
   const std::string_view reason = wire::to_string(refused.refusal);
   if (refused.refusal == wire::BatchRefusal::Busy) {
-    return {Tell{
+    return {LogEvent{
         true, fmt::format("batch_refused shuffler={} round={} reason={}", shuffler.name, setup_.round.value, reason)}};
   }
   return abort(ErrorCode::InvalidArgument,
@@ -134,8 +134,8 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchRe
 
 ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, const wire::BatchCollected& said, TimePoint now) {
   if (!setup_.adds) {
-    return {Tell{true, fmt::format("message_ignored shuffler={} kind=batch_collected reason=\"it does not add\"",
-                                   shuffler.name)}};
+    return {LogEvent{true, fmt::format("message_ignored shuffler={} kind=batch_collected reason=\"it does not add\"",
+                                       shuffler.name)}};
   }
   if (shuffler.standing == Standing::Forwarded || shuffler.standing == Standing::Failed) return {};
   if (state_ == State::Retracting) {
@@ -209,8 +209,8 @@ ShuffledRound::Actions ShuffledRound::on(Shuffler& shuffler, wire::BatchForward 
   state_ = State::Closed;
   if (refused != 0) {
     out.emplace_back(
-        Tell{true, fmt::format("reports_refused round={} reports={} reason=\"longer than clip and noise explain\"",
-                               setup_.round.value, refused)});
+        LogEvent{true, fmt::format("reports_refused round={} reports={} reason=\"longer than clip and noise explain\"",
+                                   setup_.round.value, refused)});
   }
   out.emplace_back(CloseRound{});
   return out;
@@ -309,14 +309,17 @@ std::set<SiloId> ShuffledRound::accepted() const {
 
 std::vector<SiloId> ShuffledRound::missing() const { return difference(current_.expected, accepted()); }
 
-const folds::Gathered& ShuffledRound::gathered() const {
+folds::Gathered ShuffledRound::gathered() const {
   UNDERTONE_CHECK(state_ == State::Closed);
   return *gathered_;
 }
 
-Digest ShuffledRound::digest() const {
+std::map<SiloId, Digest> ShuffledRound::digests() const {
   UNDERTONE_CHECK(state_ == State::Closed);
-  return setup_.fold->digest();
+  const Digest together = setup_.fold->digest();
+  std::map<SiloId, Digest> out;
+  for (const SiloId& silo : accepted()) out.emplace_hint(out.end(), silo, together);
+  return out;
 }
 
 ShuffledRound::Shuffler* ShuffledRound::find(std::string_view name) {
@@ -396,8 +399,8 @@ void ShuffledRound::maybe_add(TimePoint now, Actions& out) {
   for (const Shuffler& shuffler : shufflers_) {
     const std::vector<SiloId> left_out = difference(shuffler.collected, common);
     if (left_out.empty()) continue;
-    out.emplace_back(Tell{true, fmt::format("replies_left_out round={} shuffler={} silos=\"{}\"", setup_.round.value,
-                                            shuffler.name, names_of(left_out))});
+    out.emplace_back(LogEvent{true, fmt::format("replies_left_out round={} shuffler={} silos=\"{}\"",
+                                                setup_.round.value, shuffler.name, names_of(left_out))});
   }
   current_.closing = std::move(common);
   state_ = State::Closing;
@@ -436,9 +439,9 @@ void ShuffledRound::leave_out_unproven(Actions& out) {
       left_out_.insert(silo);
     }
     out.emplace_back(
-        Tell{true, fmt::format("hand_over_unproven round={} shuffler={} silos=\"{}\" reason=\"they say that "
-                               "it took their replies, it does not have them, and they show no receipt\"",
-                               setup_.round.value, shuffler.name, names_of(silos))});
+        LogEvent{true, fmt::format("hand_over_unproven round={} shuffler={} silos=\"{}\" reason=\"they say that "
+                                   "it took their replies, it does not have them, and they show no receipt\"",
+                                   setup_.round.value, shuffler.name, names_of(silos))});
   }
 }
 
@@ -461,7 +464,7 @@ std::string_view ShuffledRound::waited_for(const Shuffler& shuffler) const {
   return state_ == State::Retracting ? "did not give up its batch" : "did not forward its batch";
 }
 
-std::vector<ShuffledRound::Action> ShuffledRound::cancel() {
+ShuffledRound::Actions ShuffledRound::cancel() {
   if (ended()) return {};
   Actions out = abort(ErrorCode::Cancelled, "the run was ended");
   out.pop_back();  // whoever cancels knows why
@@ -472,8 +475,8 @@ ShuffledRound::Actions ShuffledRound::give_up_attempt(const std::string& reason,
   if (current_.attempt + 1 >= kAttemptsMax)
     return abort(ErrorCode::QuorumMissed, fmt::format("{}; missing: {}", reason, names_of(missing())));
   state_ = State::Retracting;
-  Actions out{Tell{true, fmt::format("attempt_given_up round={} attempt={} reason={}", setup_.round.value,
-                                     current_.attempt, quoted_text(reason))}};
+  Actions out{LogEvent{true, fmt::format("attempt_given_up round={} attempt={} reason={}", setup_.round.value,
+                                         current_.attempt, quoted_text(reason))}};
   for (const Shuffler& shuffler : shufflers_) {
     for (Action& action : retraction(shuffler)) out.push_back(std::move(action));
   }

@@ -9,13 +9,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "coordinator/rounds/round_machine.hpp"
-#include "shared/base/ids.hpp"
+#include "coordinator/rounds/round.hpp"
 #include "shared/sealed/batch_fold.hpp"
-#include "shared/wire/messages.hpp"
 
 namespace undertone::coordinator {
 
@@ -23,49 +20,13 @@ namespace undertone::coordinator {
 /// folds what is forwarded. A round of which nothing was forwarded is asked again once, under a higher attempt. After
 /// any forwarding there is no second attempt: the same batch plus one newcomer would identify him (decision 13).
 ///
-/// The host carries out the actions one after another. Where a Commit fails it carries out nothing more and starts anew
-/// from the store, as after a crash. Whatever it cannot send it may drop: a shuffler is asked again when it connects,
-/// and says where it stands.
-class ShuffledRound {
+/// A shuffler is asked again when it connects, and says where it stands.
+class ShuffledRound final : public Round {
  public:
-  /// What the store must know of a round before anybody hears of it; each replaces the one before.
-  struct Commit {
-    std::uint32_t attempt = 0;
-    std::vector<SiloId> expected;                // ascending; a shuffler is never asked for others in the same attempt
-    std::optional<std::vector<SiloId>> closing;  // whose shares are added: in an attempt there is one set, for ever
-  };
-  struct ToShuffler {
-    std::string shuffler;
-    wire::Message message;
-  };
-  /// The shuffler does not know the run's job. The batch is opened again by an action that follows.
-  struct OfferJob {
-    std::string shuffler;
-  };
-  /// Send them the query.
-  struct AskSilos {
-    std::vector<SiloId> silos;
-  };
-  /// Replaces an earlier one.
-  struct ArmDeadline {
-    TimePoint at;
-  };
-  struct CloseRound {};
-  struct AbortRound {
-    Error reason;
-  };
-  /// For the log and for whoever watches.
-  struct Tell {
-    bool warning = false;
-    std::string event;
-  };
-  using Action = std::variant<Commit, ToShuffler, OfferJob, AskSilos, ArmDeadline, CloseRound, AbortRound, Tell>;
-
   /// Opening: not every shuffler has said that its batch is open. Closing: which shares are added is committed.
   /// Retracting: the attempt is given up, and not every shuffler has said that it forwarded nothing of it.
   enum class State { Opening, Collecting, Closing, Retracting, Closed, Aborted };
 
-  static constexpr std::uint32_t kAttemptsMax = 2;
   static constexpr int kOffersMax = 3;  // in a round, to a shuffler that says it does not know the job
 
   struct Setup {
@@ -87,44 +48,45 @@ class ShuffledRound {
   };
   explicit ShuffledRound(Setup setup);
 
-  [[nodiscard]] std::vector<Action> open(TimePoint now);
+  [[nodiscard]] Actions open(TimePoint now) override;
+  /// Replies come from shufflers alone.
+  [[nodiscard]] Actions on_reply(const SiloId& /*silo*/, const wire::ReplyMessage& /*message*/,
+                                 std::optional<Reception>& /*reception*/) override {
+    return {};
+  }
+  [[nodiscard]] std::optional<Reception> refuses(const SiloId& /*silo*/,
+                                                 const wire::VectorHeader& /*header*/) const override {
+    return Reception::Foreign;
+  }
   /// The session is ready. What is still waited for is asked again, and what ended is acknowledged again.
-  [[nodiscard]] std::vector<Action> on_shuffler_connected(std::string_view shuffler);
-  /// @param shuffler whom the session's certificate names
-  [[nodiscard]] std::vector<Action> on_shuffler_message(std::string_view shuffler, wire::Message message,
-                                                        TimePoint now);
-  /// The silo says that every shuffler took its reply.
-  /// @param receipts what they gave it, by name. Only a shuffler's own receipt shows that it had a reply which it does
-  ///   not have now; a silo that shows none is believed until the shuffler says otherwise, and is then left out
-  [[nodiscard]] std::vector<Action> on_handed_over(const SiloId& silo,
-                                                   const std::map<std::string, Digest>& receipts = {});
-  /// The silo will not answer this round.
-  [[nodiscard]] std::vector<Action> on_lost(const SiloId& silo);
-  /// Time to ask again those shufflers that have not answered.
-  [[nodiscard]] std::vector<Action> on_resend() const;
-  [[nodiscard]] std::vector<Action> on_deadline(TimePoint now);
-  /// The run ends for a reason of its own: nothing more is waited for, and nothing that still comes has an effect.
-  [[nodiscard]] std::vector<Action> cancel();
-  /// The end of the round is in the store: those that forwarded may forget it. @pre closed or aborted
-  [[nodiscard]] std::vector<Action> delivered();
+  [[nodiscard]] Actions on_shuffler_connected(std::string_view shuffler) override;
+  [[nodiscard]] Actions on_shuffler_message(std::string_view shuffler, wire::Message message, TimePoint now) override;
+  /// Only a shuffler's own receipt shows that it had a reply which it does not have now; a silo that shows none is
+  /// believed until the shuffler says otherwise, and is then left out.
+  [[nodiscard]] Actions on_handed_over(const SiloId& silo, const std::map<std::string, Digest>& receipts) override;
+  [[nodiscard]] Actions on_lost(const SiloId& silo) override;
+  /// Asks those shufflers again that have not answered.
+  [[nodiscard]] Actions on_resend() const override;
+  [[nodiscard]] Actions on_deadline(TimePoint now) override;
+  [[nodiscard]] Actions cancel() override;
+  /// Those that forwarded may forget the round.
+  [[nodiscard]] Actions delivered() override;
 
-  /// Whether the silo should be sent the query, again or when it connects.
-  [[nodiscard]] bool wants(const SiloId& silo) const;
+  [[nodiscard]] RoundIndex index() const noexcept override { return setup_.round; }
   [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] bool closed() const noexcept override { return state_ == State::Closed; }
   [[nodiscard]] std::uint32_t attempt() const noexcept { return current_.attempt; }
+  [[nodiscard]] bool wants(const SiloId& silo) const override;
   /// Those that said that they handed over in this attempt, all once a mixer has as many; where shares are added,
   /// exactly those that are, once that is known.
-  [[nodiscard]] std::set<SiloId> accepted() const;
-  /// The other expected ones.
-  [[nodiscard]] std::vector<SiloId> missing() const;
-  /// @pre closed
-  [[nodiscard]] const folds::Gathered& gathered() const;
-  /// Identifies what was folded. @pre closed
-  [[nodiscard]] Digest digest() const;
+  [[nodiscard]] std::set<SiloId> accepted() const override;
+  [[nodiscard]] std::vector<SiloId> missing() const override;
+  /// Who said what is not known: each is put down with what all said together.
+  [[nodiscard]] std::map<SiloId, Digest> digests() const override;
+  [[nodiscard]] folds::Gathered gathered() const override;
   [[nodiscard]] const Setup& setup() const noexcept { return setup_; }
 
  private:
-  using Actions = std::vector<Action>;
   /// How far a shuffler is in this attempt, as it says.
   enum class Standing { Asked, Opened, Collected, Forwarded, Failed };
   struct Shuffler {

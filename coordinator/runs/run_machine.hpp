@@ -1,5 +1,8 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,21 +11,19 @@
 #include <variant>
 #include <vector>
 
-#include "coordinator/rounds/round_machine.hpp"
-#include "coordinator/rounds/shuffled_round.hpp"
+#include "coordinator/rounds/round.hpp"
+#include "coordinator/runs/round_driver.hpp"
+#include "coordinator/runs/run_members.hpp"
 #include "coordinator/runs/run_store.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/jobs/planner.hpp"
-#include "shared/jobs/round_spec.hpp"
-#include "shared/sealed/reply_mac_key.hpp"
-#include "shared/sealed/sealing_key.hpp"
 #include "shared/wire/codec.hpp"
 
 namespace undertone::coordinator {
 
 /// One run of one job, as a machine from events to actions: offers the job, opens rounds, folds replies, commits every
-/// step to the store before anybody hears of it, and can be killed between any two events. The algorithm is driven
-/// here and nowhere else, over TCP as in a simulation.
+/// step to the store before anybody hears of it, and can be killed between any two events. After an error, which is the
+/// store's, it is not to be used: it is opened again from the store.
 class RunMachine {
  public:
   /// Bytes shared by everybody they are for: a broadcast is encoded once.
@@ -40,11 +41,7 @@ class RunMachine {
   struct ArmTimer {
     TimePoint at;
   };
-  /// For the log and for whoever watches.
-  struct Tell {
-    bool warning = false;
-    std::string event;
-  };
+  using LogEvent = Round::LogEvent;
   struct RoundClosed {
     RoundIndex round;
     std::uint64_t rounds = 0;  // of the whole run
@@ -55,7 +52,7 @@ class RunMachine {
   };
   /// A reply came: what became of it.
   struct ReplyCounted {
-    RoundMachine::Reception reception;
+    Round::Reception reception;
   };
   /// The run is over and the store says so.
   struct Ended {
@@ -63,7 +60,7 @@ class RunMachine {
   };
   /// Everybody has heard of it, or had the time to: the process may exit.
   struct Goodbye {};
-  using Action = std::variant<Send, SendToShuffler, ArmTimer, Tell, RoundClosed, ReplyCounted, Ended, Goodbye>;
+  using Action = std::variant<Send, SendToShuffler, ArmTimer, LogEvent, RoundClosed, ReplyCounted, Ended, Goodbye>;
 
   enum class Phase { Joining, Round, Leaving, Done };
 
@@ -78,8 +75,7 @@ class RunMachine {
   void on_disconnected(const SiloId& silo);
   [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
   /// What becomes of a reply of which nothing but the header is here. @return nothing where it is worth receiving
-  [[nodiscard]] std::optional<RoundMachine::Reception> refuses(const SiloId& silo,
-                                                               const wire::VectorHeader& header) const;
+  [[nodiscard]] std::optional<Round::Reception> refuses(const SiloId& silo, const wire::VectorHeader& header) const;
   /// The session with a shuffler of the job is ready.
   [[nodiscard]] Result<std::vector<Action>> on_shuffler_connected(const std::string& shuffler, TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_shuffler_message(const std::string& shuffler, wire::Message message,
@@ -91,15 +87,13 @@ class RunMachine {
   /// Why a silo's answer is missing, for whoever watches: "not connected", "waits for its owner", "refused: budget".
   /// Empty where nothing is missing of it yet.
   [[nodiscard]] std::string why_missing(const SiloId& silo) const;
-  [[nodiscard]] std::uint64_t rounds_total() const noexcept { return rounds_total_; }
+  [[nodiscard]] std::uint64_t rounds_total() const noexcept { return driver_->rounds_total(); }
   [[nodiscard]] bool ended() const noexcept { return is_end(record_.state); }
 
   [[nodiscard]] const RunId& run() const noexcept { return record_.run; }
   [[nodiscard]] const jobs::Job& job() const noexcept { return *job_; }
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
-  [[nodiscard]] const std::map<SiloId, std::optional<wire::Refusal>>& answers() const noexcept {
-    return record_.answers;
-  }
+  [[nodiscard]] const RunMembers::Answers& answers() const noexcept { return members_.answers(); }
   [[nodiscard]] std::uint64_t messages_encoded() const noexcept { return encoder_.messages_encoded(); }
   /// The round that is asked, or was asked last, for whoever watches.
   struct Progress {
@@ -111,70 +105,54 @@ class RunMachine {
 
  private:
   using Actions = std::vector<Action>;
+  using Member = RunMembers::Member;
   RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::PlausibleCohort plausible, wire::Limits limits,
              jobs::Planner planner);
 
-  /// Of the algorithm, from the checkpoint. An error is this run's end, and no other's.
-  [[nodiscard]] Status restore();
+  /// What the store's state of the run asks for.
+  [[nodiscard]] Status resume(TimePoint now, Actions& out);
   [[nodiscard]] Status begin_rounds(TimePoint now, Actions& out);
   [[nodiscard]] Status open_round(TimePoint now, Actions& out);
   [[nodiscard]] Status close_round(TimePoint now, Actions& out);
-  [[nodiscard]] Status end(const std::optional<Error>& failure, TimePoint now, Actions& out);
+  [[nodiscard]] Status succeed(TimePoint now, Actions& out);
   [[nodiscard]] Status fail(RunState state, const Error& failure, TimePoint now, Actions& out);
   void leave(TimePoint now, Actions& out);
-  void maybe_done(Actions& out);
-  [[nodiscard]] Status run_round_actions(const std::vector<RoundMachine::Action>& actions, TimePoint now, Actions& out);
-  [[nodiscard]] Status open_shuffled_round(const queries::Query& query, const Digest& digest, TimePoint now,
-                                           Actions& out);
-  [[nodiscard]] Status run_shuffled_actions(std::vector<ShuffledRound::Action> actions, TimePoint now, Actions& out);
-  void send_to_shuffler(const std::string& shuffler, const wire::Message& message, Actions& out);
-  /// Whether the round still wants this silo's answer.
-  [[nodiscard]] bool wants(const SiloId& silo) const;
-  [[nodiscard]] Status lose(const SiloId& silo, TimePoint now, Actions& out);
+  void finish_leaving(Actions& out);
+
+  /// Does what the round says, in order.
+  [[nodiscard]] Status carry_out(Round::Actions actions, TimePoint now, Actions& out);
+
   [[nodiscard]] Status on(const SiloId& silo, const wire::JobAnswer& answer, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::JobPending& pending, TimePoint now, Actions& out);
   [[nodiscard]] Status on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out);
   [[nodiscard]] Status on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::ReplyHandedOver& handed, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::ReceiptMessage& receipt, TimePoint now, Actions& out);
+  [[nodiscard]] Status on(const SiloId& silo, const wire::JobEndedSeen& seen, TimePoint now, Actions& out);
+  /// Nothing of it is taken any more, since it said what no honest silo says.
+  void exclude(const SiloId& silo, const queries::Reply& reply, Actions& out);
+
+  /// Sends a silo what it has to answer now, if anything.
+  void say_what_is_due(const SiloId& silo, const Member& member, Actions& out);
   void offer(const SiloId& silo, Actions& out);
   void ask(const SiloId& silo, Actions& out);
-  void resend(Actions& out);
+  void send_to_shuffler(const std::string& shuffler, const wire::Message& message, Actions& out);
   void arm(Actions& out);
-  [[nodiscard]] bool answered(const SiloId& silo) const { return record_.answers.contains(silo); }
-  [[nodiscard]] bool everybody_answered() const;
-  [[nodiscard]] bool takes_part(const SiloId& silo) const;
-  /// How a silo's answer to the open round counts. @pre a round that no shuffler mixes is open
-  [[nodiscard]] Participant participant(const jobs::CohortMember& member) const;
-  [[nodiscard]] std::string saved_state() const;
+  [[nodiscard]] bool is_of_job(const std::string& shuffler) const;
 
   RunStore* store_;
-  jobs::Planner planner_;
   RunRecord record_;
   std::unique_ptr<jobs::Job> job_;
-  std::unique_ptr<algorithms::FederatedAlgorithm> algorithm_;
-  std::uint64_t rounds_total_ = 0;
+  std::unique_ptr<RoundDriver> driver_;
+  RunMembers members_;
   wire::Encoder encoder_;
   Phase phase_ = Phase::Joining;
-  std::set<SiloId> connected_;
-  std::set<SiloId> dropped_;      // refused a query of this run, or
-  std::set<SiloId> implausible_;  // said what no honest silo says; forgotten by a restart, as the others are
-  std::set<SiloId> seen_end_;
-  std::set<SiloId> told_end_;            // on their connections, for accepting too late
-  std::map<SiloId, std::string> said_;   // why an answer is still missing, as the silo says
-  std::map<SiloId, int> offers_again_;   // in this round
-  std::map<SiloId, int> changes_;        // of each silo's mind about the job
-  std::optional<jobs::RoundSpec> spec_;  // of the open round
-  std::unique_ptr<RoundMachine> round_;  // of these two the one that is under way
-  std::unique_ptr<ShuffledRound> shuffled_;
-  std::shared_ptr<const jobs::PlausibleCohort> plausible_;
-  std::shared_ptr<const folds::PlausibleReplies::Asked> asked_;  // in the round that is under way
-  std::optional<planning::Plan> plan_;                           // of every silo of a shuffled job
-  std::optional<sealed::SealingKey> sealing_key_;
-  std::optional<sealed::ReplyMacKey> mac_key_;
+  std::set<SiloId> unaware_;  // that the run has ended, while leaving: those that accepted the job
   Bytes offer_bytes_;
   Bytes query_bytes_;
   Bytes ended_bytes_;
   std::optional<TimePoint> deadline_;
   TimePoint next_resend_{};
-  TimePoint round_began_{};
 };
 
 }  // namespace undertone::coordinator

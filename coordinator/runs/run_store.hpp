@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/rounds/shuffled_round.hpp"
+#include "coordinator/runs/shuffled_tables.hpp"
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/store/sqlite.hpp"
@@ -46,13 +46,6 @@ struct RoundRecord {
 struct Charge {
   double epsilon = 0.0;
   double delta = 0.0;
-};
-
-/// What a run with shufflers must remember beside its checkpoint.
-struct ShuffledState {
-  Digest mac_key{};  // of the run's replies
-  RoundIndex round;  // that the rest is about
-  std::optional<ShuffledRound::Commit> committed = {};
 };
 
 struct RunRecord {
@@ -117,11 +110,17 @@ class RunStore {
   [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> ends_unseen(const SiloId& silo);
 
   /// Keeps a key that jobs' replies can be sealed to. @param secret 32 bytes
-  [[nodiscard]] Status add_sealing_key(const Digest& fingerprint, std::string_view secret);
+  [[nodiscard]] Status add_sealing_key(const Digest& fingerprint, std::string_view secret) {
+    return commit([&] { return shuffled_.add_sealing_key(fingerprint, secret); });
+  }
   /// The secret part of a key, if this coordinator has it.
-  [[nodiscard]] Result<std::optional<std::string>> sealing_secret(const Digest& fingerprint);
-  [[nodiscard]] Result<std::optional<ShuffledState>> shuffled_state(const RunId& run);
-  [[nodiscard]] Status set_shuffled_state(const RunId& run, const ShuffledState& state);
+  [[nodiscard]] Result<std::optional<std::string>> sealing_secret(const Digest& fingerprint) {
+    return shuffled_.sealing_secret(fingerprint);
+  }
+  [[nodiscard]] Result<std::optional<ShuffledState>> shuffled_state(const RunId& run) { return shuffled_.state(run); }
+  [[nodiscard]] Status set_shuffled_state(const RunId& run, const ShuffledState& state) {
+    return commit([&] { return shuffled_.set_state(run, state); });
+  }
 
   /// Forgets ended runs: all but the newest `keep`, and those that ended before `before`. Charges and receipts stay.
   /// @return the runs that were forgotten
@@ -141,7 +140,7 @@ class RunStore {
   [[nodiscard]] Result<std::vector<wire::Receipt>> receipts(const SiloId& silo);
 
  private:
-  explicit RunStore(store::Database& database) : database_(&database) {}
+  explicit RunStore(store::Database& database) : database_(&database), shuffled_(database) {}
   [[nodiscard]] Status upgrade();
   [[nodiscard]] Result<std::optional<RunRecord>> read_run(store::Statement& row);
   [[nodiscard]] Status read_answers(RunRecord& record);
@@ -155,6 +154,7 @@ class RunStore {
   [[nodiscard]] Status write_receipts();
   [[nodiscard]] Status write_ends();
   store::Database* database_;
+  ShuffledTables shuffled_;
   std::map<std::pair<SiloId, Digest>, wire::Receipt> receipts_waiting_;
   std::set<std::pair<SiloId, RunId>> ends_waiting_;
 };

@@ -213,8 +213,10 @@ planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape
 }  // namespace
 
 const CohortMember* Job::member(const SiloId& silo) const {
-  const auto found = std::find_if(cohort.begin(), cohort.end(), [&](const auto& m) { return m.facts.silo == silo; });
-  return found == cohort.end() ? nullptr : &*found;
+  const auto found =
+      std::lower_bound(cohort.begin(), cohort.end(), silo,
+                       [](const CohortMember& member, const SiloId& id) { return member.facts.silo < id; });
+  return found == cohort.end() || found->facts.silo != silo ? nullptr : &*found;
 }
 
 Result<Job> parse_job(std::string_view bytes, const std::string& file) {

@@ -73,7 +73,7 @@ class World {
     const bool open = machine_.state() == RoundMachine::State::Open;
     const bool first = expected != setup.expected.end() && !machine_.accepted().contains(silo_of(silo));
     const std::uint64_t weight = first ? expected->second.weight : 0;
-    auto reception = RoundMachine::Reception::Foreign;
+    std::optional<RoundMachine::Reception> reception;
     const auto actions = machine_.on_reply(silo_of(silo), message, reception);
     UNDERTONE_CHECK((reception == RoundMachine::Reception::Accepted) == (sound && open && first));
     if (reception == RoundMachine::Reception::Accepted) {
@@ -95,9 +95,9 @@ class World {
       } else if (std::holds_alternative<RoundMachine::AbortRound>(action)) {
         ended_ = true;
         UNDERTONE_CHECK(accepted_ < machine_.setup().quorum);
-      } else if (const auto* again = std::get_if<RoundMachine::AskAgain>(&action)) {
-        UNDERTONE_CHECK(!std::exchange(asked_again_, true));
-        for (const SiloId& silo : again->silos) UNDERTONE_CHECK(!machine_.accepted().contains(silo));
+      } else if (const auto* asked = std::get_if<RoundMachine::AskSilos>(&action)) {
+        UNDERTONE_CHECK(++times_asked_ <= 2);
+        for (const SiloId& silo : asked->silos) UNDERTONE_CHECK(!machine_.accepted().contains(silo));
       }
     }
   }
@@ -116,7 +116,7 @@ class World {
   std::uint64_t weight_ = 0;
   long double sum_ = 0.0L;
   bool ended_ = false;
-  bool asked_again_ = false;
+  int times_asked_ = 0;
 };
 
 /// Replies of any shape, losses, latecomers and deadlines: a round folds each silo once, and ends once.

@@ -279,7 +279,7 @@ class Federation {
         std::any_of(shufflers_.begin(), shufflers_.end(), [](const auto& s) { return s.second.has_forwarded(); });
     bool released = false;
     for (const auto& action : actions) {
-      EXPECT_FALSE(released && !std::holds_alternative<ShuffledRound::Tell>(action)) << "something after the end";
+      EXPECT_FALSE(released && !std::holds_alternative<ShuffledRound::LogEvent>(action)) << "something after the end";
       if (const auto* commit = std::get_if<ShuffledRound::Commit>(&action)) {
         const bool attempt_begins = committed_ && commit->attempt > committed_->attempt;
         EXPECT_FALSE(attempt_begins && any_forwarded) << "asked again after a forward";
@@ -469,7 +469,7 @@ TEST(ShuffledRoundPropertyTest, ShufflersThatLieCannotHaveTwoSetsAddedOrAForward
     for (int i = 0; i < 60; ++i) {
       const std::string_view name = random.chance(0.5) ? "one" : "two";
       const SiloId& silo = silos[random.below(kSilos)];
-      if (random.chance(0.05)) check(round.on_handed_over(silo));
+      if (random.chance(0.05)) check(round.on_handed_over(silo, {}));
       if (random.chance(0.02)) check(round.on_lost(silo));
       if (random.chance(0.05)) check(round.on_shuffler_connected(name));
       wire::Message message = anything(random, silos);

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "coordinator/runs/run_store.hpp"
+#include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/base/files.hpp"
+#include "shared/jobs/round_spec.hpp"
 #include "shared/wire/codec.hpp"
 #include "silo/agent/shuffled_reply.hpp"
 #include "verifier/verification.hpp"
@@ -167,36 +169,38 @@ class Auditor {
     }
   }
 
+  /// What the replies that the ledgers hold fold into.
+  static Result<folds::Gathered> fold(const jobs::Job& job, const queries::Query& query, const RoundRecord& round,
+                                      const std::map<SiloId, LedgerRows>& ledgers) {
+    const jobs::RoundSpec spec = jobs::round_spec(job, queries::kind_of(query.question));
+    folds::RoundFold out = spec.fold();
+    for (const auto& [silo, digest] : round.accepted) {
+      const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
+      if (!reply) return reply.error();
+      const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
+      if (static_cast<Eigen::Index>(values.size()) != spec.dimension)
+        return Error{ErrorCode::StorageFailed, "a ledger holds a reply that is not of its query's shape"};
+      out.add(values, spec.weight(*job.member(silo)));
+    }
+    if (out.replies() == 0) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
+    return folds::Gathered{round.round, out.replies(), out.value()};
+  }
+
   /// The algorithm again, over the replies that the ledgers hold.
   Status check_model(const std::vector<RoundRecord>& rounds, const std::map<SiloId, LedgerRows>& ledgers) {
     const jobs::Job& job = deployment_.job();
     const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
-    algorithms::Step step = algorithm->start();
+    algorithms::AlgorithmDriver driver(*algorithm);
     for (const RoundRecord& round : rounds) {
-      const auto* query = std::get_if<queries::Query>(&step);
+      const queries::Query* query = driver.query();
       if (query == nullptr || query->round != round.round) {
         add("the store's round {} is not the algorithm's next", round.round.value);
         return {};
       }
-      const bool metrics = queries::kind_of(query->question) == releases::QuestionKind::Metrics;
-      std::optional<folds::RoundFold> fold;
-      for (const auto& [silo, digest] : round.accepted) {
-        const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
-        if (!reply) return reply.error();
-        const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-        if (!fold)
-          fold.emplace(metrics ? folds::Aggregation() : job.aggregation, static_cast<Eigen::Index>(values.size()),
-                       job.reply_lattice);
-        const jobs::CohortMember& member = *job.member(silo);
-        fold->add(values, metrics ? static_cast<std::uint64_t>(member.facts.holdout_records) : member.weight);
-      }
-      if (!fold) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
-      Result<algorithms::Step> next = algorithm->advance({round.round, fold->replies(), fold->value()});
-      if (!next) return next.error();
-      step = *std::move(next);
+      const auto answers = [&](const queries::Query& asked) { return fold(job, asked, round, ledgers); };
+      if (Status done = driver.advance(answers); !done) return done;
     }
-    const auto* finished = std::get_if<algorithms::Finished>(&step);
-    if (finished == nullptr) {
+    if (driver.query() != nullptr) {
       add("the run succeeded before its algorithm had finished");
       return {};
     }
@@ -206,7 +210,7 @@ class Auditor {
     std::vector<double> written;
     for (const auto& weight : model.at("weights")) written.push_back(weight.at("weight").get<double>());
     if (job.model.linear()->intercept()) written.push_back(model.at("intercept").get<double>());
-    const Eigen::VectorXd& weights = finished->outcome.vectors.at("weights");
+    const Eigen::VectorXd& weights = driver.outcome().vectors.at("weights");
     if (!std::equal(weights.begin(), weights.end(), written.begin(), written.end()))
       add("the model is not what its algorithm makes of the replies in the ledgers");
     return {};

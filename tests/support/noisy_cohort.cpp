@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/noise/rounded_gaussian.hpp"
 
 namespace undertone::tests {
@@ -53,13 +54,14 @@ folds::Gathered NoisyCohort::ask(const queries::Query& query) {
 }
 
 Eigen::VectorXd NoisyCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
-  algorithms::Step step = algorithm.start();
-  while (const auto* query = std::get_if<queries::Query>(&step)) {
-    algorithms::Step next = algorithm.advance(ask(*query)).value();
-    if (watch) watch(algorithm);
-    step = std::move(next);
-  }
-  return std::get<algorithms::Finished>(step).outcome.vectors.at("weights");
+  const auto answers = [this](const queries::Query& query) -> Result<folds::Gathered> { return ask(query); };
+  return algorithms::AlgorithmDriver(algorithm)
+      .finish(answers,
+              [&](RoundIndex, const algorithms::FederatedAlgorithm& running) {
+                if (watch) watch(running);
+              })
+      .value()
+      .vectors.at("weights");
 }
 
 }  // namespace undertone::tests

@@ -64,7 +64,7 @@ asio::awaitable<void> vector_peer(std::shared_ptr<net::Session> session, SiloId 
     if (!message) break;
     const auto* reply = std::get_if<wire::ReplyMessage>(&*message);
     if (reply == nullptr) continue;
-    auto reception = coordinator::RoundMachine::Reception::Foreign;
+    std::optional<coordinator::RoundMachine::Reception> reception;
     (void)hub.round->on_reply(silo, *reply, reception);
     must(reception == coordinator::RoundMachine::Reception::Accepted, "the reply is accepted");
   }

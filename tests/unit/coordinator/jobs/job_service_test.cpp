@@ -259,7 +259,7 @@ class ImplausibleReplyTest : public ServiceTest {
     for (int i = 0; i < 5; ++i) (void)service_->on_connected(silo(i), now_).value();
   }
   /// What becomes of a reply with a first coordinate so large.
-  std::optional<RoundMachine::Reception> reply(int number, double value) {
+  std::optional<Round::Reception> reply(int number, double value) {
     const auto units = static_cast<std::int64_t>(std::ldexp(value, 40));
     say(number,
         wire::ReplyMessage{run_,
@@ -278,13 +278,13 @@ class ImplausibleReplyTest : public ServiceTest {
 };
 
 TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
-  EXPECT_EQ(reply(0, 0.5), RoundMachine::Reception::Accepted);
-  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  EXPECT_EQ(reply(0, 0.5), Round::Reception::Accepted);
+  EXPECT_EQ(reply(1, 1000.0), Round::Reception::Implausible);
   const std::string why = service_->machine(run_)->why_missing(silo(1));
   EXPECT_EQ(why.substr(0, 61), "its answer has norm 1000, its clip and noise explain at most ") << why;
-  for (const int honest : {2, 3}) EXPECT_EQ(reply(honest, 0.5), RoundMachine::Reception::Accepted);
+  for (const int honest : {2, 3}) EXPECT_EQ(reply(honest, 0.5), Round::Reception::Accepted);
   EXPECT_EQ(store_.rounds(run_).value().size(), 0U);
-  EXPECT_EQ(reply(4, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(reply(4, 0.5), Round::Reception::Accepted);
   const std::vector<RoundRecord> closed = store_.rounds(run_).value();
   ASSERT_EQ(closed.size(), 1U);  // nobody waited for silo 1
   EXPECT_EQ(closed[0].missing, std::vector<SiloId>{silo(1)});
@@ -294,7 +294,7 @@ TEST_F(ImplausibleReplyTest, IsNotFoldedAndItsSiloIsAskedNoMore) {
 using RunningServiceTest = ImplausibleReplyTest;
 
 TEST_F(RunningServiceTest, OnlyAVectorThatARunWaitsForIsWorthReceiving) {
-  using Reception = RoundMachine::Reception;
+  using Reception = Round::Reception;
   wire::VectorHeader header{wire::Kind::Reply, run_, query_.round, 5, 8, 40};
   EXPECT_EQ(service_->refuses(silo(0), header), std::nullopt);
   EXPECT_EQ(service_->refuses(SiloId::create("stranger").value(), header), Reception::Foreign);
@@ -333,12 +333,12 @@ TEST_F(RunningServiceTest, ASiloThatDoesNotKnowTheRunIsOfferedItThreeTimesARound
 TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBegan) {
   boot();
   accept();
-  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
+  EXPECT_EQ(reply(1, 1000.0), Round::Reception::Implausible);
   ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x''"));
   boot();
   accept();
-  EXPECT_EQ(reply(1, 1000.0), RoundMachine::Reception::Implausible);
-  EXPECT_EQ(reply(2, 0.5), RoundMachine::Reception::Accepted);
+  EXPECT_EQ(reply(1, 1000.0), Round::Reception::Implausible);
+  EXPECT_EQ(reply(2, 0.5), Round::Reception::Accepted);
   ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x'0001'"));
   boot();
   EXPECT_EQ(state(run_), RunState::Failed);  // it ends alone, and nothing is folded unchecked
@@ -366,7 +366,8 @@ class WrongSenderTest : public ImplausibleReplyTest {
       EXPECT_FALSE(std::holds_alternative<JobService::SessionSend>(action)) << wire::name_of(message);
       EXPECT_FALSE(std::holds_alternative<JobService::SendToShuffler>(action)) << wire::name_of(message);
       const auto* said = std::get_if<JobService::OfRun>(&action);
-      EXPECT_TRUE(said == nullptr || std::holds_alternative<RunMachine::Tell>(said->what)) << wire::name_of(message);
+      EXPECT_TRUE(said == nullptr || std::holds_alternative<RunMachine::LogEvent>(said->what))
+          << wire::name_of(message);
     }
   }
 };
@@ -713,7 +714,7 @@ TEST_F(ApiTest, AResultThatIsTooLargeIsNotRead) {
 TEST_F(ApiTest, MetricsAreInPrometheusForm) {
   (void)submit(1);
   metrics_.round_closed(milliseconds(7), 1);
-  metrics_.reply(RoundMachine::Reception::Late);
+  metrics_.reply(Round::Reception::Late);
   const std::string text = ask("GET", "/metrics").body;
   for (const char* line :
        {"undertone_runs{state=\"joining\"} 1", "undertone_round_seconds_bucket{le=\"0.01\"} 1",

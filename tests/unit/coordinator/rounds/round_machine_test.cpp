@@ -43,7 +43,7 @@ bool has(const std::vector<RoundMachine::Action>& actions) {
 
 TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
   RoundMachine m = machine(1);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   EXPECT_TRUE(m.on_reply(silo("a"), reply(1024), reception).empty());
   EXPECT_TRUE(m.on_reply(silo("b"), reply(2048), reception).empty());
@@ -54,7 +54,7 @@ TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
 
 TEST(RoundMachineTest, ClosesAtTheDeadlineWhenQuorumIsMet) {
   RoundMachine m = machine(2);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   (void)m.on_reply(silo("a"), reply(1), reception);
   (void)m.on_reply(silo("b"), reply(1), reception);
@@ -64,12 +64,12 @@ TEST(RoundMachineTest, ClosesAtTheDeadlineWhenQuorumIsMet) {
 
 TEST(RoundMachineTest, BelowQuorumItAsksOnceMoreThenFailsWithWhoWasMissing) {
   RoundMachine m = machine(3);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   (void)m.on_reply(silo("b"), reply(1), reception);
   const auto again = m.on_deadline(kStart + milliseconds(100));
-  ASSERT_TRUE(has<RoundMachine::AskAgain>(again));
-  EXPECT_EQ(std::get<RoundMachine::AskAgain>(again[0]).silos, (std::vector<SiloId>{silo("a"), silo("c")}));
+  ASSERT_TRUE(has<RoundMachine::AskSilos>(again));
+  EXPECT_EQ(std::get<RoundMachine::AskSilos>(again[0]).silos, (std::vector<SiloId>{silo("a"), silo("c")}));
   EXPECT_EQ(std::get<RoundMachine::ArmDeadline>(again[1]).at, kStart + milliseconds(200));
   const auto given_up = m.on_deadline(kStart + milliseconds(200));
   ASSERT_TRUE(has<RoundMachine::AbortRound>(given_up));
@@ -79,7 +79,7 @@ TEST(RoundMachineTest, BelowQuorumItAsksOnceMoreThenFailsWithWhoWasMissing) {
 
 TEST(RoundMachineTest, CountsEachSiloOnce) {
   RoundMachine m = machine(1);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   (void)m.on_reply(silo("a"), reply(1024), reception);
   (void)m.on_reply(silo("a"), reply(1024), reception);
@@ -90,7 +90,7 @@ TEST(RoundMachineTest, CountsEachSiloOnce) {
 
 TEST(RoundMachineTest, RefusesAReplyByItsHeaderAsItWouldTheWhole) {
   RoundMachine m = machine(1);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   const wire::VectorHeader sound{wire::Kind::Reply, {}, {3}, 2, 8, 16};
   EXPECT_EQ(m.refuses(silo("a"), sound), std::nullopt);
@@ -116,7 +116,7 @@ TEST(RoundMachineTest, RefusesAReplyByItsHeaderAsItWouldTheWhole) {
 
 TEST(RoundMachineTest, LateForeignAndMisshapenRepliesChangeNothing) {
   RoundMachine m = machine(1);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   const auto expect = [&](const SiloId& from, const wire::ReplyMessage& message, Reception wanted) {
     EXPECT_TRUE(m.on_reply(from, message, reception).empty());
@@ -158,7 +158,7 @@ TEST(RoundMachineTest, WhoeverSaysWhatNoHonestSiloDoesIsLost) {
     return from != silo("b") || values[0] <= 100;
   };
   RoundMachine m(std::move(setup));
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   EXPECT_TRUE(m.on_reply(silo("a"), reply(101), reception).empty());
   EXPECT_EQ(reception, Reception::Accepted);
@@ -169,11 +169,37 @@ TEST(RoundMachineTest, WhoeverSaysWhatNoHonestSiloDoesIsLost) {
   EXPECT_EQ(m.gathered().mean[0], 102.0 / 1024.0);
 }
 
+TEST(RoundMachineTest, WhatShufflersAndHandOversSayChangesNothing) {
+  RoundMachine m = machine(1);
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_handed_over(silo("a"), {{"mixer", sha256("receipt")}}).empty());
+  EXPECT_TRUE(m.on_shuffler_connected("mixer").empty());
+  EXPECT_TRUE(m.on_shuffler_message("mixer", wire::BatchForward{{}, {3}, 3, "units"}, kStart).empty());
+  EXPECT_TRUE(m.on_resend().empty());
+  EXPECT_EQ(m.state(), RoundMachine::State::Open);
+  EXPECT_EQ(m.missing().size(), 3U);
+}
+
+TEST(RoundMachineTest, OpensWithTheQueryToEverybodyAndTakesLaterSilosInUntilItEnds) {
+  RoundMachine m = machine(1);
+  const Round::Actions opened = m.open(kStart);
+  EXPECT_EQ(std::get<Round::AskSilos>(opened.at(0)).silos, (std::vector<SiloId>{silo("a"), silo("b"), silo("c")}));
+  EXPECT_EQ(std::get<Round::ArmDeadline>(opened.at(1)).at, kStart + milliseconds(100));
+  EXPECT_TRUE(m.expect(silo("d"), {}));
+  EXPECT_TRUE(m.wants(silo("d")));
+  EXPECT_EQ(m.missing().size(), 4U);
+  EXPECT_TRUE(m.cancel().empty());
+  EXPECT_FALSE(m.expect(silo("e"), {}));
+  EXPECT_TRUE(m.on_lost(silo("a")).empty());
+  EXPECT_TRUE(m.on_deadline(kStart + milliseconds(100)).empty());
+  EXPECT_FALSE(m.closed());
+}
+
 TEST(RoundMachineTest, FoldsAsItIsAsked) {
   RoundMachine::Setup setup = setup_of(3);
   setup.aggregation = {folds::Aggregation::Kind::TrimmedMean, 0.4};
   RoundMachine m(std::move(setup));
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   (void)m.on_reply(silo("a"), reply(1 << 30), reception);
   (void)m.on_reply(silo("b"), reply(1024), reception);
@@ -183,7 +209,7 @@ TEST(RoundMachineTest, FoldsAsItIsAsked) {
 
 TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {
   RoundMachine m = machine(2);
-  Reception reception{};
+  std::optional<Reception> reception;
   (void)m.open(kStart);
   (void)m.on_reply(silo("a"), reply(1), reception);
   (void)m.on_reply(silo("b"), reply(1), reception);
@@ -195,7 +221,7 @@ TEST(RoundMachineTest, FailsAtOnceWhenQuorumCannotBeReached) {
   (void)m.open(kStart);
   EXPECT_TRUE(m.on_lost(silo("a")).empty());
   EXPECT_TRUE(has<RoundMachine::AbortRound>(m.on_lost(silo("b"))));
-  Reception reception{};
+  std::optional<Reception> reception;
   EXPECT_TRUE(m.on_reply(silo("c"), reply(1), reception).empty());
   EXPECT_EQ(reception, Reception::Late);
 }

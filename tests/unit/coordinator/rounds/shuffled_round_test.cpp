@@ -211,7 +211,7 @@ TEST(ShuffledRoundTest, SilosAreAskedWhenEveryShufflerHasOpened) {
 
 TEST(ShuffledRoundTest, WantsNothingMoreOfASiloThatHandedOverOrWillNotAnswer) {
   const Round round = mixing();
-  EXPECT_TRUE(round->on_handed_over(silo("a")).empty());
+  EXPECT_TRUE(round->on_handed_over(silo("a"), {}).empty());
   EXPECT_TRUE(round->on_lost(silo("b")).empty());
   EXPECT_FALSE(round->wants(silo("a")));
   EXPECT_FALSE(round->wants(silo("b")));
@@ -219,24 +219,34 @@ TEST(ShuffledRoundTest, WantsNothingMoreOfASiloThatHandedOverOrWillNotAnswer) {
   EXPECT_FALSE(round->wants(silo("z")));
 }
 
+TEST(ShuffledRoundTest, AReplyInASilosOwnNameIsNotReceivedAndNobodyJoinsAnOpenBatch) {
+  const Round round = mixing();
+  std::optional<ShuffledRound::Reception> reception;
+  EXPECT_TRUE(round->on_reply(silo("a"), {kRun, sha256("query"), queries::ReplyType::I64, {}}, reception).empty());
+  EXPECT_EQ(reception, std::nullopt);
+  EXPECT_EQ(round->refuses(silo("a"), {wire::Kind::Reply, kRun, kRound, 1, 8, 8}), ShuffledRound::Reception::Foreign);
+  EXPECT_FALSE(round->expect(silo("d"), {}));
+  EXPECT_EQ(round->missing(), silos({"a", "b", "c"}));
+}
+
 TEST(ShuffledRoundTest, ClosesWithTheBatchOfAMixer) {
   const Round round = mixing();
-  (void)round->on_handed_over(silo("a"));
-  (void)round->on_handed_over(silo("c"));
+  (void)round->on_handed_over(silo("a"), {});
+  (void)round->on_handed_over(silo("c"), {});
   const Actions actions = round.forwarded("mix", 2, "mixed");
   ASSERT_EQ(actions.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<ShuffledRound::CloseRound>(actions[0]));
   EXPECT_EQ(round->state(), State::Closed);
   EXPECT_EQ(round.script->taken, (std::vector<ScriptedFold::Taken>{{0, 2, "mixed"}}));
   EXPECT_EQ(round->gathered().replies, 2);
-  EXPECT_EQ(round->digest(), sha256("mixed"));
+  EXPECT_EQ(round->digests(), (std::map<SiloId, Digest>{{silo("a"), sha256("mixed")}, {silo("c"), sha256("mixed")}}));
   EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("c")}));
   EXPECT_EQ(round->missing(), silos({"b"}));
 }
 
 TEST(ShuffledRoundTest, NobodyIsMissingWhereAMixerHasAllBeforeTheySayIt) {
   const Round round = mixing();
-  (void)round->on_handed_over(silo("a"));
+  (void)round->on_handed_over(silo("a"), {});
   (void)round.forwarded("mix", 3, "mixed");
   EXPECT_EQ(round->state(), State::Closed);
   EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b"), silo("c")}));
@@ -248,7 +258,7 @@ TEST(ShuffledRoundTest, AddersAreToldToAddWhatAllOfThemHave) {
   EXPECT_TRUE(round.collected("one", silos({"a", "b"})).empty());
   const Actions actions = round.collected("two", silos({"a", "b", "c"}));
   ASSERT_EQ(actions.size(), 4U);
-  EXPECT_EQ(std::get<ShuffledRound::Tell>(actions[0]).event, "replies_left_out round=3 shuffler=two silos=\"c\"");
+  EXPECT_EQ(std::get<ShuffledRound::LogEvent>(actions[0]).event, "replies_left_out round=3 shuffler=two silos=\"c\"");
   const auto& commit = std::get<ShuffledRound::Commit>(actions[1]);
   EXPECT_EQ(commit.attempt, 0U);
   EXPECT_EQ(commit.closing, silos({"a", "b"}));
@@ -384,13 +394,13 @@ TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAdders) {
     const Round round = adding();
     for (const char* name : {"a", "b"}) (void)round.handed_over(name);
     if (early) {
-      EXPECT_TRUE(round->on_handed_over(silo("c")).empty());
+      EXPECT_TRUE(round->on_handed_over(silo("c"), {}).empty());
     }
     Actions said = round.collected("one", silos({"a", "b"}));
-    if (!early) said = round->on_handed_over(silo("c"));
+    if (!early) said = round->on_handed_over(silo("c"), {});
     ASSERT_EQ(said.size(), 1U);
-    EXPECT_EQ(std::get<ShuffledRound::Tell>(said[0]).event, unproven("one", "c"));
-    EXPECT_TRUE(round->on_handed_over(silo("c")).empty()) << "it is named once";
+    EXPECT_EQ(std::get<ShuffledRound::LogEvent>(said[0]).event, unproven("one", "c"));
+    EXPECT_TRUE(round->on_handed_over(silo("c"), {}).empty()) << "it is named once";
     EXPECT_FALSE(round->wants(silo("c"))) << "it is not asked again";
     EXPECT_EQ(told<wire::BatchClose>(round.collected("two", silos({"a", "b"}))).at("two").silos, silos({"a", "b"}));
     (void)round.forwarded("one", 2);
@@ -406,11 +416,11 @@ TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAMixer) {
     (void)round->open(kStart);
     for (const char* name : {"one", "two"}) (void)round.opened(name);
     for (const char* name : {"a", "b"}) (void)round.handed_over(name);
-    if (early) (void)round->on_handed_over(silo("c"));
+    if (early) (void)round->on_handed_over(silo("c"), {});
     Actions said = round.forwarded("one", 2);
-    if (!early) said = round->on_handed_over(silo("c"));
+    if (!early) said = round->on_handed_over(silo("c"), {});
     ASSERT_EQ(said.size(), 1U);
-    EXPECT_EQ(std::get<ShuffledRound::Tell>(said[0]).event, unproven("one", "c"));
+    EXPECT_EQ(std::get<ShuffledRound::LogEvent>(said[0]).event, unproven("one", "c"));
     EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 2)).size(), 1U);
     EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b")}));
     EXPECT_EQ(round->missing(), silos({"c"}));
@@ -422,7 +432,7 @@ TEST(ShuffledRoundTest, AReceiptOfAnotherShufflerSiloAttemptOrOtherTermsAccusesN
     const Round round = adding();
     (void)round.collected("one", silos({"a", "b"}));
     const Actions actions = round->on_handed_over(silo("c"), receipts);
-    EXPECT_EQ(all<ShuffledRound::Tell>(actions).size(), actions.size());
+    EXPECT_EQ(all<ShuffledRound::LogEvent>(actions).size(), actions.size());
     return round->state();
   };
   const Round honest = adding();
@@ -451,7 +461,7 @@ TEST(ShuffledRoundTest, AReceiptOfTheFirstAttemptAccusesNobodyInTheSecond) {
 
 TEST(ShuffledRoundTest, AReceiptThatComesAfterTheLieStillNamesTheShuffler) {
   const Round round = closing();
-  (void)round->on_handed_over(silo("c"));
+  (void)round->on_handed_over(silo("c"), {});
   EXPECT_EQ(abortion(round.handed_over("c")), "round 3: shuffler one dropped the replies of 1 silos: c");
 }
 
@@ -483,10 +493,10 @@ TEST(ShuffledRoundTest, AnAdderMustAddExactlyTheClosedSet) {
 TEST(ShuffledRoundTest, AnAttemptOfWhichNothingWasForwardedIsMadeAgainOnce) {
   const Round round = mixing();
   (void)round->on_lost(silo("c"));
-  (void)round->on_handed_over(silo("a"));
+  (void)round->on_handed_over(silo("a"), {});
   const Actions again = round.failed("mix");
   ASSERT_EQ(again.size(), 4U);
-  EXPECT_TRUE(std::holds_alternative<ShuffledRound::Tell>(again[0]));
+  EXPECT_TRUE(std::holds_alternative<ShuffledRound::LogEvent>(again[0]));
   const auto& commit = std::get<ShuffledRound::Commit>(again[1]);
   EXPECT_EQ(commit.attempt, 1U);
   EXPECT_EQ(commit.expected, silos({"a", "b"})) << "c will not answer";
@@ -495,7 +505,7 @@ TEST(ShuffledRoundTest, AnAttemptOfWhichNothingWasForwardedIsMadeAgainOnce) {
   EXPECT_EQ(std::get<ShuffledRound::ArmDeadline>(again[3]).at, kStart + milliseconds(200));
   EXPECT_TRUE(round.opened("mix", 0).empty()) << "of the earlier attempt";
   EXPECT_EQ(all<ShuffledRound::AskSilos>(round.opened("mix", 1)).at(0).silos, silos({"a", "b"}));
-  (void)round->on_handed_over(silo("b"));
+  (void)round->on_handed_over(silo("b"), {});
   EXPECT_EQ(abortion(round.failed("mix", 1, 1)),
             "round 3: shuffler mix forwarded nothing, with 1 replies, minimum is 2; missing: a");
 }
@@ -511,7 +521,7 @@ TEST(ShuffledRoundTest, TheSecondAttemptCanClose) {
 TEST(ShuffledRoundTest, HandOversOfTheEarlierAttemptDoNotAccuseAShuffler) {
   const Round round = mixing();
   (void)round.failed("mix");
-  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(round->on_handed_over(silo(name)).empty());
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(round->on_handed_over(silo(name), {}).empty());
   (void)round.opened("mix", 1);
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("mix", 2)).size(), 1U);
 }
@@ -626,7 +636,7 @@ TEST(ShuffledRoundTest, TooFewThatCanStillAnswerEndTheRoundAtOnce) {
 TEST(ShuffledRoundTest, ALostSiloThatHandedOverAfterAllCounts) {
   const Round round = mixing();
   (void)round->on_lost(silo("c"));
-  (void)round->on_handed_over(silo("c"));
+  (void)round->on_handed_over(silo("c"), {});
   EXPECT_TRUE(round->on_lost(silo("c")).empty());
   EXPECT_TRUE(round->on_lost(silo("a")).empty());
   EXPECT_EQ(round->state(), State::Collecting);
@@ -772,7 +782,7 @@ TEST(ShuffledRoundTest, AfterACrashTheSecondAttemptIsStillTheLast) {
 TEST(ShuffledRoundTest, ForeignAndLateMessagesHaveNoEffect) {
   const Round round = mixing();
   const auto no_effect = [](const Actions& actions) {
-    return all<ShuffledRound::Tell>(actions).size() == actions.size();
+    return all<ShuffledRound::LogEvent>(actions).size() == actions.size();
   };
   EXPECT_TRUE(no_effect(round.say("mix", wire::BatchFailed{{sha256("other"), {}}, kRound, 0, 1})));
   EXPECT_TRUE(no_effect(round.say("mix", wire::BatchForward{kRun, kRound.next(), 3, "units"})));
@@ -782,7 +792,7 @@ TEST(ShuffledRoundTest, ForeignAndLateMessagesHaveNoEffect) {
   EXPECT_TRUE(no_effect(round.say("mix", wire::ReplyHandedOver{kRun, kRound})));
   EXPECT_TRUE(no_effect(round.say("mix", wire::BatchClose{kRun, kRound, 0, silos({"a", "b"})})));
   EXPECT_TRUE(no_effect(round.forwarded("stranger", 3)));
-  EXPECT_TRUE(no_effect(round->on_handed_over(silo("z"))));
+  EXPECT_TRUE(no_effect(round->on_handed_over(silo("z"), {})));
   EXPECT_TRUE(no_effect(round->on_lost(silo("z"))));
   EXPECT_EQ(round->state(), State::Collecting);
   EXPECT_TRUE(round->accepted().empty());

@@ -1,5 +1,11 @@
-#include "coordinator/runs/run_store.hpp"
+#include "coordinator/runs/shuffled_tables.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "shared/base/byte_stream.hpp"
+#include "shared/wire/messages.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -33,21 +39,18 @@ Result<std::vector<SiloId>> silos_in(const std::string& bytes) {
 
 }  // namespace
 
-Status RunStore::add_sealing_key(const Digest& fingerprint, std::string_view secret) {
-  return commit([&]() -> Status {
-    Result<store::Statement> count = database_->prepare("SELECT count(*) FROM sealing_keys");
-    if (!count) return count.error();
-    if (const Result<bool> row = count->step(); !row) return row.error();
-    if (count->integer(0) >= static_cast<std::int64_t>(kSealingKeysMax))
-      return Error{ErrorCode::LimitExceeded,
-                   fmt::format("{} sealing keys are kept, which is the most", kSealingKeysMax)};
-    Result<store::Statement> insert = database_->prepare("INSERT INTO sealing_keys VALUES (?, ?)");
-    if (!insert) return insert.error();
-    return insert->bind_blob(1, as_bytes(fingerprint)).bind_blob(2, secret).run();
-  });
+Status ShuffledTables::add_sealing_key(const Digest& fingerprint, std::string_view secret) {
+  Result<store::Statement> count = database_->prepare("SELECT count(*) FROM sealing_keys");
+  if (!count) return count.error();
+  if (const Result<bool> row = count->step(); !row) return row.error();
+  if (count->integer(0) >= static_cast<std::int64_t>(kSealingKeysMax))
+    return Error{ErrorCode::LimitExceeded, fmt::format("{} sealing keys are kept, which is the most", kSealingKeysMax)};
+  Result<store::Statement> insert = database_->prepare("INSERT INTO sealing_keys VALUES (?, ?)");
+  if (!insert) return insert.error();
+  return insert->bind_blob(1, as_bytes(fingerprint)).bind_blob(2, secret).run();
 }
 
-Result<std::optional<std::string>> RunStore::sealing_secret(const Digest& fingerprint) {
+Result<std::optional<std::string>> ShuffledTables::sealing_secret(const Digest& fingerprint) {
   Result<store::Statement> row = database_->prepare("SELECT secret FROM sealing_keys WHERE fingerprint = ?");
   if (!row) return row.error();
   row->bind_blob(1, as_bytes(fingerprint));
@@ -56,7 +59,7 @@ Result<std::optional<std::string>> RunStore::sealing_secret(const Digest& finger
   return *found ? std::optional(std::string(row->bytes(0))) : std::nullopt;
 }
 
-Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) {
+Result<std::optional<ShuffledState>> ShuffledTables::state(const RunId& run) {
   Result<store::Statement> row =
       database_->prepare("SELECT mac_key, round, attempt, expected, closing FROM shuffled_runs WHERE run = ?");
   if (!row) return row.error();
@@ -71,9 +74,9 @@ Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) 
     Result<std::vector<SiloId>> silos = silos_in(expected);
     if (!silos) return silos.error();
     const std::int64_t attempt = row->integer(2);
-    if (attempt < 0 || attempt >= std::int64_t{ShuffledRound::kAttemptsMax})
+    if (attempt < 0 || attempt >= std::int64_t{Round::kAttemptsMax})
       return Error{ErrorCode::StorageFailed, fmt::format("a shuffled round's attempt is {} in the store", attempt)};
-    state.committed = ShuffledRound::Commit{static_cast<std::uint32_t>(attempt), *std::move(silos), {}};
+    state.committed = Round::Commit{static_cast<std::uint32_t>(attempt), *std::move(silos), {}};
     if (const std::string closing(row->bytes(4)); !closing.empty()) {
       Result<std::vector<SiloId>> added = silos_in(closing);
       if (!added) return added.error();
@@ -83,17 +86,15 @@ Result<std::optional<ShuffledState>> RunStore::shuffled_state(const RunId& run) 
   return std::optional(std::move(state));
 }
 
-Status RunStore::set_shuffled_state(const RunId& run, const ShuffledState& state) {
-  return commit([&]() -> Status {
-    Result<store::Statement> put = database_->prepare("INSERT OR REPLACE INTO shuffled_runs VALUES (?, ?, ?, ?, ?, ?)");
-    if (!put) return put.error();
-    const std::optional<ShuffledRound::Commit>& round = state.committed;
-    put->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(state.mac_key));
-    put->bind(3, static_cast<std::int64_t>(state.round.value));
-    put->bind(4, round ? static_cast<std::int64_t>(round->attempt) : 0);
-    put->bind_blob(5, round ? packed(round->expected) : std::string());
-    return put->bind_blob(6, round && round->closing ? packed(*round->closing) : std::string()).run();
-  });
+Status ShuffledTables::set_state(const RunId& run, const ShuffledState& state) {
+  Result<store::Statement> put = database_->prepare("INSERT OR REPLACE INTO shuffled_runs VALUES (?, ?, ?, ?, ?, ?)");
+  if (!put) return put.error();
+  const std::optional<Round::Commit>& round = state.committed;
+  put->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(state.mac_key));
+  put->bind(3, static_cast<std::int64_t>(state.round.value));
+  put->bind(4, round ? static_cast<std::int64_t>(round->attempt) : 0);
+  put->bind_blob(5, round ? packed(round->expected) : std::string());
+  return put->bind_blob(6, round && round->closing ? packed(*round->closing) : std::string()).run();
 }
 
 }  // namespace undertone::coordinator

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "coordinator/rounds/round.hpp"
+#include "coordinator/runs/round_factory.hpp"
+#include "coordinator/runs/run_store.hpp"
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/jobs/planner.hpp"
+
+namespace undertone::coordinator {
+
+/// Drives a run's algorithm from query to query: makes each round, has the algorithm absorb what its answers folded
+/// into, and commits what follows before anybody hears of it. @see algorithms::AlgorithmDriver where nobody waits
+class RoundDriver {
+ public:
+  /// @param job, store outlive this @param checkpoint of the store, if rounds have begun
+  RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store,
+              std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner,
+              std::optional<Checkpoint> checkpoint);
+
+  /// Puts the algorithm where the checkpoint says. An error is this run's end, and no other's.
+  [[nodiscard]] Status restore();
+  /// Of the whole run.
+  [[nodiscard]] std::uint64_t rounds_total() const noexcept { return rounds_total_; }
+  [[nodiscard]] std::uint64_t rounds_closed() const noexcept { return checkpoint_ ? checkpoint_->round.value : 0; }
+  /// @return an error where the algorithm has not finished
+  [[nodiscard]] Result<algorithms::Outcome> outcome() const;
+
+  /// Commits the first query.
+  [[nodiscard]] Status begin();
+  /// Makes the round of the query that is committed, in place of the last; whoever asked opens it.
+  /// @return what silos are asked; an error where the store fails
+  [[nodiscard]] Result<std::variant<wire::QueryMessage, RunFailure>> make_round(const std::set<SiloId>& participants,
+                                                                                TimePoint now);
+  struct Closed {
+    RoundRecord record;
+    Eigen::Index replies = 0;
+    bool last = false;  // the algorithm has finished
+  };
+  /// Commits what follows from a round. @pre it is closed @return an error where the store fails
+  [[nodiscard]] Result<std::variant<Closed, RunFailure>> close_round(TimePoint now);
+  /// What the round wants remembered.
+  [[nodiscard]] Status commit(Round::Commit committed);
+
+  /// The last that was made; null before the first, and while another is made.
+  [[nodiscard]] Round* round() const noexcept { return round_.get(); }
+  /// How a silo's own answer counts in this round.
+  [[nodiscard]] Participant participant(const jobs::CohortMember& member) const;
+  /// Of an answer in this round: what it is and what it may be.
+  [[nodiscard]] std::string why_implausible(const SiloId& silo, const queries::Reply& reply) const;
+
+ private:
+  [[nodiscard]] std::string saved_state() const;
+
+  RunId run_;
+  RunStore* store_;
+  const jobs::Job* job_;
+  std::unique_ptr<algorithms::FederatedAlgorithm> algorithm_;
+  std::uint64_t rounds_total_ = 0;
+  std::shared_ptr<const jobs::PlausibleCohort> plausible_;
+  RoundFactory factory_;
+  std::optional<Checkpoint> checkpoint_;
+  std::unique_ptr<Round> round_;
+  jobs::RoundSpec spec_;                                                // of that round
+  std::shared_ptr<const folds::PlausibleReplies::Asked> plausibility_;  // of its replies
+  TimePoint round_began_{};
+};
+
+}  // namespace undertone::coordinator

@@ -1,0 +1,136 @@
+#include "coordinator/runs/round_factory.hpp"
+
+#include <type_traits>
+#include <utility>
+
+#include "coordinator/rounds/round_machine.hpp"
+#include "shared/sealed/seal_reply.hpp"
+
+namespace undertone::coordinator {
+
+static_assert(!std::is_constructible_v<std::variant<RoundFactory::Made, RunFailure>, Error>);
+
+RoundFactory::RoundFactory(const jobs::Job& job, const RunId& run, RunStore& store,
+                           std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner)
+    : job_(&job), run_(run), store_(&store), plausible_(std::move(plausible)), planner_(std::move(planner)) {}
+
+RoundFactory::Attempt RoundFactory::make(Asked asked, const std::set<SiloId>& participants) {
+  const bool mixed = job_->shuffle && !asked.spec.evaluation;  // evaluations are public
+  if (mixed) return make_shuffled(std::move(asked), participants);
+  return {make_plain(std::move(asked), participants)};
+}
+
+RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>& participants) const {
+  RoundMachine::Setup setup;
+  setup.run = run_;
+  setup.round = asked.query.round;
+  setup.query = asked.digest;
+  setup.shape = {asked.spec.dimension, asked.spec.lattice, job_->noise};
+  setup.aggregation = asked.spec.aggregation;
+  setup.plausible = [cohort = plausible_, asked = asked.plausibility](const SiloId& silo,
+                                                                      const std::vector<std::int64_t>& values) {
+    return cohort->of_silo(silo).admits(*asked, values);
+  };
+  setup.quorum = job_->participation.quorum;
+  setup.deadline = job_->participation.round_deadline;
+  for (const jobs::CohortMember& member : job_->cohort) {
+    const SiloId& silo = member.facts.silo;
+    if (participants.contains(silo))
+      setup.expected.emplace(silo, Participant{asked.spec.weight(member), asked.spec.exact(member)});
+  }
+  return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
+}
+
+RoundFactory::Attempt RoundFactory::make_shuffled(Asked asked, const std::set<SiloId>& participants) {
+  const jobs::Shuffle& shuffle = *job_->shuffle;
+  if (!plan_) {
+    Result<planning::Plan> plan = planner_(*job_, job_->cohort.front());  // all silos have the same
+    if (!plan) return {RunFailure(plan.error())};
+    plan_ = *std::move(plan);
+  }
+  const planning::Release* release = plan_->release(asked.query.round);
+  UNDERTONE_CHECK(release != nullptr);
+  const Result<sealed::RoundLayout> layout =
+      sealed::RoundLayout::create(shuffle, *release, job_->reply_lattice, job_->cohort.size());
+  if (!layout) return {RunFailure(layout.error())};
+
+  const Result<ShuffledState> state = state_from(asked.query.round);
+  if (!state) return state.error();
+  std::optional<wire::SealingTerms> sealing;
+  if (!shuffle.adds()) {
+    const Result<bool> known = read_keys(state->mac_key);
+    if (!known) return known.error();
+    if (!*known) {
+      return {RunFailure({ErrorCode::InvalidConfig, fmt::format("this coordinator has no sealing key of fingerprint {}",
+                                                                to_hex(shuffle.coordinator_key))})};
+    }
+    sealing = wire::SealingTerms{*digest_from_bytes(sealing_key_->public_key().bytes()), state->mac_key};
+  }
+  const Result<sealed::Recipients> recipients =
+      shuffle.adds() ? sealed::adders_of(shuffle, run_)
+                     : sealed::coordinator_of(shuffle, sealing_key_->public_key().bytes(), mac_key_->bytes());
+  if (!recipients) return {RunFailure(recipients.error())};
+  Made made{shuffled_round(asked, *layout, *recipients, participants, *state), {run_, job_->point_type, {}, sealing}};
+  made.message.query = std::move(asked.query);
+  return {std::move(made)};
+}
+
+std::unique_ptr<ShuffledRound> RoundFactory::shuffled_round(const Asked& asked, const sealed::RoundLayout& layout,
+                                                            const sealed::Recipients& recipients,
+                                                            const std::set<SiloId>& participants,
+                                                            const ShuffledState& state) const {
+  const jobs::Shuffle& shuffle = *job_->shuffle;
+  const RoundIndex round = asked.query.round;
+  // All silos have the same plan, so one speaks for all.
+  const sealed::FoldedRound folded{
+      run_, asked.query, job_->noise,
+      [cohort = plausible_, asked = asked.plausibility, any = job_->cohort.front().facts.silo](
+          const std::vector<std::int64_t>& values) { return cohort->of_silo(any).admits(*asked, values); }};
+  ShuffledRound::Setup setup;
+  setup.run = run_;
+  setup.round = round;
+  setup.query = asked.digest;
+  for (const jobs::Shuffle::Party& party : shuffle.shufflers) setup.shufflers.push_back(party.name);
+  setup.terms = sealed::terms_of_messages(layout, {run_, round, asked.digest, recipients});
+  setup.receipt_secret = *digest_from_bytes(sealed::SecretBytes::draw().bytes());
+  setup.adds = shuffle.adds();
+  setup.expected = participants;
+  setup.replies_min = job_->participation.quorum;
+  setup.message_bytes = layout.message_bytes();
+  setup.unit_bytes = layout.unit_bytes();
+  setup.word_bytes = layout.word_bytes();
+  setup.deadline = job_->participation.round_deadline;
+  if (state.round == round) setup.committed = state.committed;
+  setup.fold = shuffle.adds() ? sealed::make_added_fold(layout, folded)
+                              : sealed::make_mixed_fold(layout, folded, {*sealing_key_, *mac_key_});
+  return std::make_unique<ShuffledRound>(std::move(setup));
+}
+
+Result<ShuffledState> RoundFactory::state_from(RoundIndex round) {
+  Result<std::optional<ShuffledState>> known = store_->shuffled_state(run_);
+  if (!known) return known.error();
+  if (*known) return **std::move(known);
+  const sealed::ReplyMacKey drawn = sealed::ReplyMacKey::draw();
+  const ShuffledState begun{*digest_from_bytes(drawn.bytes()), round, std::nullopt};
+  if (Status stored = store_->set_shuffled_state(run_, begun); !stored) return stored.error();
+  return begun;
+}
+
+Result<bool> RoundFactory::read_keys(const Digest& mac_key) {
+  if (!sealing_key_) {
+    const Result<std::optional<std::string>> secret = store_->sealing_secret(job_->shuffle->coordinator_key);
+    if (!secret) return secret.error();
+    if (!*secret) return false;
+    Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(**secret);
+    if (!key) return key.error();
+    sealing_key_ = *std::move(key);
+  }
+  if (!mac_key_) {
+    Result<sealed::ReplyMacKey> key = sealed::ReplyMacKey::from_bytes(as_bytes(mac_key));
+    if (!key) return key.error();
+    mac_key_ = *std::move(key);
+  }
+  return true;
+}
+
+}  // namespace undertone::coordinator
