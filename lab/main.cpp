@@ -71,6 +71,8 @@ int run_simulate(const SimulateArguments& arguments) {
       });
   if (!outcome) return service::fail(outcome.error());
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
+  if (simulation::shares_records(std::filesystem::path(arguments.out) / "job.json"))
+    fmt::print("{}\n", simulation::kSharedRecords);
   return service::kDone;
 }
 
@@ -371,13 +373,18 @@ int run_partition(const LabArguments& arguments) {
   if (pairs && how.silos != 0) return service::fail({ErrorCode::InvalidArgument, "--silos: label-pair deals to 25"});
   if (!pairs && how.disjoint)
     return service::fail({ErrorCode::InvalidArgument, "--disjoint: only with --by label-pair"});
+  if (arguments.partition_by.empty() && (how.cifar || !how.idx_labels.empty()))
+    return service::fail(
+        {ErrorCode::InvalidArgument, "--labels, --cifar: only with --by; a job's file says what it reads"});
   const auto files =
       arguments.partition_by.empty()
           ? simulation::partition(arguments.partition_job, arguments.partition_out)
           : simulation::partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
   if (!files) return service::fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
-  if (pairs && !how.disjoint) {
+  if (arguments.partition_by.empty() && shares_records(arguments.partition_job))
+    fmt::print("{}\n", simulation::kSharedRecords);
+  if (!arguments.partition_by.empty() && pairs && !how.disjoint) {
     fmt::print(
         "each record is in five silos, some of which train on what others hold out, and no silo's epsilon bounds "
         "what all of them say of it\n");
@@ -432,6 +439,14 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   partition_command->add_flag("--disjoint", arguments.partition.disjoint,
                               "with --by label-pair: no record in two silos; without it each is in five");
   partition_command->add_option("--seed", arguments.partition.seed, "with --by");
+  CLI::Option* labels = partition_command->add_option(
+      "--labels", arguments.partition.idx_labels,
+      "with --by: the table is a file of IDX images, as MNIST has them, and these are their labels; the columns are "
+      "label, p0, p1, ...");
+  partition_command
+      ->add_flag("--cifar", arguments.partition.cifar,
+                 "with --by: the table is a binary batch of CIFAR-10, with the same columns")
+      ->excludes(labels);
 
   CLI::App* sweep_command =
       add(app, actions, "sweep", "Run a job with its values varied, every combination, as often as asked",

@@ -11,6 +11,7 @@
 
 #include "operator/provision.hpp"
 #include "shared/base/files.hpp"
+#include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
 
 namespace undertone::operators {
@@ -122,6 +123,7 @@ Json trust_of(const jobs::Job& job) {
 Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::CohortMember& member, int port,
                  const std::vector<PlacedShuffler>& shufflers) {
   const std::string& name = member.facts.silo.name();
+  const data::SplitRule split = simulation::split_of(job, member);
   Json out = {{"format", "undertone.silo/1"},
               {"silo", name},
               {"consortium", kConsortium},
@@ -132,8 +134,8 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                {{"name", dataset_name(name, job.name)},
                 {"csv", "data/" + name + ".csv"},
                 {"schema", job_document.at("data")},
-                {"holdout_fraction", job.simulation->holdout_fraction},
-                {"holdout_seed", job.simulation->holdout_seed},
+                {"holdout_fraction", split.holdout_fraction},
+                {"holdout_seed", split.seed},
                 {"holdout_public", member.facts.holdout_public}}},
               {"policy",
                {{"models", {std::string(job.model.name())}},

@@ -8,59 +8,13 @@
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_table.hpp"
 #include "shared/jobs/planner.hpp"
+#include "simulation/dealt_data.hpp"
 #include "simulation/direct_cohort.hpp"
-#include "simulation/table_partition.hpp"
 
 namespace undertone::simulation {
 namespace {
 
 constexpr std::size_t kJobBytesMax = 16U << 20U;
-
-/// The job's data with the rows of each silo, in cohort order.
-struct Dealt {
-  data::CsvTable table;
-  std::vector<std::vector<std::size_t>> rows;
-};
-
-/// Deals the same rows again, in the order of their targets. @param rows of each silo, as many afterwards
-void sort_by_target(const Eigen::VectorXd& targets, std::vector<std::vector<std::size_t>>& rows) {
-  std::vector<std::size_t> all;
-  for (const std::vector<std::size_t>& part : rows) all.insert(all.end(), part.begin(), part.end());
-  std::stable_sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) {
-    return targets[static_cast<Eigen::Index>(a)] < targets[static_cast<Eigen::Index>(b)];
-  });
-  auto next = all.begin();
-  for (std::vector<std::size_t>& part : rows) {
-    std::copy_n(next, part.size(), part.begin());
-    next += static_cast<std::ptrdiff_t>(part.size());
-  }
-}
-
-Result<Dealt> deal_rows(const jobs::Job& job, const std::filesystem::path& job_file) {
-  if (!job.simulation) {
-    return Error{
-        ErrorCode::InvalidConfig,
-        fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
-  }
-  const std::filesystem::path csv = job_file.parent_path() / job.simulation->csv;
-  const Result<std::string> text = read_file(csv, kTableBytesMax);
-  if (!text) return text.error();
-  Result<data::CsvTable> table = data::parse_csv(*text, csv.string());
-  if (!table) return table.error();
-  std::vector<std::size_t> sizes;
-  for (const jobs::CohortMember& member : job.cohort) {
-    sizes.push_back(static_cast<std::size_t>(member.facts.records + member.facts.holdout_records));
-  }
-  Result<std::vector<std::vector<std::size_t>>> rows =
-      data::deal(table->rows.size(), sizes, job.simulation->partition_seed);
-  if (!rows) return Error{rows.error().code, fmt::format("{}: {}", csv.string(), rows.error().message)};
-  if (job.simulation->by_target) {
-    const Result<models::Records> records = data::to_records(*table, job.schema, csv.string());
-    if (!records) return records.error();
-    sort_by_target(records->targets, *rows);
-  }
-  return Dealt{*std::move(table), *std::move(rows)};
-}
 
 /// A simulated institution allows what the job asks for, once.
 silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) {
@@ -147,22 +101,26 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
 }
 
 Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::filesystem::path& job_file) {
-  const Result<Dealt> dealt = deal_rows(job, job_file);
+  const Result<DealtData> dealt = DealtData::deal(job, job_file);
   if (!dealt) return dealt.error();
-  const data::SplitRule rule{job.simulation->holdout_fraction, job.simulation->holdout_seed, std::nullopt};
   std::vector<SimulatedSilo> silos;
   for (std::size_t i = 0; i < job.cohort.size(); ++i) {
     const releases::SiloFacts& facts = job.cohort[i].facts;
-    data::CsvTable part{dealt->table.header, {}};
-    for (const std::size_t row : dealt->rows[i]) part.rows.push_back(dealt->table.rows[row]);
-    const Result<models::Records> records = data::to_records(part, job.schema, job.simulation->csv);
+    const Result<models::Records> records =
+        data::to_records(dealt->file_of(i), job.schema, fmt::format("{}, silo {}", dealt->name(), facts.silo.name()));
     if (!records) return records.error();
-    Result<data::Dataset> dataset = data::split(*records, rule);
+    Result<data::Dataset> dataset = data::split(*records, split_of(job, job.cohort[i]));
     if (!dataset) return dataset.error();
     silo::DatasetFacts own{job.schema, dataset->training.count(), dataset->holdout.count(), facts.holdout_public};
     silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), *std::move(dataset)});
   }
   return silos;
+}
+
+bool shares_records(const std::filesystem::path& job_file) {
+  const Result<std::string> bytes = read_file(job_file, kJobBytesMax);
+  const Result<jobs::Job> job = bytes ? jobs::parse_job(*bytes, job_file.string()) : Result<jobs::Job>(bytes.error());
+  return job && job->simulation && job->simulation->shared;
 }
 
 Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
@@ -224,15 +182,16 @@ Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path
   if (!bytes) return bytes.error();
   const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file.string());
   if (!job) return job.error();
-  const Result<Dealt> dealt = deal_rows(*job, job_file);
+  const Result<DealtData> dealt = DealtData::deal(*job, job_file);
   if (!dealt) return dealt.error();
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
   std::vector<std::filesystem::path> files;
   for (std::size_t i = 0; i < job->cohort.size(); ++i) {
-    std::string text = data::csv_line(dealt->table.header);
-    for (const std::size_t row : dealt->rows[i]) text += data::csv_line(dealt->table.rows[row]);
+    const data::CsvTable table = dealt->file_of(i);
+    std::string text = data::csv_line(table.header);
+    for (const std::vector<std::string>& row : table.rows) text += data::csv_line(row);
     files.push_back(out / (job->cohort[i].facts.silo.name() + ".csv"));
     if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
   }

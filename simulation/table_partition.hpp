@@ -9,9 +9,6 @@
 
 namespace undertone::simulation {
 
-/// Of a CSV file that an experiment reads.
-inline constexpr std::size_t kTableBytesMax = std::size_t{4} << 30U;
-
 /// How a public table becomes the files of many silos, for experiments.
 struct TablePartition {
   enum class By : std::uint8_t { Iid, Label, LabelPair, Sorted, Dirichlet };
@@ -21,11 +18,13 @@ struct TablePartition {
   bool disjoint = false;       // of LabelPair: a fifth of a class to each of its five silos, not the same to all five
   double concentration = 1.0;  // of Dirichlet: the less, the less alike
   std::uint64_t seed = 0;
+  std::filesystem::path idx_labels;  // of a table that is a file of IDX images; empty for others
+  bool cifar = false;                // the table is a binary batch of CIFAR-10
 };
 
 /// Writes silo-1.csv, silo-2.csv, ... with the table's header. @return the files; an error where the column is missing
 /// or holds no numbers, a silo would get nothing, or a file cannot be written
-[[nodiscard]] Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& csv,
+[[nodiscard]] Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem::path& file,
                                                                          const TablePartition& partition,
                                                                          const std::filesystem::path& out);
 

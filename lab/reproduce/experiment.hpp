@@ -21,6 +21,7 @@ enum class NoiseRule : std::uint8_t {
   None,        // the baselines without privacy
   Paper,       // the source's own noise, whatever it really costs
   Accountant,  // the least noise whose cost is certified
+  Recipe,      // what the authors' public code does, which is NOT private at the epsilon it names
 };
 [[nodiscard]] std::string_view to_string(Method method) noexcept;
 [[nodiscard]] std::string_view to_string(NoiseRule rule) noexcept;
@@ -33,6 +34,21 @@ struct Cohort {
   std::uint64_t rounds = 0;   // R
   /// K / n of MB-SGD and of local SGD's steps in a round; nothing: sqrt(epsilon) / (2 sqrt(R)), 1/2 without privacy
   std::optional<double> draw_fraction;
+};
+
+/// What the authors' public code does and their text does not say. NOT PRIVATE at the epsilon shown, see
+/// train_by_recipe. Source: github.com/lowya/Private-Federated-Learning-Without-a-Trusted-Server,
+/// DP_FL_insurance_linreg_FINAL.py and multiclasslogistic_convexFL_obesity.py.
+struct AuthorsRecipe {
+  enum class Batch : std::uint8_t {
+    ClippedMean,  // the mean of a batch is clipped, and silos' means are added up
+    Sum           // the gradients of a batch are added up, and one silo's noise is added to the mean over silos
+  };
+  Batch batch = Batch::ClippedMean;
+  std::uint64_t rounds = 0;             // R
+  std::optional<double> draw_fraction;  // K / n; nothing: the cohort's
+  std::size_t averaged = 1;             // so many last iterates are averaged and tested
+  std::string note;                     // what it does, for the report
 };
 
 /// What one split of the data gives every method: the same records and the same start.
@@ -70,18 +86,24 @@ struct Experiment {
   std::vector<std::uint64_t> periods;  // q of SPIDER
   std::size_t splits = 0;
   std::size_t repetitions = 1;
+  std::size_t widenings = 4;  // how often a grid of steps may grow where the best step lies on its edge
+  bool judged = true;         // whether the grid is one to judge claims by
+  std::optional<AuthorsRecipe> recipe;
   std::vector<Claim> claims;
   std::vector<std::string> notes;  // what departs from the source
   /// @param data the folder of the data sets @param split seeds it
   std::function<Result<Task>(const std::filesystem::path& data, const Cohort& cohort, std::uint64_t split)> load;
 };
 
+/// The rules of private noise that a figure is made with.
+[[nodiscard]] std::vector<NoiseRule> noise_rules(const Experiment& experiment);
+
 /// Every figure, in the order of the text. @param name "fig3.5"; nothing where there is none of that name
 [[nodiscard]] const std::vector<Experiment>& experiments();
 [[nodiscard]] const Experiment* find_experiment(std::string_view name);
 
 /// A small part of an experiment that still says something: four splits, one repetition, three epsilons, three or four
-/// steps, at most three clips, one cohort.
+/// steps that do not grow, at most three clips, one cohort. No claim is judged by it.
 [[nodiscard]] Experiment quick(Experiment experiment);
 
 }  // namespace undertone::lab

@@ -66,6 +66,8 @@ Json line_of(const Experiment& experiment, const PointKey& key, std::size_t spli
   line["training_loss"] = finite(trained->training_loss);
   line["test_error"] = finite(trained->test_error);
   line["diverged"] = trained->diverged;
+  line["step_at_edge"] = trained->step_at_edge;
+  line["clip_at_edge"] = trained->clip_at_edge;
   return line;
 }
 
@@ -73,10 +75,13 @@ std::string header_of(const Experiment& experiment) {
   // What the lines depend on: another grid is another file.
   Json grid = {{"epsilons", experiment.epsilons},       {"minibatch_steps", experiment.minibatch_steps},
                {"local_steps", experiment.local_steps}, {"clips", experiment.clips},
-               {"periods", experiment.periods},         {"repetitions", experiment.repetitions}};
+               {"periods", experiment.periods},         {"repetitions", experiment.repetitions},
+               {"widenings", experiment.widenings},     {"judged", experiment.judged}};
+  if (experiment.recipe)
+    grid["recipe"] = {{"rounds", experiment.recipe->rounds}, {"averaged", experiment.recipe->averaged}};
   Json cohorts = Json::array();
   for (const Cohort& cohort : experiment.cohorts) cohorts.push_back(cohort.title);
-  return Json{{"format", "undertone.reproduction/1"},
+  return Json{{"format", "undertone.reproduction/2"},
               {"figure", experiment.name},
               {"cohorts", std::move(cohorts)},
               {"grid", std::move(grid)}}
@@ -105,12 +110,14 @@ Result<FigureResults> results_of(const Experiment& experiment, const std::filesy
           {{line.at("step_size").get<double>(), line.at("clip").get<double>(), line.at("period").get<std::uint64_t>()},
            line.at("training_loss").get<double>(),
            line.at("test_error").get<double>(),
-           line.at("diverged").get<double>()});
+           line.at("diverged").get<double>(),
+           line.at("step_at_edge").get<bool>(),
+           line.at("clip_at_edge").get<bool>()});
     }
   }
   for (auto& [key, point] : out) {
     const auto& [cohort, method, noise, epsilon] = key;
-    if (noise == NoiseRule::None) continue;
+    if (noise == NoiseRule::None || noise == NoiseRule::Recipe) continue;
     std::map<std::uint64_t, std::size_t> won;
     for (const Trained& one : point.splits) ++won[one.setting.period];
     Setting setting = point.splits.front().setting;
@@ -151,6 +158,7 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
   if (!results) return Error{results.error().code, fmt::format("{}: {}", lines.string(), results.error().message)};
   const Result<std::string> text = write_figure_report(experiment, *results, request.out);
   if (!text) return text.error();
+  if (experiment.recipe) fmt::print("Points of the authors' recipe are NOT PRIVATE at the epsilon shown.\n\n");
   fmt::print("{}\n{} points in {:.1f} s\n", *text, total - std::min(total, (*runs)->kept()), seconds);
   return {};
 }

@@ -30,6 +30,7 @@ constexpr std::size_t kMnistPerDigit = 774;
 struct Table {
   Eigen::MatrixXd features;  // [d, n]
   std::vector<double> targets;
+  std::vector<Eigen::Index> codes;  // features that stand for a text
   [[nodiscard]] std::vector<int> labels() const {
     std::vector<int> out;
     out.reserve(targets.size());
@@ -55,13 +56,17 @@ Indices joined(const std::vector<Indices>& parts) {
   return out;
 }
 
-/// Mean 0 and variance 1 over the training records; a constant feature is left alone.
+/// Mean 0 and variance 1 over the training records; a constant feature and codes of texts are left alone.
 Status standardise(Table& table, const Indices& train) {
   const models::Records records = chosen(table, train);
   const auto n = static_cast<double>(train.size());
-  const Eigen::VectorXd mean = records.features.rowwise().mean();
+  Eigen::VectorXd mean = records.features.rowwise().mean();
   Eigen::VectorXd scale = ((records.features.colwise() - mean).array().square().rowwise().sum() / n).sqrt();
   for (double& one : scale) one = one > 0.0 ? one : 1.0;
+  for (const Eigen::Index code : table.codes) {
+    mean[code] = 0.0;
+    scale[code] = 1.0;
+  }
   const Result<data::Standardisation> made = data::Standardisation::create(mean, scale);
   if (!made) return made.error();
   made->apply(table.features);
@@ -107,9 +112,10 @@ Error without_column(const std::filesystem::path& file, const std::string& name)
           fmt::format("{}: the column \"{}\" is missing or holds no numbers", file.string(), name)};
 }
 
-/// Columns of numbers as they stand, others as one indicator for each value, sorted; `target` and `dropped` left out.
+/// Columns of numbers as they stand, others as codes 0, 1, ... of their values in order; `target` and `dropped` left
+/// out.
 Result<Table> encoded(const data::CsvTable& csv, const std::string& target, const std::set<std::string>& dropped,
-                      bool indicators, const std::filesystem::path& file) {
+                      const std::filesystem::path& file) {
   std::vector<std::vector<double>> columns;
   Table table;
   bool found = false;
@@ -132,15 +138,9 @@ Result<Table> encoded(const data::CsvTable& csv, const std::string& target, cons
       for (std::size_t r = 0; r < csv.rows.size(); ++r) table.targets.push_back(code(r));
       continue;
     }
-    if (numeric || !indicators || values.size() == 2) {
-      columns.emplace_back();
-      for (std::size_t r = 0; r < csv.rows.size(); ++r) columns.back().push_back(code(r));
-      continue;
-    }
-    for (const auto& [value, index] : values) {
-      columns.emplace_back();
-      for (const std::vector<std::string>& row : csv.rows) columns.back().push_back(row[c] == value ? 1.0 : 0.0);
-    }
+    if (!numeric) table.codes.push_back(static_cast<Eigen::Index>(columns.size()));
+    columns.emplace_back();
+    for (std::size_t r = 0; r < csv.rows.size(); ++r) columns.back().push_back(code(r));
   }
   if (!found || table.targets.empty()) return without_column(file, target);
   table.features.resize(static_cast<Eigen::Index>(columns.size()), static_cast<Eigen::Index>(table.targets.size()));
@@ -245,7 +245,7 @@ Result<Task> insurance_task(const std::filesystem::path& data, const Cohort& coh
   const std::filesystem::path file = data / "insurance.csv";
   const Result<data::CsvTable> csv = read_table(file);
   if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "charges", {}, false, file);
+  Result<Table> table = encoded(*csv, "charges", {}, file);
   if (!table) return table.error();
   if (table->features.rows() < 3) {
     return Error{ErrorCode::InvalidData, fmt::format("{}: expected age, sex and BMI first, found {} columns",
@@ -269,7 +269,7 @@ Result<Task> obesity_task(const std::filesystem::path& data, const Cohort& cohor
   const std::filesystem::path file = data / "obesity.csv";
   const Result<data::CsvTable> csv = read_table(file);
   if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "NObeyesdad", {}, true, file);
+  Result<Table> table = encoded(*csv, "NObeyesdad", {}, file);
   if (!table) return table.error();
   RandomSource source(split + 0x0be5);
   const auto classes = static_cast<int>(cohort.silos);
@@ -284,7 +284,7 @@ Result<Task> breast_cancer_task(const std::filesystem::path& data, const Cohort&
   const std::filesystem::path file = data / "wdbc.csv";
   const Result<data::CsvTable> csv = read_table(file);
   if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "diagnosis", {"id"}, true, file);
+  Result<Table> table = encoded(*csv, "diagnosis", {"id"}, file);
   if (!table) return table.error();
   data::Partition silos(cohort.silos);
   for (std::size_t i = 0; i < table->targets.size(); ++i) {
@@ -311,7 +311,7 @@ Result<Task> cifar_task(const std::filesystem::path& data, const Cohort& cohort,
   if (!read) return read.error();
   // The network reads pixel by pixel, the file is channel by channel.
   const Eigen::Index pixels = read->images.rows * read->images.columns;
-  Table table{Eigen::MatrixXd(read->images.pixels.rows(), read->images.pixels.cols()), {}};
+  Table table{Eigen::MatrixXd(read->images.pixels.rows(), read->images.pixels.cols()), {}, {}};
   for (Eigen::Index channel = 0; channel < read->images.channels; ++channel) {
     for (Eigen::Index pixel = 0; pixel < pixels; ++pixel)
       table.features.row(pixel * read->images.channels + channel) = read->images.pixels.row(channel * pixels + pixel);

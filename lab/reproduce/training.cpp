@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lab/reproduce/authors_recipe.hpp"
 #include "shared/accounting/accountant.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
@@ -17,6 +18,8 @@ namespace undertone::lab {
 namespace {
 
 using Segments = std::vector<planning::Plan::Segment>;
+
+constexpr std::size_t kStepsWidened = 3;  // by which a grid grows at a time
 
 /// K/n of a method's sampled releases.
 double draw_fraction_of(const Cohort& cohort, const FigurePoint& point) {
@@ -213,12 +216,10 @@ double mean_of_scores(const models::Network& network, const Eigen::VectorXd& wei
   return loss ? evaluation.loss : 1.0 - evaluation.accuracy;
 }
 
-}  // namespace
-
-std::vector<Setting> settings_of(const Experiment& experiment, const Task& task, Method method) {
+std::vector<Setting> settings_with(const Experiment& experiment, const Task& task, Method method,
+                                   const std::vector<double>& steps) {
   std::vector<Setting> out;
   const std::vector<double> clips = task.clip ? std::vector<double>{*task.clip} : experiment.clips;
-  const std::vector<double>& steps = method == Method::LocalSgd ? experiment.local_steps : experiment.minibatch_steps;
   std::vector<std::uint64_t> periods = {1};
   if (method == Method::Spider) {
     periods = experiment.periods;
@@ -230,6 +231,92 @@ std::vector<Setting> settings_of(const Experiment& experiment, const Task& task,
     }
   }
   return out;
+}
+
+/// -1 where a value is the least of several, 1 where it is the largest, else 0. @param grid ascending
+int edge_of(const std::vector<double>& grid, double value) {
+  if (grid.size() < 2) return 0;
+  return value == grid.front() ? -1 : value == grid.back() ? 1 : 0;
+}
+
+/// Steps beyond an edge of a grid of several, ascending. @param edge -1 or 1
+std::vector<double> beyond_edge(const std::vector<double>& grid, int edge) {
+  const double ratio = grid[1] / grid[0];
+  std::vector<double> out;
+  double step = edge < 0 ? grid.front() : grid.back();
+  for (std::size_t i = 0; i < kStepsWidened; ++i) out.push_back(step = edge < 0 ? step / ratio : step * ratio);
+  return out;
+}
+
+/// Tries settings of one point on one split and keeps the best.
+class Tuning {
+ public:
+  Tuning(const Experiment& experiment, const Cohort& cohort, const Task& task, const FigurePoint& point,
+         std::uint64_t seed)
+      : experiment_(experiment), cohort_(cohort), task_(task), point_(point), seed_(seed) {
+    best_.training_loss = std::numeric_limits<double>::infinity();
+  }
+
+  Status try_all(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) {
+      if (Status tried = try_one(setting); !tried) return tried;
+    }
+    return {};
+  }
+  /// @return the setting with the least training loss, the first one tried of several
+  [[nodiscard]] Trained best() const {
+    Trained out = best_;
+    out.diverged = static_cast<double>(diverged_) / static_cast<double>(tried_);
+    return out;
+  }
+
+ private:
+  Status try_one(const Setting& setting) {
+    const Digest what = name_of(experiment_, cohort_, point_, setting);
+    double loss = 0.0;
+    double error = 0.0;
+    for (std::size_t repetition = 0; repetition < experiment_.repetitions; ++repetition) {
+      const Result<Weights> weights = trained(setting, what, seed_ * 1000 + repetition);
+      if (!weights) return weights.error();
+      loss += mean_loss(task_.model, weights->values, task_.train);
+      error += test_error(task_, weights->values);
+    }
+    const auto times = static_cast<double>(experiment_.repetitions);
+    if (!std::isfinite(loss)) ++diverged_;
+    if (tried_ == 0 || loss / times < best_.training_loss) best_ = {setting, loss / times, error / times, 0.0};
+    ++tried_;
+    return {};
+  }
+
+  Result<Weights> trained(const Setting& setting, const Digest& what, std::uint64_t seed) {
+    if (point_.noise == NoiseRule::Recipe)
+      return Weights{train_by_recipe(*experiment_.recipe, cohort_, task_, point_, setting, seed)};
+    if (planned_ != setting.period) {
+      Result<std::vector<Segments>> made = releases_of_all(cohort_, task_, point_, setting);
+      if (!made) return made.error();
+      releases_ = *std::move(made);
+      planned_ = setting.period;
+    }
+    return train_once(cohort_, task_, point_, setting, releases_, what, seed);
+  }
+
+  const Experiment& experiment_;
+  const Cohort& cohort_;
+  const Task& task_;
+  const FigurePoint& point_;
+  std::uint64_t seed_;
+  std::optional<std::uint64_t> planned_;  // the period that releases_ are of
+  std::vector<Segments> releases_;
+  Trained best_;
+  std::size_t tried_ = 0;
+  std::size_t diverged_ = 0;
+};
+
+}  // namespace
+
+std::vector<Setting> settings_of(const Experiment& experiment, const Task& task, Method method) {
+  return settings_with(experiment, task, method,
+                       method == Method::LocalSgd ? experiment.local_steps : experiment.minibatch_steps);
 }
 
 double mean_loss(const models::Model& model, const Eigen::VectorXd& weights, const models::Records& records) {
@@ -266,36 +353,20 @@ double test_error(const Task& task, const Eigen::VectorXd& weights) {
 
 Result<Trained> train_point(const Experiment& experiment, const Cohort& cohort, const Task& task,
                             const FigurePoint& point, std::uint64_t seed) {
-  Trained best;
-  best.training_loss = std::numeric_limits<double>::infinity();
-  bool first = true;
-  std::size_t diverged = 0;
-  const std::vector<Setting> settings = settings_of(experiment, task, point.method);
-  std::optional<std::uint64_t> planned;  // the period that `releases` are of
-  std::vector<Segments> releases;
-  for (const Setting& setting : settings) {
-    if (planned != setting.period) {
-      Result<std::vector<Segments>> made = releases_of_all(cohort, task, point, setting);
-      if (!made) return made.error();
-      releases = *std::move(made);
-      planned = setting.period;
-    }
-    double loss = 0.0;
-    double error = 0.0;
-    const Digest what = name_of(experiment, cohort, point, setting);
-    for (std::size_t repetition = 0; repetition < experiment.repetitions; ++repetition) {
-      const Result<Weights> weights =
-          train_once(cohort, task, point, setting, releases, what, seed * 1000 + repetition);
-      if (!weights) return weights.error();
-      loss += mean_loss(task.model, weights->values, task.train);
-      error += test_error(task, weights->values);
-    }
-    const auto times = static_cast<double>(experiment.repetitions);
-    if (!std::isfinite(loss)) ++diverged;
-    if (first || loss / times < best.training_loss) best = {setting, loss / times, error / times, 0.0};
-    first = false;
+  Tuning tuning(experiment, cohort, task, point, seed);
+  if (Status tried = tuning.try_all(settings_of(experiment, task, point.method)); !tried) return tried.error();
+  std::vector<double> steps =
+      point.method == Method::LocalSgd ? experiment.local_steps : experiment.minibatch_steps;  // ascending
+  for (std::size_t i = 0; i < experiment.widenings && edge_of(steps, tuning.best().setting.step_size) != 0; ++i) {
+    const std::vector<double> beyond = beyond_edge(steps, edge_of(steps, tuning.best().setting.step_size));
+    if (Status tried = tuning.try_all(settings_with(experiment, task, point.method, beyond)); !tried)
+      return tried.error();
+    steps.insert(steps.end(), beyond.begin(), beyond.end());
+    std::sort(steps.begin(), steps.end());
   }
-  best.diverged = static_cast<double>(diverged) / static_cast<double>(settings.size());
+  Trained best = tuning.best();
+  best.step_at_edge = edge_of(steps, best.setting.step_size) != 0;
+  best.clip_at_edge = !task.clip && edge_of(experiment.clips, best.setting.clip) != 0;
   return best;
 }
 

@@ -24,16 +24,20 @@ struct FigurePoint {
 };
 
 struct Trained {
-  Setting setting;           // the one with the least training loss
-  double training_loss = 0;  // mean over repetitions
-  double test_error = 0;     // mean over repetitions, at that setting
-  double diverged = 0;       // share of the settings without a finite training loss
+  Setting setting;            // the one with the least training loss
+  double training_loss = 0;   // mean over repetitions
+  double test_error = 0;      // mean over repetitions, at that setting
+  double diverged = 0;        // share of the settings without a finite training loss
+  bool step_at_edge = false;  // the grid of steps, as far as it grew, ends at the setting's
+  bool clip_at_edge = false;  // the same of the clip norms, where several are tried
 };
 
 /// Settings that a method tries for a task.
 [[nodiscard]] std::vector<Setting> settings_of(const Experiment& experiment, const Task& task, Method method);
 
-/// Tunes and tests one point on one split: every setting, every repetition, the algorithms and silo code that jobs use.
+/// Tunes and tests one point on one split: every setting, every repetition, the algorithms and silo code that jobs use
+/// (of NoiseRule::Recipe, train_by_recipe). Where the best step lies on the edge of the grid, steps beyond it are
+/// tried, at the grid's own ratio, up to Experiment::widenings times.
 /// @param seed of all noise and draws
 [[nodiscard]] Result<Trained> train_point(const Experiment& experiment, const Cohort& cohort, const Task& task,
                                           const FigurePoint& point, std::uint64_t seed);
@@ -44,6 +48,7 @@ struct RealCost {
   double epsilon = 0.0;
   double attained = 0.0;
 };
+/// @param point not of NoiseRule::Recipe, whose noise bounds nothing that is shown
 /// @param setting for its period alone @return the dearest silo's
 [[nodiscard]] Result<RealCost> real_cost(const Cohort& cohort, const Task& task, const FigurePoint& point,
                                          const Setting& setting);

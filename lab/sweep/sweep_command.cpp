@@ -1,8 +1,11 @@
 #include "lab/sweep/sweep_command.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "lab/sweep/selection.hpp"
+#include "lab/sweep/split_summary.hpp"
 #include "lab/sweep/sweep_plan.hpp"
 #include "shared/base/files.hpp"
 #include "shared/config/json_section.hpp"
@@ -32,8 +35,54 @@ struct Sweep {
   SweepPlan plan;
   std::string job_bytes;
   nlohmann::json job;
-  std::vector<simulation::SimulatedSilo> silos;
   std::vector<std::string> metrics;
+};
+
+/// The job of a cell, or of its split alone.
+struct CellJob {
+  std::string bytes;
+  jobs::Job job;
+};
+
+Result<CellJob> job_of(const Sweep& sweep, const SweepCell& cell, bool split_alone = false) {
+  const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell, sweep.job, split_alone);
+  if (!set) return set.error();
+  Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
+  if (!bytes) return bytes.error();
+  Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
+  if (!job) return job.error();
+  return CellJob{*std::move(bytes), *std::move(job)};
+}
+
+/// The silos with their data, once for every split that is being worked on.
+class SplitSilos {
+ public:
+  using Silos = std::shared_ptr<const std::vector<simulation::SimulatedSilo>>;
+
+  explicit SplitSilos(const Sweep& sweep) : sweep_(sweep) {}
+
+  Result<Silos> of(const SweepCell& cell) {
+    std::string split;
+    for (std::size_t a = 0; a < sweep_.plan.axes.size(); ++a)
+      if (sweep_.plan.axes[a].of_split()) split += cell.values[a].dump() + ",";
+    const std::lock_guard lock(mutex_);  // loading is what would be done twice
+    const auto known = std::find_if(held_.begin(), held_.end(), [&](const auto& one) { return one.first == split; });
+    if (known != held_.end()) return known->second;
+    const Result<CellJob> made = job_of(sweep_, cell, true);
+    if (!made) return made.error();
+    Result<std::vector<simulation::SimulatedSilo>> silos = simulation::silos_of(made->job, sweep_.plan.job);
+    if (!silos) return silos.error();
+    if (held_.size() == kSplitsHeld) held_.erase(held_.begin());
+    held_.emplace_back(split, std::make_shared<const std::vector<simulation::SimulatedSilo>>(*std::move(silos)));
+    return held_.back().second;
+  }
+
+ private:
+  static constexpr std::size_t kSplitsHeld = 8;
+
+  const Sweep& sweep_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, Silos>> held_;  // the longest held first
 };
 
 Result<Sweep> load_sweep(const std::filesystem::path& file) {
@@ -47,9 +96,7 @@ Result<Sweep> load_sweep(const std::filesystem::path& file) {
   if (!tested) return tested.error();
   const Result<jobs::Job> job = jobs::parse_job(*tested, plan->job.string());
   if (!job) return job.error();
-  Result<std::vector<simulation::SimulatedSilo>> silos = simulation::silos_of(*job, plan->job);
-  if (!silos) return silos.error();
-  Sweep sweep{*std::move(plan), *std::move(tested), {}, *std::move(silos), {}};
+  Sweep sweep{*std::move(plan), *std::move(tested), {}, {}};
   sweep.job = nlohmann::json::parse(sweep.job_bytes);
   for (const std::string_view name : job->model.metric_names()) sweep.metrics.emplace_back(name);
   return sweep;
@@ -60,28 +107,27 @@ struct RunNumbers {
   Json json;
 };
 
-Result<RunNumbers> outcome_of(const Sweep& sweep, const SweepCell& cell) {
-  const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell, sweep.job);
-  if (!set) return set.error();
-  const Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
-  if (!bytes) return bytes.error();
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
-  if (!job) return job.error();
-  Result<simulation::PlannedCohort> planned = simulation::plan_cohort(*job, sweep.silos);
+Result<RunNumbers> outcome_of(const Sweep& sweep, SplitSilos& splits, const SweepCell& cell) {
+  const Result<CellJob> made = job_of(sweep, cell);
+  if (!made) return made.error();
+  const jobs::Job& job = made->job;
+  const Result<SplitSilos::Silos> silos = splits.of(cell);
+  if (!silos) return silos.error();
+  Result<simulation::PlannedCohort> planned = simulation::plan_cohort(job, **silos);
   if (!planned) return planned.error();
   const double epsilon = planned->epsilon;
   Result<simulation::DirectCohort> cohort = simulation::DirectCohort::create(
-      {job->model,
-       job->reply_lattice,
-       {sha256(*bytes), simulation::simulated_nonce(cell.seed)},
+      {job.model,
+       job.reply_lattice,
+       {sha256(made->bytes), simulation::simulated_nonce(cell.seed)},
        cell.seed,
        sweep.plan.noiseless ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
        sweep.plan.answering,
        1,
-       job->aggregation},
+       job.aggregation},
       std::move(planned->members));
   if (!cohort) return cohort.error();
-  const Result<algorithms::Outcome> outcome = cohort->train(*jobs::make_algorithm(*job));
+  const Result<algorithms::Outcome> outcome = cohort->train(*jobs::make_algorithm(job));
   if (!outcome) return outcome.error();
   RunNumbers out;
   out.json["epsilon"] = sweep.plan.noiseless ? Json(nullptr) : Json(epsilon);
@@ -90,11 +136,11 @@ Result<RunNumbers> outcome_of(const Sweep& sweep, const SweepCell& cell) {
   return out;
 }
 
-Json line_of(const Sweep& sweep, const SweepCell& cell) {
+Json line_of(const Sweep& sweep, SplitSilos& splits, const SweepCell& cell) {
   Json line{{"run", cell.index}};
   for (std::size_t a = 0; a < sweep.plan.axes.size(); ++a) line["set"][sweep.plan.axes[a].pointer] = cell.values[a];
   line["seed"] = cell.seed;
-  const Result<RunNumbers> outcome = outcome_of(sweep, cell);
+  const Result<RunNumbers> outcome = outcome_of(sweep, splits, cell);
   if (outcome) {
     line["result"] = outcome->json;
   } else {
@@ -122,7 +168,9 @@ bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
          });
 }
 
-Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv) {
+/// @param summary sees every line
+Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv,
+                   SplitSummary& summary) {
   const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
   if (!text) return text.error();
   std::string out = "run";
@@ -140,6 +188,7 @@ Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const
           ErrorCode::InvalidData,
           fmt::format("{}: expected lines as a sweep writes them, found another at byte {}", lines.string(), from)};
     }
+    summary.add(line);
     out += line.at("run").dump();
     for (const SweepPlan::Axis& axis : sweep.plan.axes)
       out += "," + data::csv_cell(line.at("set").at(axis.pointer).dump());
@@ -164,13 +213,9 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
   }
   std::vector<jobs::Job> jobs;
   for (std::size_t i = 0; i < combinations; ++i) {
-    const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell_of(sweep.plan, i), sweep.job);
-    if (!set) return set.error();
-    const Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
-    if (!bytes) return bytes.error();
-    Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
-    if (!job) return job.error();
-    jobs.push_back(*std::move(job));
+    Result<CellJob> made = job_of(sweep, cell_of(sweep.plan, i));
+    if (!made) return made.error();
+    jobs.push_back(std::move(made->job));
   }
   return lab::price_of(sweep.plan.selection->rule, jobs);
 }
@@ -211,6 +256,10 @@ int run_sweep(const SweepRequest& request) {
   if (!file_bytes) return service::fail(file_bytes.error());
   const Result<Sweep> sweep = load_sweep(request.file);
   if (!sweep) return service::fail(sweep.error());
+  SplitSilos splits(*sweep);
+  // Missing data are found before anything is run.
+  if (const Result<SplitSilos::Silos> first = splits.of(cell_of(sweep->plan, 0)); !first)
+    return service::fail(first.error());
   const std::filesystem::path lines = request.out / "sweep.jsonl";
   if (Status made = make_folder_for(lines); !made) return service::fail(made.error());
   std::vector<SweepCell> drawn;
@@ -230,11 +279,17 @@ int run_sweep(const SweepRequest& request) {
       simulation::ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
   if (!runs) return service::fail(runs.error());
   const Status made_all = (*runs)->make(request.threads, [&](std::size_t run) {
-    return line_of(*sweep, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
+    return line_of(*sweep, splits, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
   });
   if (!made_all) return service::fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";
-  if (Status written = write_table(*sweep, lines, csv); !written) return service::fail(written.error());
+  SplitSummary summary(sweep->plan, sweep->metrics);
+  if (Status written = write_table(*sweep, lines, csv, summary); !written) return service::fail(written.error());
+  if (sweep->plan.varies_split()) {
+    const std::filesystem::path means = request.out / "splits.csv";
+    if (Status written = write_file_atomically(means, summary.csv()); !written) return service::fail(written.error());
+    fmt::print("means and standard errors over splits: {}\n", means.string());
+  }
   if (price) {
     const std::filesystem::path selection = request.out / "selection.json";
     if (Status written = write_selection(*sweep, *price, lines, selection); !written)

@@ -1,5 +1,7 @@
 #include "lab/sweep/sweep_plan.hpp"
 
+#include <algorithm>
+
 #include "shared/config/json_section.hpp"
 
 namespace undertone::lab {
@@ -23,14 +25,19 @@ std::vector<nlohmann::json> values_of(const nlohmann::json& document, const std:
   return {found->begin(), found->end()};
 }
 
-/// Whether a pointer names what decides which records a silo holds: a sweep reads the data once.
+bool names_split(const std::string& pointer) {
+  return pointer == "/simulation/partition_seed" || pointer == "/simulation/holdout_seed";
+}
+
+/// Whether a pointer names what decides which records a silo holds, other than the split's seeds.
 bool touches_data(const std::string& pointer) {
   const auto begins = [&](const char* with) { return pointer.rfind(with, 0) == 0; };
   const auto ends = [&](std::string_view with) {
     return pointer.size() >= with.size() && pointer.compare(pointer.size() - with.size(), with.size(), with) == 0;
   };
+  if (names_split(pointer)) return false;
   return begins("/data") || begins("/simulation") || pointer == "/cohort" || ends("/records") ||
-         ends("/holdout_records") || ends("/holdout_public") || ends("/silo");
+         ends("/holdout_records") || ends("/holdout_public") || ends("/silo") || ends("/count");
 }
 
 Status expand(const nlohmann::json& at, const std::string& done, std::string_view rest, std::vector<std::string>& out) {
@@ -89,6 +96,12 @@ std::optional<SweepSelection> parse_selection(config::Section section) {
 
 }  // namespace
 
+bool SweepPlan::Axis::of_split() const { return names_split(pointer); }
+
+bool SweepPlan::varies_split() const {
+  return std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.of_split(); });
+}
+
 std::size_t SweepPlan::cells() const {
   std::size_t out = seeds.size();
   for (const Axis& axis : axes) {
@@ -143,6 +156,8 @@ Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::pat
   if (root.has("selection"))
     plan.selection = parse_selection(root.object("selection", "runs some combinations and pays for choosing the best"));
   if (plan.selection && plan.noiseless) root.problem("selection", "there is nothing to pay with: noise is none");
+  if (plan.selection && plan.varies_split())
+    root.problem("selection", "expected no axis that varies the split: what is paid for is one data set");
   if (plan.selection && plan.seeds.size() != 1) root.problem("seeds", "expected 1: a selection draws its runs");
   root.finish();
   if (!problems.none()) return problems.error();
@@ -151,10 +166,11 @@ Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::pat
   return plan;
 }
 
-Result<std::vector<std::string>> assignments_of(const SweepPlan& plan, const SweepCell& cell,
-                                                const nlohmann::json& job) {
+Result<std::vector<std::string>> assignments_of(const SweepPlan& plan, const SweepCell& cell, const nlohmann::json& job,
+                                                bool split_alone) {
   std::vector<std::string> out;
   for (std::size_t a = 0; a < plan.axes.size(); ++a) {
+    if (split_alone && !plan.axes[a].of_split()) continue;
     std::vector<std::string> pointers;
     if (Status expanded = expand(job, "", plan.axes[a].pointer, pointers); !expanded) return expanded.error();
     for (const std::string& pointer : pointers) out.push_back(pointer + "=" + cell.values[a].dump());

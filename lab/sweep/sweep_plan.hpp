@@ -26,7 +26,10 @@ struct SweepPlan {
   struct Axis {
     std::string pointer;  // of the job; "*" stands for every element of an array
     std::vector<nlohmann::json> values;
+    /// Whether it varies how the data are split, and so which records silos train on.
+    [[nodiscard]] bool of_split() const;
   };
+  [[nodiscard]] bool varies_split() const;
   std::filesystem::path job;
   std::vector<Axis> axes;
   std::vector<std::uint64_t> seeds;
@@ -47,12 +50,13 @@ struct SweepCell {
 [[nodiscard]] SweepCell cell_of(const SweepPlan& plan, std::size_t index);
 
 /// Reads a sweep file; the job's path in it is relative to it. @return every problem at once, or a refusal of more than
-/// kCellsMax cells, or of an axis that would change which records a silo holds
+/// kCellsMax cells, or of an axis that would change which records a silo holds otherwise than by the seeds of the split
 [[nodiscard]] Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::path& file);
 
 /// The assignments "/json/pointer=value" that make a cell's job of the sweep's, "*" written out.
+/// @param split_alone leaves out what does not vary the split
 /// @return an error where the job has no such value
 [[nodiscard]] Result<std::vector<std::string>> assignments_of(const SweepPlan& plan, const SweepCell& cell,
-                                                              const nlohmann::json& job);
+                                                              const nlohmann::json& job, bool split_alone = false);
 
 }  // namespace undertone::lab

@@ -6,6 +6,7 @@
 #include "shared/algorithms/with_evaluation.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/algorithm_section.hpp"
+#include "shared/jobs/cohort_section.hpp"
 #include "shared/jobs/model_section.hpp"
 #include "shared/jobs/projection_section.hpp"
 #include "shared/jobs/schema_section.hpp"
@@ -15,44 +16,10 @@ namespace undertone::jobs {
 namespace {
 
 constexpr std::uint64_t kEvaluationsMax = 10'000;
-constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
 constexpr std::int64_t kMillisecondsMax = 86'400'000;         // a day
 constexpr std::int64_t kJoinMillisecondsMax = 2'592'000'000;  // thirty: people decide
-constexpr std::size_t kSilosMax = 10'000;
 constexpr double kHeldValuesMax = 0x1p22;     // of a round's answers where they are held: a second's work
 constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of work
-
-std::vector<CohortMember> parse_cohort(config::Section& root) {
-  std::vector<CohortMember> cohort;
-  for (config::Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each")) {
-    const std::string name = section.text("silo", "its name: the CN of its certificate");
-    Result<SiloId> silo = SiloId::create(name);
-    if (!silo) section.problem("silo", silo.error().message);
-    const double epsilon = section.number("epsilon", 1e-9, 30.0, "promised to every single record, for the whole run");
-    const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
-    const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
-    const std::int64_t holdout =
-        section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
-    const bool is_public =
-        section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
-    const auto weight = static_cast<std::uint64_t>(
-        section.has("weight")
-            ? section.integer("weight", 1, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax),
-                              "public weight in the mean (default: records)")
-            : std::min<std::int64_t>(records, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax)));
-    section.finish();
-    if (!silo) continue;
-    cohort.push_back(
-        {{*silo, records, holdout, is_public, *releases::Epsilon::create(epsilon), *releases::Delta::create(delta)},
-         weight});
-  }
-  std::sort(cohort.begin(), cohort.end(), [](const auto& a, const auto& b) { return a.facts.silo < b.facts.silo; });
-  const auto twice = std::adjacent_find(cohort.begin(), cohort.end(),
-                                        [](const auto& a, const auto& b) { return a.facts.silo == b.facts.silo; });
-  if (twice != cohort.end())
-    root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
-  return cohort;
-}
 
 /// What theorems may use of a job; what is the job's author to say is left at zero.
 theorems::TheoremFacts facts_of(const std::vector<CohortMember>& cohort, const algorithms::Problem& problem,
@@ -94,22 +61,6 @@ folds::Aggregation parse_aggregation(config::Section section) {
       "the last two withstand silos that lie; every answer of a round is held, and no theorem speaks of the outcome");
   if (out.kind == Kind::TrimmedMean || section.recording())
     out.trim = section.number("trim", 0.0, 0.499, "of trimmed_mean: the share of the weight left out at either end");
-  section.finish();
-  return out;
-}
-
-SimulationData parse_simulation(config::Section section) {
-  SimulationData out;
-  out.csv = section.text("csv", "relative to the job's file");
-  out.partition_seed =
-      static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
-  if (section.has("partition")) {
-    out.by_target = section.choice<bool>("partition", {{"random", false}, {"by_target", true}},
-                                         "by_target: slices in the order of the label, so that silos differ as much as "
-                                         "they can (default random)");
-  }
-  out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows");
-  out.holdout_seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   section.finish();
   return out;
 }
@@ -326,9 +277,13 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
                  fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, algorithm.rounds / every));
   }
   std::optional<SimulationData> simulation;
-  if (root.has("simulation"))
+  if (root.has("simulation")) {
+    std::vector<std::int64_t> holdouts;
+    holdouts.reserve(cohort.size());
+    for (const CohortMember& member : cohort) holdouts.push_back(member.facts.holdout_records);
     simulation = parse_simulation(
-        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"));
+        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"), holdouts);
+  }
   root.finish();
   if (!problems.none()) return problems.error();
 

@@ -14,6 +14,7 @@
 #include "shared/folds/aggregation.hpp"
 #include "shared/jobs/noise_choice.hpp"
 #include "shared/jobs/shuffle_section.hpp"
+#include "shared/jobs/simulation_section.hpp"
 #include "shared/models/model.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
@@ -33,15 +34,6 @@ struct Participation {
   std::chrono::milliseconds join_deadline{0};  // from the start of the run to the first round
   std::chrono::milliseconds round_deadline{0};
   std::chrono::milliseconds resend{0};  // how often an unanswered message is sent again
-};
-
-/// Where `undertone simulate` and `undertone partition` find data for a job. Silos ignore it.
-struct SimulationData {
-  std::string csv;  // relative to the job's file
-  std::uint64_t partition_seed = 0;
-  bool by_target = false;  // the silos' rows are slices in the order of their targets, else random
-  double holdout_fraction = 0.0;
-  std::uint64_t holdout_seed = 0;
 };
 
 /// What the operator asks for. Public as a whole, and the same bytes for everybody: their SHA-256 is its identity.

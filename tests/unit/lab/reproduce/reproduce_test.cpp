@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "lab/reproduce/authors_recipe.hpp"
 #include "lab/reproduce/figure_report.hpp"
 #include "lab/reproduce/reproduce_command.hpp"
 #include "lab/reproduce/tasks.hpp"
@@ -30,6 +31,7 @@ TEST(ReproduceTest, KnowsEveryFigureOnce) {
     EXPECT_EQ(find_experiment(one.name), &one);
     const Experiment small = quick(one);
     EXPECT_LE(points_of(small).size() * small.splits, 130U);
+    EXPECT_EQ(small.widenings, 0U);
   }
   EXPECT_EQ(names, (std::set<std::string>{"fig3.5", "fig3.6", "fig3.7", "fig3.8", "fig3.9", "fig3.10", "fig3.11",
                                           "fig3.12", "figB.1", "figB.2", "figB.3", "figB.4", "figB.5"}));
@@ -139,6 +141,86 @@ TEST(ReproduceTest, TheConvolutionalExperimentTrainsWithEveryMethodAndNoise) {
   }
 }
 
+/// Least squares of y = 3 x on two silos of the same records, where everything is known by hand.
+Task line_task() {
+  Task task{models::LinearModel(models::Loss::LeastSquares, 1, false), Eigen::VectorXd::Zero(1), {}, {}, {}, {}};
+  const models::Records records{Eigen::MatrixXd::Ones(1, 10), Eigen::VectorXd::Constant(10, 3.0)};
+  task.silos = {{records, {}}, {records, {}}};
+  task.train = records;
+  task.test = records;
+  return task;
+}
+
+/// So much epsilon that the noise is nothing.
+constexpr double kNoNoise = 1e12;
+
+TEST(AuthorsRecipeTest, ClipsTheMeanOfABatchAndAddsSilosUp) {
+  // Gradients are w - 3: of w = 0 the mean of a batch is -3, clipped to -1 by L = 1, and two silos make -2: with step
+  // 0.25 iterates are 0.5, 1.0, 1.5, and the average of the last two of three is 1.25.
+  const AuthorsRecipe recipe{AuthorsRecipe::Batch::ClippedMean, 3, 0.5, 2, ""};
+  const Cohort cohort{"", 2, 2, 99, {}};
+  const FigurePoint point{Method::MinibatchSgd, NoiseRule::Recipe, kNoNoise};
+  EXPECT_NEAR(train_by_recipe(recipe, cohort, line_task(), point, {0.25, 1.0, 1}, 1)[0], 1.25, 1e-9);
+}
+
+TEST(AuthorsRecipeTest, AddsUpABatchWithoutAClip) {
+  // A batch of 5 of 10: 5 (w - 3) from either silo, and the mean of these is the same; with step 0.1, 0 becomes 1.5 and
+  // 1.5 becomes 2.25.
+  const AuthorsRecipe recipe{AuthorsRecipe::Batch::Sum, 2, 0.5, 1, ""};
+  const Cohort cohort{"", 2, 2, 99, {}};
+  const FigurePoint point{Method::MinibatchSgd, NoiseRule::Recipe, kNoNoise};
+  EXPECT_NEAR(train_by_recipe(recipe, cohort, line_task(), point, {0.1, 1.0, 1}, 1)[0], 2.25, 1e-9);
+  // Local SGD: 5 steps of one record in each of 2 rounds, each of which leaves 0.9 of the distance.
+  const FigurePoint local{Method::LocalSgd, NoiseRule::Recipe, kNoNoise};
+  EXPECT_NEAR(train_by_recipe(recipe, cohort, line_task(), local, {0.1, 1.0, 1}, 1)[0], 3.0 - 3.0 * std::pow(0.9, 10),
+              1e-9);
+}
+
+TEST(AuthorsRecipeTest, ItsNoiseIsTheSourcesForAMeanAndItsMeanIsNotOfThatSensitivity) {
+  // L sqrt(8 R ln(n^2)) / (n epsilon) = 2 sqrt(8 x 35 x ln 10^4) / (100 x 0.5) = 2.0313...
+  EXPECT_NEAR(recipe_noise_stddev(2.0, 35.0, 100.0, 0.5), 2.0 * std::sqrt(280.0 * std::log(1e4)) / 50.0, 1e-12);
+  // One round from 0 with the gradient clipped to nearly 0: what is left is the noise of two silos, variance 2 s^2.
+  const AuthorsRecipe recipe{AuthorsRecipe::Batch::ClippedMean, 1, 0.5, 1, ""};
+  const Cohort cohort{"", 2, 2, 99, {}};
+  const FigurePoint point{Method::MinibatchSgd, NoiseRule::Recipe, 1e-6};
+  const double stddev = recipe_noise_stddev(1.0, 1.0, 10.0, 1e-6);
+  double squares = 0.0;
+  constexpr int kRuns = 2000;
+  for (int run = 0; run < kRuns; ++run) {
+    const double moved =
+        train_by_recipe(recipe, cohort, line_task(), point, {1.0, 1.0, 1}, static_cast<std::uint64_t>(run))[0];
+    squares += moved * moved / (2.0 * stddev * stddev * kRuns);
+  }
+  // A chi squared of 2000 degrees over 2000 has standard deviation sqrt(2 / 2000) = 0.032: 6 of these, 1e-9. The noise
+  // of one silo would give 0.5.
+  EXPECT_NEAR(squares, 1.0, 0.19);
+}
+
+TEST(GridTest, GrowsUntilTheBestStepLiesInsideAndSaysWhereItDoesNot) {
+  Experiment experiment = *find_experiment("fig3.6");
+  experiment.clips = {100.0};  // above every gradient near the line
+  experiment.repetitions = 1;
+  const Cohort cohort{"", 2, 2, 20, 0.5};
+  const FigurePoint point{Method::MinibatchSgd, NoiseRule::None, 0.0};
+  // 20 steps leave (1 - step)^20 of the distance: step 1 is best, far above and far below these grids.
+  for (const std::vector<double>& steps :
+       {std::vector<double>{1e-3, 2e-3, 4e-3}, std::vector<double>{8.0, 16.0, 32.0}}) {
+    SCOPED_TRACE(steps.front());
+    experiment.minibatch_steps = steps;
+    experiment.widenings = 0;
+    const Trained before = train_point(experiment, cohort, line_task(), point, 1).value();
+    EXPECT_TRUE(before.step_at_edge);
+    experiment.widenings = 4;
+    const Trained after = train_point(experiment, cohort, line_task(), point, 1).value();
+    EXPECT_FALSE(after.step_at_edge);
+    EXPECT_FALSE(after.clip_at_edge);
+    EXPECT_NEAR(after.setting.step_size, 1.0, 0.1);
+    EXPECT_LT(after.training_loss, before.training_loss);
+  }
+  experiment.minibatch_steps = {1e-9, 2e-9};  // too far away for four times
+  EXPECT_TRUE(train_point(experiment, cohort, line_task(), point, 1).value().step_at_edge);
+}
+
 void write(const std::filesystem::path& file, const std::string& content) {
   ASSERT_TRUE(write_file_atomically(file, content));
 }
@@ -231,7 +313,15 @@ TEST(ReproduceTest, TrainsMedicalCostsAndWeights) {
         train_point(experiment, cohort, task, {Method::MinibatchSgd, NoiseRule::None, 0.0}, 1).value();
     EXPECT_LT(trained.test_error, name == std::string("fig3.7") ? 6.0 / 7.0 : 1.0);  // of guessing, of the mean
     EXPECT_TRUE(train_point(experiment, cohort, task, {Method::LocalSgd, NoiseRule::Accountant, 2.0}, 1));
+    for (const Method method : experiment.methods)
+      EXPECT_TRUE(train_point(experiment, cohort, task, {method, NoiseRule::Recipe, 2.0}, 1));
   }
+  // Of the weights, numbers have mean 0 and variance 1, and texts are codes as they stand.
+  const Task task = obesity_task(folder.path(), find_experiment("fig3.7")->cohorts[0], 1).value();
+  ASSERT_EQ(task.train.features.rows(), 2);
+  EXPECT_TRUE(((task.train.features.row(0).array() == 0.0) || (task.train.features.row(0).array() == 1.0)).all());
+  EXPECT_NEAR(task.train.features.row(1).mean(), 0.0, 1e-9);
+  EXPECT_NEAR(task.train.features.row(1).squaredNorm() / static_cast<double>(task.train.count()), 1.0, 1e-9);
 }
 
 TEST(ReproduceTest, RefusesTablesThatAreNotThoseOfTheSource) {
@@ -326,6 +416,39 @@ TEST_F(VerdictTest, AMarginIsWhatAMayBeWorseBy) {
   EXPECT_EQ(verdict(), "HOLDS: holds at 1 of 1, fails at 0");
   experiment_.claims[0].margin = 0.1;
   EXPECT_EQ(verdict(), "FAILS: holds at 0 of 1, fails at 1");
+}
+
+TEST_F(VerdictTest, OfAnUntunedGridNothingIsJudged) {
+  target(1.0, kLow, kHigh);
+  experiment_.judged = false;
+  EXPECT_EQ(verdict(), "not judged: the grid is untuned");
+  const std::string text = read_file(folder_.path() / "fig3.12.md", 1U << 20U).value();
+  for (const char* word :
+       {"\"holds\"", "HOLDS", "FAILS", "MIXED", "PARTLY", "UNDECIDED", "| holds |", "| fails |", "| undecided |"})
+    EXPECT_EQ(text.find(word), std::string::npos) << word;
+  for (const Experiment& one : experiments()) EXPECT_FALSE(quick(one).judged);
+}
+
+TEST_F(VerdictTest, TheAuthorsRecipeIsSaidNotToBePrivate) {
+  target(1.0, kLow, kHigh);
+  experiment_.recipe = find_experiment("fig3.6")->recipe;
+  results_[{0, Method::MinibatchSgd, NoiseRule::Recipe, 1.0}] = point(kLow);
+  results_[{0, Method::LocalSgd, NoiseRule::Recipe, 1.0}] = point(kHigh);
+  const std::string text = write_figure_report(experiment_, results_, folder_.path()).value();
+  EXPECT_NE(text.find("(the authors' recipe, NOT PRIVATE): HOLDS"), std::string::npos);
+  EXPECT_NE(text.find("NOT PRIVATE at the epsilon shown"), std::string::npos);
+  const std::string table = read_file(folder_.path() / "fig3.12.table.csv", 1U << 20U).value();
+  EXPECT_NE(table.find("recipe (NOT PRIVATE)"), std::string::npos);
+}
+
+TEST_F(VerdictTest, SaysWhereTheBestSettingLiesOnTheEdge) {
+  target(1.0, kLow, kHigh);
+  const auto text = [&] { return write_figure_report(experiment_, results_, folder_.path()).value(); };
+  EXPECT_NE(text().find("Every setting that won lies inside of its grid."), std::string::npos);
+  PointResults& one = results_[{0, Method::LocalSgd, NoiseRule::Accountant, 1.0}];
+  one.splits[0].step_at_edge = one.splits[3].step_at_edge = true;
+  one.splits[1].clip_at_edge = true;
+  EXPECT_NE(text().find("| local SGD | accountant | 1 | 2 | 1 | 5 |"), std::string::npos);
 }
 
 TEST_F(VerdictTest, AnErrorBelowANumberNeedsNoOtherMethod) {

@@ -1,11 +1,17 @@
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "lab/sweep/selection.hpp"
+#include "lab/sweep/split_summary.hpp"
+#include "lab/sweep/sweep_command.hpp"
 #include "lab/sweep/sweep_plan.hpp"
+#include "shared/base/files.hpp"
+#include "shared/data/csv_table.hpp"
 #include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -67,6 +73,93 @@ TEST(SweepPlanTest, RefusesWhatIsNoSweepWithEveryProblem) {
   std::string text = with("[1,2.5]", many + "]");
   text.replace(text.find("[\"a\",\"b\",\"c\",true]"), 18, many + "]");
   says(text, "more than 1000000 runs");
+}
+
+constexpr const char* kCrossValidated = R"({"format":"undertone.sweep/1","job":"JOB","first_seed":1,"seeds":2,
+  "vary":[{"set":"/simulation/partition_seed","values":[1,2,3]},{"set":"/algorithm/step_size","values":[0.5,2]}]})";
+
+TEST(SplitSweepTest, TheSeedsOfTheSplitMayVaryAndNothingElseOfTheData) {
+  const SweepPlan plan = parse_sweep(kCrossValidated, "sweep.json").value();
+  EXPECT_TRUE(plan.varies_split());
+  EXPECT_TRUE(plan.axes[0].of_split());
+  EXPECT_FALSE(plan.axes[1].of_split());
+  const auto job = nlohmann::json::parse(R"({"simulation":{"partition_seed":7},"algorithm":{"step_size":1}})");
+  EXPECT_EQ(assignments_of(plan, cell_of(plan, 5), job).value(),
+            (std::vector<std::string>{"/simulation/partition_seed=2", "/algorithm/step_size=0.5"}));
+  EXPECT_EQ(assignments_of(plan, cell_of(plan, 5), job, true).value(),
+            (std::vector<std::string>{"/simulation/partition_seed=2"}));
+  for (const char* other :
+       {"/simulation/partition", "/simulation", "/simulation/holdout_fraction", "/cohort/0/count"}) {
+    std::string changed = kCrossValidated;
+    changed.replace(changed.find("/simulation/partition_seed"), 26, other);
+    EXPECT_FALSE(parse_sweep(changed, "sweep.json")) << other;
+  }
+  std::string paid = kCrossValidated;
+  paid.replace(paid.find("\"seeds\":2,"), 10,
+               R"("seeds":1,"selection":{"rule":"poisson","mean":3,"score":"loss","better":"smaller","seed":3},)");
+  const Result<SweepPlan> refused = parse_sweep(paid, "sweep.json");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("/selection: expected no axis that varies the split"), std::string::npos);
+}
+
+TEST(SplitSummaryTest, GivesTheMeanOverSplitsAndItsStandardError) {
+  const SweepPlan plan = parse_sweep(kCrossValidated, "sweep.json").value();
+  SplitSummary summary(plan, {"loss"});
+  // Step 0.5: split means 1, 3 and 8, of which the mean is 4, the variance (9 + 1 + 16) / 2 = 13, the error sqrt(13/3).
+  const double losses[3][2] = {{0.5, 1.5}, {3.0, 3.0}, {6.0, 10.0}};
+  for (int split = 0; split < 3; ++split) {
+    for (const double step : {0.5, 2.0}) {
+      for (int seed = 0; seed < 2; ++seed) {
+        nlohmann::json line = {{"set", {{"/simulation/partition_seed", split + 1}, {"/algorithm/step_size", step}}}};
+        if (step == 0.5) {
+          line["result"]["loss"] = losses[split][seed];
+        } else if (split == 1) {
+          line["result"]["loss"] = 2.0;
+        } else {
+          line["error"] = "diverged";
+        }
+        summary.add(line);
+      }
+    }
+  }
+  const data::CsvTable table = data::parse_csv(summary.csv(), "splits.csv").value();
+  EXPECT_EQ(table.header, (std::vector<std::string>{"/algorithm/step_size", "splits", "runs", "failed", "loss",
+                                                    "loss_standard_error"}));
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0][0], "0.5");
+  EXPECT_EQ(table.rows[0][3], "0");
+  EXPECT_DOUBLE_EQ(std::stod(table.rows[0][4]), 4.0);
+  EXPECT_DOUBLE_EQ(std::stod(table.rows[0][5]), std::sqrt(13.0 / 3.0));
+  // Four of six runs failed: one split says nothing of the spread.
+  EXPECT_EQ(table.rows[1], (std::vector<std::string>{"2.0", "3", "6", "4", "2", ""}));
+}
+
+TEST(SplitSweepTest, EverySplitTrainsOnRecordsOfItsOwnAndThreadsChangeNothing) {
+  tests::TemporaryFolder folder;
+  std::string file = kCrossValidated;
+  file.replace(file.find("JOB"), 3, std::string(UNDERTONE_JOBS) + "/breast-cancer.json");
+  ASSERT_TRUE(write_file_atomically(folder.path() / "sweep.json", file));
+  std::string lines;
+  for (const std::size_t threads : {1, 3}) {
+    const std::filesystem::path out = folder.path() / std::to_string(threads);
+    ASSERT_EQ(run_sweep({folder.path() / "sweep.json", out, threads}), 0);
+    const std::string made = read_file(out / "sweep.jsonl", 1U << 20U).value();
+    if (!lines.empty()) {
+      EXPECT_EQ(made, lines);
+    }
+    lines = made;
+  }
+  std::set<std::string> losses;  // of one seed and step
+  for (std::size_t from = lines.find('\n') + 1; from < lines.size(); from = lines.find('\n', from) + 1) {
+    const auto line = nlohmann::json::parse(lines.substr(from, lines.find('\n', from) - from));
+    ASSERT_TRUE(line.contains("result")) << line;
+    if (line["seed"] == 1 && line["set"]["/algorithm/step_size"] == 2) losses.insert(line["result"]["loss"].dump());
+  }
+  EXPECT_EQ(losses.size(), 3U);
+  const data::CsvTable table =
+      data::parse_csv(read_file(folder.path() / "1" / "splits.csv", 1U << 20U).value(), "splits.csv").value();
+  ASSERT_EQ(table.rows.size(), 2U);
+  for (const std::vector<std::string>& row : table.rows) EXPECT_EQ(row[1], "3");
 }
 
 jobs::Job job_of(const tests::SmallFederation& federation) {

@@ -180,6 +180,73 @@ TEST(JobConfigTest, CountsAndWaitsOfAJobHaveBounds) {
   says(hasty, "/resend_ms: expected");
 }
 
+/// The job with its cohort replaced and a quorum of 1.
+std::string with_cohort(const std::string& cohort) {
+  nlohmann::json job = nlohmann::json::parse(tests::SmallFederation{}.job());
+  job["cohort"] = nlohmann::json::parse(cohort);
+  job["participation"]["quorum"] = 1;
+  return job.dump();
+}
+
+std::string alike(const std::string& silo, const std::string& count) {
+  return fmt::format(
+      R"({{"silo":"{}",{}"records":40,"holdout_records":5,"holdout_public":true,"epsilon":4,"delta":0.0001,"weight":3}})",
+      silo, count.empty() ? "" : "\"count\":" + count + ",");
+}
+
+TEST(CohortConfigTest, ACountIsTheSameMembersWrittenOneByOne) {
+  std::string long_form;
+  for (const char* name : {"clinic-098-a", "clinic-099-a", "clinic-100-a", "hub"})
+    long_form += (long_form.empty() ? "" : ",") + alike(name, "");
+  const Job expected = parse_job(with_cohort("[" + long_form + "]"), "job").value();
+  const Job job =
+      parse_job(with_cohort("[" + alike("hub", "") + "," + alike("clinic-{098}-a", "3") + "]"), "job").value();
+  ASSERT_EQ(job.cohort.size(), 4U);
+  for (std::size_t i = 0; i < job.cohort.size(); ++i) {
+    const CohortMember& a = job.cohort[i];
+    const CohortMember& b = expected.cohort[i];
+    EXPECT_EQ(a.facts.silo, b.facts.silo);
+    EXPECT_EQ(a.facts.records, b.facts.records);
+    EXPECT_EQ(a.facts.holdout_records, b.facts.holdout_records);
+    EXPECT_EQ(a.facts.holdout_public, b.facts.holdout_public);
+    EXPECT_EQ(a.facts.epsilon, b.facts.epsilon);
+    EXPECT_EQ(a.facts.delta, b.facts.delta);
+    EXPECT_EQ(a.weight, b.weight);
+    EXPECT_EQ(job.member(b.facts.silo), &a);
+  }
+  EXPECT_EQ(job.member(SiloId::create("clinic-101-a").value()), nullptr);
+}
+
+TEST(CohortConfigTest, TenThousandAlikeSilosAreASmallFile) {
+  const std::string bytes = with_cohort("[" + alike("clinic-{1}", "10000") + "]");
+  EXPECT_LT(bytes.size(), 4096U);
+  const Job job = parse_job(bytes, "job").value();
+  ASSERT_EQ(job.cohort.size(), 10'000U);
+  for (const char* name : {"clinic-1", "clinic-5000", "clinic-10000"})
+    EXPECT_NE(job.member(SiloId::create(name).value()), nullptr) << name;
+}
+
+TEST(CohortConfigTest, ACountThatCannotBeExpandedIsRefused) {
+  const auto finds = [](const std::string& cohort, const std::string& problem) {
+    const Result<Job> parsed = parse_job(with_cohort("[" + cohort + "]"), "job");
+    ASSERT_FALSE(parsed) << cohort;
+    EXPECT_NE(parsed.error().message.find(problem), std::string::npos) << parsed.error().message;
+  };
+  finds(alike("clinic-{1}", "10001"), "/cohort/0/count: expected an integer from 1 to 10000, got 10001");
+  finds(alike("clinic-{1}", "0"), "/cohort/0/count: expected an integer from 1 to 10000, got 0");
+  finds(alike("a-{1}", "6000") + "," + alike("b-{1}", "4001"), "/cohort/1/count: expected at most 10000 silos in all");
+  finds(alike("a-{1}", "10000") + "," + alike("b", ""), "expected at most 10000 silos in all");
+  finds(alike("clinic", "2"), "/cohort/0/silo: expected a name with the first number in braces");
+  for (const char* name : {"clinic-{}", "clinic-{a}", "clinic-{1", "clinic-1}", "}{", "clinic-{-1}", "c-{1234567890}"})
+    finds(alike(name, "2"), "expected a name with the first number in braces");
+  finds(alike("Clinic {1}", "2"), "/cohort/0/silo: a silo's name is 1 to 64");
+  finds(alike("clinic-{1}-{1}", "2"), "/cohort/0/silo: a silo's name is 1 to 64");
+  finds(alike("clinic-{1}", ""), "/cohort/0/silo: a silo's name is 1 to 64");  // no count, no pattern
+  finds(alike("clinic-{1}", "3") + "," + alike("clinic-2", ""), "/cohort: the silo \"clinic-2\" stands twice");
+  // A name that becomes too long on the way.
+  finds(alike(std::string(62, 'a') + "{99}", "2"), "/cohort/0/silo: a silo's name is 1 to 64");
+}
+
 TEST(JobConfigTest, RefusesDeepAndHugeDocuments) {
   EXPECT_FALSE(config::parse_json(std::string(100, '[') + std::string(100, ']'), "deep"));
   EXPECT_FALSE(config::parse_json(std::string(std::size_t{17} << 20U, ' '), "huge"));

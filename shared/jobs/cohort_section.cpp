@@ -1,0 +1,108 @@
+#include "shared/jobs/cohort_section.hpp"
+
+#include <algorithm>
+
+namespace undertone::jobs {
+namespace {
+
+constexpr std::int64_t kRecordsMax = std::int64_t{1} << 40;
+constexpr std::size_t kDigitsMax = 9;  // of a number in a name
+
+/// "clinic-{001}-north", taken apart.
+struct NamePattern {
+  std::string before;
+  std::uint64_t first = 0;
+  std::size_t digits = 0;  // at least so many are written
+  std::string after;
+};
+
+std::optional<NamePattern> parse_pattern(const std::string& text) {
+  const std::size_t open = text.find('{');
+  const std::size_t close = text.find('}');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  const std::string number = text.substr(open + 1, close - open - 1);
+  if (number.empty() || number.size() > kDigitsMax || number.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return NamePattern{text.substr(0, open), std::stoull(number), number.size(), text.substr(close + 1)};
+}
+
+/// The names of an entry. @return none where a problem was noted
+std::vector<SiloId> names_of(config::Section& section, const std::string& text, std::optional<std::size_t> count) {
+  std::vector<SiloId> names;
+  const auto add = [&](const std::string& name) {
+    const Result<SiloId> silo = SiloId::create(name);
+    if (!silo) {
+      section.problem("silo", silo.error().message);
+      return false;
+    }
+    names.push_back(*silo);
+    return true;
+  };
+  if (!count) {
+    add(text);
+    return names;
+  }
+  const std::optional<NamePattern> pattern = parse_pattern(text);
+  if (!pattern) {
+    section.problem("silo", fmt::format("expected a name with the first number in braces, such as \"clinic-{{001}}\", "
+                                        "since count is given, got \"{}\"",
+                                        text));
+    return names;
+  }
+  names.reserve(*count);
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    if (!add(fmt::format("{}{:0{}}{}", pattern->before, pattern->first + i, pattern->digits, pattern->after)))
+      return {};
+  }
+  return names;
+}
+
+/// Adds the silos of one entry. @param room for how many more there is
+void add_entry(config::Section& section, std::size_t room, std::vector<CohortMember>& cohort) {
+  const std::string name =
+      section.text("silo",
+                   "its name: the CN of its certificate; with count the first number in braces, as in "
+                   "clinic-{001}, from which the others count on");
+  std::optional<std::size_t> count;
+  if (section.has("count"))
+    count = static_cast<std::size_t>(section.integer("count", 1, static_cast<std::int64_t>(kSilosMax),
+                                                     "so many silos with what follows alike (default one)"));
+  const double epsilon = section.number("epsilon", 1e-9, 30.0, "promised to every single record, for the whole run");
+  const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
+  const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
+  const std::int64_t holdout =
+      section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
+  const bool is_public =
+      section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
+  const auto weight = static_cast<std::uint64_t>(
+      section.has("weight")
+          ? section.integer("weight", 1, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax),
+                            "public weight in the mean (default: records)")
+          : std::min<std::int64_t>(records, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax)));
+  section.finish();
+  if (count.value_or(1) > room) {
+    section.problem("count", fmt::format("expected at most {} silos in all, got more", kSilosMax));
+    return;
+  }
+  for (const SiloId& silo : names_of(section, name, count)) {
+    cohort.push_back(
+        {{silo, records, holdout, is_public, *releases::Epsilon::create(epsilon), *releases::Delta::create(delta)},
+         weight});
+  }
+}
+
+}  // namespace
+
+std::vector<CohortMember> parse_cohort(config::Section& root) {
+  std::vector<CohortMember> cohort;
+  for (config::Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each"))
+    add_entry(section, kSilosMax - cohort.size(), cohort);
+  std::sort(cohort.begin(), cohort.end(), [](const auto& a, const auto& b) { return a.facts.silo < b.facts.silo; });
+  const auto twice = std::adjacent_find(cohort.begin(), cohort.end(),
+                                        [](const auto& a, const auto& b) { return a.facts.silo == b.facts.silo; });
+  if (twice != cohort.end())
+    root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
+  return cohort;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "shared/config/json_section.hpp"
+
+namespace undertone::jobs {
+
+/// Files of public records, each relative to the job's.
+struct CsvRecords {
+  std::string file;
+};
+struct IdxRecords {
+  std::string images;
+  std::string labels;
+};
+struct CifarRecords {
+  std::vector<std::string> batches;  // one or more
+};
+using RecordFiles = std::variant<CsvRecords, IdxRecords, CifarRecords>;
+
+/// Which records a silo gets; how many, the cohort says.
+enum class DealtBy : std::uint8_t {
+  Random,
+  Target,     // slices in the order of the label, as the schema reads it
+  Sorted,     // slices in the order of a column's number
+  Label,      // one class each
+  LabelPair,  // of ten classes an even and an odd one each
+  Dirichlet   // class proportions drawn for each silo
+};
+
+/// Where `undertone simulate` and `undertone partition` find data for a job. Silos ignore it.
+struct SimulationData {
+  RecordFiles files;
+  std::optional<RecordFiles> test;  // where holdouts are dealt from; without it they are split off each silo's records
+  std::uint64_t partition_seed = 0;
+  DealtBy partition = DealtBy::Random;
+  std::string partition_column;   // empty: the label's
+  bool shared = false;            // of LabelPair: five silos hold the same records
+  double concentration = 1.0;     // of Dirichlet
+  double holdout_fraction = 0.0;  // without test
+  std::uint64_t holdout_seed = 0;
+};
+
+/// @param holdouts of the silos, in SiloId order
+[[nodiscard]] SimulationData parse_simulation(config::Section section, const std::vector<std::int64_t>& holdouts);
+
+}  // namespace undertone::jobs

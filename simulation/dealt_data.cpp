@@ -1,0 +1,178 @@
+#include "simulation/dealt_data.hpp"
+
+#include <algorithm>
+
+#include "shared/data/record_encoder.hpp"
+#include "shared/data/sized_partition.hpp"
+
+namespace undertone::simulation {
+namespace {
+
+using jobs::DealtBy;
+
+constexpr int kClassesMax = 1'000;
+constexpr int kClassesOfPairs = 10;
+
+/// The label of every record as the schema reads it.
+Result<std::vector<double>> targets_of(const RecordTable& table, const data::Schema& schema) {
+  Result<data::RecordEncoder> encoder = data::RecordEncoder::create(table.header(), schema, true);
+  if (!encoder) return Error{encoder.error().code, fmt::format("{}:1: {}", table.name(), encoder.error().message)};
+  const std::string& name = data::label_column(schema);
+  const Result<std::vector<std::string>> cells = table.column(name);
+  if (!cells) return cells.error();
+  const auto column =
+      static_cast<std::size_t>(std::find(table.header().begin(), table.header().end(), name) - table.header().begin());
+  std::vector<double> features(encoder->width(), 0.0);
+  std::vector<double> out(cells->size(), 0.0);
+  for (std::size_t i = 0; i < cells->size(); ++i) {
+    const data::RecordEncoder::Expected expected = encoder->encode(column, (*cells)[i], features.data(), out[i]);
+    if (expected != nullptr) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1, name, *expected)};
+    }
+  }
+  return out;
+}
+
+/// Deals the training file and the test file of a job alike.
+class Dealer {
+ public:
+  Dealer(const jobs::Job& job, std::string job_file)
+      : job_(job),
+        how_(*job.simulation),
+        job_file_(std::move(job_file)),
+        column_(how_.partition_column.empty() ? data::label_column(job.schema) : how_.partition_column) {}
+
+  /// @param table the first one's classes are those of both
+  Result<data::Partition> deal(const RecordTable& table, const std::vector<std::size_t>& sizes) {
+    if (how_.partition == DealtBy::Random) return told(table, data::deal(table.rows(), sizes, how_.partition_seed));
+    RandomSource source(how_.partition_seed);
+    if (how_.partition == DealtBy::Target) {
+      const Result<std::vector<double>> targets = targets_of(table, job_.schema);
+      if (!targets) return targets.error();
+      return told(table, data::deal_sorted(*targets, sizes, source));
+    }
+    const Result<std::vector<std::string>> cells = table.column(column_);
+    if (!cells) return of_table(table, cells.error());
+    if (how_.partition == DealtBy::Sorted) {
+      const Result<std::vector<double>> numbers = numbers_in(*cells, column_);
+      if (!numbers) return of_table(table, numbers.error());
+      return told(table, data::deal_sorted(*numbers, sizes, source));
+    }
+    return deal_classes(table, *cells, sizes, source);
+  }
+
+ private:
+  Result<data::Partition> deal_classes(const RecordTable& table, const std::vector<std::string>& cells,
+                                       const std::vector<std::size_t>& sizes, RandomSource& source) {
+    if (!classes_) classes_ = ColumnClasses::of(cells);
+    const bool pairs = how_.partition == DealtBy::LabelPair;
+    if (classes_->count() > kClassesMax || (pairs && classes_->count() != kClassesOfPairs)) {
+      return of_field("partition",
+                      fmt::format("expected {} classes in the column \"{}\" of {}, found {}",
+                                  pairs ? fmt::format("{}", kClassesOfPairs) : fmt::format("at most {}", kClassesMax),
+                                  column_, table.name(), classes_->count()));
+    }
+    const Result<std::vector<int>> labels = classes_->labels(cells);
+    if (!labels) return of_table(table, labels.error());
+    if (how_.partition == DealtBy::Label)
+      return told(table, data::deal_by_label(*labels, classes_->count(), sizes, source));
+    if (how_.partition == DealtBy::Dirichlet)
+      return told(table, data::deal_by_dirichlet(*labels, classes_->count(), sizes, how_.concentration, source));
+    if (sizes.front() % 2 != 0 ||
+        std::any_of(sizes.begin(), sizes.end(), [&](std::size_t size) { return size != sizes.front(); })) {
+      return of_field("partition", "label_pair expects the same even number of records of every silo, found others");
+    }
+    Result<data::PairPartition> dealt = data::partition_by_label_pair(
+        *labels, sizes.front() / 2, how_.shared ? data::Sharing::Shared : data::Sharing::Disjoint, source);
+    if (!dealt) return of_table(table, dealt.error());
+    return std::move(dealt->silos);
+  }
+
+  Error of_field(const char* field, const std::string& problem) const {
+    return {ErrorCode::InvalidConfig, fmt::format("{}: /simulation/{}: {}", job_file_, field, problem)};
+  }
+  static Error of_table(const RecordTable& table, const Error& error) {
+    return {error.code, fmt::format("{}: {}", table.name(), error.message)};
+  }
+  static Result<data::Partition> told(const RecordTable& table, Result<data::Partition> dealt) {
+    if (!dealt) return of_table(table, dealt.error());
+    return dealt;
+  }
+
+  const jobs::Job& job_;
+  const jobs::SimulationData& how_;
+  std::string job_file_;
+  std::string column_;
+  std::optional<ColumnClasses> classes_;
+};
+
+}  // namespace
+
+data::SplitRule split_of(const jobs::Job& job, const jobs::CohortMember& member) {
+  UNDERTONE_CHECK(job.simulation.has_value());
+  if (!job.simulation->test) return {job.simulation->holdout_fraction, job.simulation->holdout_seed, std::nullopt};
+  const auto holdout = static_cast<double>(member.facts.holdout_records);
+  // Half a record more, so that the product is rounded down to what is meant.
+  return {(holdout + 0.5) / (holdout + static_cast<double>(member.facts.records)), job.simulation->holdout_seed,
+          std::nullopt};
+}
+
+Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::path& job_file) {
+  if (!job.simulation) {
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
+  }
+  const std::filesystem::path folder = job_file.parent_path();
+  Result<RecordTable> table = RecordTable::read(job.simulation->files, folder);
+  if (!table) return table.error();
+  std::optional<RecordTable> test;
+  if (job.simulation->test) {
+    Result<RecordTable> read = RecordTable::read(*job.simulation->test, folder);
+    if (!read) return read.error();
+    if (read->header() != table->header()) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("{}:1: expected the columns of {}, found others", read->name(), table->name())};
+    }
+    test = *std::move(read);
+  }
+  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> test_sizes;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const std::int64_t in_table = member.facts.records + (test ? 0 : member.facts.holdout_records);
+    sizes.push_back(static_cast<std::size_t>(in_table));
+    test_sizes.push_back(static_cast<std::size_t>(member.facts.holdout_records));
+  }
+  DealtData out(*std::move(table), std::move(test));
+  out.holdout_seed_ = job.simulation->holdout_seed;
+  Dealer dealer(job, job_file.string());
+  Result<data::Partition> rows = dealer.deal(out.table_, sizes);
+  if (!rows) return rows.error();
+  out.rows_ = *std::move(rows);
+  if (out.test_) {
+    Result<data::Partition> test_rows = dealer.deal(*out.test_, test_sizes);
+    if (!test_rows) return test_rows.error();
+    out.test_rows_ = *std::move(test_rows);
+  }
+  return out;
+}
+
+data::CsvTable DealtData::file_of(std::size_t silo) const {
+  data::CsvTable out{table_.header(), {}};
+  if (!test_) {
+    for (const std::size_t row : rows_[silo]) out.rows.push_back(table_.row(row));
+    return out;
+  }
+  const data::Indices& held_out = test_rows_[silo];
+  const std::size_t records = rows_[silo].size() + held_out.size();
+  RandomSource source(holdout_seed_);
+  const std::vector<std::size_t> order = source.permutation(records);  // as data::split draws it
+  out.rows.resize(records);
+  for (std::size_t i = 0; i < records; ++i) {
+    out.rows[order[i]] = i < held_out.size() ? test_->row(held_out[i]) : table_.row(rows_[silo][i - held_out.size()]);
+  }
+  return out;
+}
+
+}  // namespace undertone::simulation
