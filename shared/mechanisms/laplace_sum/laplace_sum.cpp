@@ -1,0 +1,92 @@
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+
+#include <cmath>
+
+namespace undertone::mechanisms {
+namespace {
+
+using releases::UInt128;
+
+constexpr unsigned kLaplaceFractionBits = 40;
+constexpr unsigned kDenominatorBitsMax = 20;
+constexpr UInt128 kNumeratorMax = UInt128{1} << 40U;
+constexpr double kLaplaceEpsilonMax = 1024.0;
+
+UInt128 quotient_up(UInt128 numerator, UInt128 denominator) { return (numerator + denominator - 1) / denominator; }
+
+}  // namespace
+
+Result<IntegerL1Sensitivity> IntegerL1Sensitivity::create(std::int64_t value) {
+  if (value < 1 || value > kMax) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("an l1 sensitivity must be in 1 .. {} lattice units, got {}", kMax, value)};
+  }
+  return IntegerL1Sensitivity(value);
+}
+
+Result<LaplaceSum> LaplaceSum::create(releases::Epsilon epsilon, IntegerL1Sensitivity sensitivity) {
+  if (!(epsilon.value() <= kLaplaceEpsilonMax)) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("the epsilon of a Laplace sum must be at most {}, got {}",
+                                                         kLaplaceEpsilonMax, epsilon.value())};
+  }
+  const Result<releases::EpsilonAmount> asked = releases::EpsilonAmount::rounded_down(epsilon.value());
+  if (!asked) return asked.error();
+  if (asked->units() == 0) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the epsilon of a Laplace sum must be at least 2^-40, got {}", epsilon.value())};
+  }
+  const UInt128 moved = static_cast<UInt128>(sensitivity.value()) << kLaplaceFractionBits;  // below 2^79
+  for (unsigned bits = kDenominatorBitsMax + 1; bits-- > 0;) {
+    const UInt128 numerator = quotient_up(moved << bits, asked->units());  // the shifted number is below 2^99
+    if (numerator > kNumeratorMax) continue;
+    const noise::Rational scale{static_cast<std::uint64_t>(numerator), std::uint64_t{1} << bits};
+    // sensitivity / scale <= asked, and what is asked is a whole number of units: rounding up does not pass it.
+    const auto spent = releases::EpsilonAmount::from_units(quotient_up(moved << bits, numerator));
+    return LaplaceSum(sensitivity, scale, spent);
+  }
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("Laplace noise for sensitivity {} at epsilon {} has a scale above 2^40 lattice units",
+                           sensitivity.value(), epsilon.value())};
+}
+
+accounting::LaplaceEvent LaplaceSum::event() const {
+  // At most 2^50 units: the double is exact.
+  return {releases::Epsilon::create(epsilon_.value_rounded_up()).value()};
+}
+
+double LaplaceSum::scale_value() const noexcept {
+  return static_cast<double>(scale_.numerator) / static_cast<double>(scale_.denominator);
+}
+
+double LaplaceSum::variance() const {
+  // 2 q / (1 - q)^2 = 1 / (2 sinh(1 / (2 b))^2): nothing cancels at large b, nothing overflows at small b but to 0.
+  const double half = std::sinh(0.5 / scale_value());
+  return 0.5 / half / half;
+}
+
+double LaplaceSum::log_tail(std::int64_t magnitude) const {
+  UNDERTONE_CHECK(magnitude >= 0);
+  const double scale = scale_value();
+  return std::log(2.0) - std::log1p(std::exp(-1.0 / scale)) - (static_cast<double>(magnitude) + 1.0) / scale;
+}
+
+std::int64_t LaplaceSum::half_width(double alpha) const {
+  UNDERTONE_CHECK(alpha > 0.0 && alpha < 1.0);
+  // log_tail falls with the magnitude: double, then halve.
+  const double wanted = std::log(alpha);
+  std::int64_t high = 0;
+  while (log_tail(high) > wanted) high = 2 * high + 1;
+  std::int64_t low = -1;  // the tail at low is above alpha, or low is -1
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (log_tail(middle) > wanted ? low : high) = middle;
+  }
+  return high;
+}
+
+double LaplaceSum::log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const {
+  UNDERTONE_CHECK(sum_max >= 0 && sum_max <= wire_max && dimension >= 1);
+  return std::log(static_cast<double>(dimension)) + log_tail(wire_max - sum_max);
+}
+
+}  // namespace undertone::mechanisms
