@@ -84,7 +84,7 @@ class ExponentialMechanism {
     while (true) {
       const auto candidate = static_cast<std::size_t>(crypto::uniform_below(bits, scores.size()));
       const releases::UInt128 behind = distance(best, scores[candidate]);
-      if (privacy::detail::bernoulli_exp(behind * epsilon_.units(), whole_, bits)) return candidate;
+      if (noise::detail::bernoulli_exp(behind * epsilon_.units(), whole_, bits)) return candidate;
     }
   }
 
