@@ -9,8 +9,8 @@
 namespace undertone::models {
 namespace {
 
-constexpr double kLossMax = 4.0;       // public clip of an evaluated loss
-constexpr std::size_t kTogether = 16;  // records
+constexpr double kLossMax = 4.0;              // public clip of an evaluated loss
+constexpr std::size_t kRecordsTogether = 16;  // records
 
 /// To [0, 1]; NaN counts as the worst value.
 double unit(double value) { return value <= 1.0 ? std::max(value, 0.0) : 1.0; }
@@ -39,9 +39,9 @@ void LinearModel::derivatives(const Eigen::Ref<const Eigen::VectorXd>& weights, 
                               std::span<const std::int64_t> positions, std::span<double> factors,
                               std::span<double> norms_squared) const {
   scores(weights, records, positions, factors, norms_squared);
-  std::array<double, kTogether> targets{};
-  for (std::size_t from = 0; from < positions.size(); from += kTogether) {
-    const std::size_t count = std::min(kTogether, positions.size() - from);
+  std::array<double, kRecordsTogether> targets{};
+  for (std::size_t from = 0; from < positions.size(); from += kRecordsTogether) {
+    const std::size_t count = std::min(kRecordsTogether, positions.size() - from);
     for (std::size_t i = 0; i < count; ++i) targets[i] = records.targets[positions[from + i]];
     loss_.derivatives(factors.subspan(from, count), std::span(targets).first(count),
                       norms_squared.subspan(from, count));

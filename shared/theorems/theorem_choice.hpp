@@ -11,9 +11,6 @@
 
 namespace undertone::theorems {
 
-/// What most of the theorems bound.
-inline constexpr const char* kExcessRisk = "excess risk";
-
 /// Public constants as the theorems name them: assumptions that whoever writes the job answers for, never read off
 /// records. One number where silos differ: the worst of them. No bound is a default; what a theorem does not use may
 /// stay 0.
