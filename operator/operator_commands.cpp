@@ -82,6 +82,7 @@ Result<std::string> find_run(const OperatorClient& client, const std::string& wo
   if (word.size() == 2 * RunId::kBytes) return word;
   std::string target = "/api/v1/runs?limit=200";
   std::string found;
+  std::optional<std::int64_t> before;
   while (true) {
     const Result<Answer> page = ask(client, "GET", target);
     if (!page) return page.error();
@@ -94,8 +95,11 @@ Result<std::string> find_run(const OperatorClient& client, const std::string& wo
                      fmt::format("\"{}\" is the beginning of more than one run's id", word)};
       found = text(run, "run");
     }
-    if (!page->body.contains("next_before")) break;
-    target = fmt::format("/api/v1/runs?limit=200&before={}", page->body["next_before"].get<std::int64_t>());
+    const Result<std::optional<std::int64_t>> older = next_runs(page->body, before);
+    if (!older) return older.error();
+    if (!*older) break;
+    before = **older;
+    target = fmt::format("/api/v1/runs?limit=200&before={}", *before);
   }
   if (found.empty())
     return Error{ErrorCode::UnknownRun, fmt::format("no run is called \"{}\"; `undertone status` lists them", word)};
@@ -298,7 +302,9 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
     if (!page) return service::fail(page.error());
     if (page->body.at("rounds").empty()) break;
     for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
-    next = page->body.at("next").get<std::uint64_t>();
+    const Result<std::uint64_t> further = next_rounds(page->body, next);
+    if (!further) return service::fail(further.error());
+    next = *further;
   }
   const std::filesystem::path file = out / "rounds.csv";
   if (Status written = write_file_atomically(file, rows); !written) return service::fail(written.error());
@@ -352,7 +358,7 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
     }
   }
   for (const std::string& key : keys) {
-    std::string line = fmt::format("{:28}", key);
+    std::string line = fmt::format("{:28}", plain_text(key));
     bool differ = false;
     for (const Json& column : columns) {
       const Json value = column.value(key, Json());
@@ -360,7 +366,7 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
       const std::string shown = value.is_string()         ? plain_text(value.get<std::string>())
                                 : value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
                                 : value.is_null()         ? "-"
-                                                          : value.dump();
+                                                          : plain_text(value.dump());
       line += fmt::format(" {:>22}", shown);
     }
     fmt::print("{}{}\n", line, differ ? "  *" : "");

@@ -4,6 +4,7 @@
 
 #include "shared/base/plain_text.hpp"
 #include "shared/data/csv_table.hpp"
+#include "shared/releases/rounds_max.hpp"
 
 namespace undertone::operators {
 
@@ -24,6 +25,24 @@ std::string rounds_csv_line(const nlohmann::ordered_json& round) {
   return fmt::format("{},{},{},{},{}\n", round.at("round").get<std::uint64_t>(), round.at("answered").size(),
                      data::csv_text_cell(missing), round.at("elapsed_ms").get<std::uint64_t>(),
                      data::csv_text_cell(metrics));
+}
+
+Result<std::uint64_t> next_rounds(const nlohmann::ordered_json& page, std::uint64_t from) {
+  constexpr std::uint64_t kRoundsMost = 2 * releases::kRoundsMax;  // with evaluations
+  const auto next = page.at("next").get<std::uint64_t>();
+  if (next > from && next <= kRoundsMost) return next;
+  return Error{
+      ErrorCode::Malformed,
+      fmt::format("the coordinator's page of rounds from {} goes on at {}: nothing is asked further", from, next)};
+}
+
+Result<std::optional<std::int64_t>> next_runs(const nlohmann::ordered_json& page, std::optional<std::int64_t> before) {
+  if (!page.contains("next_before")) return std::optional<std::int64_t>();
+  const auto next = page["next_before"].get<std::int64_t>();
+  constexpr std::int64_t kNumberMost = 1'000'000'000;
+  if (next > 0 && next < before.value_or(kNumberMost)) return std::optional(next);
+  return Error{ErrorCode::Malformed,
+               fmt::format("the coordinator's page of runs goes on before {}: nothing is asked further", next)};
 }
 
 }  // namespace undertone::operators

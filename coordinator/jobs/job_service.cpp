@@ -1,6 +1,7 @@
 #include "coordinator/jobs/job_service.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
@@ -35,6 +36,8 @@ JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& 
       encoder_(wire) {}
 
 Result<JobService::Actions> JobService::start(TimePoint now) {
+  started_ = now;
+  started_at_ = clock_();
   if (Status dated = store_->set_missing_ends(clock_()); !dated) return dated.error();
   const Result<std::vector<RunId>> unfinished = store_->unfinished();
   if (!unfinished) return unfinished.error();
@@ -117,6 +120,14 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
   return {};
 }
 
+std::int64_t JobService::forget_before(TimePoint now) const {
+  constexpr std::int64_t kDay = std::int64_t{24} * 3600;
+  const std::int64_t wall = clock_();
+  const std::int64_t passed = std::chrono::duration_cast<std::chrono::seconds>(now - started_).count();
+  if (std::abs(wall - started_at_ - passed) > kDay) return 0;
+  return wall - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
+}
+
 Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
   const bool any_done = !done_.empty();
   for (const RunId& run : std::exchange(done_, {})) {
@@ -124,8 +135,7 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
     timers_.erase(run);
   }
   if (any_done) {
-    const std::int64_t before = clock_() - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
-    const Result<std::vector<RunId>> forgotten = store_->prune(limits_.runs_kept_max, before);
+    const Result<std::vector<RunId>> forgotten = store_->prune(limits_.runs_kept_max, forget_before(now));
     if (!forgotten) return forgotten.error();
     for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
   }

@@ -108,6 +108,9 @@ class JobService {
   [[nodiscard]] Status take(const RunId& run, Result<std::vector<RunMachine::Action>> actions, Actions& out);
   /// Whether this coordinator dials the shufflers and has the key.
   [[nodiscard]] Status check_shuffle(const jobs::Shuffle& shuffle) const;
+  /// When runs must have ended that are old enough to be forgotten, in seconds since 1970. While the wall clock has
+  /// gone otherwise than time has since the start, none are: it may have been set wrong, and what is forgotten is gone.
+  [[nodiscard]] std::int64_t forget_before(TimePoint now) const;
   /// Removes the machines that are done, starts what waits, arms the earliest timer.
   [[nodiscard]] Result<Actions> settle(TimePoint now, Actions out);
 
@@ -115,6 +118,8 @@ class JobService {
   wire::Limits wire_;
   ServiceLimits limits_;
   Clock clock_;
+  TimePoint started_{};
+  std::int64_t started_at_ = 0;  // the same, by the wall clock
   std::map<RunId, std::unique_ptr<RunMachine>> machines_;
   std::map<RunId, TimePoint> timers_;
   std::vector<RunId> queue_;  // oldest first

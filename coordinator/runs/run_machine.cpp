@@ -32,8 +32,10 @@ Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Lim
   if (!job) return job.error();
   const Result<std::string> kept = store.plausible(record.run);
   if (!kept) return kept.error();
-  Result<jobs::PlausibleCohort> plausible =
-      kept->empty() ? jobs::PlausibleCohort::of(*job, record.name, planner) : jobs::PlausibleCohort::read(*kept, *job);
+  Result<jobs::PlausibleCohort> plausible = is_end(record.state)
+                                                ? jobs::PlausibleCohort::none(*job)  // its outcome alone is asked for
+                                            : kept->empty() ? jobs::PlausibleCohort::of(*job, record.name, planner)
+                                                            : jobs::PlausibleCohort::read(*kept, *job);
   if (!plausible) return plausible.error();
   return RunMachine(store, std::move(record), *std::move(job), *std::move(plausible), limits, std::move(planner));
 }

@@ -64,8 +64,8 @@ class RunMachine {
 
   enum class Phase { Joining, Round, Leaving, Done };
 
-  /// Continues a run of the store where it stands. Plans the cohort only where the store has a run of a version that
-  /// kept nothing of its plans.
+  /// Continues a run of the store where it stands, or takes up the outcome of one that has ended. Plans the cohort only
+  /// where the store has an unfinished run of a version that kept nothing of its plans.
   [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits,
                                                jobs::Planner planner = jobs::plan_of);
 

@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -79,20 +77,32 @@ Result<std::string> write_beside(const std::filesystem::path& path, std::string_
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
+  struct stat facts {};
+  const bool known = ::fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode);
+  const auto size = known ? static_cast<std::size_t>(facts.st_size) : 0;
+  const auto too_large = [&](std::size_t bytes) {
+    return Error{ErrorCode::LimitExceeded, fmt::format("{}: {} bytes{}, at most {} are read", path.string(), bytes,
+                                                       bytes > size ? " and more" : "", bytes_max)};
+  };
+  if (size > bytes_max) return too_large(size);
   std::string text;
-  std::error_code ignored;
-  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > bytes_max) {
-    return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{}: {} bytes, at most {} are read", path.string(), size, bytes_max)};
+  text.reserve(size);
+  // A device, a pipe and a file that grows do not say how long they are.
+  std::array<char, 65536> buffer{};
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return Error{ErrorCode::InvalidConfig,
+                   fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno))};
+    if (got == 0) return text;
+    if (static_cast<std::size_t>(got) > bytes_max - text.size()) return too_large(bytes_max);
+    text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) return Error{ErrorCode::InvalidConfig, fmt::format("{}: cannot be read", path.string())};
-  return text;
 }
 
 Status make_folder_for(const std::filesystem::path& file) {

@@ -8,7 +8,7 @@
 
 namespace undertone {
 
-/// Reads a whole file. @param bytes_max a larger file is refused unread
+/// Reads a whole file. @param bytes_max a larger file is refused unread; of a device or a pipe no more is read
 /// @return an error that names the file, never its content
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max);
 

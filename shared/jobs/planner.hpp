@@ -24,8 +24,11 @@ class PlausibleCohort {
   [[nodiscard]] static Result<PlausibleCohort> of(const Job& job, const std::string& file,
                                                   const Planner& planner = plan_of);
 
+  /// Of a run that takes no replies any more: nobody is planned.
+  [[nodiscard]] static PlausibleCohort none(const Job& job) { return PlausibleCohort(job); }
+
   [[nodiscard]] folds::PlausibleReplies::Asked asked(const queries::Query& query) const { return {query, shapes_}; }
-  /// @pre the silo is of the job's cohort
+  /// @pre the silo is of the job's cohort, which is planned
   [[nodiscard]] const folds::PlausibleReplies& of_silo(const SiloId& silo) const { return kinds_[kind_of_.at(silo)]; }
 
   [[nodiscard]] std::string save() const;

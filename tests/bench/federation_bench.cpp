@@ -14,6 +14,8 @@
 ///   federation_bench many [PROCESSES AGENTS ROUNDS]  many agents in few processes
 ///   federation_bench restarts [SILOS RESTARTS]  a coordinator that is killed and started again in mid-run
 ///   federation_bench strangers [STRANGERS SILOS ROUNDS]  rounds while strangers hold, drip into and knock at the port
+///   federation_bench members [MEBIBYTES SILOS]  what a certificate of each role costs others; fails where that is more
+///                                               than docs/threat-model.md says
 namespace undertone::bench {
 namespace {
 
@@ -28,11 +30,13 @@ int run(int argc, char** argv) {
     bench_restarts(number(2, 5), number(3, 10));
   } else if (what == "strangers") {
     bench_strangers(number(2, 5000), number(3, 5), number(4, 400));
+  } else if (what == "members") {
+    return bench_members(static_cast<std::size_t>(number(2, 16)), number(3, 200)) ? 0 : 1;
   } else if (what == "vectors") {
     bench_vectors(number(2, 8), static_cast<std::size_t>(number(3, 10'000'000)),
                   argc > 4 && argv[4] == std::string("durable"));
   } else {
-    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many|restarts|strangers [NUMBERS]\n");
+    std::fprintf(stderr, "usage: federation_bench rounds|vectors|many|restarts|strangers|members [NUMBERS]\n");
     return 2;
   }
   return 0;

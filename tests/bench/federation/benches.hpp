@@ -14,4 +14,8 @@ void bench_strangers(int strangers, int silos, int rounds);
 /// Large vectors: transfer and fold. @param durable each reply is committed at its silo before it leaves
 void bench_vectors(int silos, std::size_t dimension, bool durable);
 
+/// What whoever has a certificate of a role costs others, beside the ceilings. @return whether all of them hold
+/// @param mebibytes said in each attack that has no end of its own @param silos of the job that is expensive to plan
+[[nodiscard]] bool bench_members(std::size_t mebibytes, int silos);
+
 }  // namespace undertone::bench

@@ -103,6 +103,21 @@ TEST_F(ServiceTest, ARestartGoesOnWithWhatRanAndWithWhatWaited) {
   EXPECT_EQ(offers(), 1U);
 }
 
+TEST_F(ServiceTest, TheOutcomeOfARunThatHasEndedIsTakenUpWithoutAPlan) {
+  const RunId run = submit(1);
+  (void)service_->cancel(run, "enough", now_).value();
+  std::size_t planned = 0;
+  const jobs::Planner planner = [&planned](const jobs::Job& job, const jobs::CohortMember& member) {
+    ++planned;
+    return jobs::plan_of(job, member);
+  };
+  RunMachine machine = RunMachine::open(store_, *store_.find(run).value(), wire::Limits{}, planner).value();
+  const std::vector<RunMachine::Action> actions = machine.start(now_).value();
+  EXPECT_TRUE(std::any_of(actions.begin(), actions.end(),
+                          [](const auto& action) { return std::holds_alternative<RunMachine::Ended>(action); }));
+  EXPECT_EQ(planned, 0U);  // a start that writes missing results before it listens does this for each
+}
+
 TEST_F(ServiceTest, ARunWhoseCheckpointCannotBeReadEndsAloneAtARestart) {
   const RunId broken = submit(1);
   const RunId whole = submit(2);
@@ -214,8 +229,22 @@ TEST_F(ServiceTest, OldRunsAreForgottenWithEverythingOfTheirsButTheCharges) {
   EXPECT_FALSE(store_.find(runs[1]).value());
   EXPECT_TRUE(store_.find(runs[3]).value());
   clock_ += 366LL * 24 * 3600;
+  now_ += std::chrono::hours(366 * 24);
   (void)service_->cancel(submit(9), "enough", now_).value();
   EXPECT_FALSE(store_.find(runs[3]).value());  // a year has passed
+}
+
+TEST_F(ServiceTest, AClockThatIsSetAYearAheadForgetsNothing) {
+  const RunId run = submit(1);
+  (void)service_->cancel(run, "enough", now_).value();
+  clock_ += 400LL * 24 * 3600;
+  (void)service_->cancel(submit(2), "enough", now_).value();
+  EXPECT_TRUE(store_.find(run).value());
+  clock_ -= 400LL * 24 * 3600;  // set right again
+  clock_ += 366LL * 24 * 3600;
+  now_ += std::chrono::hours(366 * 24);
+  (void)service_->cancel(submit(3), "enough", now_).value();
+  EXPECT_FALSE(store_.find(run).value());
 }
 
 TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "lab/report/epsilon_spent.hpp"
 #include "lab/report/html.hpp"
@@ -261,6 +262,15 @@ TEST(LoadRunsTest, RefusesFoldersWithoutResultsAndFilesThatAreTooLarge) {
   write(folder.path() / "result.json", "{}");
   std::filesystem::resize_file(folder.path() / "result.json", kResultBytesMax + 1);
   EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "at most 67108864 are read"));
+}
+
+TEST(LoadRunsTest, NeitherWaitsForAPipeNorReadsADeviceToItsEnd) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("/dev/zero", folder.path() / "result.json");
+  EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "no result.json in it"));
+  std::filesystem::remove(folder.path() / "result.json");
+  ASSERT_EQ(::mkfifo((folder.path() / "result.json").c_str(), 0600), 0);
+  EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "no result.json in it"));
 }
 
 TEST(LoadRunsTest, RefusesMoreRunsThanAReportHolds) {

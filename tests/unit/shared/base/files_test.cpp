@@ -21,6 +21,27 @@ class FilesTest : public ::testing::Test {
   tests::TemporaryFolder folder_;
 };
 
+TEST_F(FilesTest, OfWhatHasNoEndNoMoreIsReadThanMayBe) {
+  std::filesystem::create_symlink("/dev/zero", at("result.json"));
+  const Result<std::string> endless = read_file(at("result.json"), 1U << 20U);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().message, at("result.json").string() + ": 1048576 bytes and more, at most 1048576 are read");
+}
+
+TEST_F(FilesTest, AFileIsReadUpToTheLastByteThatIsAllowed) {
+  write_file_atomically(at("job"), std::string(100'000, 'x')).value();
+  EXPECT_EQ(read_file(at("job"), 100'000).value().size(), 100'000U);
+  EXPECT_EQ(read_file(at("job"), 99'999).error().message,
+            at("job").string() + ": 100000 bytes, at most 99999 are read");
+}
+
+TEST_F(FilesTest, AFolderInPlaceOfAFileIsAnErrorThatNamesIt) {
+  std::filesystem::create_directory(at("result.json"));
+  const Result<std::string> folder = read_file(at("result.json"), 1U << 20U);
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().message, at("result.json").string() + ": cannot be read: Is a directory");
+}
+
 TEST_F(FilesTest, NothingIsWrittenThroughALinkThatWaitsAtTheOldTemporaryName) {
   write_file_atomically(at("victim"), "untouched").value();
   std::filesystem::create_symlink(at("victim"), at("head.new"));

@@ -1,12 +1,15 @@
 #include "shared/jobs/job.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "coordinator/host/coordinator_config.hpp"
 #include "lab/sweep/sweep_plan.hpp"
+#include "operator/operator_commands.hpp"
 #include "operator/operator_config.hpp"
 #include "operator/provision.hpp"
 #include "operator/round_lines.hpp"
@@ -19,6 +22,7 @@
 #include "silo/owner/silo_config.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -247,8 +251,28 @@ TEST(CohortConfigTest, ACountThatCannotBeExpandedIsRefused) {
   finds(alike(std::string(62, 'a') + "{99}", "2"), "/cohort/0/silo: a silo's name is 1 to 64");
 }
 
+TEST(JobConfigTest, AMebibyteOfEmptyObjectsIsReadAtOnce) {
+  std::string text = "[{}";
+  while (text.size() + 4 < kJobBytesMax) text += ",{}";
+  text += "]";
+  const auto began = std::chrono::steady_clock::now();
+  const Result<config::JsonDocument> document = config::parse_json(text, "many");
+  // A tenth of a second; a reader that looks at an array again after each of its objects takes 90.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->root.size(), text.size() / 3);
+}
+
 TEST(JobConfigTest, RefusesDeepAndHugeDocuments) {
   EXPECT_FALSE(config::parse_json(std::string(100, '[') + std::string(100, ']'), "deep"));
+  const auto nested = [](int depth, const std::string& core) {
+    return std::string(static_cast<std::size_t>(depth), '[') + core + std::string(static_cast<std::size_t>(depth), ']');
+  };
+  EXPECT_TRUE(config::parse_json(nested(16, "1"), "deep"));
+  EXPECT_TRUE(config::parse_json(nested(16, "{}"), "deep"));
+  EXPECT_EQ(config::parse_json(nested(17, "1"), "deep").error().message, "deep: more than 16 levels deep");
+  EXPECT_EQ(config::parse_json(nested(17, "{}"), "deep").error().message, "deep: more than 16 levels deep");
+  EXPECT_EQ(config::parse_json(nested(16, R"({"k":1})"), "deep").error().message, "deep: more than 16 levels deep");
   EXPECT_FALSE(config::parse_json(std::string(std::size_t{17} << 20U, ' '), "huge"));
 }
 
@@ -552,6 +576,38 @@ TEST(RoundLinesTest, WhatACoordinatorNamesBecomesNeitherAFormulaNorACell) {
   const auto honest =
       nlohmann::ordered_json::parse(R"({"round": 0, "answered": [], "elapsed_ms": 1, "missing": ["clinic-1"]})");
   EXPECT_EQ(operators::rounds_csv_line(honest), "0,0,\"clinic-1\",1,\"\"\n");
+}
+
+TEST(RoundLinesTest, ACoordinatorWhosePagesDoNotGoOnIsNotAskedForEver) {
+  const auto rounds = [](std::uint64_t next, std::uint64_t from) {
+    return operators::next_rounds({{"rounds", {1}}, {"next", next}}, from);
+  };
+  EXPECT_EQ(rounds(1000, 0).value(), 1000U);
+  EXPECT_FALSE(rounds(1000, 1000));
+  EXPECT_FALSE(rounds(0, 1000));
+  EXPECT_FALSE(rounds(std::uint64_t{1} << 40U, 1000));
+  const auto runs = [](std::int64_t next, std::optional<std::int64_t> before) {
+    return operators::next_runs({{"runs", {1}}, {"next_before", next}}, before);
+  };
+  EXPECT_EQ(*runs(201, std::nullopt).value(), 201);
+  EXPECT_EQ(*runs(1, 201).value(), 1);
+  EXPECT_FALSE(runs(201, 201));
+  EXPECT_FALSE(runs(-5, 201));
+  EXPECT_EQ(operators::next_runs({{"runs", {1}}}, 201).value(), std::nullopt);
+}
+
+TEST(CompareTest, NothingThatAResultNamesReachesTheTerminalAsACommand) {
+  const tests::TemporaryFolder folder;
+  const auto result = nlohmann::json::parse(
+      R"({"job": {"name": "j\u001b[31m"}, "succeeded": true, "rounds": 1, "privacy": [],
+          "settings": {"k\u001b]0;t": "v\u001b[2J", "list": ["\u202e"]}, "metrics": [{"m\u001b[1m": 1}]})");
+  write_file_atomically(folder.path() / "result.json", result.dump()).value();
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(operators::compare_runs({}, {folder.path().string()}), 0);
+  const std::string shown = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(shown.find("k?]0;t"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find('\033'), std::string::npos);
+  EXPECT_EQ(shown.find("\u202e"), std::string::npos);
 }
 
 TEST(AggregationConfigTest, IsTheMeanUnlessAJobAsksForWhatItsOtherSectionsAllow) {
