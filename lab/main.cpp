@@ -382,7 +382,7 @@ int run_partition(const LabArguments& arguments) {
           : simulation::partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
   if (!files) return service::fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
-  if (arguments.partition_by.empty() && shares_records(arguments.partition_job))
+  if (arguments.partition_by.empty() && simulation::shares_records(arguments.partition_job))
     fmt::print("{}\n", simulation::kSharedRecords);
   if (!arguments.partition_by.empty() && pairs && !how.disjoint) {
     fmt::print(

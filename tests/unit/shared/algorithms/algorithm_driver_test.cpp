@@ -4,7 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "shared/algorithms/algorithm_settings.hpp"
+#include "shared/algorithms/method.hpp"
+"shared/algorithms/sgd/minibatch_sgd.hpp"
 
 namespace undertone::algorithms {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 std::unique_ptr<FederatedAlgorithm> three_steps() {
   Problem problem;
   problem.dimension = 2;
-  return make_algorithm(MinibatchSgdSettings{problem, 3, 0.5, {Averaging::Kind::Last}}).value();
+  return Method(MinibatchSgdSettings{problem, 3, 0.5, {Averaging::Kind::Last}})->make().value();
 }
 
 Result<folds::Gathered> ones(const queries::Query& query) {

@@ -572,11 +572,11 @@ TEST(TheoremParametersTest, TheEnvelopesSmoothnessByHand) {
   // L sqrt M/D = 2.5; 1/sqrt n = 0.0316228, sqrt(d ln(1/delta))/(eps n) = 0.0117539.
   const auto smoothness = [](TheoremName name) { return envelope_smoothness(name, facts(), in_ball()).value(); };
   const double noise = std::sqrt(138.15510557964274) / 1000.0;
-  EXPECT_NEAR(algorithms::smoothness(TheoremName::MinibatchConvex), 2.5 / (std::sqrt(1e-3) + noise), 1e-10);
-  EXPECT_NEAR(algorithms::smoothness(TheoremName::MinibatchStronglyConvex), 2.5 / (1e-3 + noise * noise), 1e-9);
-  EXPECT_NEAR(algorithms::smoothness(TheoremName::AcceleratedConvex), 2500.0 / std::sqrt(10.0), 1e-9);
-  EXPECT_NEAR(algorithms::smoothness(TheoremName::AcceleratedStronglyConvex), 2.5e5, 1e-6);
-  EXPECT_NEAR(algorithms::smoothness(TheoremName::LocalizedConvex), 2.5 * std::sqrt(1000.0), 1e-10);
+  EXPECT_NEAR(smoothness(TheoremName::MinibatchConvex), 2.5 / (std::sqrt(1e-3) + noise), 1e-10);
+  EXPECT_NEAR(smoothness(TheoremName::MinibatchStronglyConvex), 2.5 / (1e-3 + noise * noise), 1e-9);
+  EXPECT_NEAR(smoothness(TheoremName::AcceleratedConvex), 2500.0 / std::sqrt(10.0), 1e-9);
+  EXPECT_NEAR(smoothness(TheoremName::AcceleratedStronglyConvex), 2.5e5, 1e-6);
+  EXPECT_NEAR(smoothness(TheoremName::LocalizedConvex), 2.5 * std::sqrt(1000.0), 1e-10);
   EXPECT_FALSE(envelope_smoothness(TheoremName::Spider, facts(), in_ball()));
   TheoremFacts convex = facts();
   convex.strong_convexity = 0.0;
