@@ -47,7 +47,7 @@ CompositionLimits limits() {
 }
 
 /// Releases fixed in advance, and the delta they are accounted at.
-struct planning::Plan {
+struct Plan {
   std::vector<RepeatedEvent> events;
   releases::Delta delta;
 };
@@ -89,9 +89,9 @@ RepeatedEvent random_release(RandomSource& random, Kind kind, releases::Delta de
 releases::Delta random_delta(RandomSource& random) { return delta_of(between(random, 1e-9, 1e-3)); }
 
 /// One to four classes of Gaussians, subset Gaussians, Laplace and approximate releases, each repeated 1 to 2000 times.
-planning::Plan random_plan(RandomSource& random) {
+Plan random_plan(RandomSource& random) {
   constexpr Kind kKinds[] = {Kind::Gaussian, Kind::Subset, Kind::Laplace, Kind::Approximate};
-  planning::Plan plan{{}, random_delta(random)};
+  Plan plan{{}, random_delta(random)};
   const std::uint64_t classes = 1 + random.below(4);
   for (std::uint64_t i = 0; i < classes; ++i)
     plan.events.push_back(random_release(random, kKinds[random.below(4)], plan.delta));
@@ -99,8 +99,8 @@ planning::Plan random_plan(RandomSource& random) {
 }
 
 /// As above, and one in 25 has draws with replacement, which are slower.
-planning::Plan random_plan_of_any_kind(RandomSource& random) {
-  planning::Plan plan = random_plan(random);
+Plan random_plan_of_any_kind(RandomSource& random) {
+  Plan plan = random_plan(random);
   if (random.below(25) == 0) plan.events.front() = random_release(random, Kind::Multiset, plan.delta);
   return plan;
 }
@@ -126,7 +126,7 @@ TEST(AccountingTest, TheEndsOfABracketAreOrderedAndWithinTheGap) {
   for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const planning::Plan plan = random_plan_of_any_kind(random);
+    const Plan plan = random_plan_of_any_kind(random);
     const Result<Bracket> found = composed_epsilon(laws_of(plan.events), plan.delta, limits());
     ASSERT_TRUE(found.has_value()) << found.error().message;
     EXPECT_GE(found->lower, 0.0);
@@ -139,7 +139,7 @@ TEST(AccountingTest, TheBracketOfGaussiansHoldsTheirExactEpsilon) {
   for (std::uint64_t seed = 0; seed < kExactPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    planning::Plan plan{{}, random_delta(random)};
+    Plan plan{{}, random_delta(random)};
     double shift_squared = 0.0;
     for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
       plan.events.push_back(random_release(random, Kind::Gaussian, plan.delta));
@@ -171,7 +171,7 @@ TEST(AccountingTest, DeltaAtTheEndsOfABracketIsOnEitherSideOfDelta) {
   for (std::uint64_t seed = 0; seed < kInvertedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const planning::Plan plan = random_plan(random);
+    const Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     const Bracket epsilon = composed_epsilon(laws, plan.delta, limits()).value();
     // The truth at the upper end is at most delta, and at the lower end at least; lower <= truth <= upper.
@@ -181,7 +181,7 @@ TEST(AccountingTest, DeltaAtTheEndsOfABracketIsOnEitherSideOfDelta) {
 }
 
 struct ChargedPlan {
-  planning::Plan plan;
+  Plan plan;
   double epsilon;
 };
 
@@ -190,7 +190,7 @@ const std::vector<ChargedPlan>& charged_plans() {
     std::vector<ChargedPlan> out;
     for (std::uint64_t seed = 0; seed < kChargedPlans; ++seed) {
       RandomSource random(seed);
-      planning::Plan plan = random_plan(random);
+      Plan plan = random_plan(random);
       const double epsilon = charged_epsilon(plan.events, plan.delta).value();
       out.push_back({std::move(plan), epsilon});
     }
@@ -200,11 +200,11 @@ const std::vector<ChargedPlan>& charged_plans() {
 }
 
 /// @param easier changes a plan into one that protects at least as much
-void expect_never_dearer(const std::function<void(planning::Plan&)>& easier) {
+void expect_never_dearer(const std::function<void(Plan&)>& easier) {
   for (std::uint64_t seed = 0; seed < kChargedPlans; ++seed) {
     SCOPED_TRACE(seed);
     const ChargedPlan& charged = charged_plans()[seed];
-    planning::Plan changed = charged.plan;
+    Plan changed = charged.plan;
     easier(changed);
     // upper' <= lower' / (1 - gap) <= truth' / (1 - gap) <= truth / (1 - gap) <= upper / (1 - gap).
     EXPECT_LE(charged_epsilon(changed.events, changed.delta).value(), charged.epsilon / (1.0 - kChargedGap));
@@ -213,7 +213,7 @@ void expect_never_dearer(const std::function<void(planning::Plan&)>& easier) {
 
 TEST(AccountingTest, MoreNoiseIsNeverDearer) {
   constexpr double kMore = 1.2;
-  expect_never_dearer([](planning::Plan& plan) {
+  expect_never_dearer([](Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) {
       if (auto* gaussian = std::get_if<GaussianEvent>(&repeated.event))
         gaussian->shift = shift_of(gaussian->shift.value() / kMore);
@@ -228,13 +228,13 @@ TEST(AccountingTest, MoreNoiseIsNeverDearer) {
 }
 
 TEST(AccountingTest, FewerStepsAreNeverDearer) {
-  expect_never_dearer([](planning::Plan& plan) {
+  expect_never_dearer([](Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) repeated.times = (repeated.times + 1) / 2;
   });
 }
 
 TEST(AccountingTest, ALowerRateIsNeverDearer) {
-  expect_never_dearer([](planning::Plan& plan) {
+  expect_never_dearer([](Plan& plan) {
     for (RepeatedEvent& repeated : plan.events) {
       if (auto* subset = std::get_if<SubsetGaussianEvent>(&repeated.event)) subset->rate *= 0.8;
       // All the records are a subset of rate 1: the Gaussians of the plan can be sampled too.
@@ -245,14 +245,14 @@ TEST(AccountingTest, ALowerRateIsNeverDearer) {
 }
 
 TEST(AccountingTest, ALargerDeltaIsNeverDearer) {
-  expect_never_dearer([](planning::Plan& plan) { plan.delta = delta_of(3.0 * plan.delta.value()); });
+  expect_never_dearer([](Plan& plan) { plan.delta = delta_of(3.0 * plan.delta.value()); });
 }
 
 TEST(AccountingTest, TheOrderOfReleasesDoesNotMatter) {
   for (std::uint64_t seed = 0; seed < kReorderedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const planning::Plan plan = random_plan(random);
+    const Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     std::vector<RepeatedLaw> reordered;
     for (const std::size_t i : random.permutation(laws.size())) reordered.push_back(laws[i]);
@@ -267,7 +267,7 @@ TEST(AccountingTest, SplittingAReleaseInTwoStaysWithinTheGap) {
   for (std::uint64_t seed = 0; seed < kReorderedPlans; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    const planning::Plan plan = random_plan(random);
+    const Plan plan = random_plan(random);
     const std::vector<RepeatedLaw> laws = laws_of(plan.events);
     std::vector<RepeatedLaw> split;
     for (const RepeatedLaw& repeated : laws) {
@@ -294,7 +294,7 @@ TEST(AccountingTest, TheReadingsOfAnAccountAreOrdered) {
   for (std::uint64_t seed = 0; seed < kAccounts; ++seed) {
     SCOPED_TRACE(seed);
     RandomSource random(seed);
-    planning::Plan plan = random_plan(random);
+    Plan plan = random_plan(random);
     for (RepeatedEvent& repeated : plan.events) repeated.times = std::max<std::uint64_t>(repeated.times, 10);
     const Result<Account> found = account(plan.events, plan.delta);
     ASSERT_TRUE(found.has_value()) << found.error().message;

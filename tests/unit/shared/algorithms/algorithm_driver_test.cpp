@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shared/algorithms/method.hpp"
-"shared/algorithms/sgd/minibatch_sgd.hpp"
+#include "shared/algorithms/sgd/minibatch_sgd.hpp"
 
 namespace undertone::algorithms {
 namespace {
