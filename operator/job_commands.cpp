@@ -270,12 +270,9 @@ int validate_job(const std::filesystem::path& file, bool json) {
 int plan_job(const std::filesystem::path& file, bool json) {
   const Result<jobs::Job> job = load_job(file);
   if (!job) return service::fail(job.error());
-  std::map<SiloId, planning::Plan> plans;
-  for (const jobs::CohortMember& member : job->cohort) {
-    const Result<planning::Plan> plan = jobs::plan_of(*job, member);
-    if (!plan) return service::fail(plan.error());
-    plans.emplace(member.facts.silo, *plan);
-  }
+  const Result<std::map<SiloId, planning::Plan>> planned = jobs::plans_of(*job);
+  if (!planned) return service::fail(planned.error());
+  const std::map<SiloId, planning::Plan>& plans = *planned;
   Json silos = Json::array();
   for (const jobs::CohortMember& member : job->cohort) {
     const planning::Plan& plan = plans.at(member.facts.silo);

@@ -6,16 +6,40 @@
 #include "shared/config/json_section.hpp"
 
 namespace undertone::jobs {
+namespace {
+
+/// Of a silo's facts all but its name: what its plan is a function of.
+using PlannedFacts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
+
+PlannedFacts planned_facts(const releases::SiloFacts& facts) {
+  return {facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(), facts.delta.value()};
+}
+
+}  // namespace
+
+Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job) {
+  std::map<PlannedFacts, planning::Plan> planned;
+  std::map<SiloId, planning::Plan> out;
+  for (const CohortMember& member : job.cohort) {
+    const PlannedFacts own = planned_facts(member.facts);
+    auto alike = planned.find(own);
+    if (alike == planned.end()) {
+      Result<planning::Plan> plan = plan_of(job, member);
+      if (!plan) return plan.error();
+      alike = planned.emplace(own, *std::move(plan)).first;
+    }
+    out.emplace(member.facts.silo, alike->second);
+  }
+  return out;
+}
 
 Result<PlausibleCohort> PlausibleCohort::of(const Job& job, const std::string& file, const Planner& planner) {
   config::Problems problems(file);
   PlausibleCohort out(job);
-  using Facts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
-  std::map<Facts, std::size_t> planned;
+  std::map<PlannedFacts, std::size_t> planned;
   for (const CohortMember& member : job.cohort) {
     const releases::SiloFacts& facts = member.facts;
-    const Facts own{facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(),
-                    facts.delta.value()};
+    const PlannedFacts own = planned_facts(facts);
     const auto alike = planned.find(own);
     if (alike != planned.end()) {
       out.kind_of_.emplace(facts.silo, alike->second);

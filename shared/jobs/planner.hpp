@@ -14,6 +14,10 @@ namespace undertone::jobs {
 /// What makes the plan of a silo: `plan_of`, or what gives the same faster. @see plan_of
 using Planner = std::function<Result<planning::Plan>(const Job& job, const CohortMember& member)>;
 
+/// The plan of every silo of the cohort. Silos that are alike are planned once.
+/// @return the error of the first silo that has no plan
+[[nodiscard]] Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job);
+
 /// What the plans of a whole cohort make plausible.
 class PlausibleCohort {
  public:

@@ -2,11 +2,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/planning/plan_parts.hpp"
 
 namespace undertone::planning {
+namespace {
+
+/// Grid, coins, heads of how many, dimension, records, failure.
+using OwnCoins = std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::uint64_t, Eigen::Index, std::int64_t, double>;
+using OwnShifts = std::map<OwnCoins, releases::GaussianShift>;
+
+/// What a binomial sum's own coins hide of it, nobody else's added; each kind of sum is certified once.
+std::optional<releases::GaussianShift> own_shift(const mechanisms::BinomialSum& sum, const Release& release,
+                                                 OwnShifts& known) {
+  const mechanisms::BinomialParameters& parameters = sum.parameters;
+  const OwnCoins coins{parameters.grid(),
+                       parameters.coins(),
+                       parameters.heads().numerator,
+                       parameters.heads().denominator,
+                       release.shape.dimension,
+                       release.records_drawn,
+                       sum.shift.failure};
+  if (const auto one = known.find(coins); one != known.end()) return one->second;
+  const Result<mechanisms::BinomialShift> own = mechanisms::binomial_shift(parameters, release.shape.dimension,
+                                                                           release.records_drawn, sum.shift.failure);
+  if (!own) return std::nullopt;
+  known.emplace(coins, own->shift);
+  return own->shift;
+}
+
+}  // namespace
 
 const Release* Plan::release(RoundIndex round) const {
   std::uint64_t first = 0;
@@ -151,6 +179,7 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
   if (!shuffling_) return std::nullopt;
   if (!shuffling_->binomial && !credit_) return epsilon_.value_rounded_up();
   std::vector<std::vector<accounting::RepeatedEvent>> blocks;
+  OwnShifts known;
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     std::vector<accounting::RepeatedEvent>& events = blocks.emplace_back();
     for (const Segment& segment : segments_) {
@@ -158,12 +187,10 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
         events.push_back({local_event(segment.release), segment.rounds, footprint_of(segment.release)});
       const auto* binomial = std::get_if<mechanisms::BinomialSum>(&segment.release.mechanism);
       if (binomial == nullptr || segment.release.shape.block != block) continue;
-      const Result<mechanisms::BinomialShift> own =
-          mechanisms::binomial_shift(binomial->parameters, segment.release.shape.dimension,
-                                     segment.release.records_drawn, binomial->shift.failure);
+      const std::optional<releases::GaussianShift> own = own_shift(*binomial, segment.release, known);
       if (!own) return std::nullopt;
       events.push_back(
-          {event_of_draw(drawn_part(segment.release), own->shift), segment.rounds, footprint_of(segment.release)});
+          {event_of_draw(drawn_part(segment.release), *own), segment.rounds, footprint_of(segment.release)});
     }
   }
   return epsilon_of_other_events(blocks);

@@ -101,8 +101,26 @@ class Plan {
   /// @param group indices of segments that read records together
   /// @param shifts of groups that read the same records in each of so many rounds, as far as they are known
   using EqualShares = std::map<std::uint64_t, releases::GaussianShift>;
+  /// Mechanisms by what they are chosen for: an evaluation every few rounds cuts a schedule into thousands of segments
+  /// that differ in nothing else.
+  struct MechanismDemand {
+    Eigen::Index dimension = 0;
+    std::int64_t records_drawn = 0;
+    double clip = 0.0;
+    double shift = 0.0;
+    friend auto operator<=>(const MechanismDemand&, const MechanismDemand&) = default;
+  };
+  using Mechanisms = std::map<MechanismDemand, mechanisms::Mechanism>;
+  /// What one calibration has found so far.
+  struct Found {
+    EqualShares shifts;
+    Mechanisms mechanisms;
+  };
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
-                                       const releases::Epsilon& epsilon, EqualShares& shifts);
+                                       const releases::Epsilon& epsilon, Found& found);
+  /// `mechanism_for`, each demand once.
+  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_once(const Release& release, releases::GaussianShift shift,
+                                                             Mechanisms& known) const;
   [[nodiscard]] Result<mechanisms::Mechanism> mechanism_for(const Release& release,
                                                             releases::GaussianShift shift) const;
   /// Calibrates until the accountant agrees that the target is met.

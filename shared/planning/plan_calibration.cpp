@@ -210,11 +210,11 @@ Status Plan::meet(const releases::SiloFacts& facts) {
 Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Epsilon& epsilon) {
   training_cost_ = {};
   holdout_cost_ = {};
-  EqualShares shifts;
+  Found found;
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     if (is_public(facts, block)) continue;
     for (const Group& group : groups_of(segments_, block)) {
-      if (Status calibrated = calibrate_group(group, facts, epsilon, shifts); !calibrated) return calibrated;
+      if (Status calibrated = calibrate_group(group, facts, epsilon, found); !calibrated) return calibrated;
     }
   }
   return {};
@@ -247,8 +247,18 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, releas
       mechanisms::binomial_lattice(choice->parameters, release.shape.clip), choice->parameters, *certified});
 }
 
+Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, releases::GaussianShift shift,
+                                                   Mechanisms& known) const {
+  const MechanismDemand demand{release.shape.dimension, release.records_drawn, release.shape.clip.value(),
+                               shift.value()};
+  if (const auto one = known.find(demand); one != known.end()) return one->second;
+  Result<mechanisms::Mechanism> made = mechanism_for(release, shift);
+  if (made) known.emplace(demand, *made);
+  return made;
+}
+
 Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& facts, const releases::Epsilon& epsilon,
-                             EqualShares& shifts) {
+                             Found& found) {
   std::vector<DrawnRounds> drawn;
   std::uint64_t rounds = 0;
   bool whole = true;  // every release of the group reads the very same records
@@ -269,12 +279,12 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
   for (const std::size_t i : group)
     if (segments_[i].release.shape.shift.has_value() != chosen)
       return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
-  const auto known = shifts.find(rounds);
+  const auto known = found.shifts.find(rounds);
   const Result<releases::GaussianShift> shift = chosen ? *segments_[group.front()].release.shape.shift
-                                                : whole && known != shifts.end() ? known->second
+                                                : whole && known != found.shifts.end() ? known->second
                                                 : whole ? equal_share(rounds, epsilon, mechanism_delta_)
                                                         : common_shift(drawn, epsilon, mechanism_delta_);
-  if (whole && !chosen && shift) shifts.emplace(rounds, *shift);
+  if (whole && !chosen && shift) found.shifts.emplace(rounds, *shift);
   if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
   if (!chosen && shift->value() > kShiftMax) {
     return Error{ErrorCode::InvalidArgument,
@@ -291,7 +301,7 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
                    fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
                                own.value(), kShiftMax)};
     }
-    const Result<mechanisms::Mechanism> mechanism = mechanism_for(release, own);
+    const Result<mechanisms::Mechanism> mechanism = mechanism_once(release, own, found.mechanisms);
     if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};
     release.mechanism = *mechanism;
     if (Status charged = charge_cost(segment); !charged) return charged;
@@ -326,9 +336,10 @@ void Plan::take_credit(const releases::SiloFacts& facts) {
   credited.mechanism_delta_ = *rest;
   credited.training_cost_ = {};
   credited.holdout_cost_ = {};
+  Mechanisms known;
   for (Segment& segment : credited.segments_) {
     if (segment.release.is_public()) continue;
-    const Result<mechanisms::Mechanism> mechanism = mechanism_for(segment.release, found->shift);
+    const Result<mechanisms::Mechanism> mechanism = mechanism_once(segment.release, found->shift, known);
     if (!mechanism) return;
     segment.release.mechanism = *mechanism;
     if (!credited.charge_cost(segment)) return;
