@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "shared/base/result.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
