@@ -12,7 +12,8 @@ namespace undertone::planning {
 namespace {
 
 /// Grid, coins, heads of how many, dimension, records, failure.
-using OwnCoins = std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::uint64_t, Eigen::Index, std::int64_t, double>;
+using OwnCoins =
+    std::tuple<std::int64_t, std::int64_t, std::uint64_t, std::uint64_t, Eigen::Index, std::int64_t, double>;
 using OwnShifts = std::map<OwnCoins, releases::GaussianShift>;
 
 /// What a binomial sum's own coins hide of it, nobody else's added; each kind of sum is certified once.
@@ -27,8 +28,8 @@ std::optional<releases::GaussianShift> own_shift(const mechanisms::BinomialSum& 
                        release.records_drawn,
                        sum.shift.failure};
   if (const auto one = known.find(coins); one != known.end()) return one->second;
-  const Result<mechanisms::BinomialShift> own = mechanisms::binomial_shift(parameters, release.shape.dimension,
-                                                                           release.records_drawn, sum.shift.failure);
+  const Result<mechanisms::BinomialShift> own =
+      mechanisms::binomial_shift(parameters, release.shape.dimension, release.records_drawn, sum.shift.failure);
   if (!own) return std::nullopt;
   known.emplace(coins, own->shift);
   return own->shift;

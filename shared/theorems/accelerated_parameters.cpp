@@ -70,6 +70,32 @@ Result<double> one_pass_variance(const TheoremConditions& conditions, double bat
          conditions.dimension() * *noise;
 }
 
+/// With the silos' own noise epsilon <= 8 ln(1/delta); shuffled, what a binomial sum needs.
+Status one_pass_epsilon(const TheoremConditions& conditions) {
+  return conditions.shuffled() ? conditions.binomial_sums()
+                               : conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one());
+}
+
+/// The batch of a convex objective, before it is rounded: of Algorithm 1, or of its shuffled form, Algorithm 18, whose
+/// noise is that of all M silos' records together.
+struct PlannedBatch {
+  double records;
+  std::string formula;
+};
+PlannedBatch one_pass_batch(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  const double d = conditions.dimension();
+  const double common = std::pow(facts.lipschitz / (whole_smoothness(conditions) * facts.diameter), 0.4) *
+                        std::pow(facts.records, 0.6) / std::pow(facts.epsilon, 0.4);
+  if (conditions.shuffled()) {
+    const double log = log_at_least_one(d / facts.delta);
+    return {common * std::pow(d * log * log, 0.2) / std::pow(facts.answering, 0.4),
+            "(L/(beta D))^(2/5) n^(3/5) (d ln^2(d/delta))^(1/5) / (eps^(2/5) M^(2/5)), within 1 to n"};
+  }
+  return {common * std::pow(d * conditions.log_one(), 0.2) / std::pow(facts.answering, 0.2),
+          "(L/(beta D))^(2/5) n^(3/5) (d ln(1/delta))^(1/5) / (eps^(2/5) M^(1/5)), within 1 to n"};
+}
+
 void explain_parts(TheoremChoice& choice, double planned, double records, std::uint64_t rounds, std::string formula) {
   choice.reasons.push_back({"planned batch", planned, std::move(formula)});
   choice.reasons.push_back(
@@ -227,14 +253,11 @@ Result<StagePlan> plan_stages(double smoothness, double strong_convexity, double
 Result<TheoremChoice> choose_one_pass_convex(const TheoremConditions& conditions, ConvexForm form) {
   const TheoremFacts& facts = conditions.facts();
   if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
-  if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits) return fits.error();
-  const double d = conditions.dimension();
+  if (Status fits = one_pass_epsilon(conditions); !fits) return fits.error();
   const double diameter = facts.diameter;
   const double beta = whole_smoothness(conditions);
-  const double planned = std::pow(facts.lipschitz / (beta * diameter), 0.4) * std::pow(facts.records, 0.6) *
-                         std::pow(d * conditions.log_one(), 0.2) /
-                         (std::pow(facts.epsilon, 0.4) * std::pow(facts.answering, 0.2));
-  const double batch = std::clamp(std::round(planned), 1.0, facts.records);
+  const PlannedBatch planned = one_pass_batch(conditions);
+  const double batch = std::clamp(std::round(planned.records), 1.0, facts.records);
   const Result<std::uint64_t> rounds = conditions.whole_rounds(std::floor(facts.records / batch));
   if (!rounds) return rounds.error();
   const double part = std::floor(facts.records / algorithms::number(*rounds));
@@ -242,12 +265,11 @@ Result<TheoremChoice> choose_one_pass_convex(const TheoremConditions& conditions
   if (!variance) return variance.error();
 
   TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::OnePass, *rounds, *variance);
-  explain_parts(choice, batch, facts.records, *rounds,
-                "(L/(beta D))^(2/5) n^(3/5) (d ln(1/delta))^(1/5) / (eps^(2/5) M^(1/5)), within 1 to n");
+  explain_parts(choice, batch, facts.records, *rounds, planned.formula);
   explain_convex(choice, form);
-  const double private_term = std::pow(beta, 0.25) * facts.lipschitz * std::pow(diameter, 1.5) *
-                              std::sqrt(d * conditions.log_one()) /
-                              (facts.epsilon * facts.records * std::sqrt(facts.answering));
+  const double private_records = conditions.shuffled() ? conditions.shuffled_records() : conditions.private_records();
+  const double private_term =
+      std::pow(beta, 0.25) * facts.lipschitz * std::pow(diameter, 1.5) / std::sqrt(private_records);
   choice.rate = std::sqrt(facts.gradient_variance / (facts.records * facts.answering)) * diameter +
                 std::pow(private_term, 0.8) + std::sqrt(conditions.silo_variance() * part / facts.records) * diameter;
   return conditions.finish(std::move(choice));
@@ -259,8 +281,9 @@ Result<TheoremChoice> choose_one_pass_strongly_convex(const TheoremConditions& c
   const double mu = facts.strong_convexity;
   if (Status fits = conditions.strongly_convex(beta); !fits) return fits.error();
   if (Status fits = conditions.positive("the gap Delta", facts.gap); !fits) return fits.error();
-  if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits) return fits.error();
-  const double private_term = conditions.private_records() / (facts.lipschitz * facts.lipschitz);
+  if (Status fits = one_pass_epsilon(conditions); !fits) return fits.error();
+  const double private_term = (conditions.shuffled() ? conditions.shuffled_records() : conditions.private_records()) /
+                              (facts.lipschitz * facts.lipschitz);
   const double sampling_term = facts.records * facts.answering / facts.gradient_variance;  // infinite without variance
   const double log = log_at_least_one(mu * facts.gap * std::min(private_term, sampling_term));
   const double planned = facts.records / (std::sqrt(beta / mu) * log);
@@ -277,8 +300,11 @@ Result<TheoremChoice> choose_one_pass_strongly_convex(const TheoremConditions& c
   TheoremChoice choice = conditions.begin(
       kExcessRisk, algorithms::AcceleratedSgdSettings{
                        conditions.problem(), {{0.0, mu, std::nullopt, plan.stages}}, algorithms::RecordUse::OnePass});
-  explain_parts(choice, batch, facts.records, rounds_of(plan),
-                "n / (sqrt(kappa) ln(mu Delta min{eps^2 n^2 M/(L^2 d ln(1/delta)), nM/phi^2})), within 1 to n");
+  explain_parts(
+      choice, batch, facts.records, rounds_of(plan),
+      fmt::format("n / (sqrt(kappa) ln(mu Delta min{{eps^2 n^2 {}/(L^2 d ln(1/delta)), nM/phi^2}})), within 1 "
+                  "to n",
+                  conditions.shuffled() ? "M^2" : "M"));
   explain(choice, plan);
   choice.bound = plan.risk;
   choice.rate = 1.0 / (mu * sampling_term) + std::sqrt(beta / mu) / (mu * private_term) +

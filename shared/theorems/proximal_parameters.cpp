@@ -57,6 +57,20 @@ double spider_period_max(const TheoremConditions& conditions, double rounds) {
 /// pays for the squared distance.
 double proximal_modulus(double mu, double l2, double step_size) { return mu / (1.0 + l2 * step_size); }
 
+/// Noise per coordinate of the mean over silos of parts of K records.
+Result<double> proximal_variance(const TheoremConditions& conditions, const algorithms::Method& method, double batch) {
+  if (conditions.shuffled()) return conditions.binomial_variance(1.0, batch);
+  const Result<double> stddev =
+      conditions.loudest(conditions.facts().records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+        if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
+        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
+        if (!shifts) return shifts.error();
+        return shifts->gradients.front();
+      });
+  if (!stddev) return stddev.error();
+  return *stddev * *stddev / conditions.facts().answering;
+}
+
 /// The theorem's at the planned noise, where its condition on the period holds for that noise.
 Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
                                            const algorithms::SpiderSettings& settings) {
@@ -64,40 +78,53 @@ Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
   // With silos drawn, the theorem takes their variance for that of records (misprint M3).
   if (facts.answering < facts.silos) return std::optional<double>();
   const double n = facts.records;
-  double anchor = 0.0;      // standard deviations of a silo's answer
-  double difference = 0.0;  // per distance of the two points
-  if (conditions.noise() == PlannedNoise::Printed) {
-    const Result<algorithms::NoiseShifts> shifts =
-        algorithms::Method(settings)->theorem_noise({n, n, facts.epsilon, facts.delta});
-    if (!shifts) return shifts.error();
-    anchor = 2.0 * facts.lipschitz / (n * shifts->gradients.front());
-    difference = 2.0 * facts.smoothness / (n * shifts->difference.value());
+  const algorithms::Method method(settings);
+  const double rounds = algorithms::number(settings.rounds);
+  double anchor = 0.0;      // variances of a coordinate of the mean over silos
+  double difference = 0.0;  // per squared distance of the two points
+  const double of_difference = std::pow(facts.smoothness / facts.lipschitz, 2.0);
+  if (conditions.shuffled()) {
+    const Result<double> variance = conditions.binomial_variance(rounds, n);
+    if (!variance) return variance.error();
+    anchor = *variance;
+    difference = *variance * of_difference;
   } else {
-    const Result<double> shift = shift_of_each(facts.epsilon, facts.delta, algorithms::number(settings.rounds));
-    if (!shift) return shift.error();
-    anchor = 2.0 * facts.lipschitz / (n * *shift);
-    difference = 2.0 * facts.smoothness / (n * *shift);
+    const auto stddev = [&](bool differences) {
+      return conditions.loudest(n, n, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+        if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, rounds);
+        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
+        if (!shifts) return shifts.error();
+        return differences ? shifts->difference.value() : shifts->gradients.front();
+      });
+    };
+    const Result<double> of_anchors = stddev(false);
+    if (!of_anchors) return of_anchors.error();
+    const Result<double> of_differences = stddev(true);
+    if (!of_differences) return of_differences.error();
+    anchor = *of_anchors * *of_anchors / facts.answering;
+    difference = *of_differences * *of_differences * of_difference / facts.answering;
   }
-  const double dimension = conditions.dimension() / facts.answering;
   // q <= 1/(eta^2 tau_2^2), tau_2^2 = 8 d sigma_2^2/M.
-  const double growth = 8.0 * dimension * difference * difference * settings.step_size * settings.step_size;
+  const double growth = 8.0 * conditions.dimension() * difference * settings.step_size * settings.step_size;
   if (algorithms::number(settings.period) * growth > 1.0) return std::optional<double>();
-  return spider_stationarity(facts.gap, settings.step_size, settings.rounds, dimension * anchor * anchor);
+  return spider_stationarity(facts.gap, settings.step_size, settings.rounds, conditions.dimension() * anchor);
 }
 
 }  // namespace
 
 Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
   if (Status fits = proximal_conditions(conditions); !fits) return fits.error();
-  if (Status fits = conditions.epsilon_at_most("8 ln(1/delta)", 8.0 * conditions.log_one()); !fits) return fits.error();
+  const double epsilon_max = 8.0 * conditions.log_one();
+  if (Status fits = conditions.shuffled() ? Status{} : conditions.epsilon_at_most("8 ln(1/delta)", epsilon_max); !fits)
+    return fits.error();
   const TheoremFacts& facts = conditions.facts();
   if (!(facts.delta < 0.5)) return conditions.refuse(fmt::format("delta is {}, which must be below 0.5", facts.delta));
   const double mu = facts.strong_convexity;
   const double kappa = facts.smoothness / mu;
   const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
   const double sampled = facts.records * facts.answering;
-  const double log =
-      log_at_least_one(mu * facts.gap / squared_lipschitz * std::min(sampled, conditions.private_records()));
+  const double private_records = conditions.shuffled() ? conditions.shuffled_records() : conditions.private_records();
+  const double log = log_at_least_one(mu * facts.gap / squared_lipschitz * std::min(sampled, private_records));
   const Result<std::uint64_t> rounds = conditions.whole_rounds(2.0 * kappa * log);
   if (!rounds) return rounds.error();
   if (algorithms::number(*rounds) > facts.records)
@@ -107,27 +134,17 @@ Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
   const algorithms::ProximalSgdSettings settings{conditions.problem(), *rounds, 0.5 / facts.smoothness};
 
   TheoremChoice choice = conditions.begin(kExcessRisk, settings);
-  choice.reasons.push_back(
-      {"rounds", algorithms::number(*rounds), "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})"});
+  choice.reasons.push_back({"rounds", algorithms::number(*rounds),
+                            conditions.shuffled() ? "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M^2/(d ln(1/delta))})"
+                                                  : "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", batch, "floor(n/R): every round a part of its own"});
-  double shift = 0.0;
-  if (conditions.noise() == PlannedNoise::Printed) {
-    const Result<algorithms::NoiseShifts> shifts =
-        algorithms::Method(settings)->theorem_noise({facts.records, batch, facts.epsilon, facts.delta});
-    if (!shifts) return shifts.error();
-    shift = shifts->gradients.front();
-  } else {
-    const Result<double> each = shift_of_each(facts.epsilon, facts.delta, 1.0);
-    if (!each) return each.error();
-    shift = *each;
-  }
-  const double stddev = 2.0 * facts.lipschitz / (batch * shift);
-  choice.bound = proximal_sgd_risk(facts.gap, facts.smoothness,
-                                   proximal_modulus(mu, settings.problem.regulariser.l2(), settings.step_size), *rounds,
-                                   conditions.dimension() * stddev * stddev / facts.answering +
-                                       squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
-  choice.rate = squared_lipschitz / mu * (kappa * kappa / conditions.private_records() + kappa / sampled);
+  const Result<double> variance = proximal_variance(conditions, algorithms::Method(settings), batch);
+  if (!variance) return variance.error();
+  choice.bound = proximal_sgd_risk(
+      facts.gap, facts.smoothness, proximal_modulus(mu, settings.problem.regulariser.l2(), settings.step_size), *rounds,
+      conditions.dimension() * *variance + squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
+  choice.rate = squared_lipschitz / mu * (kappa * kappa / private_records + kappa / sampled);
   return conditions.finish(std::move(choice));
 }
 
@@ -224,6 +241,65 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
   if (!bound) return bound.error();
   choice.bound = *bound;
   choice.rate = spider_rate(conditions);
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_shuffled_spider(const TheoremConditions& conditions) {
+  if (Status fits = spider_conditions(conditions); !fits) return fits.error();
+  if (Status fits = conditions.binomial_sums(); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const double d = conditions.dimension();
+  const double silos = facts.answering;
+  const double curvature = facts.smoothness * facts.gap;
+  const double budget = facts.epsilon * facts.records * silos;  // eps n M
+  const double log_records = log_at_least_one(d * facts.records * silos / facts.delta);
+  const double once = budget / facts.lipschitz * std::sqrt(curvature / (d * std::pow(log_records, 3.0)));
+  const auto rounds_at = [&](double period) { return std::max(1.0, std::ceil(once * std::sqrt(period))); };
+  const auto longest_at = [&](double period) {
+    const double log = log_at_least_one(rounds_at(period) * d / facts.delta);
+    const double balanced =
+        std::pow(budget * facts.lipschitz / std::sqrt(curvature * d * std::pow(log, 3.0)), 2.0 / 3.0);
+    return 0.5 * (silos < facts.silos ? std::min(balanced, silos * facts.records) : balanced);
+  };
+  if (!(longest_at(1.0) >= 1.0))
+    return conditions.refuse(
+        fmt::format("the period min{{(eps n M L/sqrt(beta Delta d ln^3(R d/delta)))^(2/3), M n if M < N}}/2 is {}, "
+                    "which must be at least 1: the theorem's output is the starting point",
+                    longest_at(1.0)));
+  constexpr double kPeriodMax = 1e6;  // no more rounds than that are allowed
+  double period = 1.0;                // the largest that holds: what is allowed falls as the period grows
+  for (double above = std::floor(std::min(longest_at(1.0), kPeriodMax)) + 1.0; above - period > 1.0;) {
+    const double middle = std::floor((period + above) / 2.0);
+    (middle <= longest_at(middle) ? period : above) = middle;
+  }
+  const Result<std::uint64_t> rounds = conditions.whole_rounds(rounds_at(period));
+  if (!rounds) return rounds.error();
+  const double r = algorithms::number(*rounds);
+  if (const double least = facts.epsilon * facts.silos / (4.0 * std::sqrt(2.0 * r * conditions.log_one()));
+      silos < least)
+    return conditions.refuse(fmt::format(
+        "{} silos answer a round, which must be at least eps N/(4 sqrt(2 R ln(1/delta))) = {}", silos, least));
+  const algorithms::SpiderSettings settings{
+      conditions.problem(),   *rounds,          static_cast<std::uint64_t>(std::min(period, r)),
+      0.5 / facts.smoothness, facts.smoothness, facts.seed};
+
+  TheoremChoice choice = conditions.begin(kStationarity, settings);
+  choice.reasons.push_back(
+      {"period", algorithms::number(settings.period),
+       "the largest q <= min{(eps n M L/sqrt(beta Delta d ln^3(R d/delta)))^(2/3), M n if M < N}/2, at most R"});
+  choice.reasons.push_back({"rounds", r, "(eps n M/L) sqrt(beta Delta q/(d ln^3(d n M/delta)))"});
+  choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
+  choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
+  const Result<std::optional<double>> bound = spider_bound(conditions, settings);
+  if (!bound) return bound.error();
+  choice.bound = *bound;
+  const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
+  const double privacy = conditions.shuffled_records();
+  choice.rate = std::pow(facts.lipschitz * curvature / privacy, 2.0 / 3.0) + squared_lipschitz / privacy;
+  if (silos < facts.silos) {
+    const double sampled = facts.records * silos;
+    choice.rate += facts.lipschitz * std::sqrt(curvature / privacy / sampled) + squared_lipschitz / sampled;
+  }
   return conditions.finish(std::move(choice));
 }
 

@@ -6,7 +6,8 @@
 namespace undertone::theorems {
 
 /// Every round a part of the records of its own, K = floor(n/R): Theorems 40, 144, for a composite F with the
-/// proximal-PL constant mu. R = ceil(2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})).
+/// proximal-PL constant mu. R = ceil(2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})); shuffled,
+/// Theorem 40.2, with M^2 for M in its second argument and delta < 1/2, epsilon <= 15 alone.
 [[nodiscard]] Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions);
 
 /// FedProx-PL-SVRG: Theorems 42, 148, with R = 48 kappa steps a restart, which provably halve the gap (misprint M7),
@@ -23,6 +24,11 @@ namespace undertone::theorems {
 /// FedProx-SPIDER: Theorems 44, 149. The period is lowered until q <= 1/(eta^2 tau_2^2) with doubled noise (misprint
 /// M8): for M = N, q R <= eps^2 n^2 M / (64 d ln(1/delta)).
 [[nodiscard]] Result<TheoremChoice> choose_spider(const TheoremConditions& conditions);
+/// Algorithm 24 and Theorem 45, SPIDER on binomial sums, with M for the source's N, which credits the choice of silos:
+///   R = ceil((eps n M/L) sqrt(Delta beta/(d ln^3(d n M/delta))) sqrt q),
+///   q = floor(min{(eps n M L/sqrt(Delta beta d ln^3(R d/delta)))^(2/3), M n if M < N}/2), eta = 1/(2 beta),
+/// the largest such q, since R grows with it; M >= eps N/(4 sqrt(2 R ln(1/delta))). Source: federated-core 3.7.
+[[nodiscard]] Result<TheoremChoice> choose_shuffled_spider(const TheoremConditions& conditions);
 /// Algorithm 25: no theorem of its own, so no bound.
 [[nodiscard]] Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& conditions);
 

@@ -45,6 +45,14 @@ Result<TheoremConditions> TheoremConditions::create(std::string source, const Th
     return out.refuse(fmt::format("n must be a whole number, got {}", facts.records));
   if (!(facts.answering >= 1.0 && facts.answering <= facts.silos))
     return out.refuse(fmt::format("M = {} silos answer, expected 1 to N = {}", facts.answering, facts.silos));
+  for (const SiloTarget& silo : facts.members) {
+    if (!(silo.records >= facts.records && silo.epsilon >= facts.epsilon && silo.delta >= facts.delta &&
+          silo.delta < 1.0))
+      return out.refuse(fmt::format("a silo of n = {}, epsilon = {}, delta = {} is below the least of all, {}, {}, {}",
+                                    silo.records, silo.epsilon, silo.delta, facts.records, facts.epsilon, facts.delta));
+  }
+  if (facts.shuffled && !(facts.shuffled->honest >= 1.0 && facts.shuffled->honest <= facts.answering))
+    return out.refuse(fmt::format("{} honest silos, expected 1 to M = {}", facts.shuffled->honest, facts.answering));
   return out;
 }
 
@@ -89,8 +97,10 @@ Result<std::uint64_t> TheoremConditions::whole_rounds(double value) const {
 
 double TheoremConditions::batch(std::uint64_t rounds) const {
   if (noise_ == PlannedNoise::Accountant) return facts_.records;
-  const double least =
-      algorithms::least_batch(static_cast<double>(rounds), facts_.records, facts_.epsilon, facts_.delta);
+  double least = 0.0;  // of the least silo's records: every silo draws the same share
+  for (const SiloTarget& silo : targets())
+    least =
+        std::max(least, algorithms::least_batch(static_cast<double>(rounds), facts_.records, silo.epsilon, silo.delta));
   return std::clamp(std::ceil(least), 1.0, facts_.records);
 }
 
@@ -99,37 +109,56 @@ double TheoremConditions::fraction_of(double batch) const {
   return std::floor(fraction * facts_.records) < batch ? std::nextafter(fraction, 2.0) : fraction;
 }
 
-double TheoremConditions::variance_of(double shift, double batch) const {
-  const double stddev = 2.0 * facts_.lipschitz / (batch * shift);
-  return stddev * stddev / facts_.answering;
+std::vector<SiloTarget> TheoremConditions::targets() const {
+  if (!facts_.members.empty()) return facts_.members;
+  return {{facts_.records, facts_.epsilon, facts_.delta}};
 }
 
 Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double records, double batch) const {
-  if (noise_ == PlannedNoise::Accountant) {
-    UNDERTONE_CHECK(batch == records);
-    const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta, static_cast<double>(rounds));
-    if (!shift) return shift.error();
-    return variance_of(*shift, batch);
-  }
+  UNDERTONE_CHECK(noise_ == PlannedNoise::Printed || batch == records);
   algorithms::MinibatchSgdSettings settings;
   settings.rounds = rounds;
-  const Result<algorithms::NoiseShifts> shifts =
-      algorithms::Method(settings)->theorem_noise({records, batch, facts_.epsilon, facts_.delta});
-  if (!shifts) return shifts.error();
-  return variance_of(shifts->gradients.front(), batch);
+  const algorithms::Method method(settings);
+  const Result<double> stddev = loudest(records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+    if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, static_cast<double>(rounds));
+    const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
+    if (!shifts) return shifts.error();
+    return shifts->gradients.front();
+  });
+  if (!stddev) return stddev.error();
+  return *stddev * *stddev / facts_.answering;
 }
 
 Result<double> TheoremConditions::one_pass_noise_variance(double batch) const {
-  if (noise_ == PlannedNoise::Accountant) {
-    const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta, 1.0);
-    if (!shift) return shift.error();
-    return variance_of(*shift, batch);
-  }
+  if (shuffled()) return binomial_variance(1.0, batch);
   const algorithms::AcceleratedSgdSettings settings{{}, {}, algorithms::RecordUse::OnePass};
-  const Result<algorithms::NoiseShifts> shifts =
-      algorithms::Method(settings)->theorem_noise({facts_.records, batch, facts_.epsilon, facts_.delta});
-  if (!shifts) return shifts.error();
-  return variance_of(shifts->gradients.front(), batch);
+  const algorithms::Method method(settings);
+  const Result<double> stddev =
+      loudest(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+        if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
+        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
+        if (!shifts) return shifts.error();
+        return shifts->gradients.front();
+      });
+  if (!stddev) return stddev.error();
+  return *stddev * *stddev / facts_.answering;
+}
+
+Status TheoremConditions::binomial_sums() const {
+  if (Status fits = epsilon_at_most("15", 15.0); !fits) return fits;
+  if (facts_.delta < 0.5) return {};
+  return refuse(fmt::format("delta is {}, which must be below 0.5", facts_.delta));
+}
+
+double TheoremConditions::shuffled_records() const { return private_records() * facts_.answering; }
+
+Result<double> TheoremConditions::binomial_variance(double rounds, double batch) const {
+  constexpr double kExcess = 1.25;                 // of the variance: @see mechanisms::BinomialDemand
+  constexpr double kMechanismShare = 31.0 / 32.0;  // of delta: the rest covers the sums' failures
+  const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta * kMechanismShare, rounds);
+  if (!shift) return shift.error();
+  const double sum = 2.0 * facts_.lipschitz / *shift;
+  return kExcess * sum * sum / (facts_.shuffled->honest * facts_.answering * batch * batch);
 }
 
 double TheoremConditions::private_records() const {

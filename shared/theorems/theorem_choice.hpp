@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,18 +13,33 @@
 
 namespace undertone::theorems {
 
+/// One silo's records and target: n_i, epsilon_i, delta_i.
+struct SiloTarget {
+  double records = 0.0;
+  double epsilon = 0.0;
+  double delta = 0.0;
+};
+
+/// How a shuffled job's answers are mixed.
+struct ShuffledAnswers {
+  double honest = 0.0;   // silos of a round whose coins certainly count: in 1 .. M
+  bool reports = false;  // each silo's noised sum is mixed whole; else they are binomial sums
+};
+
 /// Public constants as the theorems name them: assumptions that whoever writes the job answers for, never read off
 /// records. One number where silos differ: the worst of them. No bound is a default; what a theorem does not use may
 /// stay 0.
 struct TheoremFacts {
-  double silos = 0.0;              // N >= 1
-  double answering = 0.0;          // M, 1/M = E[1/M_r]: in 1 .. N
-  double records = 0.0;            // n: the least over silos, of the training block; a whole number >= 1
-  double epsilon = 0.0;            // of every silo: the least
-  double delta = 0.0;              // of every silo: the least
-  double lipschitz = 0.0;          // L: the clip norm, and no record's gradient is longer
-  double diameter = 0.0;           // D: of the domain
-  double smoothness = 0.0;         // beta, of a record's loss; a squared l2 regulariser adds its own
+  std::vector<SiloTarget> members = {};          // of every silo where they differ; empty where all are alike
+  std::optional<ShuffledAnswers> shuffled = {};  // of mode "shuffle": then (epsilon, delta) is of the shuffled view
+  double silos = 0.0;                            // N >= 1
+  double answering = 0.0;                        // M, 1/M = E[1/M_r]: in 1 .. N
+  double records = 0.0;                          // n: the least over silos, of the training block; a whole number >= 1
+  double epsilon = 0.0;                          // of every silo: the least
+  double delta = 0.0;                            // of every silo: the least
+  double lipschitz = 0.0;                        // L: the clip norm, and no record's gradient is longer
+  double diameter = 0.0;                         // D: of the domain
+  double smoothness = 0.0;                       // beta, of a record's loss; a squared l2 regulariser adds its own
   double strong_convexity = 0.0;   // mu of F, its regulariser included, 0: convex; the proximal-PL constant of F there
   double gap = 0.0;                // Delta >= F(w_0) - F*
   double heterogeneity = 0.0;      // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
@@ -82,6 +99,17 @@ class TheoremConditions {
   /// @return the least whole number from 1 that is at least `value`; an error above 1,000,000
   [[nodiscard]] Result<std::uint64_t> whole_rounds(double value) const;
 
+  /// Of a shuffled form: epsilon <= 15, delta < 1/2, as a binomial vector sum needs. Source: Lemma 136.
+  [[nodiscard]] Status binomial_sums() const;
+  [[nodiscard]] bool shuffled() const noexcept { return facts_.shuffled.has_value(); }
+  /// eps^2 n^2 M^2 / (d ln(1/delta)): what `private_records` is where the noise is that of all answers together. No
+  /// credit is taken for which silos the network chose, so that the source's N is M. Source: federated-core 3.7.
+  [[nodiscard]] double shuffled_records() const;
+  /// Noise per coordinate of the mean over M silos' binomial sums of K records each, at one of R rounds that read the
+  /// same records: (1 + 1/4) (2L/shift)^2 / (H M K^2), since the coins of H honest silos keep the promise, M silos toss
+  /// them, and a sum has at most a quarter more variance than the Gaussian of its guarantee. @see BinomialDemand
+  [[nodiscard]] Result<double> binomial_variance(double rounds, double batch) const;
+
   /// K of n: with the printed noise the least of the minibatch theorems, rounded up and at most n; else n.
   [[nodiscard]] double batch(std::uint64_t rounds) const;
   /// The least double that draws `batch` of n when its product with n is rounded down.
@@ -114,11 +142,29 @@ class TheoremConditions {
   /// The choice, if its algorithm takes its settings on this domain with this regulariser.
   [[nodiscard]] Result<TheoremChoice> finish(TheoremChoice choice) const;
 
+  /// The largest standard deviation 2L/(K_i shift_i) of a silo's mean, K_i = floor(n_i K/n).
+  /// @param records of the least silo that are read, of a phase maybe not all @param batch K of them
+  /// @param shift_of a silo's own facts, the shift of one release
+  template <class ShiftOf>
+  [[nodiscard]] Result<double> loudest(double records, double batch, const ShiftOf& shift_of) const {
+    double out = 0.0;
+    for (const SiloTarget& silo : targets()) {
+      const double scale = silo.records / facts_.records;
+      const double drawn = std::max(batch, std::floor(batch * scale));
+      const Result<double> shift = shift_of(
+          algorithms::NoiseFacts{std::max(records, std::floor(records * scale)), drawn, silo.epsilon, silo.delta});
+      if (!shift) return shift.error();
+      out = std::max(out, 2.0 * facts_.lipschitz / (drawn * *shift));
+    }
+    return out;
+  }
+  /// Every silo that differs, or one that is as all of them.
+  [[nodiscard]] std::vector<SiloTarget> targets() const;
+
  private:
   TheoremConditions(std::string source, const TheoremFacts& facts, const algorithms::Problem& problem,
                     PlannedNoise noise)
       : source_(std::move(source)), facts_(facts), problem_(problem), noise_(noise) {}
-  [[nodiscard]] double variance_of(double shift, double batch) const;
   std::string source_;
   TheoremFacts facts_;
   algorithms::Problem problem_;

@@ -9,6 +9,7 @@
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
+#include "shared/theorems/shuffled_parameters.hpp"
 
 namespace undertone::theorems {
 namespace {
@@ -146,39 +147,88 @@ Result<TheoremChoice> in_form(const TheoremConditions& conditions) {
   return choose(conditions, form);
 }
 
+/// What a theorem is in mode shuffle: its own number and choice, or why there is none.
+struct ShuffledTheorem {
+  const char* source = nullptr;
+  Result<TheoremChoice> (*choose)(const TheoremConditions&) = nullptr;
+  bool reports = false;  // of silos' noised sums that are mixed whole; else of binomial sums
+  const char* refusal = "has no shuffled form in the source";
+};
+
+constexpr ShuffledTheorem kNotShuffled = {};
+
 struct Theorem {
   TheoremName id;
   std::string_view name;
   const char* source;
   TheoremLosses losses;
   Result<TheoremChoice> (*choose)(const TheoremConditions&);
+  ShuffledTheorem shuffled = kNotShuffled;
   Result<double> (*envelope)(const TheoremConditions&) = nullptr;
 };
 
 /// In the order of `TheoremName`.
 constexpr Theorem kTheorems[] = {
-    {TheoremName::MinibatchConvex, "minibatch_convex", "Theorem 34", TheoremLosses::Convex, minibatch_convex,
+    {TheoremName::MinibatchConvex,
+     "minibatch_convex",
+     "Theorem 34",
+     TheoremLosses::Convex,
+     minibatch_convex,
+     {"Theorem 38", choose_shuffled_minibatch, true},
      minibatch_convex_envelope},
-    {TheoremName::MinibatchStronglyConvex, "minibatch_strongly_convex", "Theorem 34", TheoremLosses::Convex,
-     minibatch_strongly_convex, minibatch_strongly_convex_envelope},
-    {TheoremName::OnePassConvex, "one_pass_convex", "Theorem 124", TheoremLosses::Convex,
-     in_form<choose_one_pass_convex, ConvexForm::Regularised>},
-    {TheoremName::OnePassConvexDirect, "one_pass_convex_direct", "Theorem 124", TheoremLosses::Convex,
-     in_form<choose_one_pass_convex, ConvexForm::Direct>},
-    {TheoremName::OnePassStronglyConvex, "one_pass_strongly_convex", "Theorem 124", TheoremLosses::Convex,
-     choose_one_pass_strongly_convex},
+    {TheoremName::MinibatchStronglyConvex,
+     "minibatch_strongly_convex",
+     "Theorem 34",
+     TheoremLosses::Convex,
+     minibatch_strongly_convex,
+     {"Theorem 38", nullptr, true, "gives strongly convex objectives rounds, but neither a step nor an average"},
+     minibatch_strongly_convex_envelope},
+    {TheoremName::OnePassConvex,
+     "one_pass_convex",
+     "Theorem 124",
+     TheoremLosses::Convex,
+     in_form<choose_one_pass_convex, ConvexForm::Regularised>,
+     {"Theorem 39", in_form<choose_one_pass_convex, ConvexForm::Regularised>}},
+    {TheoremName::OnePassConvexDirect,
+     "one_pass_convex_direct",
+     "Theorem 124",
+     TheoremLosses::Convex,
+     in_form<choose_one_pass_convex, ConvexForm::Direct>,
+     {"Theorem 39", in_form<choose_one_pass_convex, ConvexForm::Direct>}},
+    {TheoremName::OnePassStronglyConvex,
+     "one_pass_strongly_convex",
+     "Theorem 124",
+     TheoremLosses::Convex,
+     choose_one_pass_strongly_convex,
+     {"Theorem 39", choose_one_pass_strongly_convex}},
     {TheoremName::AcceleratedConvex, "accelerated_convex", "Theorem 129", TheoremLosses::Convex,
-     in_form<choose_accelerated_convex, ConvexForm::Regularised>, accelerated_convex_envelope},
+     in_form<choose_accelerated_convex, ConvexForm::Regularised>, kNotShuffled, accelerated_convex_envelope},
     {TheoremName::AcceleratedConvexDirect, "accelerated_convex_direct", "Theorem 129", TheoremLosses::Convex,
-     in_form<choose_accelerated_convex, ConvexForm::Direct>, accelerated_convex_envelope},
+     in_form<choose_accelerated_convex, ConvexForm::Direct>, kNotShuffled, accelerated_convex_envelope},
     {TheoremName::AcceleratedStronglyConvex, "accelerated_strongly_convex", "Theorem 129", TheoremLosses::Convex,
-     choose_accelerated_strongly_convex, accelerated_strongly_convex_envelope},
-    {TheoremName::ProximalSgd, "proximal_sgd", "Theorem 144", TheoremLosses::Smooth, choose_proximal_sgd},
-    {TheoremName::ProxSvrg, "prox_svrg", "Theorem 148", TheoremLosses::Smooth, choose_prox_svrg},
-    {TheoremName::Spider, "spider", "Theorem 149", TheoremLosses::Smooth, choose_spider},
+     choose_accelerated_strongly_convex, kNotShuffled, accelerated_strongly_convex_envelope},
+    {TheoremName::ProximalSgd,
+     "proximal_sgd",
+     "Theorem 144",
+     TheoremLosses::Smooth,
+     choose_proximal_sgd,
+     {"Theorem 40.2", choose_proximal_sgd}},
+    {TheoremName::ProxSvrg,
+     "prox_svrg",
+     "Theorem 148",
+     TheoremLosses::Smooth,
+     choose_prox_svrg,
+     {"Theorem 42.2", nullptr, false,
+      "takes its anchors for subsampled, which read all records, and its restarts for less than they cost"}},
+    {TheoremName::Spider,
+     "spider",
+     "Theorem 149",
+     TheoremLosses::Smooth,
+     choose_spider,
+     {"Theorem 45", choose_shuffled_spider}},
     {TheoremName::SpiderAlternate, "spider_alternate", "Algorithm 25", TheoremLosses::Smooth, choose_spider_alternate},
     {TheoremName::LocalizedConvex, "localized_convex", "federated-core 3.8", TheoremLosses::Convex,
-     choose_localized_convex, localized_convex_envelope},
+     choose_localized_convex, kNotShuffled, localized_convex_envelope},
     {TheoremName::LocalizedStronglyConvex, "localized_strongly_convex", "federated-core 3.8", TheoremLosses::Convex,
      choose_localized_strongly_convex},
 };
@@ -191,6 +241,23 @@ constexpr bool in_order() {
 static_assert(in_order());
 
 const Theorem& theorem_of(TheoremName name) { return kTheorems[static_cast<std::size_t>(name)]; }
+
+/// Whether a theorem says anything of answers that are mixed so.
+Status shuffled_form(const Theorem& theorem, const ShuffledAnswers& answers) {
+  const ShuffledTheorem& form = theorem.shuffled;
+  const auto refuse = [&](std::string_view why) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: {}. Of mode \"shuffle\" are minibatch_convex (form \"reports\"), one_pass_convex, "
+                             "one_pass_convex_direct, one_pass_strongly_convex, proximal_sgd and spider",
+                             form.source == nullptr ? theorem.source : form.source, why)};
+  };
+  if (form.choose == nullptr) return refuse(form.refusal);
+  if (form.reports && !answers.reports)
+    return refuse("silos report one noised gradient each, expected privacy.shuffle.form \"reports\"");
+  if (!form.reports && answers.reports)
+    return refuse("it is of binomial sums, expected privacy.shuffle.form \"shares\", \"counts\" or \"bits\"");
+  return {};
+}
 
 }  // namespace
 
@@ -205,9 +272,12 @@ std::string_view to_string(TheoremName name) noexcept { return theorem_of(name).
 Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& facts, const algorithms::Problem& problem,
                                         PlannedNoise noise) {
   const Theorem& theorem = theorem_of(name);
-  const Result<TheoremConditions> conditions = TheoremConditions::create(theorem.source, facts, problem, noise);
+  if (facts.shuffled)
+    if (Status fits = shuffled_form(theorem, *facts.shuffled); !fits) return fits.error();
+  const Result<TheoremConditions> conditions =
+      TheoremConditions::create(facts.shuffled ? theorem.shuffled.source : theorem.source, facts, problem, noise);
   if (!conditions) return conditions.error();
-  Result<TheoremChoice> choice = theorem.choose(*conditions);
+  Result<TheoremChoice> choice = facts.shuffled ? theorem.shuffled.choose(*conditions) : theorem.choose(*conditions);
   if (choice) choice->losses = theorem.losses;
   return choice;
 }
