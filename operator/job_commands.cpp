@@ -77,18 +77,6 @@ std::uint64_t plan_rounds(const jobs::Job& job) {
   return rounds;
 }
 
-/// Encoded numbers lie in [-1, 1], of a category's at most one is 1, and an intercept is a 1 beside them. Of projected
-/// records nothing is known.
-double record_norm_of(const jobs::Job& job) {
-  double squares = job.model.linear() == nullptr || job.model.linear()->intercept() ? 1.0 : 0.0;
-  for (const data::FeatureColumn& column : job.schema.features) {
-    squares += std::holds_alternative<data::CategoricalColumn>(column)
-                   ? 1.0
-                   : static_cast<double>(data::encoded_width(column));
-  }
-  return std::sqrt(squares);
-}
-
 Json optional_json(const jobs::Job& job, const std::optional<double>& value) {
   return value && !job.projection ? Json(*value) : Json(nullptr);
 }
@@ -129,7 +117,7 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
   return true;
 }
 
-std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
+std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
@@ -153,6 +141,19 @@ std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const P
   if (job.theorem->bound && job.noise_choice.by != jobs::NoiseChoice::By::Hand)
     return algorithms::RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
   return std::nullopt;
+}
+
+/// A theorem's envelope is below the loss itself by as much as its gap.
+std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
+  std::optional<algorithms::RiskBound> out = smooth_prediction_of(job, plans);
+  if (out && job.theorem) out->bound += job.theorem->envelope_gap();
+  return out;
+}
+
+/// L as the model and its public bounds prove it.
+std::optional<double> proven_lipschitz(const jobs::Job& job) {
+  if (job.projection) return std::nullopt;
+  return job.model.constants(jobs::record_norm(job.model, job.schema)).lipschitz;
 }
 
 Json parameters_of(const jobs::Job& job) {
@@ -197,6 +198,20 @@ Json warnings_of(const jobs::Job& job) {
         "those that answer, so with silos missing it estimates the gradient of no fixed objective. A quorum of "
         "{} or equal weights would",
         job.participation.quorum, job.cohort.size(), job.cohort.size()));
+  }
+  if (!job.theorem) return out;
+  const theorems::TheoremFacts& facts = job.theorem->facts;
+  if (const std::optional<double> longest = proven_lipschitz(job); longest && *longest > facts.lipschitz) {
+    out.push_back(fmt::format(
+        "the theorem's L is the clip norm {:.6g}, and a record within the public bounds may have a gradient of length "
+        "{:.6g}: what the theorem says holds where no record's is longer than the clip norm",
+        facts.lipschitz, *longest));
+  }
+  if (facts.heterogeneity_assumed && job.participation.quorum < job.cohort.size()) {
+    out.push_back(fmt::format(
+        "{} of {} silos are enough for a round, and the theorem reckons with {:.6g} that are alike: where some are "
+        "missing, what silos differ by is part of a round's variance. `answering` and `heterogeneity` say so",
+        job.participation.quorum, job.cohort.size(), facts.answering));
   }
   return out;
 }
@@ -291,7 +306,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
   const std::optional<algorithms::RiskBound> prediction = prediction_of(*job, plans);
   const Json parameters = parameters_of(*job);
-  const double record_norm = record_norm_of(*job);
+  const double record_norm = jobs::record_norm(job->model, job->schema);
   const models::Model::Constants constants = job->model.constants(record_norm);
   // All silos of a shuffled job are alike.
   const jobs::CohortMember& first = job->cohort.front();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "shared/algorithms/table.hpp"
-#include "shared/jobs/theorem_section.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::jobs {
@@ -45,9 +44,9 @@ bool reads_parts_whole(const algorithms::Method& method) {
 }
 
 /// Parameters that a theorem chooses.
-void parse_by_theorem(config::Section& section, const algorithms::Problem& problem, const theorems::TheoremFacts& facts,
-                      theorems::PlannedNoise noise, AlgorithmChoice& out) {
-  out.theorem = parse_theorem(section, problem, facts, noise);
+void parse_by_theorem(config::Section& section, const algorithms::Problem& problem, const TheoremContext& context,
+                      AlgorithmChoice& out) {
+  out.theorem = parse_theorem(section, problem, context);
   if (section.has("sampling")) {
     out.with_replacement =
         section.choice<bool>("sampling", {{"without_replacement", false}, {"with_replacement", true}},
@@ -160,12 +159,12 @@ geometry::Regulariser parse_regulariser(config::Section section, Eigen::Index re
 }
 
 AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Problem& problem,
-                                const theorems::TheoremFacts& facts, theorems::PlannedNoise noise) {
+                                const TheoremContext& context) {
   AlgorithmChoice out;
   const bool by_theorem = section.has("theorem");
   if (section.has("sampling") && !by_theorem)
     section.problem("sampling", "expected a theorem beside it: draws of other jobs are without replacement");
-  if (by_theorem) parse_by_theorem(section, problem, facts, noise, out);
+  if (by_theorem) parse_by_theorem(section, problem, context, out);
   if (!by_theorem || section.recording()) parse_by_hand(section, problem, out);
   section.finish();
   if (out.method && !section.recording()) check_method(section, out);

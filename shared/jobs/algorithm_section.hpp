@@ -4,6 +4,7 @@
 
 #include "shared/algorithms/method.hpp"
 #include "shared/config/section.hpp"
+#include "shared/jobs/theorem_section.hpp"
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::jobs {
@@ -21,8 +22,8 @@ struct AlgorithmChoice {
 [[nodiscard]] geometry::Domain parse_domain(config::Section section);
 /// @param regularised coordinates: the intercept, last, is left out
 [[nodiscard]] geometry::Regulariser parse_regulariser(config::Section section, Eigen::Index regularised);
-/// @param facts for an algorithm whose parameters a theorem chooses, which needs them all: sizes, targets, clip norm
+/// @param context for an algorithm whose parameters a theorem chooses
 [[nodiscard]] AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Problem& problem,
-                                              const theorems::TheoremFacts& facts, theorems::PlannedNoise noise);
+                                              const TheoremContext& context);
 
 }  // namespace undertone::jobs

@@ -1,6 +1,7 @@
 #include "shared/jobs/job.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "shared/algorithms/with_evaluation.hpp"
@@ -23,18 +24,51 @@ constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of
 
 /// What theorems may use of a job; what is the job's author to say is left at zero.
 theorems::TheoremFacts facts_of(const std::vector<CohortMember>& cohort, const algorithms::Problem& problem,
-                                double clip) {
+                                double clip, const std::optional<Shuffle>& shuffle) {
   theorems::TheoremFacts facts;
   facts.silos = static_cast<double>(cohort.size());
   facts.lipschitz = clip;
   if (problem.dimension > 0) facts.diameter = problem.domain.diameter(problem.dimension).value_or(0.0);
+  bool alike = true;
   for (const CohortMember& member : cohort) {
+    const theorems::SiloTarget silo{static_cast<double>(member.facts.records), member.facts.epsilon.value(),
+                                    member.facts.delta.value()};
+    if (!facts.members.empty()) {
+      const theorems::SiloTarget& first = facts.members.front();
+      alike = alike && silo.records == first.records && silo.epsilon == first.epsilon && silo.delta == first.delta;
+    }
+    facts.members.push_back(silo);
     const auto least = [](double known, double other) { return known == 0.0 ? other : std::min(known, other); };
-    facts.records = least(facts.records, static_cast<double>(member.facts.records));
-    facts.epsilon = least(facts.epsilon, member.facts.epsilon.value());
-    facts.delta = least(facts.delta, member.facts.delta.value());
+    facts.records = least(facts.records, silo.records);
+    facts.epsilon = least(facts.epsilon, silo.epsilon);
+    facts.delta = least(facts.delta, silo.delta);
   }
+  if (alike) facts.members.clear();
+  if (shuffle)
+    facts.shuffled =
+        theorems::ShuffledAnswers{static_cast<double>(shuffle->honest_min), shuffle->form == Shuffle::Form::Reports};
   return facts;
+}
+
+/// A loss with a kink that nothing smooths.
+bool is_kinked(const models::Model& model) { return model.linear() != nullptr && !model.is_smooth(); }
+
+/// With what the model and the schema prove: of projected records nothing.
+TheoremContext context_of(theorems::TheoremFacts facts, theorems::PlannedNoise noise, const models::Model& model,
+                          const data::Schema& schema, bool projected) {
+  TheoremContext out{std::move(facts), noise};
+  out.kinked = is_kinked(model);
+  if (projected) return out;
+  const models::Model::Constants constants = model.constants(record_norm(model, schema));
+  out.proven_smoothness = constants.smoothness;
+  out.proven_lipschitz = constants.lipschitz;
+  return out;
+}
+
+/// The model with the envelope that a theorem chose for its loss.
+models::Model smoothed(const models::LinearModel& linear, double smoothing) {
+  // Of a kinked loss, which takes any smoothing that a theorem chooses.
+  return models::LinearModel(linear.linear_loss().smoothed(smoothing).value(), linear.features(), linear.intercept());
 }
 
 Participation parse_participation(config::Section section) {
@@ -237,11 +271,14 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   privacy_section.finish();
 
   std::vector<CohortMember> cohort = parse_cohort(root);
-  const theorems::TheoremFacts facts = facts_of(cohort, problem, clip);
   AlgorithmChoice algorithm =
-      parse_algorithm(root.object("algorithm"), problem, facts,
-                      noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
-                                                                  : theorems::PlannedNoise::Accountant);
+      parse_algorithm(root.object("algorithm"), problem,
+                      context_of(facts_of(cohort, problem, clip, shuffle),
+                                 noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
+                                                                             : theorems::PlannedNoise::Accountant,
+                                 choice.model, schema, projection.has_value()));
+  if (algorithm.theorem && algorithm.theorem->envelope)
+    choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   if (algorithm.method) check_model(algorithm, model, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
 
@@ -308,6 +345,16 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
           aggregation,
           std::move(simulation)};
   return job;
+}
+
+double record_norm(const models::Model& model, const data::Schema& schema) {
+  double squares = model.linear() == nullptr || model.linear()->intercept() ? 1.0 : 0.0;
+  for (const data::FeatureColumn& column : schema.features) {
+    squares += std::holds_alternative<data::CategoricalColumn>(column)
+                   ? 1.0
+                   : static_cast<double>(data::encoded_width(column));
+  }
+  return std::sqrt(squares);
 }
 
 std::vector<std::string> feature_names(const Job& job) {

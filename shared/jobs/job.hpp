@@ -73,6 +73,10 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// The parser behind it. @param problems may be a recording one
 [[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems);
 
+/// A bound on the norm of what a model reads of a record: encoded numbers lie in [-1, 1], of a category's at most one
+/// is 1, and an intercept is a 1 beside them. Of projected records nothing is known.
+[[nodiscard]] double record_norm(const models::Model& model, const data::Schema& schema);
+
 /// Of the numbers that the model reads: the encoded features, or "component 1" and so on of a projection.
 [[nodiscard]] std::vector<std::string> feature_names(const Job& job);
 

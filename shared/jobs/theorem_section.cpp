@@ -1,5 +1,7 @@
 #include "shared/jobs/theorem_section.hpp"
 
+#include <algorithm>
+
 namespace undertone::jobs {
 namespace {
 
@@ -16,13 +18,60 @@ TheoremName parse_name(config::Section& section) {
                               "instead of kind: chooses the algorithm and its numbers from public constants")];
 }
 
+/// beta: what is proven, or more where the job's author says so. Of a kinked loss it is still to be chosen.
+double parse_smoothness(config::Section& section, const TheoremContext& context) {
+  constexpr double kRounding = 1e-9;  // relative: of a constant that somebody typed
+  constexpr const char* kKey = "smoothness";
+  if (!section.recording() && context.kinked) {
+    if (section.has(kKey))
+      section.problem(kKey,
+                      "the loss has a kink: the theorem chooses its envelope's, or model.smoothing does, in which case "
+                      "that is the smoothness");
+    return kConstantMin;
+  }
+  if (!section.has(kKey) && context.proven_smoothness) return *context.proven_smoothness;
+  const double typed = section.number(kKey, kConstantMin, kConstantMax,
+                                      "with theorem: beta of a record's loss (default: what the model and the "
+                                      "features' public bounds prove, where they do; no less than that)");
+  if (!section.recording() && context.proven_smoothness && typed < *context.proven_smoothness * (1.0 - kRounding)) {
+    section.problem(kKey, fmt::format("expected at least {}, which is what holds for every record within the public "
+                                      "bounds, got {}",
+                                      *context.proven_smoothness, typed));
+  }
+  return typed;
+}
+
+/// The envelope f_beta of a kinked loss, chosen by the theorem: beta becomes the smoothness, and what strong convexity
+/// the loss has beside the regulariser's becomes the envelope's.
+/// @return an error where the theorem has no such form
+Status choose_envelope(TheoremName name, const algorithms::Problem& problem, theorems::TheoremFacts& facts) {
+  const Result<double> chosen = theorems::envelope_smoothness(name, facts, problem);
+  if (!chosen) return chosen.error();
+  facts.smoothness = *chosen;
+  const double regulariser = problem.regulariser.strong_convexity(problem.dimension);
+  if (const double own = facts.strong_convexity - regulariser; own > 0.0)
+    facts.strong_convexity = regulariser + theorems::envelope_strong_convexity(own, *chosen);
+  return {};
+}
+
+/// Why a theorem refused, with a cause that the theorem cannot see.
+std::string refusal(const std::string& message, const theorems::TheoremFacts& facts,
+                    const algorithms::Problem& problem) {
+  if (facts.strong_convexity > 0.0 || problem.regulariser.l2() == 0.0 ||
+      message.find("strong convexity mu") == std::string::npos)
+    return message;
+  return message +
+         ": the intercept is not regularised, so that the regulariser's strength is no mu of the whole objective; a "
+         "model without an intercept has one, or say strong_convexity";
+}
+
 }  // namespace
 
 std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, const algorithms::Problem& problem,
-                                                     theorems::TheoremFacts facts, theorems::PlannedNoise noise) {
+                                                     const TheoremContext& context) {
   const TheoremName name = parse_name(section);
-  facts.smoothness = section.number("smoothness", kConstantMin, kConstantMax,
-                                    "with theorem: beta of a record's loss, from public bounds");
+  theorems::TheoremFacts facts = context.facts;
+  facts.smoothness = parse_smoothness(section, context);
   const auto optional = [&](const char* key, double otherwise, const char* about) {
     return section.has(key) ? section.number(key, 0.0, kConstantMax, about) : otherwise;
   };
@@ -33,27 +82,51 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   facts.strong_convexity =
       optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
                "with theorem: mu of the whole objective, or its proximal-PL constant (default: the regulariser's)");
-  const char* about_gap = "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one)";
+  const char* about_gap =
+      "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one; the "
+      "proven L where that is longer)";
   if (facts.diameter > 0.0) {
-    facts.gap = optional("gap", facts.lipschitz * facts.diameter, about_gap);
+    facts.gap =
+        optional("gap", std::max(facts.lipschitz, context.proven_lipschitz.value_or(0.0)) * facts.diameter, about_gap);
   } else {
     facts.gap = section.number("gap", kConstantMin, kConstantMax, about_gap);
     facts.diameter = 1.0;  // of no meaning: a theorem that uses it refuses a domain without one
   }
-  facts.heterogeneity =
-      optional("heterogeneity", 0.0, "with theorem: bound on the mean over silos of |grad F_i - grad F|^2 (default 0)");
   facts.gradient_variance =
       optional("gradient_variance", facts.lipschitz * facts.lipschitz,
                "with theorem: bound on the variance of a record's gradient (default: clip norm squared)");
   facts.answering = optional("answering", facts.silos, "with theorem: silos that answer a round (default: the cohort)");
+  facts.heterogeneity_assumed = !section.has("heterogeneity");
+  facts.heterogeneity = optional("heterogeneity", 0.0,
+                                 "with theorem: bound on the mean over silos of |grad F_i - grad F|^2 (default 0, "
+                                 "where all silos answer; required with an `answering` below the cohort)");
+  if (!section.recording() && facts.heterogeneity_assumed && facts.answering < facts.silos) {
+    section.problem("heterogeneity",
+                    fmt::format("missing: {} of {} silos answer a round, and what they differ by is part of its "
+                                "variance; 0 says that they are alike",
+                                facts.answering, facts.silos));
+  }
   at_least("strong_convexity", facts.strong_convexity);
   at_least("gap", facts.gap);
   if (section.has("seed")) facts.seed = static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public"));
   if (section.recording()) return std::nullopt;
-  Result<theorems::TheoremChoice> choice = theorems::choose_by_theorem(name, facts, problem, noise);
+  if (context.kinked) {
+    if (Status chosen = choose_envelope(name, problem, facts); !chosen) {
+      section.problem("theorem", refusal(chosen.error().message, facts, problem));
+      return std::nullopt;
+    }
+  }
+  Result<theorems::TheoremChoice> choice = theorems::choose_by_theorem(name, facts, problem, context.noise);
   if (!choice) {
-    section.problem("theorem", choice.error().message);
+    section.problem("theorem", refusal(choice.error().message, facts, problem));
     return std::nullopt;
+  }
+  if (context.kinked) {
+    choice->envelope = facts.smoothness;
+    choice->reasons.push_back({"smoothing", facts.smoothness,
+                               fmt::format("beta of the Moreau envelope, which is at most L^2/(2 beta) = {:.4g} below "
+                                           "the loss",
+                                           choice->envelope_gap())});
   }
   return *std::move(choice);
 }

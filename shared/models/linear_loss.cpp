@@ -68,6 +68,12 @@ Result<LinearLoss> LinearLoss::create(Loss loss, const Options& options) {
   return made;
 }
 
+Result<LinearLoss> LinearLoss::smoothed(double smoothing) const {
+  Options options = options_;
+  options.smoothing = smoothing;
+  return create(loss_, options);
+}
+
 double LinearLoss::value(double score, double target) const {
   const double off = score - target;
   switch (loss_) {

@@ -36,6 +36,9 @@ class LinearLoss {
   /// Without options. @param loss Logistic or LeastSquares, or another that needs none
   explicit LinearLoss(Loss loss) : loss_(loss) {}
 
+  /// The same loss with the envelope of this smoothness for it. @return an error where it has no kink
+  [[nodiscard]] Result<LinearLoss> smoothed(double smoothing) const;
+
   [[nodiscard]] Loss kind() const noexcept { return loss_; }
   /// Whether the target is a class, -1 or 1.
   [[nodiscard]] bool classifies() const noexcept { return loss_ == Loss::Logistic || loss_ == Loss::Hinge; }

@@ -40,11 +40,12 @@ struct TheoremFacts {
   double lipschitz = 0.0;                        // L: the clip norm, and no record's gradient is longer
   double diameter = 0.0;                         // D: of the domain
   double smoothness = 0.0;                       // beta, of a record's loss; a squared l2 regulariser adds its own
-  double strong_convexity = 0.0;   // mu of F, its regulariser included, 0: convex; the proximal-PL constant of F there
-  double gap = 0.0;                // Delta >= F(w_0) - F*
-  double heterogeneity = 0.0;      // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
-  double gradient_variance = 0.0;  // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
-  std::uint64_t seed = 0;          // public, of the choice of an output
+  double strong_convexity = 0.0;  // mu of F, its regulariser included, 0: convex; the proximal-PL constant of F there
+  double gap = 0.0;               // Delta >= F(w_0) - F*
+  double heterogeneity = 0.0;     // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
+  bool heterogeneity_assumed = false;  // nobody said it: 0 is a default
+  double gradient_variance = 0.0;      // bound on phi^2, a record's gradient about its silo's mean: L^2 always serves
+  std::uint64_t seed = 0;              // public, of the choice of an output
 };
 
 /// The noise that is planned with where a parameter depends on it, and the batches that go with it. Proximal SGD, SVRG
@@ -80,6 +81,12 @@ struct TheoremChoice {
   double rate = 0.0;        // the theorem's, its constants dropped: no bound
   std::string source = {};  // "Theorem 34"
   TheoremLosses losses = TheoremLosses::Convex;
+  std::optional<double> envelope = {};  // beta of the Moreau envelope that stands for a loss with a kink, if one does
+  /// L^2/(2 beta): how much less the envelope may be than the loss. What bounds the envelope's risk bounds the loss's
+  /// with so much more. Source: federated-core 3.1.
+  [[nodiscard]] double envelope_gap() const {
+    return envelope ? facts.lipschitz * facts.lipschitz / (2.0 * *envelope) : 0.0;
+  }
 };
 
 /// The parts that the choices share. Each refusal names the condition and both of its numbers.
