@@ -93,7 +93,7 @@ struct SampledBlock {
 
 /// @param text well-formed groups. @return nothing where a number is out of its range
 std::optional<SampledBlock> parse_releases(const std::string& text) {
-  constexpr std::size_t kGroupsMax = 12'000;
+  constexpr std::size_t kGroupsMax = 14'000;
   constexpr UInt128 kCountMax = UInt128{1} << 40U;
   const std::optional<std::vector<ReleaseGroup>> groups = parse_release_groups(text);
   if (!groups || groups->size() > kGroupsMax) return std::nullopt;
@@ -130,7 +130,7 @@ bool is_covered(const ShuffledRun& shuffled, const std::vector<SampledGroup>& gr
   long double variation = 0;
   std::uint64_t rounds = 0;
   for (const SampledGroup& group : groups) {
-    rounds += group.rounds;  // each at most 2^40, of 12,000 groups
+    rounds += group.rounds;  // each at most 2^40, of 14,000 groups
     // Besides, each of the others' messages is allowed a total variation of 2^-80.
     variation +=
         static_cast<long double>(group.rounds) * (mixed_variation(mixing, {group.mu, group.drawn, group.population}) +

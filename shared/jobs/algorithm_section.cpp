@@ -10,7 +10,9 @@ namespace {
 
 constexpr double kNumberMax = 1e9;
 constexpr double kRadiusMin = 1e-9;
-constexpr std::uint64_t kEntriesMax = 2'000;  // of a schedule: each is planned, charged and listed for itself
+// Of a schedule: each is planned, charged and listed for itself. A segment takes 248 bytes of memory, which would bear
+// more; its text in a ledger's entry takes up to 70 of the 1 MiB that an entry may have.
+constexpr std::uint64_t kEntriesMax = 4'000;
 
 template <class T>
 T noted(config::Section& section, const char* key, Result<T> made, T harmless) {

@@ -11,7 +11,7 @@ namespace undertone::planning {
 namespace {
 
 constexpr std::uint64_t kDrawsMax = 1'000'000;  // of all messages together: as many as verifiers compose
-constexpr std::size_t kSegmentsMax = 12'000;    // 2,000 of an algorithm, and its evaluations between
+constexpr std::size_t kSegmentsMax = 14'000;    // 4,000 of an algorithm, and its evaluations between
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const releases::SiloFacts& facts, releases::Block block) {

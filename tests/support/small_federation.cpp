@@ -117,7 +117,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
             "stages":[{"rounds":6,"upsilon":4}]})",
         ball, none}},
       {"accelerated_sgd, a theorem's, drawn with replacement",
-       {R"({"theorem":"accelerated_strongly_convex","smoothness":0.3,"strong_convexity":0.1,"sampling":"with_replacement"})",
+       {R"({"theorem":"accelerated_strongly_convex","smoothness":1.25,"strong_convexity":0.1,"sampling":"with_replacement"})",
         ball,
         R"({"kind":"l2","strength":0.1})",
         {},

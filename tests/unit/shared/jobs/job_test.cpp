@@ -437,7 +437,7 @@ TEST(AlgorithmConfigTest, AHostileJobIsRefusedBeforeMemoryIsSpentOnIt) {
                          stages + "]}";
   EXPECT_NE(problems_of(federation).find("rounds in all"), std::string::npos);
   federation.algorithm = R"({"kind":"proximal_sgd","rounds":1000000,"step_size":1})";
-  EXPECT_NE(problems_of(federation).find("expected at most 1000000 and 2000"), std::string::npos);
+  EXPECT_NE(problems_of(federation).find("expected at most 1000000 and 4000"), std::string::npos);
   federation.algorithm = R"({"kind":"prox_svrg","restarts":1000000,"epochs":1000000,"inner":1000000,"step_size":1,
       "draw_fraction":1,"seed":1})";
   EXPECT_NE(problems_of(federation).find("/algorithm/kind"), std::string::npos);
@@ -514,7 +514,7 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
 
 TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   tests::SmallFederation federation;
-  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25})";
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":1.25})";
   const Result<Job> job = parse_job(federation.job(), "job.json");
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->algorithm->name(), "accelerated_sgd");
@@ -526,33 +526,118 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
     const std::string problems = problems_of(federation);
     EXPECT_NE(problems.find(what), std::string::npos) << problems;
   };
-  says(R"({"theorem":"accelerated_convex"})", "/algorithm/smoothness: missing");
-  says(R"({"theorem":"nesterov","smoothness":1})", "/algorithm/theorem: expected one of");
-  says(R"({"theorem":"accelerated_convex","smoothness":1,"rounds":3})", "/algorithm/rounds");
-  says(R"({"theorem":"accelerated_convex","smoothness":1,"answering":6})", "6");
-  says(R"({"theorem":"accelerated_convex","smoothness":1,"sampling":"poisson"})",
+  says(R"({"theorem":"nesterov","smoothness":2})", "/algorithm/theorem: expected one of");
+  says(R"({"theorem":"accelerated_convex","smoothness":2,"rounds":3})", "/algorithm/rounds");
+  says(R"({"theorem":"accelerated_convex","smoothness":2,"answering":6})", "6");
+  says(R"({"theorem":"accelerated_convex","smoothness":2,"sampling":"poisson"})",
        "/algorithm/sampling: expected one of");
-  says(R"({"theorem":"proximal_sgd","smoothness":0.25,"strong_convexity":0.1,"sampling":"with_replacement"})",
+  says(R"({"theorem":"proximal_sgd","smoothness":1.25,"strong_convexity":0.1,"sampling":"with_replacement"})",
        "are read whole");
-  says(R"({"theorem":"one_pass_convex","smoothness":0.25,"sampling":"with_replacement"})", "are read whole");
+  says(R"({"theorem":"one_pass_convex","smoothness":1.25,"sampling":"with_replacement"})", "are read whole");
   says(R"({"kind":"proximal_sgd","rounds":2,"step_size":1,"sampling":"with_replacement"})", "/algorithm/sampling");
-  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25,"sampling":"with_replacement"})";
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":1.25,"sampling":"with_replacement"})";
   const Result<Job> multiset = parse_job(federation.job(), "job.json");
   ASSERT_TRUE(multiset) << multiset.error().message;
   EXPECT_TRUE(plan_of(*multiset, multiset->cohort.front())->draws_with_replacement());
   EXPECT_FALSE(plan_of(*job, job->cohort.front())->draws_with_replacement());
   tests::SmallFederation network = federation;
-  network.algorithm = R"({"theorem":"accelerated_convex","smoothness":1})";
+  network.algorithm = R"({"theorem":"accelerated_convex","smoothness":2})";
   network.regulariser = R"({"kind":"none"})";
   network.model = R"({"kind":"network","seed":1,"hidden":[{"kind":"dense","width":2,"activation":"relu"}]})";
   const std::string refused = problems_of(network);
   EXPECT_NE(refused.find("is of convex losses"), std::string::npos) << refused;
   EXPECT_NE(refused.find("is of smooth losses"), std::string::npos) << refused;
   federation.regulariser = R"({"kind":"none"})";
-  says(R"({"theorem":"minibatch_strongly_convex","smoothness":1})", "strong");
+  says(R"({"theorem":"minibatch_strongly_convex","smoothness":2})", "strong");
   federation.domain = R"({"kind":"whole_space"})";
-  says(R"({"theorem":"accelerated_convex","smoothness":1})", "/algorithm/gap: missing");
-  says(R"({"theorem":"accelerated_convex","smoothness":1,"gap":1})", "no diameter");
+  says(R"({"theorem":"accelerated_convex","smoothness":2})", "/algorithm/gap: missing");
+  says(R"({"theorem":"accelerated_convex","smoothness":2,"gap":1})", "no diameter");
+}
+
+TEST(TheoremConfigTest, SmoothnessIsWhatTheModelProvesOrMore) {
+  tests::SmallFederation federation;  // four features in [-1, 1] and an intercept: |x|^2 <= 5; logistic: beta = 5/4
+  federation.algorithm = R"({"theorem":"accelerated_convex"})";
+  const Result<Job> job = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_DOUBLE_EQ(job->theorem->facts.smoothness, 1.25);
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":1.2})";
+  const std::string low = problems_of(federation);
+  EXPECT_NE(low.find("/algorithm/smoothness: expected at least 1.25"), std::string::npos) << low;
+  EXPECT_NE(low.find("got 1.2"), std::string::npos) << low;
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":3})";
+  EXPECT_EQ(parse_job(federation.job(), "job.json")->theorem->facts.smoothness, 3.0);
+  federation.projection = R"({"origin":[0,0,0,0],"directions":[{"weights":[1,0,0,0]}]})";
+  federation.algorithm = R"({"theorem":"accelerated_convex"})";  // of projected records nothing is proven
+  const std::string unknown = problems_of(federation);
+  EXPECT_NE(unknown.find("/algorithm/smoothness: missing"), std::string::npos) << unknown;
+}
+
+TEST(TheoremConfigTest, AKinkedLossGetsTheTheoremsEnvelope) {
+  tests::SmallFederation federation;
+  federation.equal = true;  // n = 40, epsilon 1, delta 1e-4, N = 5; the ball of radius 5: D = 10; L = 1, d = 5
+  federation.loss = models::Loss::Absolute;
+  federation.algorithm = R"({"theorem":"accelerated_convex"})";
+  const Result<Job> job = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(job) << job.error().message;
+  // Theorem 131: beta = eps n sqrt(M) L/(sqrt(d) D) = 40 sqrt 5/(sqrt 5 10) = 4; L^2/(2 beta) = 1/8.
+  EXPECT_NEAR(job->theorem->facts.smoothness, 4.0, 1e-12);
+  EXPECT_NEAR(*job->model.constants(2.0).smoothness, 4.0, 1e-12);
+  EXPECT_NEAR(job->theorem->envelope_gap(), 0.125, 1e-12);
+  EXPECT_EQ(job->theorem->reasons.back().name, "smoothing");
+  federation.algorithm = R"({"theorem":"minibatch_convex"})";
+  // (L sqrt M/D)/(1/sqrt n + sqrt(d ln(1/delta))/(eps n)) = 0.223607/(0.158114 + sqrt(46.0517)/40) = 0.682221.
+  EXPECT_NEAR(*parse_job(federation.job(), "job.json")->model.constants(2.0).smoothness,
+              std::sqrt(5.0) / 10.0 / (1.0 / std::sqrt(40.0) + std::sqrt(5.0 * std::log(1e4)) / 40.0), 1e-12);
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":4})";
+  EXPECT_NE(problems_of(federation).find("the loss has a kink"), std::string::npos);
+  federation.algorithm = R"({"theorem":"spider"})";
+  EXPECT_NE(problems_of(federation).find("/algorithm/theorem"), std::string::npos);
+}
+
+TEST(TheoremConfigTest, FewerThanAllSilosNeedAHeterogeneity) {
+  tests::SmallFederation federation;
+  federation.algorithm = R"({"theorem":"accelerated_convex","answering":3})";
+  const std::string missing = problems_of(federation);
+  EXPECT_NE(missing.find("/algorithm/heterogeneity: missing: 3 of 5 silos"), std::string::npos) << missing;
+  federation.algorithm = R"({"theorem":"accelerated_convex","answering":3,"heterogeneity":0})";
+  const Result<Job> alike = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(alike) << alike.error().message;
+  EXPECT_FALSE(alike->theorem->facts.heterogeneity_assumed);
+}
+
+TEST(TheoremConfigTest, AnInterceptIsNamedAsTheCauseOfNoStrongConvexity) {
+  tests::SmallFederation federation;  // a squared regulariser of 0.01 and a model with an intercept
+  federation.algorithm = R"({"theorem":"accelerated_strongly_convex"})";
+  const std::string refused = problems_of(federation);
+  EXPECT_NE(refused.find("got 0: the intercept is not regularised"), std::string::npos) << refused;
+  federation.regulariser = R"({"kind":"none"})";
+  EXPECT_EQ(problems_of(federation).find("the intercept"), std::string::npos);
+}
+
+TEST(TheoremConfigTest, ManyEpochsArePlannedAndMoreThanALedgerListsAreNot) {
+  tests::SmallFederation federation;
+  // 2,052 entries, as of Theorem 148 at kappa 7.75 and n = 91: epochs of an anchor and its differences.
+  const auto epochs = [&](int count) {
+    federation.algorithm = fmt::format(
+        R"({{"kind":"prox_svrg","restarts":1,"epochs":{},"inner":2,"step_size":0.1,"draw_fraction":0.5,"seed":1}})",
+        count);
+    return parse_job(federation.job(), "job.json");
+  };
+  EXPECT_TRUE(epochs(1026));
+  EXPECT_TRUE(epochs(2000));
+  EXPECT_FALSE(epochs(2001));
+}
+
+TEST(TheoremConfigTest, SilosThatDifferAreGivenAsTheyAre) {
+  tests::SmallFederation federation;
+  federation.algorithm = R"({"theorem":"accelerated_convex"})";
+  const Result<Job> job = parse_job(federation.job(), "job.json");
+  ASSERT_TRUE(job) << job.error().message;
+  ASSERT_EQ(job->theorem->facts.members.size(), 5U);
+  EXPECT_EQ(job->theorem->facts.members[2].records, 60.0);
+  EXPECT_EQ(job->theorem->facts.members[2].epsilon, 8.0);
+  federation.equal = true;
+  EXPECT_TRUE(parse_job(federation.job(), "job.json")->theorem->facts.members.empty());
 }
 
 TEST(OperatorConfigTest, ATokenGoesToLoopbackAloneWhereNothingHidesIt) {

@@ -584,6 +584,142 @@ TEST(TheoremParametersTest, TheEnvelopesSmoothnessByHand) {
   EXPECT_DOUBLE_EQ(envelope_strong_convexity(1.0, 3.0), 0.75);
 }
 
+/// `facts` in mode shuffle, 20 of whose 25 silos are honest: eps n M = 25000, M P = 25 180956.03 = 4523900.8.
+TheoremFacts shuffled_facts(bool reports = false) {
+  TheoremFacts out = facts();
+  out.shuffled = ShuffledAnswers{20.0, reports};
+  return out;
+}
+
+TEST(ShuffledTheoremsTest, OnePassBatchesOfTheoremThirtyNineByHand) {
+  const double log = std::log(10.0 / 1e-6);  // ln(d/delta) = 16.1181
+  // K = (1/2)^(2/5) 1000^(3/5) (10 16.1181^2)^(1/5) / 25^(2/5) = 0.757858 63.0957 4.81943 / 3.62390 = 63.593 -> 64:
+  // R = floor(1000/64) = 15, K = floor(1000/15) = 66.
+  const double planned =
+      std::pow(0.5, 0.4) * std::pow(1000.0, 0.6) * std::pow(10.0 * log * log, 0.2) / std::pow(25.0, 0.4);
+  const TheoremChoice choice = choose(TheoremName::OnePassConvexDirect, shuffled_facts());
+  EXPECT_EQ(choice.source, "Theorem 39");
+  EXPECT_EQ(choice.reasons.at(0).value, std::round(planned));
+  const auto* settings = choice.method.as<algorithms::AcceleratedSgdSettings>();
+  const double rounds = std::floor(1000.0 / std::round(planned));
+  EXPECT_EQ(static_cast<double>(settings->rounds()), rounds);
+  // V^2 = phi^2/(MK) + d (5/4) (2/shift)^2/(20 25 K^2), upsilon = max{2, V R^(3/2)/2}.
+  const double part = std::floor(1000.0 / rounds);
+  const double sum = 2.0 / shift_of_each(1.0, 1e-6 * 31.0 / 32.0, 1.0).value();
+  const double variance = 1.0 / (25.0 * part) + 10.0 * 1.25 * sum * sum / (20.0 * 25.0 * part * part);
+  EXPECT_NEAR(settings->phases.front().stages.front().upsilon,
+              std::max(2.0, std::sqrt(variance) * std::pow(rounds, 1.5) / 2.0), 1e-9);
+  // Fewer silos' noise is in a silo's own: the shuffled one is less.
+  EXPECT_LT(*choice.bound, *choose(TheoremName::OnePassConvexDirect, facts()).bound);
+}
+
+TEST(ShuffledTheoremsTest, StronglyConvexPartsOfTheoremThirtyNineByHand) {
+  // n/(sqrt 10 ln(0.2 min{4523900.8, 25000})) = 1000/(3.162278 8.517193) = 37.13 -> 37.
+  const TheoremChoice choice = choose(TheoremName::OnePassStronglyConvex, shuffled_facts());
+  EXPECT_EQ(choice.reasons.at(0).value, 37.0);
+  EXPECT_NE(choice.reasons.at(0).why.find("M^2"), std::string::npos);
+}
+
+TEST(ShuffledTheoremsTest, ProximalRoundsOfTheoremFortyByHand) {
+  // 2 10 ln(0.1 2 min{25 1000, 4523900.8}) = 20 ln 5000 = 170.34 -> 171; at n = 10^5 the first is 25e5, the second
+  // 4.5e10, alone: 20 ln(5e5) = 262.4. With little privacy, eps = 0.01, n = 1000: min{25000, 452.39}, 20 ln 90.478 =
+  // 90.1 -> 91, where the silos' own noise has 20 ln max(e, 0.2 18.0956) = 25.7 -> 26.
+  const auto rounds = [](const TheoremFacts& of) {
+    return choose(TheoremName::ProximalSgd, of).method.as<algorithms::ProximalSgdSettings>()->rounds;
+  };
+  EXPECT_EQ(rounds(shuffled_facts()), 171U);
+  TheoremFacts little = shuffled_facts();
+  little.epsilon = 0.01;
+  EXPECT_EQ(rounds(little), 91U);
+  little.shuffled.reset();
+  EXPECT_EQ(rounds(little), 26U);
+  EXPECT_EQ(choose(TheoremName::ProximalSgd, shuffled_facts()).source, "Theorem 40.2");
+}
+
+TEST(ShuffledTheoremsTest, SpidersPeriodAndRoundsOfTheoremFortyFiveByHand) {
+  // Delta beta = 2, d = 10. q = 1: R = 25000 sqrt(2/(10 ln^3(25e10)))... the largest q with 2 q at most
+  // (25000/sqrt(20 ln^3(10 R/delta)))^(2/3), found by trying them all.
+  const double log = std::log(10.0 * 1000.0 * 25.0 / 1e-6);
+  const auto rounds = [&](double q) {
+    return std::ceil(25000.0 * std::sqrt(2.0 / (10.0 * log * log * log)) * std::sqrt(q));
+  };
+  double period = 0.0;
+  for (double q = 1.0; q < 1000.0; ++q) {
+    const double inner = std::log(rounds(q) * 10.0 / 1e-6);
+    if (2.0 * q <= std::pow(25000.0 / std::sqrt(20.0 * inner * inner * inner), 2.0 / 3.0)) period = q;
+  }
+  ASSERT_GE(period, 2.0);
+  const TheoremChoice choice = choose(TheoremName::Spider, shuffled_facts());
+  const auto* settings = choice.method.as<algorithms::SpiderSettings>();
+  EXPECT_EQ(choice.source, "Theorem 45");
+  EXPECT_EQ(static_cast<double>(settings->period), period);
+  EXPECT_EQ(static_cast<double>(settings->rounds), rounds(period));
+  EXPECT_EQ(settings->step_size, 0.5);
+}
+
+TEST(ShuffledTheoremsTest, MinibatchReportsOfTheoremThirtyEightByHand) {
+  TheoremFacts many = shuffled_facts(true);
+  many.silos = many.answering = 1000.0;
+  many.records = 20.0;
+  many.shuffled->honest = 900.0;
+  many.epsilon = 0.5;
+  // eps n = 10: max{100 1000, 1, min{20, 100 1000/10}, (2) min{sqrt 20000, 10 1000/sqrt 10}} = 100000.
+  // 16 ln(18 1e5 1000/1e-6) = 16 ln 1.8e15 = 562.1 <= 1000.
+  const TheoremChoice choice = choose(TheoremName::MinibatchConvex, many);
+  const auto* settings = choice.method.as<algorithms::MinibatchSgdSettings>();
+  EXPECT_EQ(choice.source, "Theorem 38");
+  EXPECT_EQ(settings->rounds, 100000U);
+  const double logs = std::log(1e14) * std::log(1e11) * std::log(1e6);
+  // min{1, (2 sqrt 1000/1e5) min{sqrt 20, 10000/sqrt(10 1000 logs)}}
+  EXPECT_NEAR(settings->step_size,
+              2.0 * std::sqrt(1000.0) / 1e5 * std::min(std::sqrt(20.0), 1e4 / std::sqrt(1e4 * logs)), 1e-12);
+  EXPECT_EQ(std::floor(choice.draw_fraction * 20.0), 1.0);
+  says(TheoremName::MinibatchConvex, shuffled_facts(true), in_ball(), {"16 ln(18 R M/delta)", "25 silos"},
+       PlannedNoise::Accountant);
+}
+
+TEST(ShuffledTheoremsTest, WhatHasNoShuffledFormIsRefusedByName) {
+  const PlannedNoise accountant = PlannedNoise::Accountant;
+  says(TheoremName::ProxSvrg, shuffled_facts(), in_ball(), {"Theorem 42.2", "anchors"}, accountant);
+  says(TheoremName::MinibatchStronglyConvex, shuffled_facts(true), in_ball(), {"Theorem 38", "neither"}, accountant);
+  says(TheoremName::AcceleratedConvex, shuffled_facts(), in_ball(), {"Theorem 129", "no shuffled form"}, accountant);
+  says(TheoremName::LocalizedConvex, shuffled_facts(), in_ball(), {"no shuffled form"}, accountant);
+  says(TheoremName::Spider, shuffled_facts(true), in_ball(), {"Theorem 45", "\"shares\""}, accountant);
+  says(TheoremName::MinibatchConvex, shuffled_facts(), in_ball(), {"Theorem 38", "\"reports\""}, accountant);
+  TheoremFacts loud = shuffled_facts();
+  loud.epsilon = 16.0;
+  says(TheoremName::OnePassConvex, loud, in_ball(), {"16", "15"}, accountant);
+  TheoremFacts dishonest = shuffled_facts();
+  dishonest.shuffled->honest = 26.0;
+  says(TheoremName::OnePassConvex, dishonest, in_ball(), {"26 honest"}, accountant);
+}
+
+TEST(TheoremParametersTest, UnequalSilosNoiseIsTheLoudestsOwnNotOneOfAllTheirMinima) {
+  // n = 1000 at epsilon 2 and n = 2000 at epsilon 1: either has eps n = 2000, their minima 1000 at 1, twice as loud.
+  TheoremFacts apart = facts();
+  TheoremFacts own = apart;
+  own.members = {{1000.0, 2.0, 1e-6}, {2000.0, 1.0, 1e-6}};
+  const auto upsilon = [](const TheoremFacts& of) {
+    return choose(TheoremName::AcceleratedConvexDirect, of)
+        .method.as<algorithms::AcceleratedSgdSettings>()
+        ->phases.front()
+        .stages.front()
+        .upsilon;
+  };
+  const double rounds = 30.0;  // sqrt(2) P^(1/4) = 29.17
+  const auto stddev = [&](double n, double epsilon) {
+    return 2.0 / (n * shift_of_each(epsilon, 1e-6, rounds).value());
+  };
+  const auto expected = [&](double each) {
+    return std::max(2.0, std::sqrt(10.0 * each * each / 25.0) * std::pow(rounds, 1.5) / 2.0);
+  };
+  EXPECT_NEAR(upsilon(apart), expected(stddev(1000.0, 1.0)), 1e-9);
+  EXPECT_NEAR(upsilon(own), expected(std::max(stddev(1000.0, 2.0), stddev(2000.0, 1.0))), 1e-9);
+  EXPECT_LT(upsilon(own), upsilon(apart));
+  own.members.push_back({900.0, 2.0, 1e-6});
+  says(TheoremName::AcceleratedConvex, own, in_ball(), {"900", "below the least"}, PlannedNoise::Accountant);
+}
+
 TEST(TheoremParametersTest, NamesAreDistinct) {
   for (const TheoremName one : theorem_names())
     for (const TheoremName other : theorem_names()) EXPECT_EQ(one == other, to_string(one) == to_string(other));

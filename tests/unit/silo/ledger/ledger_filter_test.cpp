@@ -108,7 +108,7 @@ TEST_F(LedgerFilterTest, TakesNoJobThatDrawsWithReplacement) {
   ASSERT_TRUE(start_filter(budget_, budget_of(3.0, 1e-3)));
   Ledger ledger = open().value();
   tests::SmallFederation federation;
-  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25,"sampling":"with_replacement"})";
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":1.25,"sampling":"with_replacement"})";
   const std::string text = federation.job();
   const jobs::Job job = jobs::parse_job(text, "job").value();
   const Status reserved = ledger.reserve({sha256(text), {1}}, jobs::plan_of(job, job.cohort.front()).value(), text);

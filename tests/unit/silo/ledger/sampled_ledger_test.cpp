@@ -89,7 +89,7 @@ class MultisetLedgerTest : public tests::LedgerOnDisk {
   MultisetLedgerTest() {
     tests::SmallFederation federation;
     federation.algorithm =
-        R"({"theorem":"accelerated_strongly_convex","smoothness":0.3,"strong_convexity":0.1,"sampling":"with_replacement"})";
+        R"({"theorem":"accelerated_strongly_convex","smoothness":1.25,"strong_convexity":0.1,"sampling":"with_replacement"})";
     federation.regulariser = R"({"kind":"l2","strength":0.1})";
     use(federation);
   }
