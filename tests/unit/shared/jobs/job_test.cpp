@@ -531,7 +531,7 @@ TEST(TheoremConfigTest, ATheoremChoosesTheAlgorithmAndSaysWhatItNeeds) {
   says(R"({"theorem":"accelerated_convex","smoothness":2,"answering":6})", "6");
   says(R"({"theorem":"accelerated_convex","smoothness":2,"sampling":"poisson"})",
        "/algorithm/sampling: expected one of");
-  says(R"({"theorem":"proximal_sgd","smoothness":1.25,"strong_convexity":0.1,"sampling":"with_replacement"})",
+  says(R"({"theorem":"proximal_sgd","smoothness":1.25,"strong_convexity":1.25,"sampling":"with_replacement"})",
        "are read whole");
   says(R"({"theorem":"one_pass_convex","smoothness":1.25,"sampling":"with_replacement"})", "are read whole");
   says(R"({"kind":"proximal_sgd","rounds":2,"step_size":1,"sampling":"with_replacement"})", "/algorithm/sampling");

@@ -674,8 +674,9 @@ TEST(ShuffledTheoremsTest, MinibatchReportsOfTheoremThirtyEightByHand) {
   EXPECT_NEAR(settings->step_size,
               2.0 * std::sqrt(1000.0) / 1e5 * std::min(std::sqrt(20.0), 1e4 / std::sqrt(1e4 * logs)), 1e-12);
   EXPECT_EQ(std::floor(choice.draw_fraction * 20.0), 1.0);
-  says(TheoremName::MinibatchConvex, shuffled_facts(true), in_ball(), {"16 ln(18 R M/delta)", "25 silos"},
-       PlannedNoise::Accountant);
+  many.silos = many.answering = 25.0;
+  many.shuffled->honest = 20.0;
+  says(TheoremName::MinibatchConvex, many, in_ball(), {"16 ln(18 R M/delta)", "25 silos"}, PlannedNoise::Accountant);
 }
 
 TEST(ShuffledTheoremsTest, WhatHasNoShuffledFormIsRefusedByName) {
