@@ -355,6 +355,24 @@ TEST(PlanTest, RefusesMoreSlicesThanRecordsWithBothNumbers) {
       << refusal(gradient(0.001));
 }
 
+TEST(PlanTest, AlikeBinomialSumsAreCertifiedOnceHoweverAScheduleIsCut) {
+  // An evaluation every few rounds cuts 4,000 rounds into 800 segments of one kind: the same sums, at the same cost. To
+  // certify each segment for itself takes some 25 ms, 20 s in all.
+  const Shuffling shuffling{3, true, std::int64_t{1} << 24U};
+  Schedule cut;
+  for (int i = 0; i < 800; ++i) cut.push_back({gradient(), 5});
+  const std::clock_t begun = std::clock();
+  const Result<Plan> parts = make_plan(cut, facts(1.0, 1e-4), shuffling);
+  ASSERT_TRUE(parts) << parts.error().message;
+  (void)parts->epsilon_without_shuffler();
+  EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 5.0);
+  const Result<Plan> whole = make_plan({{gradient(), 4000}}, facts(1.0, 1e-4), shuffling);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(parts->epsilon(), whole->epsilon());
+  for (const Plan::Segment& segment : parts->segments())
+    EXPECT_EQ(segment.release.cost_of_draw(), whole->segments().front().release.cost_of_draw());
+}
+
 TEST(PlanTest, AlikePartsAreAccountedForOnce) {
   // Two thousand slices, and a thousand epochs of an anchor and sampled differences: what is alike is composed once, so
   // that a job cannot occupy a silo. Without that these take minutes.
