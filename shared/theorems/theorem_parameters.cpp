@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "shared/algorithms/number.hpp"
@@ -27,8 +29,60 @@ void explain_minibatch(const TheoremConditions& conditions, double batch, Theore
                                                                         : "n: as many draws as records"});
 }
 
+/// max{M'/Xi, M/xi_max} of silos that differ, at R rounds: xi_i = ln(2.5R/delta_i) ln(2/delta_i)/(n_i eps_i)^2, Xi the
+/// mean of the M largest, M' = M since as many answer as are planned with. Source: Theorem 140.
+double unequal_precision(const TheoremFacts& facts, double rounds) {
+  std::vector<double> xi;
+  for (const SiloTarget& silo : facts.members)
+    xi.push_back(std::log(2.5 * rounds / silo.delta) * std::log(2.0 / silo.delta) /
+                 std::pow(silo.records * silo.epsilon, 2.0));
+  std::sort(xi.begin(), xi.end(), std::greater<>());
+  const auto largest =
+      static_cast<std::size_t>(std::clamp(std::ceil(facts.answering), 1.0, static_cast<double>(xi.size())));
+  const double mean = std::accumulate(xi.begin(), xi.begin() + static_cast<std::ptrdiff_t>(largest), 0.0) /
+                      static_cast<double>(largest);
+  return facts.answering / mean;  // the mean is at most the largest
+}
+
+/// Silos that differ: Theorem 140, with q = min{n M, max{M'/Xi, M/xi_max}/d} and n the least,
+///   R = the least with R >= (beta D/L) sqrt q + q, which falls as R grows,
+///   eta = min{1/beta, (D/(L sqrt R)) min(1, sqrt(nM/R), sqrt(max{M'/Xi, M/xi_max}/(dR)))}.
+Result<TheoremChoice> minibatch_convex_unequal(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  const double d = conditions.dimension();
+  const double beta = facts.smoothness + conditions.problem().regulariser.l2();
+  const double sampled = facts.records * facts.answering;
+  const double scale = facts.diameter / facts.lipschitz;
+  const auto asked = [&](double rounds) {
+    const double q = std::min(sampled, unequal_precision(facts, rounds) / d);
+    return beta * scale * std::sqrt(q) + q;
+  };
+  const Result<std::uint64_t> most = conditions.whole_rounds(asked(1.0));
+  if (!most) return most.error();
+  std::uint64_t rounds = *most;  // serves: what is asked for falls
+  for (std::uint64_t low = 0; rounds - low > 1;) {
+    const std::uint64_t middle = low + (rounds - low) / 2;
+    (algorithms::number(middle) >= asked(algorithms::number(middle)) ? rounds : low) = middle;
+  }
+  const double r = algorithms::number(rounds);
+  const double precision = unequal_precision(facts, r);
+  const double step = std::min(
+      1.0 / beta, scale / std::sqrt(r) * std::min({1.0, std::sqrt(sampled / r), std::sqrt(precision / (d * r))}));
+  TheoremChoice choice =
+      conditions.begin(kExcessRisk, algorithms::MinibatchSgdSettings{conditions.problem(), rounds, step, {}});
+  choice.source = "Theorem 140";
+  choice.reasons.push_back({"rounds", r, "(beta D/L) sqrt q + q, q = min{nM, max{M'/Xi, M/xi_max}/d}, n the least"});
+  choice.reasons.push_back(
+      {"step_size", step, "min{1/beta, (D/(L sqrt R)) min(1, sqrt(nM/R), sqrt(max{M'/Xi, M/xi_max}/(dR)))}"});
+  choice.reasons.push_back({"M'/Xi", precision, "xi_i = ln(2.5R/delta_i) ln(2/delta_i)/(n_i eps_i)^2 of every silo"});
+  explain_minibatch(conditions, conditions.batch(rounds), choice);
+  choice.rate = facts.lipschitz * facts.diameter * (1.0 / std::sqrt(sampled) + std::sqrt(d / precision));
+  return conditions.finish(std::move(choice));
+}
+
 Result<TheoremChoice> minibatch_convex(const TheoremConditions& conditions) {
   if (Status fits = minibatch_conditions(conditions); !fits) return fits.error();
+  if (!conditions.facts().members.empty()) return minibatch_convex_unequal(conditions);
   const TheoremFacts& facts = conditions.facts();
   const double d = conditions.dimension();
   const double beta = facts.smoothness + conditions.problem().regulariser.l2();

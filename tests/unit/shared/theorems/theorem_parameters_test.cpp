@@ -721,6 +721,30 @@ TEST(TheoremParametersTest, UnequalSilosNoiseIsTheLoudestsOwnNotOneOfAllTheirMin
   says(TheoremName::AcceleratedConvex, own, in_ball(), {"900", "below the least"}, PlannedNoise::Accountant);
 }
 
+TEST(TheoremParametersTest, UnequalSilosRoundsAndStepOfTheorem140ByHand) {
+  TheoremFacts unequal = facts();
+  unequal.silos = unequal.answering = 2.0;
+  unequal.records = 100.0;
+  unequal.epsilon = 0.5;
+  unequal.members = {{100.0, 1.0, 1e-6}, {400.0, 0.5, 1e-6}};  // n eps: 100 and 200
+  // 1/(n eps)^2 are 1e-4 and 2.5e-5, their mean 6.25e-5: M/Xi = 2/(6.25e-5 ln(2.5R/delta) ln(2/delta)).
+  const auto precision = [](double r) { return 2.0 / (6.25e-5 * std::log(2.5e6 * r) * std::log(2e6)); };
+  double rounds = 1.0;
+  for (;; ++rounds) {
+    const double q = std::min(200.0, precision(rounds) / 10.0);
+    if (rounds >= 2.0 * std::sqrt(q) + q) break;
+  }
+  const TheoremChoice choice = choose(TheoremName::MinibatchConvex, unequal);
+  const auto* settings = choice.method.as<algorithms::MinibatchSgdSettings>();
+  EXPECT_EQ(choice.source, "Theorem 140");
+  EXPECT_EQ(static_cast<double>(settings->rounds), rounds);
+  EXPECT_NEAR(
+      settings->step_size,
+      std::min(1.0, 2.0 / std::sqrt(rounds) *
+                        std::min({1.0, std::sqrt(200.0 / rounds), std::sqrt(precision(rounds) / 10.0 / rounds)})),
+      1e-12);
+}
+
 TEST(TheoremParametersTest, NamesAreDistinct) {
   for (const TheoremName one : theorem_names())
     for (const TheoremName other : theorem_names()) EXPECT_EQ(one == other, to_string(one) == to_string(other));
