@@ -121,7 +121,7 @@ std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, 
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
-  // Means over some of the silos are divided by the weights of those that answer: a bound counts them as alike.
+  // Bounds over some of the silos count them as alike, whatever the mean divides by.
   if (!all_answer && !count_alike(job)) return std::nullopt;
   if (job.model.is_convex()) {
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
@@ -189,15 +189,17 @@ Json warnings_of(const planning::Plan& plan) {
 
 Json warnings_of(const jobs::Job& job) {
   Json out = Json::array();
-  const bool alike = std::all_of(job.cohort.begin(), job.cohort.end(), [&](const jobs::CohortMember& member) {
-    return member.weight == job.cohort.front().weight;
-  });
-  if (!alike && !job.shuffle && !job.aggregation.robust() && job.participation.quorum < job.cohort.size()) {
+  const bool mean = !job.aggregation.robust() && !job.aggregation.scaled_to;
+  if (!count_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
+    const bool gradients = job.algorithm->traits().local_steps == 0 && job.model.moments() == nullptr;
     out.push_back(fmt::format(
         "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
         "those that answer, so with silos missing it estimates the gradient of no fixed objective. A quorum of "
-        "{} or equal weights would",
-        job.participation.quorum, job.cohort.size(), job.cohort.size()));
+        "{} or equal weights would{}",
+        job.participation.quorum, job.cohort.size(), job.cohort.size(),
+        gradients ? "; so would \"aggregation\": {\"kind\": \"mean\", \"missing_silos\": \"scaled\"}, where any "
+                    "silos are as likely to be missing as any others"
+                  : ""));
   }
   if (!job.theorem) return out;
   const theorems::TheoremFacts& facts = job.theorem->facts;
@@ -356,6 +358,12 @@ int plan_job(const std::filesystem::path& file, bool json) {
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
   for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
   fmt::print("{}", describe_worth(shuffler));
+  if (job->aggregation.scaled_to) {
+    fmt::print(
+        "aggregation: {}: an unbiased estimate of the weighted mean where any silos are as likely to be missing as any "
+        "others\n",
+        folds::to_string(job->aggregation));
+  }
   if (held > 0) {
     fmt::print(
         "aggregation: {}. The coordinator holds the {} answers of a round, {} bytes. It withstands silos that lie; it "

@@ -38,11 +38,16 @@ class WeightedSum {
     for (std::size_t j = 0; j < values.size(); ++j)
       sums_[j] += static_cast<long double>(values[j]) * static_cast<long double>(weight);
     weights_ += static_cast<long double>(weight);
+    ++replies_;
   }
-  [[nodiscard]] bool is(const Eigen::VectorXd& mean, int step_log2) const {
+  [[nodiscard]] bool is(const Eigen::VectorXd& mean, int step_log2,
+                        const std::optional<folds::WholeCohort>& scaled_to) const {
+    const long double divisor =
+        scaled_to ? static_cast<long double>(scaled_to->weights) * replies_ / static_cast<long double>(scaled_to->silos)
+                  : weights_;
     if (static_cast<std::size_t>(mean.size()) != sums_.size()) return false;
     for (std::size_t j = 0; j < sums_.size(); ++j) {
-      const long double expected = std::ldexp(sums_[j] / weights_, step_log2);
+      const long double expected = std::ldexp(sums_[j] / divisor, step_log2);
       const long double found = mean[static_cast<Eigen::Index>(j)];
       const long double allowed = 1e-12L * std::max(std::abs(expected), std::ldexp(1.0L, step_log2));
       if (!(std::abs(found - expected) <= allowed)) return false;
@@ -53,6 +58,7 @@ class WeightedSum {
  private:
   std::vector<long double> sums_;
   long double weights_ = 0.0L;
+  long double replies_ = 0.0L;
 };
 
 }  // namespace
@@ -298,7 +304,7 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
   Eigen::VectorXd value = fold.value();
-  if (!spec.aggregation.robust() && !recount.is(value, job.reply_lattice.step_log2))
+  if (!spec.aggregation.robust() && !recount.is(value, job.reply_lattice.step_log2, spec.aggregation.scaled_to))
     return missing("a round's fold is not the weighted mean of its replies");
   return folds::Gathered{query.round, fold.replies(), std::move(value)};
 }

@@ -125,7 +125,8 @@ Eigen::VectorXd HeldReplies::geometric_median() const {
 }
 
 RoundFold::RoundFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire)
-    : fold_(std::in_place_type<LatticeFold>, aggregation.robust() ? 0 : dimension, wire.step_log2, wire.type) {
+    : fold_(std::in_place_type<LatticeFold>, aggregation.robust() ? 0 : dimension, wire.step_log2, wire.type),
+      scaled_to_(aggregation.scaled_to) {
   if (aggregation.robust()) fold_.emplace<HeldReplies>(aggregation, dimension, wire.step_log2);
 }
 
@@ -139,13 +140,14 @@ Eigen::Index RoundFold::replies() const noexcept {
 
 Eigen::VectorXd RoundFold::value() const {
   if (const auto* held = std::get_if<HeldReplies>(&fold_)) return held->centre();
-  return std::get<LatticeFold>(fold_).mean();
+  const auto& fold = std::get<LatticeFold>(fold_);
+  return scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean();
 }
 
 std::string to_string(const Aggregation& aggregation) {
   switch (aggregation.kind) {
     case Aggregation::Kind::Mean:
-      return "mean";
+      return aggregation.scaled_to ? "mean scaled to the whole cohort's weights" : "mean";
     case Aggregation::Kind::TrimmedMean:
       return fmt::format("coordinate-wise trimmed mean, {:.4g} % of the weight off either end",
                          100.0 * aggregation.trim);

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,7 +20,8 @@ struct Aggregation {
   /// sum of distances to the replies. Source: Pillutla, Kakade, Harchaoui 2022, Algorithm 2 (smoothed Weiszfeld).
   enum class Kind : std::uint8_t { Mean, TrimmedMean, GeometricMedian };
   Kind kind = Kind::Mean;
-  double trim = 0.0;  // [0, 1/2)
+  double trim = 0.0;                          // [0, 1/2)
+  std::optional<WholeCohort> scaled_to = {};  // of Mean: divides by these weights, not by those that answered
 
   [[nodiscard]] bool robust() const noexcept { return kind != Kind::Mean; }
 };
@@ -63,9 +65,11 @@ class RoundFold {
 
  private:
   std::variant<LatticeFold, HeldReplies> fold_;
+  std::optional<WholeCohort> scaled_to_;
 };
 
-/// "mean", "coordinate-wise trimmed mean, 10 % of the weight off either end", "geometric median"
+/// "mean", "mean scaled to the whole cohort's weights", "coordinate-wise trimmed mean, 10 % of the weight off either
+/// end", "geometric median"
 [[nodiscard]] std::string to_string(const Aggregation& aggregation);
 
 }  // namespace undertone::folds

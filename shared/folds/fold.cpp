@@ -47,12 +47,21 @@ void LatticeFold::add(const std::vector<std::int64_t>& values, std::uint64_t wei
     wide_[j] += static_cast<releases::Int128>(values[j]) * static_cast<releases::Int128>(weight);
 }
 
-Eigen::VectorXd LatticeFold::mean() const {
+Eigen::VectorXd LatticeFold::mean() const { return over(weight_total_); }
+
+Eigen::VectorXd LatticeFold::scaled_mean(const WholeCohort& cohort) const {
+  UNDERTONE_CHECK(static_cast<std::uint64_t>(replies_) <= cohort.silos && weight_total_ <= cohort.weights);
+  Eigen::VectorXd out = over(cohort.weights);
+  out *= static_cast<double>(cohort.silos) / static_cast<double>(replies_);  // exactly 1 where all answered
+  return out;
+}
+
+Eigen::VectorXd LatticeFold::over(std::uint64_t weights) const {
   UNDERTONE_CHECK(replies_ > 0);
   Eigen::VectorXd out(dimension());
   expect_much(out.data(), static_cast<std::size_t>(out.size()) * sizeof(double));
   const double step = std::ldexp(1.0, step_log2_);  // a power of two: the product is exact
-  const auto total = static_cast<double>(weight_total_);
+  const auto total = static_cast<double>(weights);
   for (std::size_t j = 0; j < narrow_.size(); ++j)
     out[static_cast<Eigen::Index>(j)] = static_cast<double>(narrow_[j]) / total * step;
   for (std::size_t j = 0; j < wide_.size(); ++j)

@@ -11,6 +11,12 @@
 
 namespace undertone::folds {
 
+/// All silos that a job counts on, whoever answers a round.
+struct WholeCohort {
+  std::uint64_t silos = 1;    // N
+  std::uint64_t weights = 1;  // the sum of theirs, at most 2^32 for each
+};
+
 /// The exact weighted mean of replies, added up in integers as they arrive: one accumulator whatever their number, and
 /// the same result in any order of arrival. 64-bit integers serve as long as no sum can leave them, 128-bit ones then.
 class LatticeFold {
@@ -28,8 +34,14 @@ class LatticeFold {
   [[nodiscard]] Eigen::Index dimension() const noexcept { return dimension_; }
   /// [dimension], in real units; the weights of those that answered add to 1. At least one reply.
   [[nodiscard]] Eigen::VectorXd mean() const;
+  /// [dimension], in real units: (N/M) sum_i p_i z_i over the M replies z_i, p_i the share of the whole cohort's
+  /// weights. Where M of the N silos answer and any M are as likely, its expectation is the mean over the whole cohort.
+  /// With all answering it is `mean()` to the bit. At least one reply, each of a silo of the cohort.
+  [[nodiscard]] Eigen::VectorXd scaled_mean(const WholeCohort& cohort) const;
 
  private:
+  /// [dimension], in real units: the sum over `weights`.
+  [[nodiscard]] Eigen::VectorXd over(std::uint64_t weights) const;
   /// Moves on to 128 bits.
   void widen();
   Eigen::Index dimension_;

@@ -87,16 +87,56 @@ Participation parse_participation(config::Section section) {
   return out;
 }
 
-folds::Aggregation parse_aggregation(config::Section section) {
+/// The section "aggregation", before it is known what the whole cohort is.
+struct AskedAggregation {
+  folds::Aggregation aggregation;
+  std::optional<bool> scaled;  // of the mean, where the job says
+};
+
+AskedAggregation parse_aggregation(config::Section section) {
   using Kind = folds::Aggregation::Kind;
-  folds::Aggregation out;
+  AskedAggregation asked;
+  folds::Aggregation& out = asked.aggregation;
   out.kind = section.choice<Kind>(
       "kind", {{"mean", Kind::Mean}, {"trimmed_mean", Kind::TrimmedMean}, {"geometric_median", Kind::GeometricMedian}},
       "the last two withstand silos that lie; every answer of a round is held, and no theorem speaks of the outcome");
   if (out.kind == Kind::TrimmedMean || section.recording())
     out.trim = section.number("trim", 0.0, 0.499, "of trimmed_mean: the share of the weight left out at either end");
+  if (out.kind == Kind::Mean && section.has("missing_silos")) {
+    asked.scaled = section.choice<bool>(
+        "missing_silos", {{"renormalised", false}, {"scaled", true}},
+        "of mean, where M of N silos answer: renormalised divides by the weights of these M; scaled by all N silos' "
+        "weights, times N/M, which is unbiased where any M silos are as likely to answer (default: renormalised, of a "
+        "job that names a theorem scaled)");
+  }
   section.finish();
+  return asked;
+}
+
+/// The weights that a mean is scaled to. Nothing where they are equal: both means are then the same.
+std::optional<folds::WholeCohort> whole_cohort(const std::vector<CohortMember>& cohort) {
+  const bool alike = std::all_of(cohort.begin(), cohort.end(),
+                                 [&](const CohortMember& member) { return member.weight == cohort.front().weight; });
+  if (alike) return std::nullopt;
+  folds::WholeCohort out{cohort.size(), 0};
+  for (const CohortMember& member : cohort) out.weights += member.weight;
   return out;
+}
+
+/// Whether a round's mean is scaled to the whole cohort. The theorems' estimator is: silo i's loss times N p_i, then
+/// the plain mean of the M that answer, which is (N/M) sum_i p_i g_i.
+bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, const models::Model& model,
+               config::Problems& problems) {
+  if (asked.aggregation.robust() || !algorithm.method) return false;
+  const bool models_answer = (*algorithm.method)->traits().local_steps > 0;
+  const bool moments = model.moments() != nullptr;
+  if (!asked.scaled) return algorithm.theorem && !models_answer && !moments;
+  if (*asked.scaled && models_answer)
+    problems.add("/aggregation/missing_silos",
+                 "expected \"renormalised\": local runs answer with models, not gradients");
+  if (*asked.scaled && moments)
+    problems.add("/aggregation/missing_silos", "expected \"renormalised\": moments are means");
+  return *asked.scaled;
 }
 
 /// What a shuffled job's other sections must say.
@@ -291,9 +331,11 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
     check_shuffled(*shuffle,
                    {*algorithm.method, algorithm.with_replacement, noise_choice, cohort, participation.quorum},
                    problems);
-  folds::Aggregation aggregation;
+  AskedAggregation asked;
   if (root.has("aggregation"))
-    aggregation = parse_aggregation(root.object("aggregation", "what the coordinator makes of a round's answers"));
+    asked = parse_aggregation(root.object("aggregation", "what the coordinator makes of a round's answers"));
+  folds::Aggregation& aggregation = asked.aggregation;
+  if (is_scaled(asked, algorithm, model, problems)) aggregation.scaled_to = whole_cohort(cohort);
   if (aggregation.robust() && shuffled)
     problems.add("/aggregation/kind", "expected \"mean\": answers that nobody sees one by one can only be added");
   if (aggregation.robust() && model.moments() != nullptr)

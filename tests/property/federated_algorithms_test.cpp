@@ -1,5 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "silo/oracles/test_randomness.hpp"
 #include "simulation/direct_cohort.hpp"
@@ -184,6 +185,13 @@ TEST(FederatedAlgorithmsTest, OneSeedIsOneModelAndAnotherSeedAnother) {
   }
 }
 
+/// The job with other weights, in the order of its silos.
+std::string weighted(const std::string& job, const std::vector<int>& weights) {
+  nlohmann::json document = nlohmann::json::parse(job);
+  for (std::size_t i = 0; i < weights.size(); ++i) document["cohort"][i]["weight"] = weights[i];
+  return document.dump();
+}
+
 Result<simulation::DirectCohort> direct(const jobs::Job& job, const std::vector<simulation::SimulatedSilo>& silos,
                                         const RunId& run, std::uint64_t seed, std::size_t answering,
                                         std::size_t threads) {
@@ -194,9 +202,10 @@ Result<simulation::DirectCohort> direct(const jobs::Job& job, const std::vector<
 
 TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
   auto federations = tests::federations_of_every_algorithm();
-  for (const char* robust : {R"({"kind":"trimmed_mean","trim":0.2})", R"({"kind":"geometric_median"})"}) {
-    federations.emplace_back(robust, tests::SmallFederation());
-    federations.back().second.aggregation = robust;
+  for (const char* aggregation : {R"({"kind":"mean","missing_silos":"scaled"})",
+                                  R"({"kind":"trimmed_mean","trim":0.2})", R"({"kind":"geometric_median"})"}) {
+    federations.emplace_back(aggregation, tests::SmallFederation());
+    federations.back().second.aggregation = aggregation;
   }
   for (const auto& [name, federation] : federations) {
     SCOPED_TRACE(name);
@@ -212,6 +221,40 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
         EXPECT_EQ(outcome.metrics[i].values, trace.outcome.metrics[i].values);
     }
   }
+}
+
+TEST(DirectCohortTest, WithSilosMissingTheScaledMeanLeadsToTheWeightedOptimumAndTheRenormalisedOneElsewhere) {
+  // Silos of weights 9 and 1 whose records all have the targets 0.8 and -0.8 and no features: the intercept that is
+  // best for the weighted objective is 0.64, for the unweighted one 0. One silo answers a round.
+  tests::SmallFederation federation;
+  federation.loss = models::Loss::LeastSquares;
+  federation.silos = 2;
+  federation.quorum = 1;
+  federation.rounds = 1000;
+  federation.step_size = 0.1;
+  federation.clip_norm = 10.0;
+  federation.noise_multiplier = 500.0;  // none is drawn: only the plan must be cheap
+  federation.evaluation_every = 0;
+  federation.regulariser = R"({"kind":"none"})";
+  const auto intercept = [&](const char* missing_silos) {
+    federation.aggregation = fmt::format(R"({{"kind":"mean","missing_silos":"{}"}})", missing_silos);
+    jobs::Job job = jobs::parse_job(weighted(federation.job(), {9, 1}), "small").value();
+    std::vector<simulation::SimulatedSilo> silos = federation.cohort();
+    for (std::size_t i = 0; i < silos.size(); ++i) {
+      silos[i].dataset.training.features.setZero();
+      silos[i].dataset.training.targets.setConstant(i == 0 ? 0.8 : -0.8);
+    }
+    auto cohort = simulation::DirectCohort::create({job.model, job.reply_lattice, RunId{sha256("missing"), {}}, 5,
+                                                    simulation::SimulatedNoise::None, 1, 1, job.aggregation},
+                                                   simulation::plan_cohort(job, silos).value().members)
+                      .value();
+    const algorithms::Outcome outcome = cohort.train(*jobs::make_algorithm(job)).value();
+    return outcome.vectors.at("weights").tail(1)[0];
+  };
+  // The average's error: from the start 0.64/(0.1 * 1000), and a standard deviation of 0.288/sqrt(1000) = 0.009
+  // (renormalised 0.025), six of which a sound draw leaves with probability 2e-9.
+  EXPECT_NEAR(intercept("scaled"), 0.64, 0.064);
+  EXPECT_NEAR(intercept("renormalised"), 0.0, 0.15);
 }
 
 TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {

@@ -207,6 +207,19 @@ TEST(RoundMachineTest, FoldsAsItIsAsked) {
   EXPECT_EQ(m.gathered().mean[0], 1.0);
 }
 
+TEST(RoundMachineTest, ScalesToTheWholeCohortWhereTheJobAsksForIt) {
+  RoundMachine::Setup setup = setup_of(2);
+  setup.expected[silo("a")].weight = 6;  // of 8; a fourth silo of the cohort never joined
+  setup.aggregation.scaled_to = folds::WholeCohort{4, 10};
+  RoundMachine m(std::move(setup));
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1024), reception);
+  (void)m.on_reply(silo("b"), reply(-1024), reception);
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(100))));
+  EXPECT_EQ(m.gathered().mean[0], 1.0);  // (4/2) (6 - 1) / 10
+}
+
 TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {
   RoundMachine m = machine(2);
   std::optional<Reception> reception;

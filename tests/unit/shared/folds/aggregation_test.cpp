@@ -47,8 +47,8 @@ double distances(const std::vector<Weighted>& replies, const Eigen::VectorXd& fr
 }
 
 TEST(AggregationTest, AnyOrderOfArrivalGivesTheSameToTheBit) {
-  for (const Aggregation& aggregation :
-       {Aggregation{}, Aggregation{Kind::TrimmedMean, 0.2}, Aggregation{Kind::GeometricMedian}}) {
+  for (const Aggregation& aggregation : {Aggregation{}, Aggregation{Kind::Mean, 0.0, WholeCohort{100, 1'000'000}},
+                                         Aggregation{Kind::TrimmedMean, 0.2}, Aggregation{Kind::GeometricMedian}}) {
     std::vector<Weighted> replies = drawn(1, 15, 4, 1000);
     replies[3].values = replies[8].values;  // of another weight
     const Eigen::VectorXd expected = fold(aggregation, replies);
@@ -129,6 +129,42 @@ TEST(AggregationTest, LiarsMoveTheMeanAndNotTheOthers) {
   EXPECT_GT((fold({}, replies) - honest).norm(), 1e17);
   EXPECT_LT((fold({Kind::TrimmedMean, 0.3}, replies) - honest).norm(), 2e6);
   EXPECT_LT((fold({Kind::GeometricMedian}, replies) - honest).norm(), 2e6);
+}
+
+TEST(AggregationTest, AMeanScaledToTheCohortDividesByAllWeightsAndCountsWhoIsMissing) {
+  const Aggregation scaled{Kind::Mean, 0.0, WholeCohort{4, 16}};
+  // (4/2) (9 * 8 + 1 * (-8)) / 16 = 2 * 64 / 16
+  EXPECT_EQ(fold(scaled, {{{8}, 9}, {{-8}, 1}})[0], 8.0);
+  // (4/1) * 9 * 8 / 16, where the mean of one reply is the reply.
+  EXPECT_EQ(fold(scaled, {{{8}, 9}})[0], 18.0);
+  EXPECT_EQ(fold(Aggregation{}, {{{8}, 9}})[0], 8.0);
+}
+
+TEST(AggregationTest, WithEverybodyAnsweringAScaledMeanIsTheMeanToTheBit) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::vector<Weighted> replies = drawn(seed, 7, 3, 1'000'000);
+    WholeCohort cohort{replies.size(), 0};
+    for (const Weighted& reply : replies) cohort.weights += reply.weight;
+    EXPECT_EQ(fold(Aggregation{Kind::Mean, 0.0, cohort}, replies), fold(Aggregation{}, replies));
+  }
+}
+
+TEST(AggregationTest, OverAllWaysToMissSilosTheScaledMeanIsTheCohortsAndTheRenormalisedOneIsNot) {
+  // Weights 9, 4, 3 of 16; any two of the three answer. The cohort's mean is (9 * 16 + 4 * 32 - 3 * 48) / 16 = 8.
+  const std::vector<Weighted> all = {{{16}, 9}, {{32}, 4}, {{-48}, 3}};
+  const auto expectation = [&](const Aggregation& aggregation) {
+    double sum = 0.0;
+    for (std::size_t missing = 0; missing < all.size(); ++missing) {
+      std::vector<Weighted> answered = all;
+      answered.erase(answered.begin() + static_cast<std::ptrdiff_t>(missing));
+      sum += fold(aggregation, answered)[0];
+    }
+    return sum / 3.0;
+  };
+  EXPECT_NEAR(expectation({Kind::Mean, 0.0, WholeCohort{3, 16}}), 8.0, 1e-12);
+  // -16/7, 0 and 272/13: their mean is 6.2125.
+  EXPECT_NEAR(expectation({}), (-16.0 / 7.0 + 0.0 + 272.0 / 13.0) / 3.0, 1e-12);
 }
 
 }  // namespace

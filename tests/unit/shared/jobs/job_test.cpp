@@ -18,6 +18,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/planner.hpp"
+#include "shared/jobs/round_spec.hpp"
 #include "shuffler/host/shuffler_config.hpp"
 #include "silo/owner/silo_config.hpp"
 #include "tests/support/shuffled_job.hpp"
@@ -723,6 +724,40 @@ TEST(AggregationConfigTest, IsTheMeanUnlessAJobAsksForWhatItsOtherSectionsAllow)
   const Result<Job> added = parse_job(shuffled.insert(at, R"("aggregation":{"kind":"geometric_median"},)"), "job.json");
   ASSERT_FALSE(added);
   EXPECT_NE(added.error().message.find("can only be added"), std::string::npos) << added.error().message;
+}
+
+TEST(AggregationConfigTest, TheMeanIsScaledToTheCohortWhereAJobOrItsTheoremAsksForIt) {
+  tests::SmallFederation federation;  // weights 40, 30, 60, 7, 33
+  const auto parsed = [&](const std::string& aggregation) {
+    federation.aggregation = aggregation;
+    return parse_job(federation.job(), "job.json");
+  };
+  const char* scaled = R"({"kind":"mean","missing_silos":"scaled"})";
+  const char* renormalised = R"({"kind":"mean","missing_silos":"renormalised"})";
+  EXPECT_FALSE(parsed("")->aggregation.scaled_to);
+  EXPECT_FALSE(parsed(renormalised)->aggregation.scaled_to);
+  ASSERT_TRUE(parsed(scaled)->aggregation.scaled_to);
+  EXPECT_EQ(parsed(scaled)->aggregation.scaled_to->silos, 5U);
+  EXPECT_EQ(parsed(scaled)->aggregation.scaled_to->weights, 170U);
+  EXPECT_TRUE(round_spec(*parsed(scaled), releases::QuestionKind::Gradient).aggregation.scaled_to);
+  EXPECT_FALSE(round_spec(*parsed(scaled), releases::QuestionKind::Metrics).aggregation.scaled_to);
+  const auto says = [&](const std::string& aggregation, const std::string& expected) {
+    const Result<Job> job = parsed(aggregation);
+    ASSERT_FALSE(job);
+    EXPECT_NE(job.error().message.find(expected), std::string::npos) << job.error().message;
+  };
+  says(R"({"kind":"mean","missing_silos":"ignored"})", "/aggregation/missing_silos: expected one of");
+  says(R"({"kind":"geometric_median","missing_silos":"scaled"})", "/aggregation/missing_silos");
+
+  federation.equal = true;  // both means are the same
+  EXPECT_FALSE(parsed(scaled)->aggregation.scaled_to);
+  federation.equal = false;
+  federation.algorithm = R"({"kind":"local_sgd","rounds":4,"local_steps":5,"step_size":0.1})";
+  federation.regulariser = R"({"kind":"none"})";
+  says(scaled, "local runs answer with models");
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25})";
+  EXPECT_TRUE(parsed("")->aggregation.scaled_to);
+  EXPECT_FALSE(parsed(renormalised)->aggregation.scaled_to);
 }
 
 TEST(AggregationConfigTest, WhatARoundHoldsIsBounded) {
