@@ -15,9 +15,15 @@ namespace {
 Averaging parse_averaging(config::Section& section, double step_size, double strong_convexity) {
   using Form = Averaging::Kind;
   const auto form = section.choice<Form>(
-      "averaging", {{"uniform", Form::Uniform}, {"last", Form::Last}, {"geometric", Form::Geometric}},
+      "averaging",
+      {{"uniform", Form::Uniform}, {"last", Form::Last}, {"geometric", Form::Geometric}, {"tail", Form::Tail}},
       "of noisy_minibatch_sgd: which average of the iterates is the model; geometric weighs w_r by (1 - strength "
-      "step_size)^-(r+1)");
+      "step_size)^-(r+1), tail averages the last ones");
+  if (form == Form::Tail || section.recording()) {
+    const double tail =
+        section.number("tail", 0.0, 1.0, "with averaging tail: the share of the rounds, from the last one back", true);
+    if (form == Form::Tail) return {form, 1.0, tail};
+  }
   if (form != Form::Geometric) return {form, 1.0};
   // Strongly convex: gamma_r = (1 - mu eta)^-(r+1) (Theorem 34), mu the regulariser's modulus.
   const double ratio = 1.0 - strong_convexity * step_size;
@@ -27,7 +33,49 @@ Averaging parse_averaging(config::Section& section, double step_size, double str
   return {form, 0.5};
 }
 
+StepSchedule parse_schedule(config::Section& section) {
+  using Kind = StepSchedule::Kind;
+  if (!section.has("schedule")) return {};
+  return {section.choice<Kind>("schedule",
+                               {{"constant", Kind::Constant},
+                                {"inverse_sqrt", Kind::InverseSqrt},
+                                {"inverse_time", Kind::InverseTime},
+                                {"cosine", Kind::Cosine}},
+                               "of noisy_minibatch_sgd: step_size times 1, 1/sqrt(r+1), 1/(r+1) or (1 + cos(pi r/R))/2 "
+                               "in round r = 0 .. R-1 (default constant)")};
+}
+
+ServerOptimiser parse_server(config::Section& section) {
+  using Kind = ServerOptimiser::Kind;
+  if (!section.has("server")) return {};
+  config::Section server =
+      section.object("server", "of noisy_minibatch_sgd: what the coordinator steps along (default: the mean gradient)");
+  constexpr double kDecayMax = 0.999999;
+  ServerOptimiser out;
+  out.kind = server.choice<Kind>("kind", {{"none", Kind::None}, {"momentum", Kind::Momentum}, {"adam", Kind::Adam}},
+                                 "the mean gradient, or what it leaves of earlier ones");
+  if (out.kind == Kind::Momentum || server.recording())
+    out.beta = server.number("beta", 0.0, kDecayMax, "of momentum: m <- beta m + g");
+  if (out.kind == Kind::Adam || server.recording()) {
+    out.beta = server.number("beta1", 0.0, kDecayMax, "of adam: of the mean of gradients");
+    out.beta2 = server.number("beta2", 0.0, kDecayMax, "of adam: of the mean of their squares");
+    out.epsilon = server.number("epsilon", 0.0, 1e9, "of adam: added to the root", true);
+  }
+  server.finish();
+  return out;
+}
+
 }  // namespace
+
+bool MinibatchSgdSettings::as_published() const {
+  return steps.kind == StepSchedule::Kind::Constant && server.kind == ServerOptimiser::Kind::None;
+}
+
+std::string MinibatchSgdSettings::source() const {
+  std::string out = "noisy minibatch SGD, Algorithms 14 and 19";
+  if (!as_published()) out += fmt::format("; steps {}, server {}", to_string(steps), to_string(server));
+  return out;
+}
 
 std::string_view MinibatchSgdSettings::name() const { return MinibatchSgd::kName; }
 
@@ -37,7 +85,7 @@ MethodTraits MinibatchSgdSettings::traits() const {
   MethodTraits traits;
   traits.shuffled_reports = true;
   traits.takes_subgradients = true;
-  traits.one_whole_step = rounds == 1 && step_size == 1.0 && averaging.kind == Averaging::Kind::Last;
+  traits.one_whole_step = rounds == 1 && step_size == 1.0 && averaging.kind == Averaging::Kind::Last && as_published();
   return traits;
 }
 
@@ -65,13 +113,24 @@ ParsedMethod MinibatchSgd::parse(config::Section& section, const Problem& proble
   const double step_size = keys::step_size(section);
   const double draw_fraction = keys::draw_fraction(section);
   const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
-  return {MinibatchSgdSettings{problem, rounds, step_size, averaging}, draw_fraction};
+  const StepSchedule steps = parse_schedule(section);
+  const ServerOptimiser server = parse_server(section);
+  return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server}, draw_fraction};
 }
 
 Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(const MinibatchSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "minibatch SGD: no rounds"};
   if (Status step = geometry::check_positive("the step size of minibatch SGD", settings.step_size); !step)
     return step.error();
+  if (Status server = settings.server.check(); !server) return server.error();
+  if (!(settings.averaging.tail > 0.0 && settings.averaging.tail <= 1.0)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("minibatch SGD: a tail must be in (0, 1], got {}", settings.averaging.tail)};
+  }
+  if (settings.averaging.kind == Averaging::Kind::Geometric && !settings.as_published()) {
+    return Error{ErrorCode::InvalidArgument,
+                 "minibatch SGD: geometric averaging is for constant steps along the gradient itself"};
+  }
   if (!settings.problem.regulariser.is_smooth()) {
     return Error{ErrorCode::InvalidArgument, fmt::format("minibatch SGD: {} is not smooth: use a proximal algorithm",
                                                          settings.problem.regulariser.name())};
@@ -82,7 +141,8 @@ Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(const MinibatchSgdSet
 MinibatchSgd::MinibatchSgd(const MinibatchSgdSettings& settings)
     : settings_(settings),
       iterate_(settings_.problem.start()),
-      average_(Eigen::VectorXd::Zero(settings_.problem.dimension)) {}
+      average_(Eigen::VectorXd::Zero(settings_.problem.dimension)),
+      server_(settings_.server, settings_.problem.dimension) {}
 
 planning::Schedule MinibatchSgd::schedule(const MinibatchSgdSettings& settings, const GradientShape& shape) {
   return {{shape.gradient(settings.problem.dimension), settings.rounds}};
@@ -94,7 +154,9 @@ Step MinibatchSgd::current() const {
 
 std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSettings& settings, releases::ClipNorm clip,
                                                           double noise_variance) {
-  if (settings.averaging.kind == Averaging::Kind::Last) return std::nullopt;
+  using Kind = Averaging::Kind;
+  const Kind averaging = settings.averaging.kind;
+  if (averaging == Kind::Last || averaging == Kind::Tail || !settings.as_published()) return std::nullopt;
   const auto* ball = std::get_if<geometry::L2Ball>(&settings.problem.domain.set());
   if (ball == nullptr) return std::nullopt;
   const double radius = ball->radius();
@@ -111,15 +173,23 @@ std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSett
              (longest * longest + static_cast<double>(settings.problem.dimension) * noise_variance);
 }
 
+bool MinibatchSgd::counts(std::uint64_t round) const {
+  if (settings_.averaging.kind != Averaging::Kind::Tail) return true;
+  return number(settings_.rounds - round) <= std::ceil(settings_.averaging.tail * number(settings_.rounds));
+}
+
 Result<Step> MinibatchSgd::advance(const folds::Gathered& gathered) {
   if (Status told = check_told("minibatch SGD", round_, settings_.rounds, settings_.problem, gathered); !told)
     return told.error();
-  relative_weight_ = 1.0 + settings_.averaging.ratio * relative_weight_;
-  average_ += (iterate_ - average_) / relative_weight_;
+  if (counts(round_)) {
+    relative_weight_ = 1.0 + settings_.averaging.ratio * relative_weight_;
+    average_ += (iterate_ - average_) / relative_weight_;
+  }
 
   Eigen::VectorXd gradient = gathered.mean;
   settings_.problem.regulariser.add_smooth_gradient(iterate_, gradient);
-  iterate_ -= settings_.step_size * gradient;
+  server_.direct(round_, gradient);
+  iterate_ -= settings_.step_size * settings_.steps.factor(round_, settings_.rounds) * gradient;
   if (Status converges = check_converges("minibatch SGD", round_, settings_.problem, iterate_); !converges)
     return converges.error();
   settings_.problem.settle(iterate_);
@@ -128,7 +198,7 @@ Result<Step> MinibatchSgd::advance(const folds::Gathered& gathered) {
 }
 
 Eigen::VectorXd MinibatchSgd::candidate() const {
-  if (settings_.averaging.kind == Averaging::Kind::Last || round_ == 0) return iterate_;
+  if (settings_.averaging.kind == Averaging::Kind::Last || relative_weight_ == 0.0) return iterate_;
   Eigen::VectorXd out = average_;
   queries::round_to(settings_.problem.point_type, out);
   return out;
@@ -138,6 +208,7 @@ void MinibatchSgd::save(ByteWriter& state) const {
   state.u64(round_);
   state.f64(relative_weight_);
   save_vectors(state, {&iterate_, &average_});
+  server_.save(state);
 }
 
 Status MinibatchSgd::restore(ByteReader& state) {
@@ -145,7 +216,8 @@ Status MinibatchSgd::restore(ByteReader& state) {
   const Result<double> relative_weight = state.f64();
   if (!relative_weight) return relative_weight.error();
   relative_weight_ = *relative_weight;
-  return restore_vectors(state, {&iterate_, &average_});
+  if (Status read = restore_vectors(state, {&iterate_, &average_}); !read) return read;
+  return server_.restore(state);
 }
 
 }  // namespace undertone::algorithms

@@ -4,14 +4,16 @@
 #include <optional>
 
 #include "shared/algorithms/method.hpp"
+#include "shared/algorithms/sgd/server_step.hpp"
 
 namespace undertone::algorithms {
 
 /// Which iterate is the output. gamma_r is the weight of w_r, r < R; w_R has none.
 struct Averaging {
-  enum class Kind { Last, Uniform, Geometric };
+  enum class Kind { Last, Uniform, Geometric, Tail };
   Kind kind = Kind::Uniform;
   double ratio = 1.0;  // gamma_{r-1} / gamma_r = 1 - mu eta for Geometric, in (0, 1]
+  double tail = 1.0;   // of Tail: the last share of the rounds, whose iterates w_r count alike, in (0, 1]
 };
 
 class MinibatchSgd;
@@ -22,9 +24,13 @@ struct MinibatchSgdSettings {
   std::uint64_t rounds = 0;  // R
   double step_size = 0.0;    // eta
   Averaging averaging = {};
+  StepSchedule steps = {};  // eta_r, where no theorem fixes it
+  ServerOptimiser server = {};
 
+  /// Whether it is the algorithm as its source has it: one step size, along the gradient itself.
+  [[nodiscard]] bool as_published() const;
   [[nodiscard]] std::string_view name() const;
-  [[nodiscard]] std::string source() const { return "noisy minibatch SGD, Algorithms 14 and 19"; }
+  [[nodiscard]] std::string source() const;
   [[nodiscard]] MethodNumbers numbers() const;
   [[nodiscard]] Extent extent() const { return {rounds, 1}; }
   [[nodiscard]] MethodTraits traits() const;
@@ -41,7 +47,8 @@ struct MinibatchSgdSettings {
 /// Noisy minibatch SGD with silos of unequal size: Algorithms 14 and 19, Theorems 34, 104, 106, 140.
 ///   for r = 0 .. R-1:  ask every silo for its noised mean gradient at w_r
 ///                      g = weighted mean of the answers (+ the regulariser's gradient, public)
-///                      w_{r+1} = Pi_W[w_r - eta g]
+///                      w_{r+1} = Pi_W[w_r - eta_r g], eta_r = eta unless the job has a schedule; g through a server's
+///                      optimiser
 ///   output sum_r gamma_r w_r / sum_r gamma_r
 class MinibatchSgd final : public FederatedAlgorithm {
  public:
@@ -59,8 +66,8 @@ class MinibatchSgd final : public FederatedAlgorithm {
   /// with G = clip + lambda D and s^2 the noise variance of a coordinate of the weighted mean.
   /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased; the
   /// second where F is mu-strongly convex, which whoever chose the ratio answers for.
-  /// @return nothing for the last iterate and other domains @param noise_variance s^2
-  /// Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
+  /// @return nothing for the last iterate, a tail, other steps, a server's optimiser and other domains @param
+  /// noise_variance s^2 Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
   [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
                                                                    releases::ClipNorm clip, double noise_variance);
 
@@ -73,10 +80,13 @@ class MinibatchSgd final : public FederatedAlgorithm {
  private:
   explicit MinibatchSgd(const MinibatchSgdSettings& settings);
   [[nodiscard]] Step current() const;
+  /// Whether w_r is in the average.
+  [[nodiscard]] bool counts(std::uint64_t round) const;
   MinibatchSgdSettings settings_;
-  std::uint64_t round_ = 0;       // r
-  Eigen::VectorXd iterate_;       // w_r, rounded to the wire type
-  Eigen::VectorXd average_;       // of w_0 .. w_{r-1}
+  std::uint64_t round_ = 0;  // r
+  Eigen::VectorXd iterate_;  // w_r, rounded to the wire type
+  Eigen::VectorXd average_;  // of w_0 .. w_{r-1}
+  ServerStep server_;
   double relative_weight_ = 0.0;  // (gamma_0 + ... + gamma_{r-1}) / gamma_{r-1}: no power of the ratio is formed
 };
 

@@ -87,6 +87,18 @@ std::vector<std::pair<std::string, Method>> every_algorithm(Eigen::Index d) {
   const AcceleratedPhase first{0.5, 0.5, 0.7, {{4, 8.0}, {3, 9.0}}};
   const AcceleratedPhase second{2.0, 2.0, 0.2, {{5, 10.0}}};
   return {{"minibatch", MinibatchSgdSettings{smooth, 9, 0.3, {Averaging::Kind::Geometric, 0.9}}},
+          {"minibatch, momentum", MinibatchSgdSettings{smooth,
+                                                       9,
+                                                       0.2,
+                                                       {Averaging::Kind::Tail, 1.0, 0.5},
+                                                       {StepSchedule::Kind::Cosine},
+                                                       {ServerOptimiser::Kind::Momentum, 0.5}}},
+          {"minibatch, adam", MinibatchSgdSettings{smooth,
+                                                   9,
+                                                   0.2,
+                                                   {Averaging::Kind::Last},
+                                                   {StepSchedule::Kind::InverseSqrt},
+                                                   {ServerOptimiser::Kind::Adam, 0.9, 0.99, 1e-3}}},
           {"accelerated", AcceleratedSgdSettings{smooth, {{0.3, 0.3, {}, {{9, 6.0}}}}, RecordUse::OnePass}},
           {"localized", AcceleratedSgdSettings{smooth, {first, second}, RecordUse::Phased}},
           {"proximal", ProximalSgdSettings{composite, 8, 0.25}},
@@ -518,6 +530,63 @@ TEST(AlgorithmsTest, RefuseSettingsThatDoNotServe) {
   says(SpiderAlternateSettings{plain, 5, 0.1, {}, 1}, "neither a domain");
   std::vector<AcceleratedStage> many(64, {1'000'000, 1.0});
   says(AcceleratedSgdSettings{plain, {{0, 0, {}, many}}, RecordUse::OnePass}, "rounds in all");
+}
+
+/// F(w) = w^2/2 - w in one dimension: its gradient is w - 1, and w_0 = 0.
+double trained(MinibatchSgdSettings settings) {
+  settings.problem.dimension = 1;
+  return run(settings, [](const Eigen::VectorXd& w) { return Eigen::VectorXd((w.array() - 1.0).matrix()); })[0];
+}
+
+TEST(ServerStepTest, SchedulesShortenTheStepsAsTheySay) {
+  // 1 - w_R = product of 1 - eta_r over three rounds, eta = 1/2.
+  const auto left = [](StepSchedule::Kind kind) {
+    return 1.0 - trained({Problem{}, 3, 0.5, {Averaging::Kind::Last}, {kind}});
+  };
+  EXPECT_NEAR(left(StepSchedule::Kind::Constant), 0.125, 1e-15);
+  EXPECT_NEAR(left(StepSchedule::Kind::InverseTime), 0.5 * 0.75 * (5.0 / 6.0), 1e-15);
+  EXPECT_NEAR(left(StepSchedule::Kind::InverseSqrt), 0.5 * (1 - 0.5 / std::sqrt(2.0)) * (1 - 0.5 / std::sqrt(3.0)),
+              1e-15);
+  EXPECT_NEAR(left(StepSchedule::Kind::Cosine), 0.5 * (1.0 - 0.375) * (1.0 - 0.125), 1e-15);  // 1, 3/4, 1/4
+}
+
+TEST(ServerStepTest, ATailAveragesTheLastIteratesAlone) {
+  // w_0 .. w_3 are 0, 1/2, 3/4, 7/8. A share of 0.3 of four rounds is two of them.
+  const auto averaged = [](double tail) { return trained({Problem{}, 4, 0.5, {Averaging::Kind::Tail, 1.0, tail}}); };
+  EXPECT_NEAR(averaged(0.3), (0.75 + 0.875) / 2.0, 1e-15);
+  EXPECT_NEAR(averaged(0.25), 0.875, 1e-15);
+  EXPECT_EQ(averaged(1.0), trained({Problem{}, 4, 0.5, {Averaging::Kind::Uniform}}));
+}
+
+TEST(ServerStepTest, MomentumAndAdamStepAsTheirSourcesSay) {
+  // g = -1, then w_1 = 1/2 and g = -1/2: m = -1/2 - 1/4, so w_2 = 1/2 + 3/8.
+  EXPECT_NEAR(trained({Problem{}, 2, 0.5, {Averaging::Kind::Last}, {}, {ServerOptimiser::Kind::Momentum, 0.25}}),
+              0.5 + 0.5 * 0.75, 1e-15);
+  // The first step of adam is eta g/(|g| + epsilon) whatever the betas. Then m^ = (b1 + 1 - w_1)/(1 + b1) in magnitude.
+  const double epsilon = 0.25;
+  const ServerOptimiser adam{ServerOptimiser::Kind::Adam, 0.5, 0.5, epsilon};
+  const double first = 0.5 / (1.0 + epsilon);
+  EXPECT_NEAR(trained({Problem{}, 1, 0.5, {Averaging::Kind::Last}, {}, adam}), first, 1e-15);
+  const double g = 1.0 - first;
+  const double m = (0.25 + 0.5 * g) / 0.75;
+  const double v = (0.25 + 0.5 * g * g) / 0.75;
+  EXPECT_NEAR(trained({Problem{}, 2, 0.5, {Averaging::Kind::Last}, {}, adam}),
+              first + 0.5 * m / (std::sqrt(v) + epsilon), 1e-15);
+}
+
+TEST(ServerStepTest, RefusesWhatIsOutOfRange) {
+  Problem problem;
+  problem.dimension = 1;
+  const auto made = [&](Averaging averaging, ServerOptimiser server) {
+    return MinibatchSgd::create({problem, 3, 0.5, averaging, {}, server}).has_value();
+  };
+  const Averaging last{Averaging::Kind::Last};
+  EXPECT_TRUE(made(last, {ServerOptimiser::Kind::Momentum, 0.9}));
+  for (const double beta : {-0.1, 1.0, std::nan("")}) EXPECT_FALSE(made(last, {ServerOptimiser::Kind::Momentum, beta}));
+  for (const double epsilon : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    EXPECT_FALSE(made(last, {ServerOptimiser::Kind::Adam, 0.9, 0.9, epsilon}));
+  for (const double tail : {0.0, 1.1, std::nan("")}) EXPECT_FALSE(made({Averaging::Kind::Tail, 1.0, tail}, {}));
+  EXPECT_FALSE(made({Averaging::Kind::Geometric, 0.9}, {ServerOptimiser::Kind::Momentum, 0.9}));
 }
 
 }  // namespace

@@ -760,6 +760,33 @@ TEST(AggregationConfigTest, TheMeanIsScaledToTheCohortWhereAJobOrItsTheoremAsksF
   EXPECT_FALSE(parsed(renormalised)->aggregation.scaled_to);
 }
 
+TEST(ServerStepConfigTest, IsOfMinibatchSgdAloneAndNoTheorems) {
+  tests::SmallFederation federation;
+  const auto parsed = [&](const std::string& algorithm) {
+    federation.algorithm = algorithm;
+    return parse_job(federation.job(), "job.json");
+  };
+  const auto minibatch = [&](const std::string& more, const char* averaging = "last") {
+    return parsed(fmt::format(
+        R"({{"kind":"noisy_minibatch_sgd","rounds":6,"step_size":0.5,"averaging":"{}","draw_fraction":1{}}})",
+        averaging, more));
+  };
+  EXPECT_TRUE(minibatch(R"(,"schedule":"cosine","server":{"kind":"adam","beta1":0.9,"beta2":0.99,"epsilon":1e-3})"));
+  EXPECT_TRUE(minibatch(R"(,"server":{"kind":"momentum","beta":0.9},"tail":0.5)", "tail"));
+  const auto says = [](const Result<Job>& job, const std::string& expected) {
+    ASSERT_FALSE(job) << expected;
+    EXPECT_NE(job.error().message.find(expected), std::string::npos) << job.error().message;
+  };
+  says(minibatch(R"(,"schedule":"linear")"), "/algorithm/schedule: expected one of");
+  says(minibatch(R"(,"server":{"kind":"momentum","beta":1})"), "/algorithm/server/beta");
+  says(minibatch(R"(,"server":{"kind":"momentum","beta":0.9,"beta2":0.9})"), "/algorithm/server/beta2");
+  says(minibatch(R"(,"tail":0.5)"), "/algorithm/tail");
+  says(minibatch(R"(,"tail":0)", "tail"), "/algorithm/tail");
+  says(minibatch(R"(,"schedule":"cosine")", "geometric"), "geometric averaging");
+  for (const char* more : {R"("schedule":"cosine")", R"("server":{"kind":"none"})", R"("tail":0.5)"})
+    says(parsed(fmt::format(R"({{"theorem":"minibatch_convex","smoothness":0.25,{}}})", more)), "/algorithm/");
+}
+
 TEST(AggregationConfigTest, WhatARoundHoldsIsBounded) {
   // 5,000 silos of 5 numbers, then of 843.
   nlohmann::json job = nlohmann::json::parse(tests::SmallFederation{}.job());
