@@ -19,6 +19,7 @@
 #include "operator/operator_commands.hpp"
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
+#include "operator/warm_start_command.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
@@ -289,6 +290,12 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   predict_command->add_option("csv", arguments.csv, "records; the label's column may be missing")->required();
   predict_command->add_option("--out", arguments.out, "a file; without it, standard output");
   predict_command->add_flag("--json", arguments.options.json, "print JSON");
+  CLI::App* warm_start_command = add(app, actions, "warm-start", "A job that starts at a public model's weights", [&] {
+    return operators::warm_start(arguments.job, arguments.model, arguments.out);
+  });
+  warm_start_command->add_option("job", arguments.job, "the job file")->required();
+  warm_start_command->add_option("model", arguments.model, "the model.json of a run, as export writes it")->required();
+  warm_start_command->add_option("--out", arguments.out, "the new job; without it, standard output");
   CLI::App* components_command =
       add(app, actions, "components", "Principal components of a model of moments, as a job's projection",
           [&] { return operators::components(arguments.model, arguments.count, arguments.out); });

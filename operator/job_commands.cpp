@@ -326,6 +326,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"smoothness", optional_json(*job, constants.smoothness)},
                 {"parameters", parameters},
                 {"noise_chosen_by", noise_by(job->noise_choice)},
+                {"initial", job->initial ? Json(jobs::to_string(*job->initial)) : Json(nullptr)},
                 {"warnings", warnings_of(*job)},
                 {"aggregation", folds::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
@@ -356,6 +357,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                constants.smoothness ? fmt::format("beta = {:.6g}", *constants.smoothness) : "no beta");
   }
   fmt::print("noise chosen by {}\n", noise_by(job->noise_choice));
+  if (job->initial) fmt::print("starts from {}\n", jobs::to_string(*job->initial));
   for (const Json& warning : warnings_of(*job)) fmt::print("WARNING: {}\n", warning.get<std::string>());
   fmt::print("{}", describe_worth(shuffler));
   if (job->aggregation.scaled_to) {

@@ -151,6 +151,7 @@ Json settings_of(const RunReport& report) {
               {"mode", report.mode}};
   if (const models::LinearModel* linear = job.model.linear()) out["intercept"] = linear->intercept();
   if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
+  if (job.initial) out["initial"] = jobs::to_string(*job.initial);
   for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;
   return out;
 }

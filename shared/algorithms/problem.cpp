@@ -2,17 +2,52 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "shared/geometry/parameter.hpp"
 
 namespace undertone::algorithms {
+namespace {
+
+constexpr double kNarrowMax = std::numeric_limits<float>::max();
+constexpr double kWideMax = std::numeric_limits<double>::max();
+
+}  // namespace
 
 Eigen::VectorXd Problem::start() const {
-  const bool given = initial.size() != 0;
-  Eigen::VectorXd point = given ? initial : domain.a_point(dimension);
-  if (given) domain.project(point);
+  Eigen::VectorXd point = initial.size() != 0 ? initial : domain.a_point(dimension);
   queries::round_to(point_type, point);
   return point;
+}
+
+Status Problem::start_at(Eigen::VectorXd point) {
+  const auto refuse = [](std::string what) { return Error{ErrorCode::InvalidArgument, std::move(what)}; };
+  if (point.size() != dimension || dimension == 0)
+    return refuse(fmt::format("expected {} numbers, one for each of the model, got {}", dimension, point.size()));
+  if (!point.allFinite()) return refuse("expected finite numbers");
+  if (!representable(point)) {
+    return refuse(fmt::format("expected numbers of at most {:.6g} and a finite norm, got one of {:.6g}",
+                              point_type == queries::PointType::F32 ? kNarrowMax : kWideMax,
+                              point.cwiseAbs().maxCoeff()));
+  }
+  // An iterate is projected, then rounded to the wire's type: f32 moves a number by 2^-24 of itself at most.
+  const double allowed = 0x1p-22 * point.stableNorm();
+  Eigen::VectorXd nearest = point;
+  domain.project(nearest);
+  const double outside = (point - nearest).stableNorm();
+  if (!(outside <= allowed)) {
+    return refuse(fmt::format("expected a point of {}, up to rounding by {:.3g}, got one at a distance of {:.6g}",
+                              domain.name(), allowed, outside));
+  }
+  initial = std::move(point);
+  return {};
+}
+
+void Problem::start_near(Eigen::VectorXd point) {
+  UNDERTONE_CHECK(point.size() == dimension);
+  domain.project(point);
+  initial = std::move(point);
 }
 
 void Problem::settle(Eigen::VectorXd& point) const {
@@ -22,7 +57,6 @@ void Problem::settle(Eigen::VectorXd& point) const {
 
 bool Problem::representable(const Eigen::VectorXd& point) const {
   if (!geometry::has_finite_norm(point)) return false;
-  constexpr double kNarrowMax = std::numeric_limits<float>::max();
   return point_type == queries::PointType::F64 || point.cwiseAbs().maxCoeff() <= kNarrowMax;
 }
 

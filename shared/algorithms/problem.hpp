@@ -18,10 +18,18 @@ struct Problem {
   geometry::Domain domain = geometry::Domain::whole_space();          // W
   geometry::Regulariser regulariser = geometry::Regulariser::none();  // g
   queries::PointType point_type = queries::PointType::F64;
-  Eigen::VectorXd initial = {};  // [dimension], where zero is no good start, as of a network; else empty
+  // [dimension], in W up to rounding, from `start_at` or `start_near`; else empty, for the point of W nearest to 0.
+  Eigen::VectorXd initial = {};
 
-  /// The starting point w_0: the point of W nearest to `initial`, or to 0, as it crosses the wire.
+  /// The starting point w_0, as it crosses the wire. It is public.
   [[nodiscard]] Eigen::VectorXd start() const;
+  /// Makes the run start at this very point, so that a run goes on from another's last iterate to the bit.
+  /// @param point [dimension]
+  /// @return an error with both numbers where the size is another, a number is not finite or too large for the wire's
+  /// type, or the point lies farther outside W than the rounding of an iterate to the wire's type explains
+  [[nodiscard]] Status start_at(Eigen::VectorXd point);
+  /// Makes the run start at the point of W nearest to this one. @param point [dimension], of finite norm
+  void start_near(Eigen::VectorXd point);
   /// Projects on W and rounds to the wire's type.
   void settle(Eigen::VectorXd& point) const;
   /// Whether a point is finite and stays so on the wire.

@@ -8,6 +8,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/algorithm_section.hpp"
 #include "shared/jobs/cohort_section.hpp"
+#include "shared/jobs/initial_section.hpp"
 #include "shared/jobs/model_section.hpp"
 #include "shared/jobs/projection_section.hpp"
 #include "shared/jobs/schema_section.hpp"
@@ -289,7 +290,13 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   wire.finish();
 
   algorithms::Problem problem{model.dimension(), domain, regulariser, point_type};
-  if (!model.is_convex() && problems.none()) problem.initial = model.start(choice.seed);
+  if (!model.is_convex() && problems.none()) problem.start_near(model.start(choice.seed));
+  std::optional<Initial> initial;
+  if (root.has("initial")) {
+    initial = parse_initial(
+        root.object("initial", "public: where the run starts (default: zero, and of a network its seed's weights)"),
+        model, problems, problem);
+  }
   config::Section privacy_section = root.object("privacy");
   const bool shuffled = privacy_section.choice<bool>(
       "mode", {{"isrl", false}, {"shuffle", true}},
@@ -385,7 +392,8 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
           point_type,
           lattice,
           aggregation,
-          std::move(simulation)};
+          std::move(simulation),
+          initial};
   return job;
 }
 

@@ -12,6 +12,7 @@
 #include "shared/data/projection.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/folds/aggregation.hpp"
+#include "shared/jobs/initial_section.hpp"
 #include "shared/jobs/noise_choice.hpp"
 #include "shared/jobs/shuffle_section.hpp"
 #include "shared/jobs/simulation_section.hpp"
@@ -58,6 +59,7 @@ struct Job {
   queries::WireLattice reply_lattice;
   folds::Aggregation aggregation;  // of answers; evaluations are always averaged
   std::optional<SimulationData> simulation;
+  std::optional<Initial> initial;  // without one a run starts at 0, a network at its seed's weights
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
 };

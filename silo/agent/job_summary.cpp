@@ -73,6 +73,13 @@ std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
   return out;
 }
 
+std::string describe_start(const jobs::Initial& initial) {
+  std::string out = fmt::format("  It starts from {}.\n", jobs::to_string(initial));
+  if (initial.kind == jobs::Initial::Kind::Weights)
+    out += "  What those weights tell of the data that they were learnt from, no promise of this run covers.\n";
+  return out;
+}
+
 /// Whether the promise rests on a shuffler: reports that gain nothing from mixing keep it by the silo's own noise.
 bool owes_shuffler(const jobs::Job& job, const planning::Plan& plan) {
   return job.shuffle && (job.shuffle->form != jobs::Shuffle::Form::Reports || plan.credit());
@@ -115,6 +122,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
     text += fmt::format("  The model reads {} numbers of each record, which the job computes from its features.\n",
                         job.projection->directions.cols());
   }
+  if (job.initial) text += describe_start(*job.initial);
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const planning::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
   if (job.noise_choice.by != jobs::NoiseChoice::By::Accountant)

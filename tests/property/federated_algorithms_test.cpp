@@ -207,6 +207,14 @@ TEST(DirectCohortTest, GivesTheFederationsModelBitForBitForAnyNumberOfThreads) {
     federations.emplace_back(aggregation, tests::SmallFederation());
     federations.back().second.aggregation = aggregation;
   }
+  Eigen::VectorXd weights(5);
+  weights << 0.5, -1.0, 0.25, 2.0, -0.125;
+  for (const std::string& initial :
+       {jobs::initial_of_weights(weights).dump(), std::string(R"({"kind":"random","seed":5,"scale":1})")}) {
+    federations.emplace_back(initial, tests::SmallFederation());
+    federations.back().second.initial = initial;
+    federations.back().second.points = "f32";
+  }
   for (const auto& [name, federation] : federations) {
     SCOPED_TRACE(name);
     const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
@@ -255,6 +263,27 @@ TEST(DirectCohortTest, WithSilosMissingTheScaledMeanLeadsToTheWeightedOptimumAnd
   // (renormalised 0.025), six of which a sound draw leaves with probability 2e-9.
   EXPECT_NEAR(intercept("scaled"), 0.64, 0.064);
   EXPECT_NEAR(intercept("renormalised"), 0.0, 0.15);
+}
+
+TEST(FederatedAlgorithmsTest, AWarmStartGoesOnWhereARunEnded) {
+  for (const char* points : {"f64", "f32"}) {
+    SCOPED_TRACE(points);
+    tests::SmallFederation federation;
+    federation.points = points;
+    federation.averaging = "last";
+    federation.evaluation_every = 0;
+    federation.noise_multiplier = 60.0;  // the same in all of them, and with it the silos' lattice
+    federation.domain = R"({"kind":"l2_ball","radius":0.4})";
+    const auto end = [&](int rounds, const std::string& initial) {
+      federation.rounds = rounds;
+      federation.initial = initial;
+      return trace_of(federation, simulation::SimulatedNoise::None).outcome.vectors.at("weights");
+    };
+    const Eigen::VectorXd half = end(5, "");
+    const Eigen::VectorXd whole = end(10, "");
+    EXPECT_NE(half, whole);
+    EXPECT_EQ(end(5, jobs::initial_of_weights(half).dump()), whole);
+  }
 }
 
 TEST(DirectCohortTest, DrawsWhoAnswersAfreshAndUniformly) {

@@ -82,12 +82,12 @@ std::string SmallFederation::job() const {
 "algorithm":{},
 "privacy":{{"mode":"{}","unit":"record","noise":"{}","clip_norm":{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
-{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
+{}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
       regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, clip_norm, by_hand,
       shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
-      round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation), evaluation_every,
-      points);
+      round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
+      initial.empty() ? "" : fmt::format("\"initial\":{},", initial), evaluation_every, points);
 }
 
 std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm() {

@@ -33,6 +33,7 @@ struct SmallFederation {
   std::string projection;   // JSON of a job's section, if there is one
   std::string shuffle;      // JSON of a shuffled job's section, if it is one
   std::string aggregation;  // JSON of a job's section, if there is one
+  std::string initial;      // JSON of a job's section, if there is one
   bool equal = false;       // silos are all alike, as shuffled jobs need them
   std::string domain = R"({"kind":"l2_ball","radius":5})";
   std::string regulariser = R"({"kind":"l2","strength":0.01})";

@@ -168,7 +168,9 @@ std::optional<double> MinibatchSgd::predicted_excess_risk(const MinibatchSgdSett
     const double left = std::pow(settings.averaging.ratio, rounds);
     start = (1.0 - settings.averaging.ratio) / settings.step_size * left / (1.0 - left);
   }
-  return start * radius * radius / 2.0 +
+  // ||w_0 - w*||: the start lies anywhere in the ball.
+  const double distance = radius + settings.problem.start().norm();
+  return start * distance * distance / 2.0 +
          settings.step_size / 2.0 *
              (longest * longest + static_cast<double>(settings.problem.dimension) * noise_variance);
 }

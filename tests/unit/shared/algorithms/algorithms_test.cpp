@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <typeinfo>
 
 #include "shared/algorithms/proximal/prox_svrg.hpp"
@@ -134,6 +135,53 @@ TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
     }
     EXPECT_EQ(asked, planned);
   }
+}
+
+TEST(AlgorithmsTest, ARunThatStartsAtAnothersLastIterateGoesOnToTheBit) {
+  const Quadratic quadratic = Quadratic::in(6);
+  const auto gradient = [&](const Eigen::VectorXd& w) { return quadratic.gradient(w); };
+  for (const queries::PointType type : {queries::PointType::F64, queries::PointType::F32}) {
+    for (const double radius : {0.2, 10.0}) {  // iterates on the boundary, where a second projection would move them
+      SCOPED_TRACE(radius);
+      Problem problem = in_ball(6, radius);
+      problem.point_type = type;
+      const auto last = [&](const Problem& of, std::uint64_t rounds) {
+        return run(MinibatchSgdSettings{of, rounds, 0.3, {Averaging::Kind::Last, 0.0}}, gradient);
+      };
+      const Eigen::VectorXd half = last(problem, 5);
+      Problem warm = problem;
+      ASSERT_TRUE(warm.start_at(half));
+      EXPECT_EQ(warm.start(), half);
+      EXPECT_EQ(last(warm, 5), last(problem, 10));
+      EXPECT_NE(last(problem, 5), last(problem, 10));
+    }
+  }
+}
+
+TEST(AlgorithmsTest, AStartIsFiniteOfItsSizeAndInTheDomain) {
+  Problem problem = in_ball(2, 1.0);
+  const auto says = [&](const Eigen::VectorXd& point, const std::string& what) {
+    const Status starts = problem.start_at(point);
+    ASSERT_FALSE(starts);
+    EXPECT_NE(starts.error().message.find(what), std::string::npos) << starts.error().message;
+    EXPECT_EQ(problem.start(), Eigen::Vector2d::Zero());  // as it was
+  };
+  says(Eigen::Vector3d(0, 0, 0), "expected 2 numbers, one for each of the model, got 3");
+  says(Eigen::VectorXd(), "got 0");
+  says(Eigen::Vector2d(0.0, std::nan("")), "finite");
+  says(Eigen::Vector2d(std::numeric_limits<double>::infinity(), 0.0), "finite");
+  says(Eigen::Vector2d(3.0, 4.0),
+       "expected a point of the l2 ball, up to rounding by 1.19e-06, got one at a distance of 4");
+  ASSERT_TRUE(problem.start_at(Eigen::Vector2d(0.6, -0.7)));
+  EXPECT_EQ(problem.start(), Eigen::Vector2d(0.6, -0.7));
+  problem.start_near(Eigen::Vector2d(3.0, 4.0));
+  EXPECT_LE((problem.start() - Eigen::Vector2d(0.6, 0.8)).norm(), 1e-15);
+  // A bound on the risk counts on any start in the ball: 1/(eta R) D^2/2 with D = 1 + |w_0| = 2 instead of 1.
+  const auto bound = [&](const Problem& of) {
+    const MinibatchSgdSettings settings{of, 10, 0.5, {}};
+    return *MinibatchSgd::predicted_excess_risk(settings, *releases::ClipNorm::create(1.0), 0.0);
+  };
+  EXPECT_NEAR(bound(problem) - bound(in_ball(2, 1.0)), (4.0 - 1.0) / (0.5 * 10.0) / 2.0, 1e-12);
 }
 
 TEST(AlgorithmsTest, TheirExtentIsThatOfTheirSchedule) {
