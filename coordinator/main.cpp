@@ -12,7 +12,9 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/net/http_client.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
+#include "shared/service/program.hpp"
 #include "shared/store/wiped_memory.hpp"
 
 namespace undertone::coordinator {
@@ -20,7 +22,7 @@ namespace {
 
 constexpr std::size_t kOtherFiles = 256;  // stores, results, links to shufflers, who is about to be refused
 
-enum ExitCode { kSucceeded = 0, kRunFailed = 1, kUsage = 2, kCannotStart = 3, kStopped = 4 };
+using enum service::ServiceExit::Code;
 
 struct Options {
   std::string config;
@@ -30,10 +32,7 @@ struct Options {
   bool again = false;
 };
 
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "undertone-coordinator: {}\n", error.message);
-  return code;
-}
+int fail(const Error& error, service::ServiceExit::Code code) { return service::kCoordinator.fail(error, code); }
 
 Result<Nonce> nonce_of(const std::string& hex) {
   if (hex.empty()) return draw_nonce();
@@ -123,7 +122,7 @@ int serve(const Options& options) {
         }
         fmt::print("this job has ended before: {}; --again runs it again\n", to_string((**record).state));
         fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
-        return (**record).state == RunState::Succeeded ? kSucceeded : kRunFailed;
+        return (**record).state == RunState::Succeeded ? kDone : kNo;
       }
     }
   }
@@ -140,12 +139,12 @@ int serve(const Options& options) {
   context.restart();
   context.run_for(std::chrono::milliseconds(200));  // what was said last leaves
   if (host.failure()) return fail(*host.failure(), kCannotStart);
-  if (!job) return kSucceeded;
-  if (interrupted) return kStopped;
+  if (!job) return kDone;
+  if (interrupted) return kInterrupted;
   if (!outcome || !outcome->has_value())
-    return fail(outcome ? outcome->error() : Error{ErrorCode::Internal, "the run has no outcome"}, kRunFailed);
+    return fail(outcome ? outcome->error() : Error{ErrorCode::Internal, "the run has no outcome"}, kNo);
   fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());
-  return kSucceeded;
+  return kDone;
 }
 
 int backup(const Options& options, const std::string& out) {
@@ -156,7 +155,7 @@ int backup(const Options& options, const std::string& out) {
   if (Status copied = database->copy_to(out); !copied) return fail(copied.error(), kCannotStart);
   if (Status made = make_private_file(out); !made) return fail(made.error(), kCannotStart);
   fmt::print("{} is a whole copy of {} as of now.\n", out, config->store.string());
-  return kSucceeded;
+  return kDone;
 }
 
 int show_sealing_key(const Options& options) {
@@ -170,7 +169,7 @@ int show_sealing_key(const Options& options) {
   const Result<Digest> fingerprint = make_sealing_key(*store);
   if (!fingerprint) return fail(fingerprint.error(), kCannotStart);
   fmt::print("{}\n", to_hex(*fingerprint));
-  return kSucceeded;
+  return kDone;
 }
 
 /// Whether the service that this configuration is for answers on this machine, as this party's certificate lets it be
@@ -182,9 +181,9 @@ int check_health(const Options& options) {
     const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
     if (!sockets) return fail(sockets.error(), kCannotStart);
     if (!net::listens_on(*sockets, config->port))
-      return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kRunFailed);
+      return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kNo);
     fmt::print("listens on port {}\n", config->port);
-    return kSucceeded;
+    return kDone;
   }
   std::optional<net::Credentials> credentials;
   if (config->http->tls) {
@@ -199,18 +198,18 @@ int check_health(const Options& options) {
   const net::HttpClient client({config->http->tls, host, std::to_string(config->http->port)},
                                credentials ? &*credentials : nullptr, config->consortium, "", std::chrono::seconds(5));
   const Result<net::HttpAnswer> answer = client.request("GET", "/healthz", "");
-  if (!answer) return fail(answer.error(), kRunFailed);
+  if (!answer) return fail(answer.error(), kNo);
   if (answer->status != 200)
-    return fail({ErrorCode::Unreachable, fmt::format("/healthz answered {}", answer->status)}, kRunFailed);
+    return fail({ErrorCode::Unreachable, fmt::format("/healthz answered {}", answer->status)}, kNo);
   fmt::print("{}", answer->body);
-  return kSucceeded;
+  return kDone;
 }
 
 int init(const std::string& kit, bool renew) {
   const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
   if (!done) return fail(done.error(), kCannotStart);
   fmt::print("{}", done->instructions);
-  return kSucceeded;
+  return kDone;
 }
 
 int run(int argc, char** argv) {
@@ -221,6 +220,7 @@ int run(int argc, char** argv) {
       "was told to stop.",
       "undertone-coordinator"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", service::kCoordinator.build());
   const service::HelpCommands help(app, "undertone-coordinator");
   Options options;
   const auto add = [&](const char* name, const char* about) {
@@ -251,9 +251,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return app.exit(error) == 0 ? kDone : kUsage;
   }
-  if (help.print()) return kSucceeded;
+  if (help.print()) return kDone;
   if (const Status guarded = protect_process(); !guarded) return fail(guarded.error(), kCannotStart);
   if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error(), kCannotStart);
   if (init_command->parsed()) return init(kit, renew);

@@ -25,6 +25,7 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
+#include "shared/service/program.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
 #include "verifier/verification.hpp"
@@ -533,6 +534,7 @@ int run(int argc, char** argv) {
       "verify; 4 the coordinator cannot be reached or does not let this operator in.",
       "undertone"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", service::kUndertone.build());
   const service::HelpCommands help(app, "undertone");
   Actions actions;
   OperatorArguments operating;

@@ -10,7 +10,9 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
+#include "shared/service/program.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "shuffler/batch/sealed_adder.hpp"
 #include "shuffler/host/sealing_key_file.hpp"
@@ -21,14 +23,11 @@ namespace {
 
 constexpr std::size_t kOtherFiles = 64;  // the store, who is about to be refused
 
-enum ExitCode { kSucceeded = 0, kUnwell = 1, kUsage = 2, kCannotStart = 3 };
+using enum service::ServiceExit::Code;
 
 constexpr const char* kConfigName = "shuffler.json";
 
-int fail(const Error& error, ExitCode code) {
-  fmt::print(stderr, "undertone-shuffler: {}\n", error.message);
-  return code;
-}
+int fail(const Error& error, service::ServiceExit::Code code) { return service::kShuffler.fail(error, code); }
 
 /// The store of a shuffler, for one process at a time. Its members refer to each other, so it never moves.
 struct Opened {
@@ -86,7 +85,7 @@ int serve(const std::string& config_file, const std::string& ports_file) {
   host.stop();
   context.restart();
   context.run_for(std::chrono::milliseconds(200));  // what was said last leaves
-  return host.failure() ? fail(*host.failure(), kCannotStart) : kSucceeded;
+  return host.failure() ? fail(*host.failure(), kCannotStart) : kDone;
 }
 
 /// Everything that `run` needs, without serving.
@@ -102,18 +101,18 @@ int check(const std::string& config_file) {
              certificates::show_time(credentials->own().not_after), to_hex(public_key_of(*key)));
   if (!std::filesystem::exists(config->store)) {
     fmt::print("{} is not there yet: run makes it\n", config->store.string());
-    return kSucceeded;
+    return kDone;
   }
   if (const Result<FileLock> free = FileLock::acquire(config->store.string() + ".lock"); !free) {
     fmt::print("{}: it is not looked into\n", free.error().message);
-    return kSucceeded;
+    return kDone;
   }
   Opened opened;
   if (const Status done = open_store(config->store, opened); !done) return fail(done.error(), kCannotStart);
   const Result<std::vector<Batch>> batches = opened.batches->load();
   if (!batches) return fail(batches.error(), kCannotStart);
   fmt::print("{} remembers {} runs\n", config->store.string(), batches->size());
-  return kSucceeded;
+  return kDone;
 }
 
 /// Whether something listens where this configuration says, found out without connecting: connections are logged.
@@ -123,9 +122,9 @@ int check_health(const std::string& config_file) {
   const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
   if (!sockets) return fail(sockets.error(), kCannotStart);
   if (!net::listens_on(*sockets, config->port))
-    return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kUnwell);
+    return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kNo);
   fmt::print("listens on port {}\n", config->port);
-  return kSucceeded;
+  return kDone;
 }
 
 int show_key(const std::string& config_file) {
@@ -134,7 +133,7 @@ int show_key(const std::string& config_file) {
   const Result<sealed::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("{}\n", to_hex(public_key_of(*key)));
-  return kSucceeded;
+  return kDone;
 }
 
 int init(const std::filesystem::path& kit, bool renew) {
@@ -149,14 +148,14 @@ int init(const std::filesystem::path& kit, bool renew) {
   if (!done) return fail(done.error(), kCannotStart);
   fmt::print("{}", done->instructions);
   // A certificate's renewal leaves the other key alone: jobs name it.
-  if (renew || !std::filesystem::exists(kit / kConfigName)) return kSucceeded;
+  if (renew || !std::filesystem::exists(kit / kConfigName)) return kDone;
   const Result<ShufflerConfig> config = load_shuffler_config(kit / kConfigName);
   if (!config) return fail(config.error(), kCannotStart);
   const Result<sealed::SealingKey> key = load_or_make_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("Jobs whose shares or counts this shuffler adds name it with its public key:\n  {}\n",
              to_hex(public_key_of(*key)));
-  return kSucceeded;
+  return kDone;
 }
 
 int run(int argc, char** argv) {
@@ -166,7 +165,7 @@ int run(int argc, char** argv) {
       "Exit codes: 0 done, or told to stop; 1 `health` found none; 2 usage; 3 it could not start or go on.",
       "undertone-shuffler"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", kBuild);
+  app.set_version_flag("--version", service::kShuffler.build());
   const service::HelpCommands help(app, "undertone-shuffler");
   std::string config;
   const auto add = [&](const char* name, const char* about) {
@@ -190,9 +189,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kSucceeded : kUsage;
+    return app.exit(error) == 0 ? kDone : kUsage;
   }
-  if (help.print()) return kSucceeded;
+  if (help.print()) return kDone;
   if (const Status guarded = protect_process(); !guarded) return fail(guarded.error(), kCannotStart);
   if (const Status wiping = store::wipe_freed_memory(); !wiping) return fail(wiping.error(), kCannotStart);
   if (init_command->parsed()) return init(kit, renew);

@@ -11,6 +11,7 @@
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
+#include "shared/service/program.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using net::kAwait;
-constexpr const char* kBuild = "undertone-coordinator 0.2.0";
 constexpr std::size_t kResultsChecked = 200;
 constexpr std::chrono::seconds kFlush{1};
 constexpr const char* kSubmitted = "job";  // in place of a file's name
@@ -131,7 +131,7 @@ void CoordinatorHost::dial_shufflers() {
     net::Link::Setup setup;
     setup.address = address;
     setup.consortium = config_.consortium;
-    setup.build = kBuild;
+    setup.build = service::kCoordinator.build();
     setup.session = config_.session;
     setup.accepted = wire::kShufflerToCoordinator;
     const auto placed =
@@ -240,7 +240,7 @@ asio::awaitable<Result<CoordinatorHost::Greeted>> CoordinatorHost::greet(Session
   const Result<std::vector<wire::Receipt>> receipts = store_->receipts(*silo);
   if (!receipts) co_return refuse({ErrorCode::StorageFailed, "the coordinator's store cannot be read"});
   session->established();
-  wire::Welcome welcome{*protocol, kBuild, *receipts};
+  wire::Welcome welcome{*protocol, service::kCoordinator.build(), *receipts};
   session->send(wire::Message(std::move(welcome)));
   co_return Greeted{*silo, hello->build, *protocol};
 }

@@ -1,27 +1,31 @@
 #pragma once
 
-#include <cstdio>
-
 #include "shared/base/result.hpp"
 
 namespace undertone::service {
 
-/// What `undertone` exits with. 4: the coordinator cannot be reached or does not let this operator in.
-enum ExitCode { kDone = 0, kFailed = 1, kUsage = 2, kRefused = 3, kUnreachable = 4 };
+/// What `undertone` exits with.
+enum ExitCode {
+  kDone = 0,
+  kFailed = 1,       // the run failed or was cancelled
+  kUsage = 2,        // the command line cannot be read
+  kRefused = 3,      // bad input, or a ledger that does not verify
+  kUnreachable = 4,  // the coordinator cannot be reached or does not let this operator in
+};
 
-/// Prints the sentence. @return the code that fits the error
-[[nodiscard]] inline int fail(const Error& error) {
-  fmt::print(stderr, "undertone: {}\n", error.message);
-  switch (error.code) {
-    case ErrorCode::QuorumMissed:
-    case ErrorCode::Cancelled:
-      return kFailed;
-    case ErrorCode::Unreachable:
-    case ErrorCode::Unauthorized:
-      return kUnreachable;
-    default:
-      return kRefused;
-  }
-}
+/// What the coordinator, the silo's agent and the shuffler exit with. From 3 on it says other things than `undertone`.
+struct ServiceExit {
+  enum Code {
+    kDone = 0,         // or told to stop
+    kNo = 1,           // the answer is no: an owner refused, `health` found none, the run of `run` failed
+    kUsage = 2,        // the command line cannot be read
+    kCannotStart = 3,  // or cannot go on, or cannot read its files
+    kInterrupted = 4,  // the coordinator's `run` was told to stop before the run's end
+    kHalted = 5,       // the silo's ledger does not verify: a person must look at it
+  };
+};
+
+/// Prints the sentence as `undertone` does. @return the code that fits the error
+[[nodiscard]] int fail(const Error& error);
 
 }  // namespace undertone::service

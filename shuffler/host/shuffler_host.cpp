@@ -7,6 +7,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
+#include "shared/service/program.hpp"
 
 namespace undertone::shuffler {
 namespace {
@@ -93,7 +94,7 @@ asio::awaitable<Result<certificates::Party>> ShufflerHost::greet(SessionPtr sess
     co_return refuse(*session, std::move(error));
   }
   session->established();
-  wire::Welcome welcome{*protocol, kBuild, {}};
+  wire::Welcome welcome{*protocol, service::kShuffler.build(), {}};
   session->send(wire::Message(std::move(welcome)));
   co_return party;
 }

@@ -20,7 +20,6 @@
 namespace undertone::shuffler {
 
 /// What it tells peers and people that it is.
-inline constexpr const char* kBuild = "undertone-shuffler 0.2.0";
 
 /// Sockets and a clock around the batch machine. Silos and the coordinator dial in; the newest session of each stands.
 ///

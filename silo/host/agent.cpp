@@ -82,7 +82,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     context.run_for(std::chrono::milliseconds(200));
     return fail(*host.halted(), kHalted);
   }
-  return kStopped;
+  return kDone;
 }
 
 }  // namespace undertone::silo

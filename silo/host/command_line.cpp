@@ -7,6 +7,7 @@
 #include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
 #include "shared/service/help_texts.hpp"
+#include "shared/service/program.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "silo/owner/exit_code.hpp"
 #include "silo/owner/owner_commands.hpp"
@@ -28,6 +29,7 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   keep_large_blocks();
   CLI::App app{kDescription, program};
   app.require_subcommand(1);
+  app.set_version_flag("--version", service::Program(program).build());
   const service::HelpCommands help(app, program);
   OwnerOptions options;
   options.noise = noise;
@@ -132,9 +134,9 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kStopped : kUsage;
+    return app.exit(error) == 0 ? kDone : kUsage;
   }
-  if (help.print()) return kStopped;
+  if (help.print()) return kDone;
   try {
     start_log("silo");
     protect_process();

@@ -12,6 +12,7 @@
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
 #include "shared/net/dial.hpp"
+#include "shared/service/program.hpp"
 #include "silo/agent/privacy_statement.hpp"
 
 namespace undertone::silo {
@@ -20,7 +21,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using net::kAwait;
-constexpr const char* kBuild = "undertone-silo 0.2.0";
 
 /// Enters the agent on the worker thread.
 asio::awaitable<std::vector<Action>> enter(SiloAgent& agent, const wire::Message& message) {
@@ -84,7 +84,7 @@ void SiloHost::dial_shufflers() {
     net::Link::Setup setup;
     setup.address = address;
     setup.consortium = config_->consortium;
-    setup.build = kBuild;
+    setup.build = service::kSilo.build();
     setup.reconnect_first = config_->reconnect_first;
     setup.reconnect_most = config_->reconnect_most;
     setup.session = config_->session;
@@ -139,7 +139,7 @@ asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session
   }
   session->accept_only(wire::kCoordinatorToSilo);
   const std::uint32_t newest = config_->session.protocol_max;
-  const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, kBuild};
+  const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, service::kSilo.build()};
   session->send(hello);
   bool welcomed = false;
   while (!stopped_) {

@@ -73,7 +73,7 @@ int init_party(const std::filesystem::path& kit, bool renew) {
   const Result<certificates::InitDone> done = certificates::init_party(kit, renew);
   if (!done) return fail(done.error());
   fmt::print("{}", done->instructions);
-  return kStopped;
+  return kDone;
 }
 
 int check_data(const OwnerOptions& options) {
@@ -101,7 +101,7 @@ int check_data(const OwnerOptions& options) {
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
   fmt::print("Nothing was sent and nothing was charged.\n");
-  return kStopped;
+  return kDone;
 }
 
 int list_datasets(const OwnerOptions& options) {
@@ -125,7 +125,7 @@ int list_datasets(const OwnerOptions& options) {
                reserved.epsilon.value_rounded_up(), begun ? "" : "  (no ledger yet)");
   }
   if (options.json) fmt::print("{}\n", out.dump(2));
-  return kStopped;
+  return kDone;
 }
 
 int add_dataset(const OwnerOptions& options, const NewDataset& added) {
@@ -174,7 +174,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
              dataset.name, dataset.ledger.string(), options.config.string());
-  return kStopped;
+  return kDone;
 }
 
 int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
@@ -195,7 +195,7 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
                               "over, runs that were open have ended.\n"
                             : "The data set \"{}\" is what its ledger stands for: nothing was changed.\n"),
       dataset->name);
-  return kStopped;
+  return kDone;
 }
 
 int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
@@ -219,20 +219,20 @@ int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
   }
   if (!std::filesystem::exists((*dataset)->ledger))
     return fail({ErrorCode::InvalidArgument, fmt::format("the data set \"{}\" has no ledger yet", (*dataset)->name)},
-                kRefused);
+                kNo);
   Result<LedgerFiles> opened = open_ledger_files(**dataset);
   if (!opened) return fail(opened.error());
   const Result<silo::FilterTerms> terms =
       Ledger::start_filter(opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total,
                            {grant, wanted.another}, options.noise, wall_clock);
-  if (!terms) return fail(terms.error(), kRefused);
+  if (!terms) return fail(terms.error(), kNo);
   fmt::print(
       "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "
       "later jobs together,\nand their answers may cost rho {:.6g} in all, each charged when it leaves. This cannot be "
       "taken back.\n",
       (*dataset)->name, terms->epsilon.value_rounded_up(), terms->delta.value_rounded_up(),
       terms->shift_squared.value_rounded_down() / 2.0);
-  return kStopped;
+  return kDone;
 }
 
 }  // namespace undertone::silo

@@ -43,20 +43,20 @@ int decide(const OwnerOptions& options, Decision decision, const char* question,
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
   const Result<const KnownRun*> run = find_run(*files, options.job);
-  if (!run) return fail(run.error(), kRefused);
+  if (!run) return fail(run.error(), kNo);
   const Result<std::string> summary = summary_of(*files, **run);
   if (summary) fmt::print("{}", *summary);
-  if (!summary && decision == Decision::Approved) return fail(summary.error(), kRefused);
+  if (!summary && decision == Decision::Approved) return fail(summary.error(), kNo);
   if ((*run)->account != nullptr && decision == Decision::Approved)
-    return fail({ErrorCode::InvalidArgument, "this run was accepted already"}, kRefused);
+    return fail({ErrorCode::InvalidArgument, "this run was accepted already"}, kNo);
   if ((*run)->account != nullptr && decision == Decision::Refused)
-    return fail({ErrorCode::InvalidArgument, "this run was accepted already: `withdraw` leaves it"}, kRefused);
-  if (!confirmed(options, question)) return kRefused;
+    return fail({ErrorCode::InvalidArgument, "this run was accepted already: `withdraw` leaves it"}, kNo);
+  if (!confirmed(options, question)) return kNo;
   const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
   if (!made) return fail(made.error());
-  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kRefused);
+  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kNo);
   fmt::print("{}\n", done);
-  return kStopped;
+  return kDone;
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ int list_jobs(const OwnerOptions& options) {
     if (files->runs.empty()) fmt::print("No job has been offered yet.\n");
     if (*paused) fmt::print("The silo is paused: it answers nothing until `undertone-silo resume`.\n");
   }
-  return kStopped;
+  return kDone;
 }
 
 int approve_job(const OwnerOptions& options) {
@@ -115,9 +115,9 @@ int check_health(const OwnerOptions& options) {
   // A connection that the coordinator says nothing on is closed by the agent itself (session.silence_ms).
   const std::uint16_t port = config->proxy ? config->proxy->port : config->port;
   if (!net::connected_to(*sockets, port))
-    return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kRefused);
+    return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kNo);
   fmt::print("connected to port {}\n", port);
-  return kStopped;
+  return kDone;
 }
 
 int set_paused(const OwnerOptions& options, bool paused) {
@@ -128,7 +128,7 @@ int set_paused(const OwnerOptions& options, bool paused) {
   if (Status done = desk->desk->set_paused(paused); !done) return fail(done.error());
   fmt::print(fmt::runtime(paused ? "Paused: from now on nothing is answered, until `undertone-silo resume`.\n"
                                  : "Resumed.\n"));
-  return kStopped;
+  return kDone;
 }
 
 }  // namespace undertone::silo

@@ -26,11 +26,11 @@ int list_releases(const OwnerOptions& options, bool values) {
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
   const Result<const KnownRun*> run = find_run(*files, options.job);
-  if (!run) return fail(run.error(), kRefused);
+  if (!run) return fail(run.error(), kNo);
   const auto view = files->ledgers.find((*run)->dataset);
   if ((*run)->account == nullptr || view == files->ledgers.end()) {
     fmt::print("Nothing has left for this run.\n");
-    return kStopped;
+    return kDone;
   }
   store::Database& database = *view->second.database;
   Json out = Json::array();
@@ -74,7 +74,7 @@ int list_releases(const OwnerOptions& options, bool values) {
   if (!read) return fail(read.error());
   if (options.json) {
     fmt::print("{}\n", Json{{"run", (*run)->run.hex()}, {"releases", std::move(out)}}.dump(2));
-    return kStopped;
+    return kDone;
   }
   for (const Json& line : out) {
     const std::string what =
@@ -92,7 +92,7 @@ int list_releases(const OwnerOptions& options, bool values) {
     fmt::print("   {}\n", numbers);
   }
   fmt::print("{} answers left for the run {}.\n", out.size(), short_name((*run)->run));
-  return kStopped;
+  return kDone;
 }
 
 int show_ledger(const OwnerOptions& options) {
@@ -122,7 +122,7 @@ int show_ledger(const OwnerOptions& options) {
   }
   if (options.json) fmt::print("{}\n", out.dump(2));
   if (files->ledgers.empty()) fmt::print("There is no ledger yet.\n");
-  return kStopped;
+  return kDone;
 }
 
 int verify_ledgers(const OwnerOptions& options) {
@@ -131,7 +131,7 @@ int verify_ledgers(const OwnerOptions& options) {
   for (const auto& [dataset, view] : files->ledgers)
     fmt::print("data set \"{}\": {} entries, sound\n", dataset, view.ledger->head().sequence);
   fmt::print("`undertone ledger verify` checks the same files with separately written code.\n");
-  return kStopped;
+  return kDone;
 }
 
 int export_ledger(const OwnerOptions& options, const std::filesystem::path& out) {
@@ -152,10 +152,10 @@ int export_ledger(const OwnerOptions& options, const std::filesystem::path& out)
   if (!read) return fail(read.error());
   if (out.empty() || out == "-") {
     fmt::print("{}", lines);
-    return kStopped;
+    return kDone;
   }
   const Status written = write_file_atomically(out, lines);
-  return written ? static_cast<int>(kStopped) : fail(written.error());
+  return written ? static_cast<int>(kDone) : fail(written.error());
 }
 
 int show_budget(const OwnerOptions& options) {
@@ -202,7 +202,7 @@ int show_budget(const OwnerOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(2));
-  return kStopped;
+  return kDone;
 }
 
 }  // namespace undertone::silo
