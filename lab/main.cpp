@@ -23,6 +23,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
@@ -168,7 +169,7 @@ int run_sign(const std::string& authority, const std::string& request, const std
       key_sha256.empty() ? operators::ConfirmKey(ask_about_key) : operators::key_has_digest(key_sha256));
   if (!done) return service::fail(done.error());
   fmt::print(stderr, "signed for the {}, valid until {}\nits key's digest: {}\n", describe(done->party),
-             certificates::show_time(done->not_after), done->key_sha256);
+             service::utc_minute(done->not_after), done->key_sha256);
   if (done->still_valid > 0) {
     fmt::print(stderr,
                "this renews: {} earlier certificate(s) stay valid until they end; `provision revoke` ends all "
@@ -198,14 +199,14 @@ int run_revoke(const std::string& authority, const std::string& role_name, const
 int run_issued(const std::string& folder) {
   const Result<certificates::Authority> authority = certificates::Authority::open(folder);
   if (!authority) return service::fail(authority.error());
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = service::wall_clock();
   for (const certificates::Issued& issued : authority->issued()) {
     const char* state = issued.revoked != 0                                          ? "revoked"
                         : issued.facts.not_after < now                               ? "expired"
                         : issued.facts.not_after - now < std::time_t{30} * 24 * 3600 ? "expires soon"
                                                                                      : "valid";
     fmt::print("{:12} {:20} {:12} until {}  serial {}\n", to_string(issued.facts.party.role), issued.facts.party.name,
-               state, certificates::show_time(issued.facts.not_after), issued.facts.serial);
+               state, service::utc_minute(issued.facts.not_after), issued.facts.serial);
   }
   return service::kDone;
 }

@@ -6,6 +6,7 @@
 #include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
 #include "shared/certificates/start_up_kit.hpp"
+#include "shared/service/clock.hpp"
 
 namespace undertone::operators {
 namespace {
@@ -142,7 +143,7 @@ Result<std::string> issue(Authority& authority, const Consortium& consortium, co
     return Error{ErrorCode::Unauthorized,
                  fmt::format("the consortium's file does not name the {}", describe(asked->party))};
   }
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = service::wall_clock();
   return authority.sign(request, {now - kClockSkew, now + consortium.certificate_days * kDay, listed->hosts});
 }
 
@@ -278,7 +279,7 @@ Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path
                                                      const std::filesystem::path& out, bool with_keys) {
   const Result<Consortium> consortium = load_consortium(consortium_file);
   if (!consortium) return consortium.error();
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = service::wall_clock();
   Result<Authority> authority =
       Authority::create(out / "authority", consortium->name, now - kClockSkew, now + consortium->authority_days * kDay);
   if (!authority) return authority.error();
@@ -322,7 +323,7 @@ Result<Signed> sign_request(const std::filesystem::path& folder, const std::file
   const Result<Authority::RequestFacts> asked = Authority::read_request(*pem);
   if (!asked) return Error{asked.error().code, fmt::format("{}: {}", request.string(), asked.error().message)};
   if (const Status confirmed = confirm(*asked); !confirmed) return confirmed.error();
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = service::wall_clock();
   std::size_t still_valid = 0;
   for (const certificates::Issued& issued : authority->issued()) {
     if (issued.facts.party == asked->party && issued.revoked == 0 && issued.facts.not_after > now) ++still_valid;
@@ -336,7 +337,7 @@ Result<Signed> sign_request(const std::filesystem::path& folder, const std::file
 Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role, const std::string& name) {
   Result<Authority> authority = Authority::open(folder);
   if (!authority) return authority.error();
-  Result<std::size_t> revoked = authority->revoke(role, name, std::time(nullptr));
+  Result<std::size_t> revoked = authority->revoke(role, name, service::wall_clock());
   if (revoked && *revoked == 0)
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("no certificate of the {} {} is left to revoke", to_string(role), name)};

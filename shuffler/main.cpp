@@ -10,6 +10,7 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
@@ -98,7 +99,7 @@ int check(const std::string& config_file) {
   const Result<sealed::SealingKey> key = load_sealing_key(config->sealing_key);
   if (!key) return fail(key.error(), kCannotStart);
   fmt::print("{}\ncertificate until {}\npublic key {}\n", describe(self),
-             certificates::show_time(credentials->own().not_after), to_hex(public_key_of(*key)));
+             service::utc_minute(credentials->own().not_after), to_hex(public_key_of(*key)));
   if (!std::filesystem::exists(config->store)) {
     fmt::print("{} is not there yet: run makes it\n", config->store.string());
     return kDone;

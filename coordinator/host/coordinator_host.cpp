@@ -11,6 +11,7 @@
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/program.hpp"
 
 namespace undertone::coordinator {
@@ -41,10 +42,6 @@ std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
 
 }  // namespace
 
-std::int64_t wall_clock() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 Nonce draw_nonce() {
   Nonce nonce{};
   crypto::SecureBits bits = crypto::SecureBits::from_os();
@@ -59,14 +56,14 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       store_(&store),
       watch_(std::move(watch)),
       writer_(context),
-      service_(store, config.session.wire, config.limits, wall_clock, names_of(config.shufflers)),
+      service_(store, config.session.wire, config.limits, service::wall_clock, names_of(config.shufflers)),
       api_(service_, config.results, metrics_, hooks()),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       listener_(context, config.connections_max),
       timer_(context),
       housekeeping_(context),
       flushing_(context),
-      started_at_(wall_clock()) {}
+      started_at_(service::wall_clock()) {}
 
 CoordinatorHost::~CoordinatorHost() {
   stopped_ = true;
@@ -269,7 +266,7 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   session->expect_large([this, silo](const wire::VectorHeader& header) { return expects(silo, header); });
   const auto before = peers_.find(silo);
   if (before != peers_.end()) before->second.session->close();  // the silo came back before its old connection was dead
-  peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, wall_clock()}});
+  peers_.insert_or_assign(silo, Peer{session, {silo, greeted->build, greeted->protocol, service::wall_clock()}});
   spdlog::info("silo_connected silo={} build={} protocol={}", silo.name(), quoted_text(greeted->build),
                greeted->protocol);
   handle(service_.on_connected(silo, std::chrono::steady_clock::now()));

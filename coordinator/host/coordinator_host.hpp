@@ -121,8 +121,6 @@ class CoordinatorHost {
   std::optional<Error> failure_;
 };
 
-/// Seconds since 1970, as the operating system says.
-[[nodiscard]] std::int64_t wall_clock();
 /// A nonce from the operating system.
 [[nodiscard]] Nonce draw_nonce();
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/service/clock.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -62,7 +62,7 @@ bool is_plain(std::string_view segment) {
   return !segment.empty() && segment != "." && segment != ".." && std::all_of(segment.begin(), segment.end(), plain);
 }
 
-Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(utc_time(seconds)); }
+Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(service::utc_time(seconds)); }
 
 Json summary_of(const RunRecord& run, const RunMachine* machine) {
   Json out = {{"run", run.run.hex()},
@@ -93,15 +93,6 @@ const Path kJobs = {"api", "v1", "jobs"};
 constexpr const char* kReading = "GET, HEAD";
 
 }  // namespace
-
-std::string utc_time(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 /// A target cut into its path's parts and its query's values.
 struct Api::Target {
@@ -330,7 +321,7 @@ ApiReply Api::silos() {
     entry["connected"] = true;
     entry["build"] = session.build;
     entry["protocol"] = session.protocol;
-    entry["connected_since"] = utc_time(session.since);
+    entry["connected_since"] = service::utc_time(session.since);
   }
   Json out = Json::array();
   for (auto& [silo, entry] : known) out.push_back(std::move(entry));

@@ -74,7 +74,4 @@ class Api {
   ApiHooks hooks_;
 };
 
-/// "2026-11-21T09:09:03Z", or null for 0.
-[[nodiscard]] std::string utc_time(std::int64_t seconds_since_1970);
-
 }  // namespace undertone::coordinator

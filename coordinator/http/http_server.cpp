@@ -16,6 +16,7 @@
 #include "shared/jobs/job.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/session.hpp"
+#include "shared/service/clock.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -201,7 +202,7 @@ asio::awaitable<void> HttpServer::serve_tls(tcp::socket socket) {
 
 bool HttpServer::is_operator(const certificates::CertificateFacts& peer) const {
   return peer.party.consortium == consortium_ && peer.party.role == certificates::Role::Operator &&
-         !credentials_->revoked(peer.serial) && std::time(nullptr) <= peer.not_after;
+         !credentials_->revoked(peer.serial) && service::wall_clock() <= peer.not_after;
 }
 
 bool HttpServer::token_matches(std::string_view authorization) const {

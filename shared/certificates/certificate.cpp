@@ -111,14 +111,6 @@ Result<CertificateFacts> load_certificate(const std::filesystem::path& file) {
   return facts;
 }
 
-std::string show_time(std::time_t time) {
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts);
-  return text.data();
-}
-
 Result<std::string> make_request(const Party& party, const std::filesystem::path& key_file) {
   if (Status good = check_party(party); !good) return good.error();
   Result<detail::Key> key = std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file);

@@ -28,9 +28,6 @@ struct CertificateFacts {
 [[nodiscard]] Result<CertificateFacts> read_certificate(std::string_view pem);
 [[nodiscard]] Result<CertificateFacts> load_certificate(const std::filesystem::path& file);
 
-/// "2026-11-21 09:09 UTC"
-[[nodiscard]] std::string show_time(std::time_t time);
-
 /// Makes a P-256 key and a request that the consortium can sign; the key never leaves the file.
 /// @param key_file written with mode 0600; an existing one is used again
 /// @return the request, PEM

@@ -4,6 +4,7 @@
 
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/service/clock.hpp"
 
 namespace undertone::net {
 namespace {
@@ -16,11 +17,11 @@ bool CredentialsWatch::look(Credentials& credentials) {
   const Result<bool> renewed = credentials.refresh();
   const std::time_t ends = credentials.own().not_after;
   if (!renewed) spdlog::warn("credentials_not_read reason={}", quoted_text(renewed.error().message));
-  if (renewed && *renewed) spdlog::info("credentials_renewed valid_until=\"{}\"", certificates::show_time(ends));
-  const std::time_t now = std::time(nullptr);
+  if (renewed && *renewed) spdlog::info("credentials_renewed valid_until=\"{}\"", service::utc_minute(ends));
+  const std::time_t now = service::wall_clock();
   if (ends - now < kExpiryWarning && now - warned_ >= kDay) {
     warned_ = now;
-    spdlog::warn("certificate_expires at=\"{}\"", certificates::show_time(ends));
+    spdlog::warn("certificate_expires at=\"{}\"", service::utc_minute(ends));
   }
   if (now - warned_of_key_ >= kDay) {
     if (const Status kept = check_private_file(credentials.key_file()); !kept) {
@@ -35,7 +36,7 @@ void close_if_outdated(Session& session, const Credentials& credentials) {
   const certificates::CertificateFacts& peer = session.peer();
   if (peer.serial.empty()) return;  // it has shown none yet
   const bool revoked = credentials.revoked(peer.serial);
-  if (!revoked && std::time(nullptr) <= peer.not_after) return;
+  if (!revoked && service::wall_clock() <= peer.not_after) return;
   spdlog::warn("connection_dropped peer={} reason=\"its certificate {}\"", quoted_text(describe(peer.party)),
                revoked ? "was revoked" : "has expired");
   session.close();

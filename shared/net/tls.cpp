@@ -10,13 +10,14 @@
 
 #include "shared/base/files.hpp"
 #include "shared/certificates/openssl_types.hpp"
+#include "shared/service/clock.hpp"
 
 namespace undertone::net {
 namespace {
 
 namespace ssl = boost::asio::ssl;
 using certificates::CertificateFacts;
-using certificates::show_time;
+using service::utc_minute;
 
 Result<std::unique_ptr<ssl::context>> make_context(const TlsFiles& files, Side side) {
   auto context =
@@ -81,7 +82,7 @@ bool is_older(const RevocationAge& age, const RevocationAge& than) {
 }
 
 std::string show_age(const RevocationAge& age) {
-  return show_time(age.issued) + (age.number ? fmt::format(", number {}", *age.number) : "");
+  return utc_minute(age.issued) + (age.number ? fmt::format(", number {}", *age.number) : "");
 }
 
 struct Revocations {
@@ -117,7 +118,7 @@ Result<Revocations> apply_revocations(ssl::context& context, const TlsFiles& fil
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: this revocation list is of {}, which is still to come: the authority's clock or this "
                              "machine's is wrong",
-                             file.string(), show_time(out.age.issued))};
+                             file.string(), utc_minute(out.age.issued))};
   }
   X509_STORE* store = SSL_CTX_get_cert_store(context.native_handle());
   if (X509_STORE_add_crl(store, list.get()) != 1 || X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) != 1)
@@ -221,11 +222,11 @@ Result<bool> Credentials::refresh() {
                  fmt::format("{}: the certificate is for the {}, the configuration is of the {}",
                              files_.certificate.string(), describe(own->party), describe(self_))};
   }
-  const std::time_t now = std::time(nullptr);
+  const std::time_t now = service::wall_clock();
   if (now < own->not_before || now > own->not_after) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: valid from {} to {}, this machine's clock says {}", files_.certificate.string(),
-                             show_time(own->not_before), show_time(own->not_after), show_time(now))};
+                             utc_minute(own->not_before), utc_minute(own->not_after), utc_minute(now))};
   }
   Result<std::unique_ptr<ssl::context>> context = make_context(files_, side_);
   if (!context) return context.error();

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/silo_host.hpp"
 #include "silo/owner/exit_code.hpp"
@@ -28,7 +29,7 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
   if (!loaded) return loaded.error();
   auto served = std::make_unique<Served>(Served{*std::move(files), *std::move(loaded), std::nullopt});
   Result<Ledger> ledger = Ledger::open(served->files.database, *served->files.head, served->files.key,
-                                       served->loaded.identity, policy.total, noise, wall_clock);
+                                       served->loaded.identity, policy.total, noise, service::wall_clock);
   if (!ledger)
     return Error{ledger.error().code, fmt::format("{}: {}", dataset.ledger.string(), ledger.error().message)};
   served->ledger.emplace(*std::move(ledger));
@@ -62,7 +63,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     const DatasetFacts facts{dataset.schema, records.training.count(), records.holdout.count(), dataset.holdout_public};
     machines.push_back(std::make_unique<SiloMachine>(
         SiloMachine::Setup{config->id, config->policy, facts, records, *served[i]->ledger, *randomness,
-                           config->session.wire, ledgers, *desk->desk, dataset.name, wall_clock, dialled}));
+                           config->session.wire, ledgers, *desk->desk, dataset.name, service::wall_clock, dialled}));
     spdlog::info("dataset_ready dataset={}", quoted_text(dataset.name));
   }
   SiloAgent agent(std::move(machines));

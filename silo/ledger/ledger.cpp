@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shared/planning/plan_digest.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 
 namespace undertone::silo {
@@ -157,7 +158,7 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   LedgerEntry entry;
   entry.sequence = head_.sequence + 1;
   entry.previous = head_.hash;
-  if (!body.contains("at")) body["at"] = utc_time(clock_());
+  if (!body.contains("at")) body["at"] = service::utc_time(clock_());
   entry.body = body.dump();
   if (entry.body.size() > kBodyBytesMax) {
     broken_ = false;  // nothing was written
@@ -404,7 +405,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
                   {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))},
                   {"order", "secret"},
-                  {"at", utc_time(spent.at_)}};
+                  {"at", service::utc_time(spent.at_)}};
   return append(body, [&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");
     if (!insert) return insert.error();

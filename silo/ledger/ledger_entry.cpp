@@ -1,7 +1,5 @@
 #include "silo/ledger/ledger_entry.hpp"
 
-#include <ctime>
-
 namespace undertone::silo {
 
 Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each) {
@@ -46,14 +44,6 @@ const char* block_name(releases::Block block) { return block == releases::Block:
 
 Error corrupt(std::uint64_t sequence, const std::string& what) {
   return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};
-}
-
-std::string utc_time(std::int64_t seconds_since_1970) {
-  const auto time = static_cast<std::time_t>(seconds_since_1970);
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 }  // namespace undertone::silo

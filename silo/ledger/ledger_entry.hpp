@@ -31,8 +31,6 @@ struct LedgerEntry {
 [[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
 [[nodiscard]] const char* noise_name(crypto::NoiseKind noise);
 [[nodiscard]] const char* block_name(releases::Block block);
-/// "2026-11-21T09:09:03Z"
-[[nodiscard]] std::string utc_time(std::int64_t seconds_since_1970);
 [[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);
 
 struct EntryFields {

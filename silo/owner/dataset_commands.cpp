@@ -4,6 +4,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/certificates/start_up_kit.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/owner/owner_files.hpp"
 
 /// Kits and data sets.
@@ -41,8 +42,8 @@ Status begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::
   if (!opened) return opened.error();
   const Result<LoadedDataset> loaded = load_dataset(dataset, opened->key, progress_line());
   if (!loaded) return loaded.error();
-  const Result<Ledger> ledger =
-      Ledger::open(opened->database, *opened->head, opened->key, loaded->identity, policy.total, noise, wall_clock);
+  const Result<Ledger> ledger = Ledger::open(opened->database, *opened->head, opened->key, loaded->identity,
+                                             policy.total, noise, service::wall_clock);
   if (!ledger) return ledger.error();
   return {};
 }
@@ -188,7 +189,7 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
   if (!loaded) return fail(loaded.error());
   const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, loaded->identity,
-                                             options.noise, publish_holdout, wall_clock);
+                                             options.noise, publish_holdout, service::wall_clock);
   if (!amended) return fail(amended.error());
   fmt::print(
       fmt::runtime(*amended ? "The ledger of \"{}\" now stands for the data set as it is; all spending was carried "
@@ -224,7 +225,7 @@ int filter_dataset(const OwnerOptions& options, const FilterGrant& wanted) {
   if (!opened) return fail(opened.error());
   const Result<silo::FilterTerms> terms =
       Ledger::start_filter(opened->database, *opened->head, opened->key, (*dataset)->name, config->policy.total,
-                           {grant, wanted.another}, options.noise, wall_clock);
+                           {grant, wanted.another}, options.noise, service::wall_clock);
   if (!terms) return fail(terms.error(), kNo);
   fmt::print(
       "The data set \"{}\" is charged by a filter from now on: epsilon {:.6g} and delta {:.3g} are reserved for all "

@@ -1,6 +1,5 @@
 #include "silo/owner/institution.hpp"
 
-#include <chrono>
 #include <cstdio>
 #include <unistd.h>
 
@@ -8,10 +7,6 @@
 #include "shared/base/files.hpp"
 
 namespace undertone::silo {
-
-std::int64_t wall_clock() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 Progress progress_line() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;

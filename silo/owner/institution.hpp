@@ -61,7 +61,4 @@ struct DeskFile {
 };
 [[nodiscard]] Result<DeskFile> open_desk(const SiloConfig& config);
 
-/// What the ledger's entries are timed with.
-[[nodiscard]] std::int64_t wall_clock();
-
 }  // namespace undertone::silo

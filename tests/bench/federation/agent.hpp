@@ -27,7 +27,7 @@ struct Agent {
         desk(silo::Desk::open(desk_database).value()),
         head(folder / (spec.id.name() + ".head")),
         ledger(silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind(),
-                                  silo::wall_clock)
+                                  service::wall_clock)
                    .value()) {
     std::vector<std::unique_ptr<silo::SiloMachine>> machines;
     machines.push_back(std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{silo.id,
@@ -40,7 +40,7 @@ struct Agent {
                                                                                     {},
                                                                                     desk,
                                                                                     "data",
-                                                                                    silo::wall_clock}));
+                                                                                    service::wall_clock}));
     agent.emplace(std::move(machines));
     config.emplace(silo::SiloConfig{.id = silo.id,
                                     .consortium = consortium,
