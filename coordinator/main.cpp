@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <cstdio>
 #include <spdlog/spdlog.h>
 
@@ -11,6 +10,7 @@
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/net/http_client.hpp"
+#include "shared/net/serve_loop.hpp"
 #include "shared/net/socket_table.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
@@ -126,21 +126,13 @@ int serve(const Options& options) {
       }
     }
   }
-  bool interrupted = false;
-  boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (error) return;
-    interrupted = true;
-    context.stop();
-  });
-  while (!interrupted && !(over && outcome) && !host.failure() && context.run_one() > 0) {
-  }
+  net::ServeLoop loop(context);
+  loop.run_until([&] { return (over && outcome) || host.failure(); });
   host.stop();
-  context.restart();
-  context.run_for(std::chrono::milliseconds(200));  // what was said last leaves
+  loop.send_last_words();
   if (host.failure()) return fail(*host.failure(), kCannotStart);
   if (!job) return kDone;
-  if (interrupted) return kInterrupted;
+  if (loop.interrupted()) return kInterrupted;
   if (!outcome || !outcome->has_value())
     return fail(outcome ? outcome->error() : Error{ErrorCode::Internal, "the run has no outcome"}, kNo);
   fmt::print("result {}\n", (host.results_of(*own_run) / "result.json").string());

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <cstdio>
 #include <spdlog/spdlog.h>
 
@@ -9,6 +8,7 @@
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/crypto/secure_bits.hpp"
+#include "shared/net/serve_loop.hpp"
 #include "shared/net/socket_table.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
@@ -74,18 +74,10 @@ int serve(const std::string& config_file, const std::string& ports_file) {
     if (Status written = write_file_atomically(ports_file, fmt::format("{}\n", *port)); !written)
       return fail(written.error(), kCannotStart);
   }
-  bool interrupted = false;
-  boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (error) return;
-    interrupted = true;
-    context.stop();
-  });
-  while (!interrupted && !host.failure() && context.run_one() > 0) {
-  }
+  net::ServeLoop loop(context);
+  loop.run_until([&] { return host.failure().has_value(); });
   host.stop();
-  context.restart();
-  context.run_for(std::chrono::milliseconds(200));  // what was said last leaves
+  loop.send_last_words();
   return host.failure() ? fail(*host.failure(), kCannotStart) : kDone;
 }
 

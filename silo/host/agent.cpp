@@ -1,10 +1,10 @@
 #include "silo/host/agent.hpp"
 
-#include <boost/asio/signal_set.hpp>
 #include <optional>
 #include <spdlog/spdlog.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/net/serve_loop.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/host/silo_host.hpp"
@@ -71,19 +71,12 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   SiloHost host(context, *config, agent, randomness->kind());
   if (Status started = host.start(); !started) return fail(started.error(), kCannotStart);
   spdlog::info("silo_started silo={} datasets={}", config->id.name(), config->datasets.size());
-  boost::asio::signal_set signals(context, SIGINT, SIGTERM);
-  signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (error) return;
-    host.stop();
-    context.stop();
-  });
-  while (!host.halted() && context.run_one() > 0) {
-  }
-  if (host.halted()) {
-    context.run_for(std::chrono::milliseconds(200));
-    return fail(*host.halted(), kHalted);
-  }
-  return kDone;
+  net::ServeLoop loop(context);
+  loop.run_until([&] { return host.halted().has_value(); });
+  if (loop.interrupted()) host.stop();
+  if (!host.halted()) return kDone;
+  loop.send_last_words();
+  return fail(*host.halted(), kHalted);
 }
 
 }  // namespace undertone::silo
