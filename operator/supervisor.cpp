@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+
+#include "shared/service/spawn.hpp"
 
 namespace undertone::operators {
 namespace {
@@ -16,41 +15,6 @@ namespace {
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::chrono::milliseconds kRestartPause{200};  // a program that cannot start does not spin
 constexpr std::chrono::seconds kStopPatience{5};
-
-/// File actions of posix_spawn, released on every way out.
-class FileActions {
- public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  [[nodiscard]] posix_spawn_file_actions_t* get() noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-/// As C wants them; valid as long as the texts are.
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  return out;
-}
-
-Result<pid_t> spawn_command(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                            FileActions& actions) {
-  std::vector<char*> arguments = pointers_to(command);
-  arguments.push_back(nullptr);
-  std::vector<char*> variables = pointers_to(environment);
-  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
-  variables.push_back(nullptr);
-  pid_t process = 0;
-  const int code = posix_spawnp(&process, arguments[0], actions.get(), nullptr, arguments.data(), variables.data());
-  if (code != 0)
-    return Error{ErrorCode::Internal, fmt::format("{}: cannot be started: {}", command[0], std::strerror(code))};
-  return process;
-}
 
 }  // namespace
 
@@ -64,12 +28,11 @@ Status Supervisor::start(Program program) {
 }
 
 Status Supervisor::spawn(const Program& program) {
-  FileActions actions;
-  const int flags = O_WRONLY | O_CREAT | O_APPEND;
-  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, program.log.c_str(), flags, 0600);
-  if (!program.show_output) posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
-  const Result<pid_t> process = spawn_command(program.command, program.environment, actions);
+  service::SpawnFiles files;
+  files.read("/dev/null", STDIN_FILENO);
+  files.append(program.log, STDERR_FILENO);
+  if (!program.show_output) files.redirect(STDERR_FILENO, STDOUT_FILENO);
+  const Result<pid_t> process = service::spawn(program.command, files, program.environment);
   if (!process) return process.error();
   running_[*process] = program.name;
   std::ofstream(pids_ / program.name) << *process << "\n";

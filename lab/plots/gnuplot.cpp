@@ -4,8 +4,6 @@
 #include <array>
 #include <cctype>
 #include <csignal>
-#include <cstring>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 
 #include "lab/plots/process_files.hpp"
 #include "shared/base/files.hpp"
+#include "shared/service/spawn.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -85,14 +84,6 @@ void add_panel(std::string& script, const Panel& panel, std::size_t number) {
   script += "\n";
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 /// @return the wait status; an error where the process had to be killed
 Result<int> wait_for(pid_t process, const GnuplotOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + options.time_max;
@@ -125,19 +116,14 @@ Result<std::string> draw(const std::string& script, const GnuplotOptions& option
   if (!picture) return picture.error();
   Result<MemoryFile> errors = MemoryFile::with("");
   if (!errors) return errors.error();
-  SpawnActions actions;
-  actions.redirect(input->descriptor(), STDIN_FILENO);
-  actions.redirect(picture->descriptor(), STDOUT_FILENO);
-  actions.redirect(errors->descriptor(), STDERR_FILENO);
-  std::vector<std::string> command = {options.program, "--default-settings", "-"};  // nobody's ~/.gnuplot
-  pid_t process = 0;
-  const int code =
-      posix_spawnp(&process, options.program.c_str(), actions.get(), nullptr, pointers(command).data(), environ);
-  if (code != 0) {
-    return Error{ErrorCode::Internal, fmt::format("{}: cannot be started: {}; Debian's package is gnuplot-nox",
-                                                  options.program, std::strerror(code))};
-  }
-  const Result<int> status = wait_for(process, options);
+  service::SpawnFiles files;
+  files.redirect(input->descriptor(), STDIN_FILENO);
+  files.redirect(picture->descriptor(), STDOUT_FILENO);
+  files.redirect(errors->descriptor(), STDERR_FILENO);
+  // --default-settings: nobody's ~/.gnuplot
+  const Result<pid_t> process = service::spawn({options.program, "--default-settings", "-"}, files);
+  if (!process) return Error{process.error().code, process.error().message + "; Debian's package is gnuplot-nox"};
+  const Result<int> status = wait_for(*process, options);
   if (!status) return status.error();
   if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
     return Error{ErrorCode::Internal, fmt::format("{} failed: {}", options.program, complaint_of(*errors))};

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <spawn.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,20 +24,6 @@ class MemoryFile {
  private:
   explicit MemoryFile(int descriptor) noexcept : descriptor_(descriptor) {}
   int descriptor_;
-};
-
-/// File actions of posix_spawn, released on every way out.
-class SpawnActions {
- public:
-  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  void redirect(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
 };
 
 }  // namespace undertone::lab

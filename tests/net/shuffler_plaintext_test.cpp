@@ -1,20 +1,18 @@
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sodium.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 #include "shared/sealed/adder_mac_key.hpp"
 #include "shared/sealed/sealed_reply.hpp"
+#include "shared/service/spawn.hpp"
 #include "tests/support/process_image.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/shuffler_peer.hpp"
-
-extern char** environ;
 
 /// Searches the memory, the store, its log and the log of the program that is shipped for what silos sealed.
 namespace undertone {
@@ -75,17 +73,10 @@ class ShufflerProcess {
   pid_t start(std::vector<std::string> arguments, const std::string& output) {
     arguments.insert(arguments.begin(), path(UNDERTONE_BINARY_DIR) / "shuffler/undertone-shuffler");
     arguments.insert(arguments.end(), {"--config", (folder_.path() / "shuffler.json").string()});
-    std::vector<char*> raw;
-    for (std::string& argument : arguments) raw.push_back(argument.data());
-    raw.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 1, (folder_.path() / output).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    posix_spawn_file_actions_adddup2(&files, 1, 2);
-    pid_t process = 0;
-    UNDERTONE_CHECK(::posix_spawn(&process, raw[0], &files, nullptr, raw.data(), environ) == 0);
-    posix_spawn_file_actions_destroy(&files);
-    return process;
+    service::SpawnFiles files;
+    files.append(folder_.path() / output, STDOUT_FILENO);
+    files.redirect(STDOUT_FILENO, STDERR_FILENO);
+    return service::spawn(arguments, files).value();
   }
   tests::TemporaryFolder folder_;
   std::string public_key_hex_;
