@@ -9,6 +9,7 @@
 #include "shared/accounting/clones_law.hpp"
 #include "shared/accounting/composition_theorems.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/bisection.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -138,12 +139,8 @@ std::optional<double> epsilon_of_one(const LossLaw& law, double delta) {
     high *= 2.0;
     if (high > 1e4) return std::nullopt;
   }
-  double low = 0.5 * high;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (law.delta(middle) > delta ? low : high) = middle;
-  }
-  return high;
+  const auto enough = [&](double epsilon) { return !(law.delta(epsilon) > delta); };
+  return bisect_reals({0.5 * high, high}, enough, 60).high;
 }
 
 double times_of(const std::vector<RepeatedEvent>& events) {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "shared/base/bisection.hpp"
+
 namespace undertone::accounting {
 namespace {
 
@@ -39,13 +41,8 @@ Result<double> optimal_composition(releases::Epsilon each, std::uint64_t times, 
     return sum;
   };
   if (delta_at(0.0) <= delta.value()) return 0.0;
-  double low = 0.0;
-  double high = k * e0;
-  for (int i = 0; i < 100 && high - low > 1e-13 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (delta_at(middle) > delta.value() ? low : high) = middle;
-  }
-  return high;
+  const auto enough = [&](double epsilon) { return !(delta_at(epsilon) > delta.value()); };
+  return bisect_reals({0.0, k * e0}, enough, 100, 1e-13).high;
 }
 
 Result<double> classical_noise_multiplier(releases::Epsilon epsilon, releases::Delta delta) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <unsupported/Eigen/FFT>
 
+#include "shared/base/bisection.hpp"
+
 namespace undertone::accounting {
 namespace {
 
@@ -36,12 +38,9 @@ template <class Predicate>
 double edge_of(const Predicate& holds) {
   double high = 1e-12;
   while (holds(high) && high < 600.0) high *= 1.25;
-  double low = high / 1.25;
-  for (int i = 0; i < 36; ++i) {
-    const double middle = 0.5 * (low + high);
-    (holds(middle) ? low : high) = middle;
-  }
-  return high;
+  return bisect_reals(
+             {high / 1.25, high}, [&](double at) { return !holds(at); }, 36)
+      .high;
 }
 
 /// @param log_cut ln of the delta above, and of the mass below, that may be left out
@@ -472,13 +471,10 @@ Result<double> epsilon_with(const Composition& composition, double tilt, double 
   };
   if (sums.delta(0.0) <= target && delta_at(0.0) <= target) return 0.0;
   // The root of the monotone part, then outwards until what was cut off is covered as well.
-  double low = 0.0;
-  double high = std::max(1e-12, law->low + composition.step() * static_cast<double>(law->mass.size()));
-  while (sums.delta(high) > target) high *= 2.0;
-  for (int i = 0; i < 100 && high - low > 1e-13 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (sums.delta(middle) > target ? low : high) = middle;
-  }
+  const auto enough = [&](double epsilon) { return !(sums.delta(epsilon) > target); };
+  double above = std::max(1e-12, law->low + composition.step() * static_cast<double>(law->mass.size()));
+  while (!enough(above)) above *= 2.0;
+  const auto [low, high] = bisect_reals({0.0, above}, enough, 100, 1e-13);
   const bool upper = end == End::Upper;
   double epsilon = upper ? high : low;
   for (double nudge = 1e-12; nudge < 1e9; nudge *= 4.0) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shared/accounting/log_add.hpp"
+#include "shared/base/bisection.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -46,14 +47,16 @@ std::pair<double, double> least(const Function& f, double low, double high, int 
 /// The largest rho at which an increasing epsilon(rho) is at most the target.
 template <class Function>
 double largest_rho(const Function& epsilon_of, double target) {
-  double low = 1e-30;
   double high = 1.0;
   while (epsilon_of(high) <= target) high *= 2.0;
-  for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
-    const double middle = low > 1e-3 * high ? 0.5 * (low + high) : std::sqrt(low * high);
-    (epsilon_of(middle) <= target ? low : high) = middle;
-  }
-  return low;
+  int halvings = 200;
+  return bisect(
+             SearchRange<double>{1e-30, high}, [&](double rho) { return !(epsilon_of(rho) <= target); },
+             [&](const SearchRange<double>& at) { return halvings-- > 0 && at.high - at.low > 1e-15 * at.high; },
+             [](const SearchRange<double>& at) {
+               return at.low > 1e-3 * at.high ? 0.5 * (at.low + at.high) : std::sqrt(at.low * at.high);
+             })
+      .low;
 }
 
 }  // namespace

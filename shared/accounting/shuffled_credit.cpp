@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "shared/accounting/loss_law.hpp"
+#include "shared/base/bisection.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -24,14 +25,10 @@ DrawnReports reports_of(const ShuffledRounds& rounds, releases::GaussianShift sh
 /// The smallest epsilon, in whole units, at which a decreasing cost is at most `allowed`; nothing up to the largest.
 template <class Cost>
 std::optional<releases::EpsilonAmount> smallest_units(const Cost& cost, double allowed) {
-  double low = 0.0;
-  double high = kEpsilonMax;
-  if (!(cost(high) <= allowed)) return std::nullopt;
-  for (int i = 0; i < 50; ++i) {
-    const double middle = 0.5 * (low + high);
-    (cost(middle) <= allowed ? high : low) = middle;
-  }
-  const Result<releases::EpsilonAmount> units = releases::EpsilonAmount::rounded_up(high);
+  const auto enough = [&](double epsilon) { return cost(epsilon) <= allowed; };
+  if (!enough(kEpsilonMax)) return std::nullopt;
+  const double least = bisect_reals({0.0, kEpsilonMax}, enough, 50).high;
+  const Result<releases::EpsilonAmount> units = releases::EpsilonAmount::rounded_up(least);
   if (!units) return std::nullopt;
   return *units;
 }
@@ -77,10 +74,11 @@ std::optional<CreditedShift> search(const ShuffledRounds& rounds, releases::Gaus
     low = high;
     high *= 2.0;
   }
-  while (high > low * (1.0 + kShiftAccuracy)) {
-    const double middle = std::sqrt(low * high);
-    (try_shift(middle) ? low : high) = middle;
-  }
+  // `best` is the low end's, whose try was the last to succeed.
+  (void)bisect(
+      SearchRange<double>{low, high}, [&](double shift) { return !try_shift(shift); },
+      [](const SearchRange<double>& at) { return at.high > at.low * (1.0 + kShiftAccuracy); },
+      [](const SearchRange<double>& at) { return std::sqrt(at.low * at.high); });
   return best;
 }
 

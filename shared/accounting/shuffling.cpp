@@ -5,6 +5,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/loss_law.hpp"
+#include "shared/base/bisection.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -51,14 +52,9 @@ FairTail fair_tail(double c, double a) {
 template <class Function>
 double smallest_epsilon(const Function& delta_at, double delta, double most) {
   if (delta_at(most) > delta) return most;
-  double low = 0.0;
-  double high = most;
-  if (delta_at(low) <= delta) return 0.0;
-  for (int i = 0; i < 60 && high - low > 1e-9 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (delta_at(middle) <= delta ? high : low) = middle;
-  }
-  return high;
+  const auto enough = [&](double epsilon) { return delta_at(epsilon) <= delta; };
+  if (enough(0.0)) return 0.0;
+  return bisect_reals({0.0, most}, enough, 60, 1e-9).high;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 
+#include "shared/base/bisection.hpp"
 #include "shared/base/result.hpp"
 
 namespace undertone::noise {
@@ -56,17 +57,11 @@ const GaussianTable& GaussianTable::get() {
 
 GaussianTable::GaussianTable() {
   // The smallest area whose layers cover the curve.
-  std::uint64_t low = 1;
-  std::uint64_t high = std::uint64_t{1} << 56U;
   const auto covers = [this](std::uint64_t area) {
     return stack(ldexpl(static_cast<long double>(area), -kAreaLog2), layers_, bottom_) >= 1.0L + 0x1p-50L;
   };
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (covers(middle) ? high : low) = middle;
-  }
+  area_ = bisect_integers(SearchRange<std::uint64_t>{1, std::uint64_t{1} << 56U}, covers).high;
   // Just above it every layer still has a width.
-  area_ = high;
   const bool covered = covers(area_);
   for (std::size_t i = 0; i < kLayers; ++i)
     tall_[i] =

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/bisection.hpp"
 
 namespace undertone::mechanisms {
 namespace {
@@ -197,11 +198,7 @@ Error no_grid(const BinomialRound& round) {
 /// The least value in (low, high] that serves, where high does and larger ones serve if smaller ones do.
 template <class Serves>
 std::int64_t least(std::int64_t low, std::int64_t high, const Serves& serves) {
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (serves(middle) ? high : low) = middle;
-  }
-  return high;
+  return bisect_integers(SearchRange<std::int64_t>{low, high}, serves).high;
 }
 
 /// What each round of a demand may cost.

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "shared/base/bisection.hpp"
+
 namespace undertone::mechanisms {
 namespace {
 
@@ -76,12 +78,8 @@ std::int64_t LaplaceSum::half_width(double alpha) const {
   const double wanted = std::log(alpha);
   std::int64_t high = 0;
   while (log_tail(high) > wanted) high = 2 * high + 1;
-  std::int64_t low = -1;  // the tail at low is above alpha, or low is -1
-  while (high - low > 1) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (log_tail(middle) > wanted ? low : high) = middle;
-  }
-  return high;
+  const auto serves = [&](std::int64_t magnitude) { return !(log_tail(magnitude) > wanted); };
+  return bisect_integers(SearchRange<std::int64_t>{-1, high}, serves).high;
 }
 
 double LaplaceSum::log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const {
