@@ -56,3 +56,11 @@ namespace detail {
   do {                                                                                   \
     if (!(condition)) ::undertone::detail::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)
+
+/// Passes a failure on: returns from the function with the error of a Status or a Result, or goes on where there is
+/// none. The expression is evaluated once; a value in it is not moved. Not for coroutines, which have co_return.
+#define UNDERTONE_TRY(...)                                \
+  do {                                                    \
+    const auto& undertone_tried = (__VA_ARGS__);          \
+    if (!undertone_tried) return undertone_tried.error(); \
+  } while (false)
