@@ -60,7 +60,7 @@ void show(const jobs::Job& job, const RunMachine::RoundClosed& closed) {
 
 /// It holds keys that replies are sealed to.
 Result<store::Database> open_store(const std::filesystem::path& file) {
-  if (Status made = make_private_file(file); !made) return made.error();
+  UNDERTONE_TRY(make_private_file(file));
   return store::Database::open(file, store::Database::Sync::Full);
 }
 

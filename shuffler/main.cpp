@@ -38,7 +38,7 @@ struct Opened {
 };
 
 Status open_store(const std::filesystem::path& file, Opened& out) {
-  if (Status made = make_folder_for(file); !made) return made;
+  UNDERTONE_TRY(make_folder_for(file));
   Result<FileLock> lock = FileLock::acquire(file.string() + ".lock");
   if (!lock) return lock.error();
   out.lock.emplace(*std::move(lock));

@@ -93,7 +93,7 @@ Status CoordinatorHost::load_credentials() {
 }
 
 Result<CoordinatorHost::Ports> CoordinatorHost::start() {
-  if (Status loaded = load_credentials(); !loaded) return loaded.error();
+  UNDERTONE_TRY(load_credentials());
   const Result<std::uint16_t> bound = listener_.listen(config_.host, config_.port);
   if (!bound) return bound.error();
   Ports ports{*bound, 0};

@@ -63,19 +63,19 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
   if (!machine) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
-    if (Status failed = store_->fail(run, RunState::Failed, reason); !failed) return failed;
+    UNDERTONE_TRY(store_->fail(run, RunState::Failed, reason));
     out.emplace_back(OfRun{
         run, RunMachine::LogEvent{true, fmt::format("run_failed run={} reason={}", run.hex(), quoted_text(reason))}});
     return store_->set_ended_at(run, clock_());
   }
   RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;
-  if (Status taken = take(run, placed.start(now), out); !taken) return taken;
+  UNDERTONE_TRY(take(run, placed.start(now), out));
   for (const SiloId& silo : connected_) {
     if (placed.job().member(silo) == nullptr) continue;
-    if (Status taken = take(run, placed.on_connected(silo), out); !taken) return taken;
+    UNDERTONE_TRY(take(run, placed.on_connected(silo), out));
   }
   for (const std::string& shuffler : shufflers_connected_) {
-    if (Status taken = take(run, placed.on_shuffler_connected(shuffler, now), out); !taken) return taken;
+    UNDERTONE_TRY(take(run, placed.on_shuffler_connected(shuffler, now), out));
   }
   return {};
 }
@@ -89,7 +89,7 @@ Status JobService::launch_queued(TimePoint now, Actions& out) {
   while (!queue_.empty() && under_way() < limits_.runs_at_once) {
     const RunId next = queue_.front();
     queue_.erase(queue_.begin());
-    if (Status launched = launch(next, now, out); !launched) return launched;
+    UNDERTONE_TRY(launch(next, now, out));
   }
   return {};
 }
@@ -106,7 +106,7 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
     } else {
       if (std::holds_alternative<RunMachine::Goodbye>(action)) done_.insert(run);
       if (std::holds_alternative<RunMachine::Ended>(action)) {
-        if (Status timed = store_->set_ended_at(run, clock_()); !timed) return timed;
+        UNDERTONE_TRY(store_->set_ended_at(run, clock_()));
       }
       std::visit(
           [&](auto& what) {
@@ -139,7 +139,7 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
     if (!forgotten) return forgotten.error();
     for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
   }
-  if (Status launched = launch_queued(now, out); !launched) return launched.error();
+  UNDERTONE_TRY(launch_queued(now, out));
   if (!timers_.empty()) {
     const auto earliest = std::min_element(timers_.begin(), timers_.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -188,8 +188,7 @@ Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, cons
   std::vector<SiloId> cohort;
   cohort.reserve(job.cohort.size());
   for (const jobs::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
-  if (Status begun = store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()); !begun)
-    return begun.error();
+  UNDERTONE_TRY(store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()));
   queue_.push_back(run);
   Result<Actions> actions = settle(now, {});
   if (!actions) return actions.error();
@@ -200,8 +199,8 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
   const auto queued = std::find(queue_.begin(), queue_.end(), run);
   Actions out;
   if (queued != queue_.end()) {
-    if (Status stored = store_->fail(run, RunState::Cancelled, reason); !stored) return stored.error();
-    if (Status timed = store_->set_ended_at(run, clock_()); !timed) return timed.error();
+    UNDERTONE_TRY(store_->fail(run, RunState::Cancelled, reason));
+    UNDERTONE_TRY(store_->set_ended_at(run, clock_()));
     queue_.erase(queued);
     out.emplace_back(OfRun{run, RunMachine::Ended{Error{ErrorCode::Cancelled, reason}}});
     return settle(now, std::move(out));
@@ -213,7 +212,7 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
     if (!*record) return Error{ErrorCode::UnknownRun, "no such run"};
     return Error{ErrorCode::InvalidArgument, fmt::format("the run has ended: {}", to_string((*record)->state))};
   }
-  if (Status taken = take(run, found->second->cancel(reason, now), out); !taken) return taken.error();
+  UNDERTONE_TRY(take(run, found->second->cancel(reason, now), out));
   return settle(now, std::move(out));
 }
 
@@ -231,7 +230,7 @@ Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoi
   }
   for (const auto& [run, machine] : machines_) {
     if (machine->job().member(silo) == nullptr) continue;
-    if (Status taken = take(run, machine->on_connected(silo), out); !taken) return taken.error();
+    UNDERTONE_TRY(take(run, machine->on_connected(silo), out));
   }
   return settle(now, std::move(out));
 }
@@ -245,16 +244,15 @@ void JobService::on_disconnected(const SiloId& silo) {
 Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wire::Message& message, TimePoint now) {
   Actions out;
   if (const auto* receipt = std::get_if<wire::ReceiptMessage>(&message)) {
-    if (Status stored = store_->record_receipt(silo, receipt->receipt); !stored) return stored.error();
+    UNDERTONE_TRY(store_->record_receipt(silo, receipt->receipt));
     return out;
   }
   const RunId* run = run_of(message);
   const auto found = run == nullptr ? machines_.end() : machines_.find(*run);
   if (found != machines_.end()) {
-    if (Status taken = take(found->first, found->second->on_message(silo, message, now), out); !taken)
-      return taken.error();
+    UNDERTONE_TRY(take(found->first, found->second->on_message(silo, message, now), out));
   } else if (const auto* seen = std::get_if<wire::JobEndedSeen>(&message)) {
-    if (Status stored = store_->record_end_seen(seen->run, silo); !stored) return stored.error();
+    UNDERTONE_TRY(store_->record_end_seen(seen->run, silo));
   } else if (const auto* answer = std::get_if<wire::JobAnswer>(&message); answer != nullptr && !answer->refusal) {
     // It reserved for a run that is over: it need not keep that open. Once, or whoever invents runs is answered for
     // ever.
@@ -277,7 +275,7 @@ Result<JobService::Actions> JobService::on_shuffler_connected(const std::string&
   shufflers_connected_.insert(shuffler);
   Actions out;
   for (const auto& [run, machine] : machines_) {
-    if (Status taken = take(run, machine->on_shuffler_connected(shuffler, now), out); !taken) return taken.error();
+    UNDERTONE_TRY(take(run, machine->on_shuffler_connected(shuffler, now), out));
   }
   return settle(now, std::move(out));
 }
@@ -289,15 +287,14 @@ Result<JobService::Actions> JobService::on_shuffler_message(const std::string& s
   const auto found = run == nullptr ? machines_.end() : machines_.find(*run);
   if (found == machines_.end()) return out;
   const RunId known = found->first;
-  if (Status taken = take(known, found->second->on_shuffler_message(shuffler, std::move(message), now), out); !taken)
-    return taken.error();
+  UNDERTONE_TRY(take(known, found->second->on_shuffler_message(shuffler, std::move(message), now), out));
   return settle(now, std::move(out));
 }
 
 Result<Digest> make_sealing_key(RunStore& store) {
   const sealed::SealingKey key = sealed::SealingKey::generate();
   const Digest fingerprint = key.public_key().fingerprint();
-  if (Status kept = store.add_sealing_key(fingerprint, key.secret_bytes()); !kept) return kept.error();
+  UNDERTONE_TRY(store.add_sealing_key(fingerprint, key.secret_bytes()));
   return fingerprint;
 }
 
@@ -323,7 +320,7 @@ Result<JobService::Actions> JobService::on_timer(TimePoint now) {
     const auto due = timers_.find(run);
     if (due == timers_.end() || due->second > now) continue;
     timers_.erase(due);  // the machine arms the next one
-    if (Status taken = take(run, machine->on_timer(now), out); !taken) return taken.error();
+    UNDERTONE_TRY(take(run, machine->on_timer(now), out));
   }
   return settle(now, std::move(out));
 }

@@ -211,8 +211,7 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
         {{"round", round.round.value}, {"answered", std::move(answered)}, {"missing", std::move(missing)}});
   }
   if (report.outcome) {
-    if (Status written = write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"); !written)
-      return written;
+    UNDERTONE_TRY(write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"));
   }
   return write_file_atomically(folder / "result.json", result.dump(2) + "\n");
 }

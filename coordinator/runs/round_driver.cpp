@@ -29,7 +29,7 @@ RoundDriver::RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store
 Status RoundDriver::restore() {
   if (!checkpoint_) return {};
   ByteReader reader(checkpoint_->algorithm_state);
-  if (Status restored = algorithm_->restore(reader); !restored) return restored;
+  UNDERTONE_TRY(algorithm_->restore(reader));
   return reader.end();
 }
 
@@ -49,7 +49,7 @@ Status RoundDriver::begin() {
   const algorithms::Step step = algorithm_->start();
   const auto& query = std::get<queries::Query>(step);
   const Checkpoint first{query.round, saved_state(), queries::query_digest(run_, query)};
-  if (Status stored = store_->start_rounds(run_, first); !stored) return stored;
+  UNDERTONE_TRY(store_->start_rounds(run_, first));
   checkpoint_ = first;
   return {};
 }
@@ -87,7 +87,7 @@ Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::close_round(T
     record.metrics = std::move(rows.back());
   Checkpoint checkpoint{gathered.round.next(), saved_state(),
                         query != nullptr ? queries::query_digest(run_, *query) : Digest{}};
-  if (Status stored = store_->close_round(run_, record, checkpoint, query == nullptr); !stored) return stored.error();
+  UNDERTONE_TRY(store_->close_round(run_, record, checkpoint, query == nullptr));
   checkpoint_ = std::move(checkpoint);
   checkpoint_->algorithm_state.clear();  // the store has it, and so has the algorithm
   return {Closed{std::move(record), gathered.replies, query == nullptr}};

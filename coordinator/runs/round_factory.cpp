@@ -112,7 +112,7 @@ Result<ShuffledState> RoundFactory::state_from(RoundIndex round) {
   if (*known) return **std::move(known);
   const sealed::ReplyMacKey drawn = sealed::ReplyMacKey::draw();
   const ShuffledState begun{*digest_from_bytes(drawn.bytes()), round, std::nullopt};
-  if (Status stored = store_->set_shuffled_state(run_, begun); !stored) return stored.error();
+  UNDERTONE_TRY(store_->set_shuffled_state(run_, begun));
   return begun;
 }
 

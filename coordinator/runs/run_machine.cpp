@@ -44,14 +44,14 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
   Actions out;
   if (const Status restored = driver_->restore(); !restored) {
     if (ended()) return restored.error();
-    if (Status done = fail(RunState::Failed, restored.error(), now, out); !done) return done.error();
+    UNDERTONE_TRY(fail(RunState::Failed, restored.error(), now, out));
     arm(out);
     return out;
   }
   out.push_back(LogEvent{false, fmt::format("run_started run={} name={} silos={} rounds={} resumed_at={}",
                                             record_.run.hex(), quoted_text(job_->name), job_->cohort.size(),
                                             driver_->rounds_total(), driver_->rounds_closed())});
-  if (Status done = resume(now, out); !done) return done.error();
+  UNDERTONE_TRY(resume(now, out));
   next_resend_ = now + job_->participation.resend;
   arm(out);
   return out;
@@ -60,7 +60,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
 Status RunMachine::resume(TimePoint now, Actions& out) {
   switch (record_.state) {
     case RunState::Queued:
-      if (Status stored = store_->set_joining(record_.run); !stored) return stored;
+      UNDERTONE_TRY(store_->set_joining(record_.run));
       record_.state = RunState::Joining;
       [[fallthrough]];
     case RunState::Joining:
@@ -158,7 +158,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_shuffler_connected(const 
   if (!is_of_job(shuffler)) return out;
   send_to_shuffler(shuffler, wire::JobOffer{record_.run, record_.job}, out);
   if (Round* round = driver_->round(); round != nullptr) {
-    if (Status done = carry_out(round->on_shuffler_connected(shuffler), now, out); !done) return done.error();
+    UNDERTONE_TRY(carry_out(round->on_shuffler_connected(shuffler), now, out));
   }
   arm(out);
   return out;
@@ -169,8 +169,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_shuffler_message(const st
   Actions out;
   Round* round = driver_->round();
   if (!is_of_job(shuffler) || round == nullptr) return out;
-  if (Status done = carry_out(round->on_shuffler_message(shuffler, std::move(message), now), now, out); !done)
-    return done.error();
+  UNDERTONE_TRY(carry_out(round->on_shuffler_message(shuffler, std::move(message), now), now, out));
   arm(out);
   return out;
 }
@@ -201,7 +200,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
       if (member.connected) say_what_is_due(silo, member, out);
     }
     if (phase_ == Phase::Round) {
-      if (Status done = carry_out(driver_->round()->on_resend(), now, out); !done) return done.error();
+      UNDERTONE_TRY(carry_out(driver_->round()->on_resend(), now, out));
     }
     next_resend_ = now + job_->participation.resend;
   }
@@ -364,7 +363,7 @@ Status RunMachine::begin_rounds(TimePoint now, Actions& out) {
                                                       job_->participation.quorum, members_.absent())},
                 now, out);
   }
-  if (Status begun = driver_->begin(); !begun) return begun;
+  UNDERTONE_TRY(driver_->begin());
   record_.state = RunState::Running;
   return open_round(now, out);
 }
@@ -387,7 +386,7 @@ Status RunMachine::close_round(TimePoint now, Actions& out) {
   const auto& [record, replies, last] = std::get<RoundDriver::Closed>(*done);
   out.push_back(RoundClosed{record.round, rounds_total(), static_cast<std::size_t>(replies), record.missing,
                             record.metrics, record.elapsed});
-  if (Status told = carry_out(driver_->round()->delivered(), now, out); !told) return told;
+  UNDERTONE_TRY(carry_out(driver_->round()->delivered(), now, out));
   return last ? succeed(now, out) : open_round(now, out);
 }
 
@@ -399,13 +398,13 @@ Status RunMachine::succeed(TimePoint now, Actions& out) {
 }
 
 Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Actions& out) {
-  if (Status stored = store_->fail(record_.run, state, failure.message); !stored) return stored;
+  UNDERTONE_TRY(store_->fail(record_.run, state, failure.message));
   record_.state = state;
   record_.failure = failure.message;
   out.push_back(Ended{failure});
   if (Round* round = driver_->round(); round != nullptr && !round->closed()) {
-    if (Status told = carry_out(round->cancel(), now, out); !told) return told;
-    if (Status told = carry_out(round->delivered(), now, out); !told) return told;
+    UNDERTONE_TRY(carry_out(round->cancel(), now, out));
+    UNDERTONE_TRY(carry_out(round->delivered(), now, out));
   }
   leave(now, out);
   return {};

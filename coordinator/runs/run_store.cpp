@@ -98,9 +98,9 @@ const char* to_string(RunState state) noexcept {
 }
 
 Result<RunStore> RunStore::open(store::Database& database) {
-  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  UNDERTONE_TRY(database.execute(kSchema));
   RunStore store(database);
-  if (Status upgraded = store.upgrade(); !upgraded) return upgraded.error();
+  UNDERTONE_TRY(store.upgrade());
   return store;
 }
 
@@ -118,7 +118,7 @@ Status RunStore::upgrade() {
                    fmt::format("the store is of a newer version ({}, this program knows {})", version, kVersion)};
     }
     if (version < 1) {
-      if (Status upgraded = database_->execute(kUpgradeToVersion1); !upgraded) return upgraded;
+      UNDERTONE_TRY(database_->execute(kUpgradeToVersion1));
     }
     return version < 2 ? database_->execute(kUpgradeToVersion2) : Status();
   });
@@ -132,13 +132,13 @@ Status RunStore::begin(const RunId& run, const std::string& name, const std::str
     if (!insert) return insert.error();
     insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job);
     insert->bind_text(4, to_string(RunState::Queued)).bind_text(5, name).bind(6, now);
-    if (Status inserted = insert->bind_blob(7, plausible).run(); !inserted) return inserted;
+    UNDERTONE_TRY(insert->bind_blob(7, plausible).run());
     // Whoever is named may accept the job, even if its answer is lost on the way.
     for (const SiloId& silo : cohort) {
       Result<store::Statement> unseen =
           database_->prepare("INSERT INTO ends_unseen SELECT ?, number FROM runs WHERE run = ?");
       if (!unseen) return unseen.error();
-      if (Status noted = unseen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run(); !noted) return noted;
+      UNDERTONE_TRY(unseen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
     }
     return {};
   });
@@ -204,8 +204,8 @@ Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
   row->bind_blob(1, run.bytes());
   Result<std::optional<RunRecord>> record = read_run(*row);
   if (!record || !*record) return record;
-  if (Status read = read_answers(**record); !read) return read.error();
-  if (Status read = read_checkpoint(**record); !read) return read.error();
+  UNDERTONE_TRY(read_answers(**record));
+  UNDERTONE_TRY(read_checkpoint(**record));
   return record;
 }
 
@@ -289,7 +289,7 @@ Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::option
     Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind_blob(1, run.bytes()).bind_text(2, silo.name());
-    if (Status done = insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run(); !done) return done;
+    UNDERTONE_TRY(insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run());
     if (refusal) return {};
     Result<store::Statement> charged = database_->prepare("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)");
     if (!charged) return charged.error();
@@ -318,7 +318,7 @@ Status RunStore::put_checkpoint(const RunId& run, const Checkpoint& checkpoint, 
   if (!insert) return insert.error();
   insert->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(checkpoint.round.value));
   insert->bind_blob(3, checkpoint.algorithm_state).bind_blob(4, as_bytes(checkpoint.query));
-  if (Status inserted = insert->run(); !inserted) return inserted;
+  UNDERTONE_TRY(insert->run());
   Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ? WHERE run = ?");
   if (!update) return update.error();
   return update->bind_text(1, state).bind_blob(2, run.bytes()).run();
@@ -337,7 +337,7 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
       return row->bind_text(3, silo.name()).bind_blob(4, reply).run();
     };
     for (const auto& [silo, reply] : closed.accepted) {
-      if (Status done = put(silo, as_bytes(reply)); !done) return done;
+      UNDERTONE_TRY(put(silo, as_bytes(reply)));
     }
     for (const SiloId& silo : closed.missing) {
       if (Status done = put(silo, {}); !done) return done;
@@ -346,7 +346,7 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
     if (!log) return log.error();
     log->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
     log->bind(3, closed.elapsed.count()).bind_blob(4, closed.metrics ? packed(*closed.metrics) : std::string());
-    if (Status logged = log->run(); !logged) return logged;
+    UNDERTONE_TRY(log->run());
     return put_checkpoint(run, next, finished ? "succeeded" : "running");
   });
 }
@@ -358,7 +358,7 @@ Status RunStore::fail(const RunId& run, RunState state, const std::string& reaso
     Result<store::Statement> release = database_->prepare(
         "DELETE FROM charges WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE run = ?1)");
     if (!release) return release.error();
-    if (Status released = release->bind_blob(1, run.bytes()).run(); !released) return released;
+    UNDERTONE_TRY(release->bind_blob(1, run.bytes()).run());
     Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, failure = ? WHERE run = ?");
     if (!update) return update.error();
     return update->bind_text(1, to_string(state)).bind_text(2, reason).bind_blob(3, run.bytes()).run();
@@ -472,11 +472,11 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
       Result<store::Statement> unseen =
           database_->prepare("DELETE FROM ends_unseen WHERE number = (SELECT number FROM runs WHERE run = ?)");
       if (!unseen) return unseen.error();
-      if (Status removed = unseen->bind_blob(1, run.bytes()).run(); !removed) return removed;
+      UNDERTONE_TRY(unseen->bind_blob(1, run.bytes()).run());
       for (const char* table : {"answers", "checkpoints", "participation", "rounds", "shuffled_runs", "runs"}) {
         Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
         if (!remove) return remove.error();
-        if (Status removed = remove->bind_blob(1, run.bytes()).run(); !removed) return removed;
+        UNDERTONE_TRY(remove->bind_blob(1, run.bytes()).run());
       }
     }
     return {};
@@ -487,8 +487,8 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
 
 Status RunStore::commit(const std::function<Status()>& body) {
   Status done = database_->transaction([&]() -> Status {
-    if (Status written = write_receipts(); !written) return written;
-    if (Status written = write_ends(); !written) return written;
+    UNDERTONE_TRY(write_receipts());
+    UNDERTONE_TRY(write_ends());
     return body();
   });
   if (done) {
@@ -542,7 +542,7 @@ Status RunStore::write_ends() {
     Result<store::Statement> seen = database_->prepare(
         "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
     if (!seen) return seen.error();
-    if (Status done = seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run(); !done) return done;
+    UNDERTONE_TRY(seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
   }
   return {};
 }
@@ -556,15 +556,14 @@ Status RunStore::write_receipts() {
     const auto sequence = static_cast<std::int64_t>(receipt.sequence);
     update->bind(1, sequence).bind_blob(2, as_bytes(receipt.hash)).bind_blob(3, receipt.signature);
     update->bind_text(4, silo.name()).bind_blob(5, as_bytes(receipt.ledger)).bind(6, sequence);
-    if (Status updated = update->run(); !updated) return updated;
+    UNDERTONE_TRY(update->run());
     Result<store::Statement> insert = database_->prepare(
         "INSERT OR IGNORE INTO receipts (silo, ledger, sequence, hash, signature) SELECT ?, ?, ?, ?, ?"
         " WHERE (SELECT count(*) FROM receipts WHERE silo = ?) < ?");
     if (!insert) return insert.error();
     insert->bind_text(1, silo.name()).bind_blob(2, as_bytes(receipt.ledger)).bind(3, sequence);
     insert->bind_blob(4, as_bytes(receipt.hash)).bind_blob(5, receipt.signature).bind_text(6, silo.name());
-    if (Status inserted = insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run(); !inserted)
-      return inserted;
+    UNDERTONE_TRY(insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run());
   }
   return {};
 }

@@ -33,7 +33,7 @@ Result<std::vector<SiloId>> silos_in(const std::string& bytes) {
       return Error{ErrorCode::StorageFailed, "a batch's silos in the store are not in ascending order"};
     out.push_back(*std::move(silo));
   }
-  if (Status whole = reader.end(); !whole) return whole.error();
+  UNDERTONE_TRY(reader.end());
   return out;
 }
 

@@ -71,7 +71,7 @@ Result<detail::Request> parse_request(const std::string& pem) {
   EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
   if (key == nullptr)
     return Error{ErrorCode::Unauthorized, fmt::format("the request's key is of no known kind, expected {}", kKeys)};
-  if (Status allowed = check_key(key); !allowed) return allowed.error();
+  UNDERTONE_TRY(check_key(key));
   if (X509_REQ_verify(request.get(), key) != 1)
     return Error{ErrorCode::Unauthorized, "the signing request is not signed with the key it is for"};
   return request;
@@ -115,7 +115,7 @@ Result<Authority> Authority::create(const std::filesystem::path& folder, const s
   if (Status good = check_party({consortium, Role::Coordinator, "authority"}); !good) return good.error();
   if (std::filesystem::exists(folder / "authority.key"))
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: holds an authority already", folder.string())};
-  if (Status made = make_folder_for(folder / "authority.key"); !made) return made.error();
+  UNDERTONE_TRY(make_folder_for(folder / "authority.key"));
   Result<detail::Key> key = detail::make_key(folder / "authority.key");
   if (!key) return key.error();
   detail::Certificate certificate(X509_new());
@@ -132,15 +132,15 @@ Result<Authority> Authority::create(const std::filesystem::path& folder, const s
   for (const auto& [kind, value] :
        {std::pair(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
         std::pair(NID_key_usage, "critical,keyCertSign,cRLSign"), std::pair(NID_subject_key_identifier, "hash")}) {
-    if (Status added = add_extension(raw, raw, kind, value); !added) return added.error();
+    UNDERTONE_TRY(add_extension(raw, raw, kind, value));
   }
   if (X509_sign(raw, key->get(), EVP_sha256()) == 0) return openssl_failed("the authority's certificate");
   const Result<std::string> pem = to_pem(raw);
   if (!pem) return pem.error();
-  if (Status stored = write_file_atomically(folder / "authority.crt", *pem); !stored) return stored.error();
+  UNDERTONE_TRY(write_file_atomically(folder / "authority.crt", *pem));
   Authority authority(folder, consortium, std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
-  if (Status stored = authority.store_register(); !stored) return stored.error();
-  if (Status stored = authority.write_revocations(not_before); !stored) return stored.error();
+  UNDERTONE_TRY(authority.store_register());
+  UNDERTONE_TRY(authority.write_revocations(not_before));
   return authority;
 }
 
@@ -155,7 +155,7 @@ Result<Authority> Authority::open(const std::filesystem::path& folder) {
                  fmt::format("{}: authority.crt is not the certificate of authority.key", folder.string())};
   }
   Authority authority(folder, "", std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
-  if (Status loaded = authority.load_register(); !loaded) return loaded.error();
+  UNDERTONE_TRY(authority.load_register());
   return authority;
 }
 
@@ -235,7 +235,7 @@ Result<std::string> Authority::sign(const std::string& request_pem, const Issue&
                                                          {NID_authority_key_identifier, "keyid"}};
   if (!issue.hosts.empty()) extensions.emplace_back(NID_subject_alt_name, alternative_names(issue.hosts));
   for (const auto& [kind, value] : extensions) {
-    if (Status added = add_extension(raw, issuer, kind, value); !added) return added.error();
+    UNDERTONE_TRY(add_extension(raw, issuer, kind, value));
   }
   if (X509_sign(raw, secret_->key.get(), EVP_sha256()) == 0) return openssl_failed("a certificate");
   const Result<std::string> pem = to_pem(raw);
@@ -243,7 +243,7 @@ Result<std::string> Authority::sign(const std::string& request_pem, const Issue&
   const Result<CertificateFacts> facts = facts_of(raw);
   if (!facts) return facts.error();
   issued_.push_back({*facts, asked->key_sha256, 0});
-  if (Status stored = store_register(); !stored) return stored.error();
+  UNDERTONE_TRY(store_register());
   return *pem;
 }
 
@@ -254,8 +254,8 @@ Result<std::size_t> Authority::revoke(Role role, const std::string& name, std::t
     entry.revoked = now;
     ++revoked;
   }
-  if (Status stored = store_register(); !stored) return stored.error();
-  if (Status written = write_revocations(now); !written) return written.error();
+  UNDERTONE_TRY(store_register());
+  UNDERTONE_TRY(write_revocations(now));
   return revoked;
 }
 

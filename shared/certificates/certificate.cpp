@@ -45,7 +45,7 @@ Result<Key> make_key(const std::filesystem::path& file) {
   const Bio out = writing();
   if (PEM_write_bio_PKCS8PrivateKey(out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
     return openssl_failed("a key cannot be written");
-  if (Status stored = write_file_atomically(file, written(out)); !stored) return stored.error();
+  UNDERTONE_TRY(write_file_atomically(file, written(out)));
   return key;
 }
 
@@ -112,7 +112,7 @@ Result<CertificateFacts> load_certificate(const std::filesystem::path& file) {
 }
 
 Result<std::string> make_request(const Party& party, const std::filesystem::path& key_file) {
-  if (Status good = check_party(party); !good) return good.error();
+  UNDERTONE_TRY(check_party(party));
   Result<detail::Key> key = std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file);
   if (!key) return key.error();
   const detail::Request request(X509_REQ_new());

@@ -50,7 +50,7 @@ Result<InitDone> init_party(const std::filesystem::path& folder, bool renew) {
   }
   const Result<std::string> pem = make_request(*party, key);
   if (!pem) return pem.error();
-  if (Status written = write_file_atomically(request, *pem); !written) return written.error();
+  UNDERTONE_TRY(write_file_atomically(request, *pem));
   const Result<Authority::RequestFacts> facts = Authority::read_request(*pem);
   if (!facts) return facts.error();
   InitDone done{request, ""};

@@ -62,7 +62,7 @@ std::size_t drawn_class(const std::vector<double>& proportions, const std::vecto
 
 Result<Partition> deal_by_label(const std::vector<int>& labels, int classes, const std::vector<std::size_t>& sizes,
                                 RandomSource& source) {
-  if (Status good = check_sizes(sizes, labels.size()); !good) return good.error();
+  UNDERTONE_TRY(check_sizes(sizes, labels.size()));
   Result<std::vector<Indices>> left = shuffled_classes(labels, classes, source);
   if (!left) return left.error();
   Partition out;
@@ -82,7 +82,7 @@ Result<Partition> deal_by_label(const std::vector<int>& labels, int classes, con
 
 Result<Partition> deal_by_dirichlet(const std::vector<int>& labels, int classes, const std::vector<std::size_t>& sizes,
                                     double concentration, RandomSource& source) {
-  if (Status good = check_sizes(sizes, labels.size()); !good) return good.error();
+  UNDERTONE_TRY(check_sizes(sizes, labels.size()));
   if (classes < 1) return not_dealt(fmt::format("partition: expected one class or more, found {}", classes));
   std::vector<std::vector<double>> proportions;
   for (std::size_t silo = 0; silo < sizes.size(); ++silo) {

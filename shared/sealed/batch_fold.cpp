@@ -77,9 +77,9 @@ std::string_view bytes_of(const std::vector<std::int64_t>& counts) {
 template <class Each>
 Status open_units(const Context& context, const OpeningKeys& keys, std::uint64_t replies, std::string units,
                   const Each& each) {
-  if (Status some = context.check_replies(replies); !some) return some;
+  UNDERTONE_TRY(context.check_replies(replies));
   const RoundLayout& layout = context.layout;
-  if (Status whole = context.check(replies, units.size(), replies * layout.message_bytes()); !whole) return whole;
+  UNDERTONE_TRY(context.check(replies, units.size(), replies * layout.message_bytes()));
   const sealed::RoundTerms terms = layout.terms(context.run, context.round, context.query);
   std::vector<sealed::Ticket> tickets;
   tickets.reserve(replies * layout.units());
@@ -92,7 +92,7 @@ Status open_units(const Context& context, const OpeningKeys& keys, std::uint64_t
     if (opened->body().size() != layout.body_bytes())
       return context.malformed(fmt::format("a unit has {} bytes, got {}", layout.body_bytes(), opened->body().size()));
     tickets.push_back(opened->ticket());
-    if (Status good = each(opened->body()); !good) return good;
+    UNDERTONE_TRY(each(opened->body()));
   }
   std::sort(tickets.begin(), tickets.end());
   if (std::adjacent_find(tickets.begin(), tickets.end()) != tickets.end())
@@ -233,8 +233,8 @@ class TotalsFold final : public BatchFold {
 
   [[nodiscard]] Status take(std::size_t shuffler, std::uint64_t replies, std::string units) override {
     UNDERTONE_CHECK(shuffler < totals_.size() && !totals_[shuffler]);
-    if (Status some = context_.check_replies(replies); !some) return some;
-    if (Status whole = context_.check(replies, units.size(), context_.layout.body_bytes()); !whole) return whole;
+    UNDERTONE_TRY(context_.check_replies(replies));
+    UNDERTONE_TRY(context_.check(replies, units.size(), context_.layout.body_bytes()));
     Total total{replies, std::vector<std::uint64_t>(static_cast<std::size_t>(context_.layout.dimension()), 0)};
     const std::span<const std::uint8_t> words(reinterpret_cast<const std::uint8_t*>(units.data()), units.size());
     if (const Status added = sealed::add_share(words, context_.layout.modulus(), total.words); !added)

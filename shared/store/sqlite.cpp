@@ -190,16 +190,16 @@ Status Database::transaction(const std::function<Status()>& body) {
     Result<Statement> statement = prepare(sql);
     return statement ? statement->run() : Status(statement.error());
   };
-  if (Status begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  UNDERTONE_TRY(run("BEGIN IMMEDIATE"));
   struct Rollback {
     Database* database;
     ~Rollback() {
       if (database != nullptr) (void)database->execute("ROLLBACK");
     }
   } rollback{this};
-  if (Status done = body(); !done) return done;
+  UNDERTONE_TRY(body());
   if (observer_) observer_(CommitPoint::Before);
-  if (Status committed = run("COMMIT"); !committed) return committed;
+  UNDERTONE_TRY(run("COMMIT"));
   rollback.database = nullptr;
   if (observer_) observer_(CommitPoint::After);
   return {};

@@ -72,16 +72,16 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
     if (buffer_.size() < kFrameHeaderBytes + length) return out;
     const std::string_view payload = std::string_view(buffer_).substr(kFrameHeaderBytes);
     if (const std::optional<ChunkView> chunk = view_chunk(payload)) {
-      if (Status taken_in = on_chunk(chunk->offset, chunk->elements, out); !taken_in) return taken_in.error();
+      UNDERTONE_TRY(on_chunk(chunk->offset, chunk->elements, out));
       buffer_.clear();
       continue;
     }
-    if (Status admitted = admit(payload); !admitted) return admitted.error();
+    UNDERTONE_TRY(admit(payload));
     v1::Envelope envelope;
     const bool parsed = envelope.ParseFromArray(payload.data(), static_cast<int>(length));
     buffer_.clear();
     if (!parsed) return malformed("a frame that is not an envelope");
-    if (Status accepted = on_envelope(envelope, out); !accepted) return accepted.error();
+    UNDERTONE_TRY(on_envelope(envelope, out));
   }
 }
 
@@ -154,12 +154,12 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     case Body::kJobAnswer:
       return emit(from_proto(envelope.job_answer(), run));
     case Body::kQuery:
-      if (const Status good = check(envelope.query()); !good) return good;
+      UNDERTONE_TRY(check(envelope.query()));
       return begin(envelope.query().element(), envelope.query().dimension());
     case Body::kQueryRefused:
       return emit(from_proto(envelope.query_refused(), run, round));
     case Body::kReply:
-      if (const Status good = check(envelope.reply()); !good) return good;
+      UNDERTONE_TRY(check(envelope.reply()));
       return begin(envelope.reply().element(), envelope.reply().dimension());
     case Body::kChunk:
       return on_chunk(envelope.chunk().offset(), envelope.chunk().elements(), out);
@@ -179,7 +179,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
       out.emplace_back(JobPending{run});
       return {};
     case Body::kSealedReply:
-      if (const Status good = check(envelope.sealed_reply()); !good) return good;
+      UNDERTONE_TRY(check(envelope.sealed_reply()));
       return begin(v1::ELEMENT_TYPE_BYTES, envelope.sealed_reply().bytes());
     case Body::kSealedReplyTaken:
       return emit(from_proto(envelope.sealed_reply_taken(), run, round));
@@ -199,7 +199,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     case Body::kBatchClose:
       return emit(from_proto(envelope.batch_close(), run, round));
     case Body::kBatchForward:
-      if (const Status good = check(envelope.batch_forward()); !good) return good;
+      UNDERTONE_TRY(check(envelope.batch_forward()));
       return begin(v1::ELEMENT_TYPE_BYTES, envelope.batch_forward().bytes());
     case Body::kBatchFailed:
       out.emplace_back(BatchFailed{run, round, envelope.batch_failed().attempt(), envelope.batch_failed().replies()});
@@ -228,7 +228,7 @@ Status Decoder::on_chunk(std::uint64_t offset, std::string_view elements, std::v
     if (assembly_->received == assembly_->dimension) assembly_.reset();
     return {};
   }
-  if (Status appended = assembly_->append(elements); !appended) return appended;
+  UNDERTONE_TRY(assembly_->append(elements));
   if (assembly_->received < assembly_->dimension) return {};
   Result<Message> message = assembly_->finish();
   assembly_.reset();

@@ -60,8 +60,8 @@ Result<BatchStore> BatchStore::open(store::Database& database) {
     if (erasing->integer(0) != 1) return Error{ErrorCode::StorageFailed, "SQLite does not erase what is deleted"};
   }
   BatchStore store(database);
-  if (Status upgraded = store.upgrade(); !upgraded) return upgraded.error();
-  if (Status cut = store.cut_log(); !cut) return cut.error();
+  UNDERTONE_TRY(store.upgrade());
+  UNDERTONE_TRY(store.cut_log());
   return store;
 }
 
@@ -97,7 +97,7 @@ Status BatchStore::clear_scratch() {
   for (const char* sql : {"INSERT INTO scratch VALUES (zeroblob(4057))", "DELETE FROM scratch"}) {
     Result<store::Statement> statement = database_->prepare(sql);
     if (!statement) return statement.error();
-    if (Status done = statement->run(); !done) return done;
+    UNDERTONE_TRY(statement->run());
   }
   return {};
 }
@@ -186,7 +186,7 @@ Status BatchStore::write(const BatchPermuted& permuted) {
   const Result<Row> row = row_of(permuted.run);
   if (!row) return row.error();
   if (row->state != BatchState::Collecting || row->adds) return out_of_turn();
-  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
+  UNDERTONE_TRY(forget_senders(*row));
   if (Status made = database_->execute(
           fmt::format("CREATE TABLE permuted_{} (place INTEGER PRIMARY KEY, unit BLOB NOT NULL)", row->number));
       !made) {
@@ -208,7 +208,7 @@ Status BatchStore::write(const BatchAdded& added) {
   const Result<Row> row = row_of(added.run);
   if (!row) return row.error();
   if (row->state != BatchState::Collected) return out_of_turn();
-  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
+  UNDERTONE_TRY(forget_senders(*row));
   if (Status made = database_->execute(
           fmt::format("CREATE TABLE total_{} (added BLOB NOT NULL, total BLOB NOT NULL)", row->number));
       !made) {
@@ -216,7 +216,7 @@ Status BatchStore::write(const BatchAdded& added) {
   }
   Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO total_{} VALUES (?, ?)", row->number));
   if (!insert) return insert.error();
-  if (Status done = insert->bind_blob(1, as_bytes(added.added)).bind_blob(2, added.total).run(); !done) return done;
+  UNDERTONE_TRY(insert->bind_blob(1, as_bytes(added.added)).bind_blob(2, added.total).run());
   return set_state(*row, BatchState::Forwarding, added.replies);
 }
 
@@ -224,7 +224,7 @@ Status BatchStore::write(const BatchFailed& failed) {
   const Result<Row> row = row_of(failed.run);
   if (!row) return row.error();
   if (row->state != BatchState::Collecting && row->state != BatchState::Collected) return out_of_turn();
-  if (Status forgotten = forget_senders(*row); !forgotten) return forgotten;
+  UNDERTONE_TRY(forget_senders(*row));
   return set_state(*row, BatchState::Failed, failed.replies);
 }
 
@@ -281,11 +281,10 @@ Result<std::vector<Batch>> BatchStore::load() {
     batch.replies = static_cast<std::size_t>(row->integer(11));
     const std::int64_t number = row->integer(0);
     if (batch.state == BatchState::Collecting || batch.state == BatchState::Collected) {
-      if (Status read = read_collected(number, batch); !read) return read.error();
+      UNDERTONE_TRY(read_collected(number, batch));
     } else if (batch.state == BatchState::Forwarding) {
       if (batch.replies < batch.spec.replies_min) return unreadable("batch");
-      if (Status read = batch.spec.adds() ? read_total(number, batch) : read_permuted(number, batch); !read)
-        return read.error();
+      UNDERTONE_TRY(batch.spec.adds() ? read_total(number, batch) : read_permuted(number, batch));
     }
     batches.push_back(std::move(batch));
   }

@@ -14,7 +14,7 @@ Result<sealed::SealingKey> load_sealing_key(const std::filesystem::path& file) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: there is no key; `undertone-shuffler key` makes one", file.string())};
   }
-  if (const Status kept = check_private_file(file); !kept) return kept.error();
+  UNDERTONE_TRY(check_private_file(file));
   Result<std::string> bytes = read_file(file, sealed::SealingPublicKey::kBytes);
   if (!bytes) return bytes.error();
   Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(*bytes);
@@ -26,9 +26,9 @@ Result<sealed::SealingKey> load_sealing_key(const std::filesystem::path& file) {
 Result<sealed::SealingKey> load_or_make_sealing_key(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::exists(file, error) || error) return load_sealing_key(file);
-  if (Status made = make_folder_for(file); !made) return made.error();
+  UNDERTONE_TRY(make_folder_for(file));
   sealed::SealingKey key = sealed::SealingKey::generate();
-  if (Status written = write_file_atomically(file, key.secret_bytes()); !written) return written.error();
+  UNDERTONE_TRY(write_file_atomically(file, key.secret_bytes()));
   return key;
 }
 

@@ -110,7 +110,7 @@ Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer&
   if (kept == waiting_.end() || sha256(offer.job) != offer.run.job) return plan(offer.run, offer.job, true);
   Accepted considered = std::move(kept->second);
   waiting_.erase(kept);
-  if (Status allowed = would_accept(considered.job); !allowed) return allowed.error();
+  UNDERTONE_TRY(would_accept(considered.job));
   return considered;
 }
 
@@ -139,7 +139,7 @@ Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) 
   if (*decision != Decision::Withdrawn && *decision != Decision::Refused) return false;
   const RunAccount* account = setup_.ledger.account(run);
   if (account != nullptr && !account->ended) {
-    if (Status ended = setup_.ledger.end(run); !ended) return ended.error();
+    UNDERTONE_TRY(setup_.ledger.end(run));
     forget(run);
     out.emplace_back(Tell{true, fmt::format("run_withdrawn run={}", run.hex())});
     out.emplace_back(RunEnded{run, false});
@@ -231,7 +231,7 @@ Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
   if (!*job) return Error{ErrorCode::LedgerCorrupt, "an accepted job is missing from the ledger"};
   Result<Accepted> again = plan(run, **job, true);  // the policy may have become stricter since
   if (!again) return again.error();
-  if (Status same = setup_.ledger.check_reserved(run, again->plan); !same) return same.error();
+  UNDERTONE_TRY(setup_.ledger.check_reserved(run, again->plan));
   return &accepted_.insert_or_assign(run, *std::move(again)).first->second;
 }
 
@@ -241,7 +241,7 @@ Result<SiloMachine::Accepted> SiloMachine::recorded(const RunId& run) const {
   if (!*job) return Error{ErrorCode::UnknownRun, "the ledger holds no job for this run"};
   Result<Accepted> again = plan(run, **job, false);
   if (!again) return again;
-  if (Status same = setup_.ledger.check_reserved(run, again->plan); !same) return same.error();
+  UNDERTONE_TRY(setup_.ledger.check_reserved(run, again->plan));
   return again;
 }
 
@@ -290,7 +290,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
     // What shufflers do with it is their word alone: it goes to those that are trusted today, in a run that is open.
     const Result<const Accepted*> open = accepted(message.run);
     if (!open) return open.error();
-    if (Status allowed = would_accept((*open)->job); !allowed) return allowed.error();
+    UNDERTONE_TRY(would_accept((*open)->job));
   }
   if (*stored) return std::move((*stored)->bytes);
 
@@ -314,8 +314,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   if (job.shuffle && !release->is_public()) {
     Result<std::string> sealed = shuffled_answer(message, digest, **run, *release, *token);
     if (!sealed) return sealed;
-    if (Status committed = setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()); !committed)
-      return committed.error();
+    UNDERTONE_TRY(setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()));
     return sealed;
   }
   Workspace& own = workspace(message.run, job);
@@ -324,8 +323,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(answer)};
   std::string bytes =
       encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
-  if (Status committed = setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()); !committed)
-    return committed.error();
+  UNDERTONE_TRY(setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()));
   return bytes;
 }
 

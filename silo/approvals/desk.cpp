@@ -38,7 +38,7 @@ const char* to_string(Decision decision) noexcept {
 }
 
 Result<Desk> Desk::open(store::Database& database) {
-  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  UNDERTONE_TRY(database.execute(kSchema));
   return Desk(database);
 }
 
@@ -67,7 +67,7 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
     const Result<bool> asked_again = moved->bind_text(1, dataset).bind_blob(2, run.bytes()).step();
     if (!asked_again) return asked_again.error();
     if (*asked_again) {
-      if (Status finished = moved->run(); !finished) return finished.error();
+      UNDERTONE_TRY(moved->run());
       known = std::optional<Decision>(Decision::Waiting);
     }
     if (**known != Decision::Waiting) return known;
@@ -75,7 +75,7 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
     Result<store::Statement> seen = database_->prepare(
         "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)");
     if (!seen) return seen.error();
-    if (Status updated = seen->bind(1, now).bind_blob(2, run.bytes()).run(); !updated) return updated.error();
+    UNDERTONE_TRY(seen->bind(1, now).bind_blob(2, run.bytes()).run());
     return known;
   }
   bool entered = false;
@@ -83,17 +83,15 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
     Result<store::Statement> stale =
         database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
     if (!stale) return stale.error();
-    if (Status removed = stale->bind(1, now - kStaleSeconds).run(); !removed) return removed;
+    UNDERTONE_TRY(stale->bind(1, now - kStaleSeconds).run());
     Result<store::Statement> waiting = database_->prepare(
         "SELECT (SELECT count(*) FROM offers WHERE decision = 'waiting'), (SELECT count(*) FROM offers)");
     if (!waiting) return waiting.error();
     if (const Result<bool> row = waiting->step(); !row) return row.error();
     if (waiting->integer(0) >= static_cast<std::int64_t>(kWaitingMax)) return {};
     if (waiting->integer(1) >= kOffersKept) {  // what was decided long ago makes room
-      if (Status freed = database_->execute(
-              "DELETE FROM offers WHERE number = (SELECT min(number) FROM offers WHERE decision = 'refused')");
-          !freed)
-        return freed;
+      UNDERTONE_TRY(database_->execute(
+          "DELETE FROM offers WHERE number = (SELECT min(number) FROM offers WHERE decision = 'refused')"));
     }
     Result<store::Statement> insert = database_->prepare(
         "INSERT INTO offers (run, dataset, job, decision, first_seen, last_seen) VALUES (?, ?, ?, 'waiting', ?4, ?4)");

@@ -71,10 +71,10 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
   const Result<bool> begun = has_begun(database);
   if (!begun) return begun.error();
   if (*begun) {
-    if (Status replayed = ledger.replay(); !replayed) return replayed.error();
-    if (Status checked = ledger.check_replies(); !checked) return checked.error();
+    UNDERTONE_TRY(ledger.replay());
+    UNDERTONE_TRY(ledger.check_replies());
   }
-  if (Status checked = ledger.check_head(); !checked) return checked.error();
+  UNDERTONE_TRY(ledger.check_head());
   if (ledger.head_.sequence == 0) {
     const Json body{{"kind", "opened"},
                     {"format", "1"},
@@ -83,9 +83,9 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                     {"public_holdout", to_hex(dataset.public_holdout)},
                     {"public_key", to_hex(key.public_key())},
                     {"noise", noise_name(noise)}};
-    if (Status opened = ledger.append(body, nullptr); !opened) return opened.error();
+    UNDERTONE_TRY(ledger.append(body, nullptr));
   }
-  if (Status named = ledger.check_name(dataset.name); !named) return named.error();
+  UNDERTONE_TRY(ledger.check_name(dataset.name));
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
         ErrorCode::DatasetChanged,
@@ -103,10 +103,10 @@ Result<Ledger> Ledger::inspect(store::Database& database, HeadStore& head, const
   // The head outside is read first: entries only grow, so a sound ledger is never behind it.
   const Result<std::optional<std::string>> outside = head.read();
   if (!outside) return outside.error();
-  if (Status begun = database.execute("BEGIN"); !begun) return begun.error();
+  UNDERTONE_TRY(database.execute("BEGIN"));
   Status checked = ledger.replay();
   if (checked) checked = ledger.check_replies();
-  if (Status ended = database.execute("COMMIT"); !ended) return ended.error();
+  UNDERTONE_TRY(database.execute("COMMIT"));
   if (!checked) return checked.error();
   if (*outside) {
     if (const Result<std::uint64_t> known = ledger.check_not_behind(**outside); !known) return known.error();
@@ -126,10 +126,10 @@ Status Ledger::check_name(const std::string& dataset) const {
 Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
                            const DatasetIdentity& dataset, crypto::NoiseKind noise, bool publish, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
-  if (Status replayed = ledger.replay(); !replayed) return replayed.error();
-  if (Status checked = ledger.check_replies(); !checked) return checked.error();
-  if (Status checked = ledger.check_head(); !checked) return checked.error();
-  if (Status named = ledger.check_name(dataset.name); !named) return named.error();
+  UNDERTONE_TRY(ledger.replay());
+  UNDERTONE_TRY(ledger.check_replies());
+  UNDERTONE_TRY(ledger.check_head());
+  UNDERTONE_TRY(ledger.check_name(dataset.name));
   const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
   if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return false;
   if (holdout_moved && dataset.public_holdout != Digest{} && !publish) {
@@ -144,11 +144,11 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
     if (!account.ended) open_runs.push_back(run);
   }
   for (const RunId& run : open_runs) {
-    if (Status ended = ledger.end(run); !ended) return ended.error();
+    UNDERTONE_TRY(ledger.end(run));
   }
   const Json body{
       {"kind", "amended"}, {"digest", to_hex(dataset.digest)}, {"public_holdout", to_hex(dataset.public_holdout)}};
-  if (Status amended = ledger.append(body, nullptr); !amended) return amended.error();
+  UNDERTONE_TRY(ledger.append(body, nullptr));
   return true;
 }
 
@@ -171,18 +171,18 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
   Status committed = database_->transaction([&]() -> Status {
     // The tables come with the first entry: what the disk fails under, or the power, is a ledger or has not begun.
     if (entry.sequence == 1) {
-      if (Status made = database_->execute(kSchema); !made) return made;
+      UNDERTONE_TRY(database_->execute(kSchema));
     }
     Result<store::Statement> insert = database_->prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind(1, static_cast<std::int64_t>(entry.sequence)).bind_blob(2, as_bytes(entry.previous));
     insert->bind_blob(3, entry.body).bind_blob(4, as_bytes(entry.hash)).bind_blob(5, entry.signature);
-    if (Status inserted = insert->run(); !inserted) return inserted;
+    UNDERTONE_TRY(insert->run());
     return with_it ? with_it() : Status();
   });
   if (!committed) return committed;
-  if (Status applied = apply(entry); !applied) return applied;
-  if (Status written = head_store_->write(head_text_); !written) return written;
+  UNDERTONE_TRY(apply(entry));
+  UNDERTONE_TRY(head_store_->write(head_text_));
   broken_ = false;
   return {};
 }
@@ -194,12 +194,12 @@ Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadSt
   const Result<bool> begun = has_begun(database);
   if (!begun) return begun.error();
   if (*begun) {
-    if (Status replayed = ledger.replay(); !replayed) return replayed.error();
-    if (Status checked = ledger.check_replies(); !checked) return checked.error();
+    UNDERTONE_TRY(ledger.replay());
+    UNDERTONE_TRY(ledger.check_replies());
   }
-  if (Status checked = ledger.check_head(); !checked) return checked.error();
+  UNDERTONE_TRY(ledger.check_head());
   if (ledger.head_.sequence == 0) return Error{ErrorCode::InvalidArgument, "the data set has no ledger yet"};
-  if (Status named = ledger.check_name(dataset); !named) return named.error();
+  UNDERTONE_TRY(ledger.check_name(dataset));
   if (ledger.filter_ && ledger.filter_->unused() && !request.another) {
     return Error{ErrorCode::InvalidArgument,
                  "the data set has a filter of which nothing is spent; another would be charged besides: ask for "
@@ -230,7 +230,7 @@ Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadSt
                   {"delta", terms->delta.to_string()},
                   {"mechanism_delta", terms->mechanism_delta.to_string()},
                   {"shift_squared", terms->shift_squared.to_string()}};
-  if (Status appended = ledger.append(body, nullptr); !appended) return appended.error();
+  UNDERTONE_TRY(ledger.append(body, nullptr));
   return terms;
 }
 
@@ -296,7 +296,7 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
         "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
         "with replacement"};
   }
-  if (Status affordable = check_affordable(plan); !affordable) return affordable;
+  UNDERTONE_TRY(check_affordable(plan));
   Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},
             {"epsilon", plan.epsilon().to_string()},
@@ -388,7 +388,7 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
         fmt::format("round {} of block \"{}\" costs nothing without being of public records: it is not granted",
                     round.value, block_name(release.shape.block))};
   }
-  if (Status fits = check_spend(run, round, release.shape.block, release.cost()); !fits) return fits.error();
+  UNDERTONE_TRY(check_spend(run, round, release.shape.block, release.cost()));
   return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
 }
 
@@ -396,7 +396,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
   const SpendToken spent = std::move(token);
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
   // Again: other tokens may have been used since this one was granted.
-  if (Status fits = check_spend(spent.run_, spent.round_, spent.block_, spent.cost_); !fits) return fits;
+  UNDERTONE_TRY(check_spend(spent.run_, spent.round_, spent.block_, spent.cost_));
   const Json body{{"kind", "released"},
                   {"run", spent.run_.hex()},
                   {"round", std::to_string(spent.round_.value)},

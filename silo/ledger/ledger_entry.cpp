@@ -19,7 +19,7 @@ Status each_entry(store::Database& database, const std::function<Status(const Le
     if (!previous || !hash) return corrupt(entry.sequence, "has a hash that is not 32 bytes");
     entry.previous = *previous;
     entry.hash = *hash;
-    if (Status taken = each(entry); !taken) return taken;
+    UNDERTONE_TRY(each(entry));
   }
 }
 

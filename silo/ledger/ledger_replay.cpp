@@ -63,7 +63,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
                                   fields.amount<releases::ShiftSquaredAmount>("shift_squared")};
     if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
     if (!terms.sound()) return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
-    if (Status charged = charge(entry.sequence, terms.epsilon, terms.delta); !charged) return charged;
+    UNDERTONE_TRY(charge(entry.sequence, terms.epsilon, terms.delta));
     filter_.emplace(terms);
   } else if (kind == "reserved" || kind == "accepted") {
     if ((kind == "accepted") != filter_.has_value())
@@ -84,7 +84,7 @@ Status Ledger::apply(const LedgerEntry& entry) {
     account.filtered = filter_.has_value();
     if (!accounts_.emplace(run, account).second) return corrupt(entry.sequence, "reserves a run twice");
     if (!account.filtered) {
-      if (Status charged = charge(entry.sequence, account.epsilon, account.delta); !charged) return charged;
+      UNDERTONE_TRY(charge(entry.sequence, account.epsilon, account.delta));
     }
   } else if (kind == "released" || kind == "ended" || kind == "returned") {
     const auto found = accounts_.find(fields.run());

@@ -58,7 +58,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
 
 Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
   for (const std::filesystem::path& file : {config.ledger, config.ledger_head, config.ledger_key}) {
-    if (Status made = make_folder_for(file); !made) return made.error();
+    UNDERTONE_TRY(make_folder_for(file));
   }
   Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
   if (!lock) return lock.error();
@@ -106,7 +106,7 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
 }
 
 Result<DeskFile> open_desk(const SiloConfig& config) {
-  if (Status made = make_folder_for(config.desk); !made) return made.error();
+  UNDERTONE_TRY(make_folder_for(config.desk));
   Result<store::Database> database = store::Database::open(config.desk, store::Database::Sync::Full);
   if (!database) return database.error();
   DeskFile file;

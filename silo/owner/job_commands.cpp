@@ -33,7 +33,7 @@ Result<std::string> summary_of(const Files& files, const KnownRun& run) {
   Result<planning::Plan> plan = jobs::plan_of(*run.job, *member);
   if (!plan) return plan.error();
   if (run.account != nullptr) {  // what was accepted is described, or nothing
-    if (Status same = files.ledgers.at(run.dataset).ledger->check_reserved(run.run, *plan); !same) return same.error();
+    UNDERTONE_TRY(files.ledgers.at(run.dataset).ledger->check_reserved(run.run, *plan));
   }
   return describe_job(run.run, {*run.job, *std::move(plan)}, files.config.id, run.dataset,
                       reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));

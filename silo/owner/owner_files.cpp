@@ -65,7 +65,7 @@ Result<Files> open_files(const OwnerOptions& options) {
     if (!view) return view.error();
     files.ledgers.emplace(dataset.name, *std::move(view));
   }
-  if (Status collected = collect_runs(files); !collected) return collected.error();
+  UNDERTONE_TRY(collect_runs(files));
   return files;
 }
 

@@ -29,9 +29,9 @@ Status check_shuffle(const Policy& policy, const jobs::Job& job) {
   }
   const ShuffleTrust& trust = *policy.shuffle;
   const jobs::Shuffle& shuffle = *job.shuffle;
-  if (Status ok = check_allowed(trust.forms, jobs::to_string(shuffle.form), "form of shuffled replies"); !ok) return ok;
+  UNDERTONE_TRY(check_allowed(trust.forms, jobs::to_string(shuffle.form), "form of shuffled replies"));
   for (const jobs::Shuffle::Party& party : shuffle.shufflers) {
-    if (Status ok = check_shuffler(trust, shuffle, party); !ok) return ok;
+    UNDERTONE_TRY(check_shuffler(trust, shuffle, party));
   }
   // Whoever closes a batch chooses who is in it, down to the quorum: it may leave honest silos out, and no others.
   const std::size_t silos = job.cohort.size();
@@ -50,20 +50,20 @@ Status check_shuffle(const Policy& policy, const jobs::Job& job) {
 Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
                     const jobs::CohortMember& member, crypto::NoiseKind noise) {
   const auto refuse = [](std::string sentence) { return Error{ErrorCode::PolicyRefused, std::move(sentence)}; };
-  if (Status ok = check_allowed(policy.models, job.model.name(), "model"); !ok) return ok;
-  if (Status ok = check_allowed(policy.algorithms, job.algorithm->name(), "algorithm"); !ok) return ok;
+  UNDERTONE_TRY(check_allowed(policy.models, job.model.name(), "model"));
+  UNDERTONE_TRY(check_allowed(policy.algorithms, job.algorithm->name(), "algorithm"));
   if (job.projection && !policy.projections) {
     return refuse(
         "the job computes what its model reads from a record's features; policy.projections does not allow that");
   }
-  if (Status ok = check_allowed(policy.units, job.unit, "protected unit"); !ok) return ok;
+  UNDERTONE_TRY(check_allowed(policy.units, job.unit, "protected unit"));
   if (job.noise != noise) {
     return refuse(job.noise == crypto::NoiseKind::Test
                       ? "the job asks for seeded test noise, which protects nobody; this silo draws secure noise only"
                       : "this is the test build of the agent: it draws seeded noise and takes part in test jobs only");
   }
   if (job.shuffle) {
-    if (Status ok = check_shuffle(policy, job); !ok) return ok;
+    UNDERTONE_TRY(check_shuffle(policy, job));
   }
   if (job.schema != facts.schema) return refuse("the job's schema is not the schema of the data set");
   const releases::SiloFacts& claimed = member.facts;
