@@ -22,10 +22,6 @@ ApiReply json_reply(int status, const Json& body) {
   return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
-ApiReply error_reply(int status, std::string_view code, const std::string& message) {
-  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
-}
-
 int status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::InvalidArgument:
@@ -43,7 +39,7 @@ int status_of(ErrorCode code) {
   }
 }
 
-ApiReply error_reply(const Error& error) {
+ApiReply reply_of(const Error& error) {
   return error_reply(status_of(error.code), to_string(error.code), error.message);
 }
 
@@ -93,6 +89,10 @@ const Path kJobs = {"api", "v1", "jobs"};
 constexpr const char* kReading = "GET, HEAD";
 
 }  // namespace
+
+ApiReply error_reply(int status, std::string_view code, const std::string& message) {
+  return json_reply(status, {{"error", {{"code", code}, {"message", message}}}});
+}
 
 /// A target cut into its path's parts and its query's values.
 struct Api::Target {
@@ -180,7 +180,7 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
   if (path[2] == "silos" && path.size() == 3 && get) return silos();
   if (path[2] == "sealing-keys" && path.size() == 3 && request.method == "POST") {
     const Result<Digest> fingerprint = hooks_.make_sealing_key();
-    if (!fingerprint) return error_reply(fingerprint.error());
+    if (!fingerprint) return reply_of(fingerprint.error());
     return json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
   }
   if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
@@ -190,14 +190,14 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
 
 ApiReply Api::submit(const ApiRequest& request, const Target& target) {
   const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
-  if (!known) return error_reply(known.error());
+  if (!known) return reply_of(known.error());
   Result<ApiHooks::Submitted> submitted = ApiHooks::Submitted{known->value_or(RunId()), false};
   if (!*known) {
-    if (!request.planned) return error_reply(Error{ErrorCode::Internal, "the job was not planned"});
-    if (!*request.planned) return error_reply(request.planned->error());
+    if (!request.planned) return reply_of(Error{ErrorCode::Internal, "the job was not planned"});
+    if (!*request.planned) return reply_of(request.planned->error());
     submitted = hooks_.submit(**request.planned, target.again());
   }
-  if (!submitted) return error_reply(submitted.error());
+  if (!submitted) return reply_of(submitted.error());
   return json_reply(submitted->created ? 201 : 200, {{"run", submitted->run.hex()},
                                                      {"id", submitted->run.hex().substr(64, 12)},
                                                      {"job_sha256", to_hex(submitted->run.job)},
@@ -207,11 +207,11 @@ ApiReply Api::submit(const ApiRequest& request, const Target& target) {
 ApiReply Api::list(const Target& target) {
   const Result<std::uint64_t> most = target.number("limit", 50);
   const Result<std::uint64_t> before = target.number("before", 0);
-  if (!most) return error_reply(most.error());
-  if (!before) return error_reply(before.error());
+  if (!most) return reply_of(most.error());
+  if (!before) return reply_of(before.error());
   const std::size_t wanted = std::min<std::size_t>(*most, kListMax);
   const Result<std::vector<RunRecord>> runs = service_->store().list(wanted, static_cast<std::int64_t>(*before));
-  if (!runs) return error_reply(runs.error());
+  if (!runs) return reply_of(runs.error());
   Json out = Json::array();
   for (const RunRecord& run : *runs) out.push_back(summary_of(run, service_->machine(run.run)));
   Json body = {{"runs", std::move(out)}};
@@ -229,12 +229,12 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
     const Status cancelled = hooks_.cancel(*id);
     if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
       return error_reply(409, "has_ended", cancelled.error().message);
-    return cancelled ? json_reply(200, {{"run", id->hex()}, {"state", "cancelled"}}) : error_reply(cancelled.error());
+    return cancelled ? json_reply(200, {{"run", id->hex()}, {"state", "cancelled"}}) : reply_of(cancelled.error());
   }
   if (part == "cancel") return method_not_allowed("POST");
   if (request.method != "GET") return method_not_allowed(kReading);
   const Result<std::optional<RunRecord>> run = service_->store().find(*id);
-  if (!run) return error_reply(run.error());
+  if (!run) return reply_of(run.error());
   if (!*run) return error_reply(404, "unknown_run", "no such run");
   if (part == "job") return {200, "application/json", (**run).job};
   if (part == "rounds") return rounds(**run, target);
@@ -279,13 +279,13 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
 ApiReply Api::rounds(const RunRecord& run, const Target& target) {
   const Result<std::uint64_t> from = target.number("from", 0);
   const Result<std::uint64_t> most = target.number("limit", kRoundsMax);
-  if (!from) return error_reply(from.error());
-  if (!most) return error_reply(most.error());
+  if (!from) return reply_of(from.error());
+  if (!most) return reply_of(most.error());
   const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
-  if (!job) return error_reply(job.error());
+  if (!job) return reply_of(job.error());
   const Result<std::vector<RoundRecord>> closed =
       service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>(*most, kRoundsMax));
-  if (!closed) return error_reply(closed.error());
+  if (!closed) return reply_of(closed.error());
   Json out = Json::array();
   std::uint64_t next = *from;
   for (const RoundRecord& round : *closed) {
@@ -306,7 +306,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
 
 ApiReply Api::silos() {
   const Result<std::map<SiloId, Charge>> charges = service_->store().charges();
-  if (!charges) return error_reply(charges.error());
+  if (!charges) return reply_of(charges.error());
   std::map<SiloId, Json> known;
   for (const auto& [silo, charge] : *charges) {
     known[silo] = {{"silo", silo.name()},

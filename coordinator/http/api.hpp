@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordinator/http/metrics.hpp"
@@ -26,6 +27,8 @@ struct ApiReply {
   std::string body;
   std::string allow = {};  // of 405: the methods that the resource has
 };
+/// {"error": {"code": ..., "message": ...}}, as every refusal says it.
+[[nodiscard]] ApiReply error_reply(int status, std::string_view code, const std::string& message);
 
 /// A silo's session, for people.
 struct SiloSession {

@@ -35,11 +35,6 @@ constexpr std::size_t kReadBytes = 4096;
 
 using Parser = http::request_parser<http::string_body>;
 
-ApiReply refusal(int status, std::string_view code, std::string_view message) {
-  return {status, "application/json",
-          fmt::format("{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n", code, message)};
-}
-
 /// Sees a header's bytes as they are parsed. The parser joins a line that begins with a blank to the one before (RFC
 /// 9112, 5.2, has it refused); a proxy may have read it as a field of its own.
 class FoldWatch {
@@ -89,10 +84,10 @@ std::optional<ApiReply> refusal_of_length(const http::request<http::string_body>
   const std::size_t encodings = request.count(http::field::transfer_encoding);
   if (encodings == 0) return std::nullopt;
   if (request.count(http::field::content_length) != 0)
-    return refusal(400, "malformed", "a length and a transfer encoding together");
-  if (request.version() < 11) return refusal(400, "malformed", "a transfer encoding before HTTP/1.1");
+    return error_reply(400, "malformed", "a length and a transfer encoding together");
+  if (request.version() < 11) return error_reply(400, "malformed", "a transfer encoding before HTTP/1.1");
   if (encodings > 1 || !beast::iequals(request[http::field::transfer_encoding], "chunked"))
-    return refusal(501, "not_implemented", "the one transfer encoding is chunked");
+    return error_reply(501, "not_implemented", "the one transfer encoding is chunked");
   return std::nullopt;
 }
 
@@ -246,7 +241,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     if (unread == http::error::end_of_stream) break;
     std::optional<ApiReply> refused;  // for what the header looks like, whoever asks
     if (watch.folded()) {
-      refused = refusal(400, "malformed", "a header with a folded line");
+      refused = error_reply(400, "malformed", "a header with a folded line");
     } else if (!unread) {
       refused = refusal_of_length(parser.get());
     }
@@ -269,11 +264,11 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     if (refused) {
       reply = *std::move(refused);
     } else if (unread == http::error::body_limit) {
-      reply = refusal(413, "limit_exceeded", "the body is too large");
+      reply = error_reply(413, "limit_exceeded", "the body is too large");
     } else if (unread == http::error::header_limit) {
-      reply = refusal(431, "limit_exceeded", "the header is too large");
+      reply = error_reply(431, "limit_exceeded", "the header is too large");
     } else if (unread && unread.category() == http::make_error_code(http::error::end_of_stream).category()) {
-      reply = refusal(400, "malformed", "not an HTTP request");
+      reply = error_reply(400, "malformed", "not an HTTP request");
     } else if (unread) {
       break;  // gone, or too slow
     } else {
