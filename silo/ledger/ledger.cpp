@@ -234,6 +234,24 @@ Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadSt
   return terms;
 }
 
+Status check_budget(const Budget& budget, const Budget& reserved, const planning::Plan& plan) {
+  const auto epsilon = reserved.epsilon.plus(plan.epsilon());
+  const auto delta = reserved.delta.plus(plan.delta());
+  if (!epsilon || *epsilon > budget.epsilon) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("the job costs epsilon {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
+                             plan.epsilon().value_rounded_up(), reserved.epsilon.value_rounded_up(),
+                             budget.epsilon.value_rounded_up())};
+  }
+  if (!delta || *delta > budget.delta) {
+    return Error{ErrorCode::BudgetExhausted,
+                 fmt::format("the job costs delta {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
+                             plan.delta().value_rounded_up(), reserved.delta.value_rounded_up(),
+                             budget.delta.value_rounded_up())};
+  }
+  return {};
+}
+
 Status Ledger::check_affordable(const planning::Plan& plan) const {
   if (filter_) {
     if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta) {
@@ -254,29 +272,10 @@ Status Ledger::check_affordable(const planning::Plan& plan) const {
     }
     return {};
   }
-  const auto epsilon = epsilon_reserved_.plus(plan.epsilon());
-  const auto delta = delta_reserved_.plus(plan.delta());
-  if (!epsilon || *epsilon > budget_.epsilon) {
-    return Error{ErrorCode::BudgetExhausted,
-                 fmt::format("the job costs epsilon {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.epsilon().value_rounded_up(), epsilon_reserved_.value_rounded_up(),
-                             budget_.epsilon.value_rounded_up())};
-  }
-  if (!delta || *delta > budget_.delta) {
-    return Error{ErrorCode::BudgetExhausted,
-                 fmt::format("the job costs delta {:.6g}; {:.6g} of the data set's {:.6g} are reserved already",
-                             plan.delta().value_rounded_up(), delta_reserved_.value_rounded_up(),
-                             budget_.delta.value_rounded_up())};
-  }
-  return {};
+  return check_budget(budget_, {epsilon_reserved_, delta_reserved_}, plan);
 }
 
-Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::string& job) {
-  UNDERTONE_CHECK(sha256(job) == run.job);
-  if (const RunAccount* known = account(run)) {
-    if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
-    return check_reserved(run, plan);
-  }
+Status Ledger::could_reserve(const planning::Plan& plan) const {
   const auto is_open = [](const auto& known_run) { return !known_run.second.ended; };
   if (accounts_.size() >= kRunsMax || std::count_if(accounts_.begin(), accounts_.end(), is_open) >= kOpenRunsMax) {
     return Error{ErrorCode::BudgetExhausted, fmt::format("a ledger takes at most {} jobs, {} of them open; it has {}",
@@ -296,7 +295,16 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
         "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
         "with replacement"};
   }
-  UNDERTONE_TRY(check_affordable(plan));
+  return check_affordable(plan);
+}
+
+Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::string& job) {
+  UNDERTONE_CHECK(sha256(job) == run.job);
+  if (const RunAccount* known = account(run)) {
+    if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
+    return check_reserved(run, plan);
+  }
+  UNDERTONE_TRY(could_reserve(plan));
   Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},
             {"epsilon", plan.epsilon().to_string()},

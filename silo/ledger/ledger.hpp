@@ -35,6 +35,9 @@ struct Budget {
   releases::DeltaAmount delta;
 };
 
+/// Whether a plan fits into what the budget has left, by basic composition.
+[[nodiscard]] Status check_budget(const Budget& budget, const Budget& reserved, const planning::Plan& plan);
+
 /// A reply as it was first sent.
 struct StoredReply {
   Digest query{};
@@ -114,6 +117,9 @@ class Ledger {
   /// Charges the plan's total, or with a filter takes note of it if it fits what is left, and keeps the plan's digest.
   /// Doing it again for the same run and the same plan changes nothing; another plan is refused.
   [[nodiscard]] Status reserve(const RunId& run, const planning::Plan& plan, const std::string& job);
+
+  /// Whether a plan of a new run could be reserved now: nothing is written, and nothing is kept free for it.
+  [[nodiscard]] Status could_reserve(const planning::Plan& plan) const;
 
   /// Whether this is the plan that was reserved for the run: nothing is answered by another.
   /// @return UnknownRun where nothing was reserved, UnplannedQuery where it is another plan
