@@ -84,6 +84,17 @@ Policy parse_policy(config::Section section) {
       section.boolean("projections",
                       "whether a job may bring a public map from a record's features to what its model reads; the silo "
                       "then holds a second copy of its records, mapped (default false)");
+  const ExplainRefusals explain =
+      section.has("explain_refusals")
+          ? section.choice<ExplainRefusals>(
+                "explain_refusals",
+                {{"none", ExplainRefusals::None}, {"kind", ExplainRefusals::Kind}, {"full", ExplainRefusals::Full}},
+                "what the coordinator and its operators are told of a refusal: none: that there is one; kind "
+                "(default): "
+                "one word of policy, counts, budget, schema, shuffler, owner; full: your sentences, with the numbers "
+                "in "
+                "them")
+          : ExplainRefusals::Kind;
   section.finish();
   return {std::move(models),
           std::move(algorithms),
@@ -96,7 +107,8 @@ Policy parse_policy(config::Section section) {
           approval,
           interval,
           std::move(shuffle),
-          projections};
+          projections,
+          explain};
 }
 
 /// {"path", "head", "key", "replaces"}

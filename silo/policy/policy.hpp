@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "shared/jobs/job.hpp"
 #include "shared/releases/quantities.hpp"
 #include "silo/ledger/ledger.hpp"
+#include "silo/policy/objections.hpp"
 
 namespace undertone::silo {
 
@@ -42,6 +44,7 @@ struct Policy {
   std::chrono::milliseconds release_interval{0};  // 0: replies leave when they are ready
   std::optional<ShuffleTrust> shuffle = {};       // none: no shuffled job
   bool projections = false;                       // whether a job may compute what its model reads
+  ExplainRefusals explain_refusals = ExplainRefusals::Kind;
 };
 
 /// What a silo has, as far as a job may depend on it.
@@ -52,7 +55,16 @@ struct DatasetFacts {
   bool holdout_public = false;
 };
 
-/// Whether the silo may take part in the job as this member: the owner's sentence says what is not allowed.
+/// Everything that policy and data set have against taking part in the job as this member, in the order of the policy.
+[[nodiscard]] std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& facts,
+                                                   const jobs::Job& job, const jobs::CohortMember& member,
+                                                   crypto::NoiseKind noise);
+
+/// Shufflers of the job that the configuration does not dial.
+/// @param dialled by name
+[[nodiscard]] std::vector<Objection> undialled_shufflers(const jobs::Job& job, const std::set<std::string>& dialled);
+
+/// Whether the silo may take part in the job as this member: the first of the objections, if there is one.
 [[nodiscard]] Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
                                   const jobs::CohortMember& member, crypto::NoiseKind noise);
 
