@@ -1,6 +1,9 @@
 #include "silo/approvals/desk.hpp"
 
 #include <array>
+#include <utility>
+
+#include "shared/jobs/job.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -21,6 +24,21 @@ Result<Decision> parse_decision(const std::string& name) {
   return Error{ErrorCode::StorageFailed, "the desk holds a decision that this program does not know"};
 }
 
+constexpr const char* kSelectOffers = "SELECT run, dataset, job, decision, first_seen FROM offers ";
+
+Result<std::vector<DeskOffer>> read_offers(store::Statement& rows) {
+  std::vector<DeskOffer> out;
+  while (true) {
+    const Result<bool> more = rows.step();
+    if (!more) return more.error();
+    if (!*more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
+    const Result<Decision> known = parse_decision(rows.bytes(3));
+    if (!run || !known) return Error{ErrorCode::StorageFailed, "the desk's offers cannot be read"};
+    out.push_back({*run, rows.bytes(1), rows.bytes(2), *known, rows.integer(4)});
+  }
+}
+
 }  // namespace
 
 const char* to_string(Decision decision) noexcept {
@@ -38,8 +56,10 @@ const char* to_string(Decision decision) noexcept {
 }
 
 Result<Desk> Desk::open(store::Database& database) {
-  UNDERTONE_TRY(database.execute(kSchema));
-  return Desk(database);
+  if (Status ready = database.execute(kSchema); !ready) return ready.error();
+  const Result<PastOffers> past = PastOffers::open(database);
+  if (!past) return past.error();
+  return Desk(database, *past);
 }
 
 Result<std::optional<Decision>> Desk::decision(const RunId& run) {
@@ -78,12 +98,9 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
     UNDERTONE_TRY(seen->bind(1, now).bind_blob(2, run.bytes()).run());
     return known;
   }
+  if (Status cleared = clear_stale(now); !cleared) return cleared.error();
   bool entered = false;
   const Status done = database_->transaction([&]() -> Status {
-    Result<store::Statement> stale =
-        database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
-    if (!stale) return stale.error();
-    UNDERTONE_TRY(stale->bind(1, now - kStaleSeconds).run());
     Result<store::Statement> waiting = database_->prepare(
         "SELECT (SELECT count(*) FROM offers WHERE decision = 'waiting'), (SELECT count(*) FROM offers)");
     if (!waiting) return waiting.error();
@@ -101,6 +118,28 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
   });
   if (!done) return done.error();
   return entered ? std::optional<Decision>(Decision::Waiting) : std::optional<Decision>();
+}
+
+Status Desk::clear_stale(std::int64_t now) {
+  Result<store::Statement> rows =
+      database_->prepare(std::string(kSelectOffers) + "WHERE decision = 'waiting' AND last_seen < ?");
+  if (!rows) return rows.error();
+  const Result<std::vector<DeskOffer>> known = read_offers(rows->bind(1, now - kStaleSeconds));
+  if (!known) return known.error();
+  if (known->empty()) return {};
+  for (const DeskOffer& offer : *known) {
+    const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+    if (Status noted = past_.note({offer.run, offer.dataset, job ? job->name : "", PastOffer::Outcome::Ended, "",
+                                   "its coordinator did not offer it again for a day", 0.0, 0.0, now});
+        !noted)
+      return noted;
+  }
+  return database_->transaction([&]() -> Status {
+    Result<store::Statement> stale =
+        database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
+    if (!stale) return stale.error();
+    return stale->bind(1, now - kStaleSeconds).run();
+  });
 }
 
 Status Desk::forget_waiting(const RunId& run) {
@@ -133,19 +172,18 @@ Result<bool> Desk::decide(const RunId& run, Decision to) {
 }
 
 Result<std::vector<DeskOffer>> Desk::offers() {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT run, dataset, job, decision, first_seen FROM offers ORDER BY number");
+  Result<store::Statement> rows = database_->prepare(std::string(kSelectOffers) + "ORDER BY number");
   if (!rows) return rows.error();
-  std::vector<DeskOffer> out;
-  while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
-    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
-    const Result<Decision> known = parse_decision(rows->bytes(3));
-    if (!run || !known) return Error{ErrorCode::StorageFailed, "the desk's offers cannot be read"};
-    out.push_back({*run, rows->bytes(1), rows->bytes(2), *known, rows->integer(4)});
-  }
+  return read_offers(*rows);
+}
+
+Result<std::optional<DeskOffer>> Desk::find(const RunId& run) {
+  Result<store::Statement> row = database_->prepare(std::string(kSelectOffers) + "WHERE run = ?");
+  if (!row) return row.error();
+  Result<std::vector<DeskOffer>> found = read_offers(row->bind_blob(1, run.bytes()));
+  if (!found) return found.error();
+  if (found->empty()) return std::optional<DeskOffer>();
+  return std::optional<DeskOffer>(std::move(found->front()));
 }
 
 Result<bool> Desk::paused() {

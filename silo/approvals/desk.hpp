@@ -7,6 +7,7 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/store/sqlite.hpp"
+#include "silo/approvals/past_offers.hpp"
 
 namespace undertone::silo {
 
@@ -14,7 +15,7 @@ namespace undertone::silo {
 enum class Decision { Waiting, Approved, Refused, Withdrawn };
 [[nodiscard]] const char* to_string(Decision decision) noexcept;
 
-/// A job that was offered and that the policy allows, as the owner sees it.
+/// A job that was offered and that the policy allowed then, as the owner sees it.
 struct DeskOffer {
   RunId run;
   std::string dataset;
@@ -40,6 +41,7 @@ class Desk {
   [[nodiscard]] Result<std::optional<Decision>> offered(const RunId& run, const std::string& dataset,
                                                         const std::string& job, std::int64_t now);
   [[nodiscard]] Result<std::optional<Decision>> decision(const RunId& run);
+  [[nodiscard]] Result<std::optional<DeskOffer>> find(const RunId& run);
   /// The run is over: if it still waits, there is nothing to decide any more.
   [[nodiscard]] Status forget_waiting(const RunId& run);
   /// For a run the desk does not know, only withdrawing makes sense. A withdrawn run stays withdrawn.
@@ -47,12 +49,18 @@ class Desk {
   [[nodiscard]] Result<bool> decide(const RunId& run, Decision decision);
   [[nodiscard]] Result<std::vector<DeskOffer>> offers();
 
+  /// What came of offers that neither wait nor were accepted.
+  [[nodiscard]] PastOffers& past() noexcept { return past_; }
+
   [[nodiscard]] Result<bool> paused();
   [[nodiscard]] Status set_paused(bool paused);
 
  private:
-  explicit Desk(store::Database& database) : database_(&database) {}
+  Desk(store::Database& database, PastOffers past) : database_(&database), past_(past) {}
+  /// What waited and was not offered again for a day becomes a past offer.
+  [[nodiscard]] Status clear_stale(std::int64_t now);
   store::Database* database_;
+  PastOffers past_;
 };
 
 }  // namespace undertone::silo
