@@ -155,6 +155,7 @@ struct Filler {
     envelope.set_run(answer.run.bytes());
     envelope.mutable_job_answer()->set_accepted(!answer.refusal);
     if (answer.refusal) envelope.mutable_job_answer()->set_refusal(to_proto(*answer.refusal));
+    if (answer.refusal) envelope.mutable_job_answer()->set_explanation(answer.explanation);
   }
   void operator()(const QueryMessage& message) const {
     const Eigen::VectorXd& point = queries::point_of(message.query.question);

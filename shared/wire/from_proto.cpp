@@ -102,11 +102,14 @@ Result<Fault> from_proto(const v1::Fault& fault) {
 Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
   if (answer.accepted()) {
     if (answer.refusal() != v1::REFUSAL_UNSPECIFIED) return malformed("a job both accepted and refused");
-    return JobAnswer{run, std::nullopt};
+    if (!answer.explanation().empty()) return malformed("an accepted job with an explanation");
+    return JobAnswer{run, std::nullopt, {}};
   }
   const Result<Refusal> refusal = from_proto(answer.refusal());
   if (!refusal) return refusal.error();
-  return JobAnswer{run, *refusal};
+  if (!is_acceptable(answer.explanation(), kExplanationBytesMax))
+    return malformed("a refusal with an explanation that is not short printable text");
+  return JobAnswer{run, *refusal, answer.explanation()};
 }
 
 Result<QueryRefused> from_proto(const v1::QueryRefused& refused, const RunId& run, RoundIndex round) {

@@ -23,6 +23,9 @@ inline constexpr std::size_t kReceiptsMax = 16;
 /// Of a job's file. @see jobs::kJobBytesMax
 inline constexpr std::size_t kJobOfferBytesMax = std::size_t{1} << 20U;
 
+/// Of what explains a refusal.
+inline constexpr std::size_t kExplanationBytesMax = 512;
+
 /// Why a silo will not, as it tells the coordinator; its owner reads the sentence.
 enum class Refusal : std::uint8_t {
   InvalidJob = 1,
@@ -61,6 +64,8 @@ struct JobOffer {
 struct JobAnswer {
   RunId run;
   std::optional<Refusal> refusal;  // none: accepted
+  // What the silo's owner lets be said of a refusal: at most kExplanationBytesMax of printable ASCII, often nothing.
+  std::string explanation = {};
 };
 /// What the answers to a query are sealed with, where the coordinator opens them: its key for the job, whose
 /// fingerprint the job holds, and the run's reply key. The same for every silo. @see sealed::SealingPublicKey,
