@@ -1,5 +1,6 @@
 #include "silo/agent/silo_agent.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace undertone::silo {
@@ -15,15 +16,21 @@ SiloMachine* SiloAgent::machine_of(const RunId& run) const {
   return nullptr;
 }
 
-SiloMachine& SiloAgent::machine_for(const wire::JobOffer& offer) const {
-  if (SiloMachine* known = machine_of(offer.run)) return *known;
-  if (machines_.size() > 1) {
-    const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
-    for (const auto& machine : machines_) {
-      if (job && machine->would_accept(*job)) return *machine;
-    }
+std::vector<Action> SiloAgent::on(const wire::JobOffer& offer) {
+  if (SiloMachine* known = machine_of(offer.run)) return known->on_message(offer);
+  if (machines_.size() == 1) return machines_.front()->on_message(offer);
+  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+  if (!job) return machines_.front()->on_message(offer);  // which says why not
+  std::vector<DatasetObjections> everywhere;
+  for (const auto& machine : machines_) {
+    if (machine->would_accept(*job)) return machine->on_message(offer);
+    everywhere.push_back({machine->dataset_name(), machine->objections(*job)});
   }
-  return *machines_.front();  // which says why not
+  put_nearest_first(everywhere);
+  const auto nearest = std::find_if(machines_.begin(), machines_.end(), [&](const auto& machine) {
+    return machine->dataset_name() == everywhere.front().dataset;
+  });
+  return (*nearest)->on_refused_offer(offer, everywhere);
 }
 
 bool SiloAgent::answers_quickly(const wire::Message& message) const {
@@ -43,7 +50,7 @@ std::vector<Action> SiloAgent::on_message(const wire::Message& message) {
     }
     return all;
   }
-  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return machine_for(*offer).on_message(message);
+  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return on(*offer);
   const auto* query = std::get_if<wire::QueryMessage>(&message);
   const auto* ended = std::get_if<wire::JobEnded>(&message);
   SiloMachine* machine = query != nullptr   ? machine_of(query->run)

@@ -9,6 +9,7 @@ namespace undertone::silo {
 
 /// All data sets of an institution behind one name: sends each message to the machine of the data set that it is about.
 /// A job goes to the first data set, in the configuration's order, that the policy lets take part in it.
+/// Where there is none, the nearest one refuses it, with the reasons of all.
 class SiloAgent {
  public:
   /// @param machines at least one
@@ -23,7 +24,7 @@ class SiloAgent {
   [[nodiscard]] const std::vector<std::unique_ptr<SiloMachine>>& machines() const noexcept { return machines_; }
 
  private:
-  [[nodiscard]] SiloMachine& machine_for(const wire::JobOffer& offer) const;
+  [[nodiscard]] std::vector<Action> on(const wire::JobOffer& offer);
   std::vector<std::unique_ptr<SiloMachine>> machines_;
 };
 

@@ -33,13 +33,25 @@ wire::Refusal refusal_of(ErrorCode code) {
   }
 }
 
+static_assert(kExplanationBytesMax <= wire::kExplanationBytesMax);
+
+/// Whether the refusal is one of the job, and not that the silo cannot answer at all or has left the run.
+bool is_judgement(wire::Refusal refusal) {
+  return refusal == wire::Refusal::Policy || refusal == wire::Refusal::Budget || refusal == wire::Refusal::InvalidJob ||
+         refusal == wire::Refusal::Owner;
+}
+
+Tell desk_not_written(const Error& error) {
+  return {true, fmt::format("desk_not_written reason={}", quoted_text(error.message))};
+}
+
 }  // namespace
 
 SiloMachine::SiloMachine(Setup setup) : setup_(std::move(setup)), encoder_(setup_.limits) {}
 
 std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
   if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return on(*welcome);
-  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return on(*offer);
+  if (const auto* offer = std::get_if<wire::JobOffer>(&message)) return on(*offer, {});
   if (const auto* query = std::get_if<wire::QueryMessage>(&message)) return on(*query);
   if (const auto* ended = std::get_if<wire::JobEnded>(&message)) return on(*ended);
   return {Tell{true, fmt::format("message_ignored kind={}", wire::name_of(message))}};
@@ -94,11 +106,8 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   Result<planning::Plan> planned = setup_.planner(*job, *member);
   if (!planned) return planned.error();
   if (job->shuffle && ask_policy) {
-    for (const jobs::Shuffle::Party& party : job->shuffle->shufflers) {
-      if (setup_.shufflers.contains(party.name)) continue;
-      return Error{ErrorCode::PolicyRefused,
-                   fmt::format("the configuration does not say where the shuffler \"{}\" is dialled", party.name)};
-    }
+    const std::vector<Objection> undialled = undialled_shufflers(*job, setup_.shufflers);
+    if (!undialled.empty()) return Error{ErrorCode::PolicyRefused, undialled.front().sentence};
     const Status laid_out = sealed::check_layouts(*job->shuffle, *planned, job->reply_lattice, job->cohort.size());
     if (!laid_out) return laid_out.error();
   }
@@ -128,9 +137,81 @@ Status SiloMachine::would_accept(const jobs::Job& job) const {
   return check_policy(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
 }
 
-void SiloMachine::refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out) {
-  if (const std::optional<wire::Refusal> said = wire::refusal_for(refusal, protocol_))
-    out.emplace_back(send(wire::JobAnswer{run, *said}));
+std::vector<Objection> SiloMachine::objections(const jobs::Job& job) const {
+  const jobs::CohortMember* member = job.member(setup_.id);
+  if (member == nullptr) return {{ObjectionKind::Policy, "the job's cohort does not name this silo"}};
+  std::vector<Objection> out = objections_to(setup_.policy, setup_.facts, job, *member, setup_.randomness.kind());
+  for (Objection& objection : undialled_shufflers(job, setup_.shufflers)) out.push_back(std::move(objection));
+  return out;
+}
+
+void SiloMachine::refuse_job(const RunId& run, wire::Refusal refusal, ObjectionKind kind, const std::string& reasons,
+                             std::vector<Action>& out) {
+  const bool judged = is_judgement(refusal);
+  // Whoever explains nothing does not tell a spent budget from a person's no either.
+  if (judged && setup_.policy.explain_refusals == ExplainRefusals::None) refusal = wire::Refusal::Policy;
+  const std::optional<wire::Refusal> said = wire::refusal_for(refusal, protocol_);
+  if (!said) return;
+  wire::JobAnswer answer{run, *said, {}};
+  if (judged && protocol_ >= 3) answer.explanation = explanation(setup_.policy.explain_refusals, kind, reasons);
+  out.emplace_back(send(answer));
+}
+
+std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::Job>& job, const Error& error) const {
+  DatasetObjections here{setup_.dataset_name, {}};
+  if (error.code == ErrorCode::PolicyRefused && job) here.objections = objections(*job);
+  if (here.objections.empty()) here.objections.push_back(objection_of(error));
+  return {std::move(here)};
+}
+
+void SiloMachine::refuse_offer(const wire::JobOffer& offer, const Error& error,
+                               const std::vector<DatasetObjections>& everywhere, std::vector<Action>& out) {
+  const wire::Refusal refusal = refusal_of(error.code);
+  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+  const std::vector<DatasetObjections> reasons_by_dataset =
+      error.code == ErrorCode::PolicyRefused && !everywhere.empty() ? everywhere : against(job, error);
+  const std::string reasons = every_reason(reasons_by_dataset);
+  const ObjectionKind kind = reasons_by_dataset.front().objections.front().kind;
+  out.emplace_back(Tell{true, fmt::format("job_refused run={} reason={}", offer.run.hex(), quoted_text(reasons))});
+  if (is_judgement(refusal)) {
+    PastOffer past{offer.run,
+                   setup_.dataset_name,
+                   job ? job->name : "",
+                   PastOffer::Outcome::Refused,
+                   to_string(kind),
+                   reasons,
+                   0.0,
+                   0.0,
+                   setup_.clock()};
+    const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
+    if (member != nullptr) past.epsilon = member->facts.epsilon.value();
+    if (member != nullptr) past.delta = member->facts.delta.value();
+    if (Status noted = setup_.desk.past().note(past); !noted) out.emplace_back(desk_not_written(noted.error()));
+  }
+  refuse_job(offer.run, refusal, kind, reasons, out);
+}
+
+Status SiloMachine::note_end(const wire::JobEnded& ended) {
+  const Result<std::optional<DeskOffer>> found = setup_.desk.find(ended.run);
+  if (!found) return found.error();
+  if (!*found) return {};
+  const DeskOffer& offer = **found;
+  if (offer.decision != Decision::Waiting && offer.decision != Decision::Approved) return {};
+  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+  PastOffer past{ended.run,
+                 offer.dataset,
+                 job ? job->name : "",
+                 PastOffer::Outcome::Ended,
+                 "",
+                 fmt::format("its run {} before {}", ended.succeeded ? "succeeded without this silo" : "failed",
+                             offer.decision == Decision::Waiting ? "you decided" : "the silo could take part"),
+                 0.0,
+                 0.0,
+                 setup_.clock()};
+  const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
+  if (member != nullptr) past.epsilon = member->facts.epsilon.value();
+  if (member != nullptr) past.delta = member->facts.delta.value();
+  return setup_.desk.past().note(past);
 }
 
 Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) {
@@ -153,13 +234,16 @@ bool SiloMachine::may_release(const RunId& run) {
   return paused && !*paused && decision && *decision != Decision::Withdrawn && *decision != Decision::Refused;
 }
 
-std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
+std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vector<DatasetObjections>& everywhere) {
   std::vector<Action> actions;
   const auto refuse = [&](const Error& error) {
-    actions.emplace_back(
-        Tell{true, fmt::format("job_refused run={} reason={}", offer.run.hex(), quoted_text(error.message))});
-    refuse_job(offer.run, refusal_of(error.code), actions);
+    refuse_offer(offer, error, everywhere, actions);
     return std::move(actions);
+  };
+  // Refused before, and no more: what the owner reads of that is out of date.
+  const auto not_refused = [&] {
+    if (Status forgotten = setup_.desk.past().forget(offer.run); !forgotten)
+      actions.emplace_back(desk_not_written(forgotten.error()));
   };
   const auto wait = [&] {
     if (protocol_ >= 2) actions.emplace_back(send(wire::JobPending{offer.run}));
@@ -173,7 +257,8 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   if (*out) {
     const Result<std::optional<Decision>> decision = setup_.desk.decision(offer.run);
     const bool refused = decision && *decision == Decision::Refused;
-    refuse_job(offer.run, refused ? wire::Refusal::Owner : wire::Refusal::Withdrawn, actions);
+    refuse_job(offer.run, refused ? wire::Refusal::Owner : wire::Refusal::Withdrawn, ObjectionKind::Owner,
+               "a person at the institution refused it", actions);
     return actions;
   }
   const bool known = setup_.ledger.account(offer.run) != nullptr;
@@ -182,7 +267,8 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   if (known && kept != accepted_.end() && !setup_.ledger.account(offer.run)->ended) {
     // Offered again: its plan is not made again, but the policy may have become stricter since.
     if (Status allowed = would_accept(kept->second.job); !allowed) return refuse(allowed.error());
-    actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt}));
+    not_refused();
+    actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt, {}}));
     actions.push_back(receipt());
     return actions;
   }
@@ -201,6 +287,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
                                                               offer.run.hex(), Desk::kWaitingMax)});
     }
     if (*decision != Decision::Approved) {
+      not_refused();
       constexpr std::size_t kKeptMax = 4;  // more are planned again each time they are offered
       if (waiting_.size() < kKeptMax) waiting_.insert_or_assign(offer.run, *std::move(considered));
       return wait();
@@ -208,6 +295,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
   }
   if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
     return refuse(reserved.error());
+  not_refused();
   if (!known) {
     actions.push_back(Tell{false, fmt::format("job_accepted run={} name={} releases={} epsilon={:.6g} delta={:.3g}",
                                               offer.run.hex(), quoted_text(considered->job.name),
@@ -215,7 +303,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer) {
                                               considered->plan.delta().value_rounded_up())});
   }
   accepted_.insert_or_assign(offer.run, *std::move(considered));
-  actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt}));
+  actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt, {}}));
   actions.push_back(receipt());
   return actions;
 }
@@ -409,8 +497,11 @@ std::vector<Action> SiloMachine::on(const wire::JobEnded& ended) {
     over_.push_back(ended.run);
   }
   std::vector<Action> actions;
+  if (account == nullptr) {
+    if (Status noted = note_end(ended); !noted) actions.emplace_back(desk_not_written(noted.error()));
+  }
   if (Status forgotten = setup_.desk.forget_waiting(ended.run); !forgotten)
-    actions.emplace_back(Tell{true, fmt::format("desk_not_written reason={}", quoted_text(forgotten.error().message))});
+    actions.emplace_back(desk_not_written(forgotten.error()));
   if (news) actions.emplace_back(RunEnded{ended.run, ended.succeeded});
   actions.push_back(send(wire::JobEndedSeen{ended.run}));
   actions.push_back(receipt());

@@ -74,8 +74,16 @@ class SiloMachine {
 
   /// Whether the policy would let this data set take part in the job.
   [[nodiscard]] Status would_accept(const jobs::Job& job) const;
+  /// Everything that policy, data set and configuration have against the job, budget and plan aside.
+  [[nodiscard]] std::vector<Objection> objections(const jobs::Job& job) const;
 
   [[nodiscard]] std::vector<Action> on_message(const wire::Message& message);
+  /// An offer that the policy lets no data set take part in.
+  /// @param everywhere what stands against it on each of them, this one first
+  [[nodiscard]] std::vector<Action> on_refused_offer(const wire::JobOffer& offer,
+                                                     const std::vector<DatasetObjections>& everywhere) {
+    return on(offer, everywhere);
+  }
 
   /// Whether the owner still lets replies of the run leave: asked again just before one does.
   [[nodiscard]] bool may_release(const RunId& run);
@@ -107,7 +115,7 @@ class SiloMachine {
 
  private:
   [[nodiscard]] std::vector<Action> on(const wire::Welcome& welcome);
-  [[nodiscard]] std::vector<Action> on(const wire::JobOffer& offer);
+  [[nodiscard]] std::vector<Action> on(const wire::JobOffer& offer, const std::vector<DatasetObjections>& everywhere);
   [[nodiscard]] std::vector<Action> on(const wire::QueryMessage& message);
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
@@ -119,8 +127,17 @@ class SiloMachine {
                                                     const Accepted& run, const planning::Release& release,
                                                     const SpendToken& token);
   [[nodiscard]] Send send(const wire::Message& message) { return {encoder_.encode(message), std::nullopt}; }
-  /// A refusal, as far as the session's protocol can say it.
-  void refuse_job(const RunId& run, wire::Refusal refusal, std::vector<Action>& out);
+  /// A refusal, as far as the session's protocol can say it and the owner lets it be explained.
+  /// @param reasons in full
+  void refuse_job(const RunId& run, wire::Refusal refusal, ObjectionKind kind, const std::string& reasons,
+                  std::vector<Action>& out);
+  /// Refuses a job and keeps every reason for the owner.
+  void refuse_offer(const wire::JobOffer& offer, const Error& error, const std::vector<DatasetObjections>& everywhere,
+                    std::vector<Action>& out);
+  /// What stands against an offer that failed with this error.
+  [[nodiscard]] std::vector<DatasetObjections> against(const Result<jobs::Job>& job, const Error& error) const;
+  /// An offer of a run that ended before it was accepted becomes a past one.
+  [[nodiscard]] Status note_end(const wire::JobEnded& ended);
   /// Whether the owner took the silo out of the run; its ledger's account is then closed.
   [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
