@@ -5,7 +5,7 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/net/socket_table.hpp"
 #include "silo/agent/job_summary.hpp"
-#include "silo/owner/owner_files.hpp"
+#include "silo/owner/job_prospects.hpp"
 
 /// Jobs, and what the owner says to them.
 namespace undertone::silo {
@@ -39,24 +39,76 @@ Result<std::string> summary_of(const Files& files, const KnownRun& run) {
                       reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
 }
 
+/// Why the agent would refuse the job if it were offered again now; nothing where it would not.
+std::string refused_now(const Files& files, const KnownRun& run, crypto::NoiseKind noise) {
+  const DatasetConfig* dataset = config_of(files.config, run.dataset);
+  if (dataset == nullptr) return fmt::format("the configuration has no data set \"{}\" any more", run.dataset);
+  const jobs::CohortMember* member = run.job ? run.job->member(files.config.id) : nullptr;
+  if (member == nullptr) return "the job's cohort does not name this silo";
+  return every_reason(
+      {{dataset->name, objections_now(files, *dataset, facts_as_offered(*dataset, *member), *run.job, noise)}});
+}
+
+/// What the owner reads of a job that they refused themselves.
+Status note_refused(const Files& files, const KnownRun& run) {
+  return files.desk.desk->past().note({run.run, run.dataset, run.name, PastOffer::Outcome::Refused,
+                                       to_string(ObjectionKind::Owner), "you refused it", run.epsilon, run.delta,
+                                       wall_clock()});
+}
+
+/// States of runs that a decision can be about.
+std::vector<std::string> candidates_of(Decision decision) {
+  if (decision == Decision::Withdrawn) return {"open", "approved", "waiting"};
+  return {"waiting"};
+}
+
 int decide(const OwnerOptions& options, Decision decision, const char* question, const char* done) {
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
-  const Result<const KnownRun*> run = find_run(*files, options.job);
-  if (!run) return fail(run.error(), kNo);
+  const Result<const KnownRun*> run = find_run(*files, options.job, candidates_of(decision));
+  if (!run) return fail(run.error(), kRefused);
+  if (decision == Decision::Approved) {
+    const std::string refused = refused_now(*files, **run, options.noise);
+    if (!refused.empty()) {
+      return fail({ErrorCode::PolicyRefused, fmt::format("run {}: this would be refused, because {}; it still waits",
+                                                         short_name((*run)->run), plain_text(refused))},
+                  kRefused);
+    }
+  }
   const Result<std::string> summary = summary_of(*files, **run);
   if (summary) fmt::print("{}", *summary);
-  if (!summary && decision == Decision::Approved) return fail(summary.error(), kNo);
-  if ((*run)->account != nullptr && decision == Decision::Approved)
-    return fail({ErrorCode::InvalidArgument, "this run was accepted already"}, kNo);
-  if ((*run)->account != nullptr && decision == Decision::Refused)
-    return fail({ErrorCode::InvalidArgument, "this run was accepted already: `withdraw` leaves it"}, kNo);
-  if (!confirmed(options, question)) return kNo;
+  if (!summary && decision == Decision::Approved) return fail(summary.error(), kRefused);
+  if (!confirmed(options, question)) return kRefused;
   const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
   if (!made) return fail(made.error());
-  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kNo);
+  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kRefused);
+  if (decision == Decision::Refused) {
+    if (Status noted = note_refused(*files, **run); !noted) return fail(noted.error());
+  }
   fmt::print("{}\n", done);
   return kDone;
+}
+
+void print_job(const KnownRun& run) {
+  const std::uint64_t releases = run.account == nullptr ? 0 : run.account->releases;
+  fmt::print("{}  {:10} {:20} {:24} data set {:16} epsilon {:<6.4g} {} answers sent\n", short_name(run.run), run.state,
+             run.at.empty() ? "-" : run.at, plain_text(run.name), run.dataset, run.epsilon, releases);
+  if (run.reason.empty()) return;
+  fmt::print("    {}{}\n", run.kind.empty() ? "" : run.kind + ": ", plain_text(run.reason));
+}
+
+nlohmann::ordered_json json_of(const KnownRun& run) {
+  return {{"run", run.run.hex()},
+          {"id", short_name(run.run)},
+          {"name", run.name},
+          {"dataset", run.dataset},
+          {"state", run.state},
+          {"at", run.at},
+          {"kind", run.kind},
+          {"reason", plain_text(run.reason)},
+          {"releases", run.account == nullptr ? 0 : run.account->releases},
+          {"epsilon", run.epsilon},
+          {"delta", run.delta}};
 }
 
 }  // namespace
@@ -68,24 +120,15 @@ int list_jobs(const OwnerOptions& options) {
   if (!paused) return fail(paused.error());
   Json out = Json::array();
   for (const KnownRun& run : files->runs) {
-    const jobs::CohortMember* member = run.job ? run.job->member(files->config.id) : nullptr;
-    const std::uint64_t releases = run.account == nullptr ? 0 : run.account->releases;
     if (options.json) {
-      out.push_back({{"run", run.run.hex()},
-                     {"id", short_name(run.run)},
-                     {"name", run.name},
-                     {"dataset", run.dataset},
-                     {"state", run.state},
-                     {"releases", releases},
-                     {"epsilon", member == nullptr ? 0.0 : member->facts.epsilon.value()},
-                     {"delta", member == nullptr ? 0.0 : member->facts.delta.value()}});
-      continue;
+      out.push_back(json_of(run));
+    } else {
+      print_job(run);
     }
-    fmt::print("{}  {:10} {:24} data set {:16} epsilon {:<6.4g} {} answers sent\n", short_name(run.run), run.state,
-               plain_text(run.name), run.dataset, member == nullptr ? 0.0 : member->facts.epsilon.value(), releases);
   }
   if (options.json) {
-    fmt::print("{}\n", Json{{"paused", *paused}, {"jobs", std::move(out)}}.dump(2));
+    fmt::print("{}\n",
+               Json{{"paused", *paused}, {"jobs", std::move(out)}}.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     if (files->runs.empty()) fmt::print("No job has been offered yet.\n");
     if (*paused) fmt::print("The silo is paused: it answers nothing until `undertone-silo resume`.\n");
@@ -94,12 +137,14 @@ int list_jobs(const OwnerOptions& options) {
 }
 
 int approve_job(const OwnerOptions& options) {
-  return decide(options, Decision::Approved, "Take part, and charge this?",
-                "Approved. The agent takes part when the coordinator offers the job again.");
+  return decide(
+      options, Decision::Approved, "Take part, and charge this?",
+      "Approved. The agent takes part when the coordinator offers the job again; until then `jobs` says approved.");
 }
 
 int refuse_job(const OwnerOptions& options) {
-  return decide(options, Decision::Refused, "Refuse this job?", "Refused. The coordinator is told a code, no reason.");
+  return decide(options, Decision::Refused, "Refuse this job?",
+                "Refused. The coordinator is told what policy.explain_refusals lets it know.");
 }
 
 int withdraw_job(const OwnerOptions& options) {

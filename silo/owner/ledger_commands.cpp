@@ -25,8 +25,9 @@ std::string text_of(const nlohmann::json& body, const char* key) {
 int list_releases(const OwnerOptions& options, bool values) {
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
-  const Result<const KnownRun*> run = find_run(*files, options.job);
-  if (!run) return fail(run.error(), kNo);
+  const Result<const KnownRun*> run =
+      find_run(*files, options.job, {"open", "ended", "returned", "withdrawn", "waiting", "approved"});
+  if (!run) return fail(run.error(), kRefused);
   const auto view = files->ledgers.find((*run)->dataset);
   if ((*run)->account == nullptr || view == files->ledgers.end()) {
     fmt::print("Nothing has left for this run.\n");

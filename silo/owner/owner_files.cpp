@@ -1,9 +1,11 @@
 #include "silo/owner/owner_files.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
 #include "shared/base/plain_text.hpp"
+#include "silo/ledger/ledger_entry.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -15,37 +17,41 @@ bool names(const std::string& word, const RunId& run, const std::string& job_nam
          (hex.compare(64, word.size(), word) == 0 || hex.compare(0, word.size(), word) == 0 || word == job_name);
 }
 
-Status collect_runs(Files& files) {
-  Result<std::vector<DeskOffer>> offers = files.desk.desk->offers();
-  if (!offers) return offers.error();
-  std::map<RunId, Decision> decisions;
-  for (const DeskOffer& offer : *offers) decisions[offer.run] = offer.decision;
-  const auto add = [&files](KnownRun run) {
-    if (!run.job_bytes.empty()) {
-      Result<jobs::Job> job = jobs::parse_job(run.job_bytes, "job");
-      if (job) run.name = job->name;
-      if (job) run.job.emplace(*std::move(job));
-    }
-    files.runs.push_back(std::move(run));
-  };
-  std::set<RunId> seen;
-  for (auto& [dataset, view] : files.ledgers) {
-    for (const auto& [run, account] : view.ledger->accounts()) {
-      const Result<std::optional<std::string>> job = view.ledger->job_of(run);
-      if (!job) return job.error();
-      const auto decision = decisions.find(run);
-      const bool withdrawn = decision != decisions.end() &&
-                             (decision->second == Decision::Withdrawn || decision->second == Decision::Refused);
-      std::string state = account.returned ? "returned" : account.ended ? "ended" : withdrawn ? "withdrawn" : "open";
-      seen.insert(run);
-      add({run, dataset, std::move(state), "", std::nullopt, job->value_or(""), &account});
-    }
+/// Reads the job's text, where it is kept.
+KnownRun with_job(KnownRun run, const SiloId& silo) {
+  if (run.job_bytes.empty()) return run;
+  Result<jobs::Job> job = jobs::parse_job(run.job_bytes, "job");
+  if (!job) return run;
+  run.name = job->name;
+  if (const jobs::CohortMember* member = job->member(silo)) {
+    run.epsilon = member->facts.epsilon.value();
+    run.delta = member->facts.delta.value();
   }
-  for (const DeskOffer& offer : *offers) {
-    if (!seen.contains(offer.run))
-      add({offer.run, offer.dataset, to_string(offer.decision), "", std::nullopt, offer.job, nullptr});
-  }
-  return {};
+  run.job.emplace(*std::move(job));
+  return run;
+}
+
+std::string state_of(const RunAccount& account, const std::optional<Decision>& decision) {
+  if (account.returned) return "returned";
+  if (account.ended) return "ended";
+  return decision == Decision::Withdrawn || decision == Decision::Refused ? "withdrawn" : "open";
+}
+
+/// What became of an offer stands above what its owner had decided: an approved job that the ledger refused is refused.
+void add_outcome(KnownRun& run, const PastOffer& past) {
+  const bool same = run.state == "refused" && past.outcome == PastOffer::Outcome::Refused;
+  if (run.state != "waiting" && run.state != "approved" && !same) return;
+  run.state = to_string(past.outcome);
+  run.kind = past.kind;
+  run.reason = past.reason;
+  run.at = utc_time(past.at);
+}
+
+KnownRun of_past(const PastOffer& past) {
+  KnownRun run{past.run,     past.dataset, to_string(past.outcome), past.name, std::nullopt,
+               "",           nullptr,      utc_time(past.at),       past.kind, past.reason,
+               past.epsilon, past.delta};
+  return run;
 }
 
 }  // namespace
@@ -65,20 +71,89 @@ Result<Files> open_files(const OwnerOptions& options) {
     if (!view) return view.error();
     files.ledgers.emplace(dataset.name, *std::move(view));
   }
-  UNDERTONE_TRY(collect_runs(files));
+  Result<std::vector<KnownRun>> runs = known_runs(*files.desk.desk, files.ledgers, files.config.id);
+  if (!runs) return runs.error();
+  files.runs = *std::move(runs);
   return files;
 }
 
-Result<const KnownRun*> find_run(const Files& files, const std::string& word) {
+Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string, LedgerView>& ledgers,
+                                         const SiloId& silo) {
+  const Result<std::vector<DeskOffer>> offers = desk.offers();
+  if (!offers) return offers.error();
+  const Result<std::vector<PastOffer>> past = desk.past().all();
+  if (!past) return past.error();
+  std::map<RunId, Decision> decisions;
+  for (const DeskOffer& offer : *offers) decisions[offer.run] = offer.decision;
+  std::map<RunId, const PastOffer*> outcomes;
+  for (const PastOffer& offer : *past) outcomes[offer.run] = &offer;
+  std::vector<KnownRun> runs;
+  std::set<RunId> seen;
+  for (const auto& [dataset, view] : ledgers) {
+    for (const auto& [run, account] : view.ledger->accounts()) {
+      const Result<std::optional<std::string>> job = view.ledger->job_of(run);
+      if (!job) return job.error();
+      const auto decision = decisions.find(run);
+      std::string state =
+          state_of(account, decision == decisions.end() ? std::nullopt : std::optional(decision->second));
+      seen.insert(run);
+      KnownRun known{
+          run, dataset, std::move(state), "", std::nullopt, job->value_or(""), &account, account.reserved_at, "", "",
+          0.0, 0.0};
+      // A policy that became stricter refuses what it accepted before.
+      const auto outcome = outcomes.find(run);
+      if (outcome != outcomes.end() && known.state == "open") known.reason = outcome->second->reason;
+      runs.push_back(with_job(std::move(known), silo));
+    }
+  }
+  for (const DeskOffer& offer : *offers) {
+    if (!seen.insert(offer.run).second) continue;
+    KnownRun known{offer.run,
+                   offer.dataset,
+                   to_string(offer.decision),
+                   "",
+                   std::nullopt,
+                   offer.job,
+                   nullptr,
+                   offer.first_seen == 0 ? "" : utc_time(offer.first_seen),
+                   "",
+                   "",
+                   0.0,
+                   0.0};
+    const auto outcome = outcomes.find(offer.run);
+    if (outcome != outcomes.end()) add_outcome(known, *outcome->second);
+    runs.push_back(with_job(std::move(known), silo));
+  }
+  for (const PastOffer& offer : *past) {
+    if (seen.insert(offer.run).second) runs.push_back(of_past(offer));
+  }
+  // Times are written so that later ones compare as greater.
+  std::stable_sort(runs.begin(), runs.end(), [](const KnownRun& a, const KnownRun& b) { return a.at > b.at; });
+  return runs;
+}
+
+Result<const KnownRun*> find_run(const Files& files, const std::string& word, const std::vector<std::string>& states) {
   const KnownRun* found = nullptr;
+  const KnownRun* other = nullptr;  // it has the name, and is in another state
   for (const KnownRun& run : files.runs) {
     if (!names(word, run.run, run.name)) continue;
+    if (std::find(states.begin(), states.end(), run.state) == states.end()) {
+      if (other == nullptr) other = &run;
+      continue;
+    }
     if (found != nullptr) {
       return Error{ErrorCode::InvalidArgument,
-                   fmt::format("\"{}\" names more than one run: give the beginning of one of the ids that `jobs` shows",
-                               plain_text(word))};
+                   fmt::format("\"{}\" names more than one run that is {}: give the beginning of one of the ids that "
+                               "`jobs` shows",
+                               plain_text(word), fmt::join(states, " or "))};
     }
     found = &run;
+  }
+  if (found == nullptr && other != nullptr) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("\"{}\": expected a run that is {}, found {} which is {}{}{}", plain_text(word),
+                             fmt::join(states, " or "), short_name(other->run), other->state,
+                             other->reason.empty() ? "" : ": ", plain_text(other->reason))};
   }
   if (found == nullptr)
     return Error{ErrorCode::InvalidArgument,

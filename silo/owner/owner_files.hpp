@@ -25,6 +25,11 @@ struct KnownRun {
   std::optional<jobs::Job> job;
   std::string job_bytes;
   const RunAccount* account = nullptr;  // null: not in the ledger
+  std::string at;        // UTC: when it was offered first, accepted, refused last, or ended; empty where nobody kept it
+  std::string kind;      // of a refusal: "policy", "budget", ...
+  std::string reason;    // of a refusal or an end, in full
+  double epsilon = 0.0;  // that the job asks for
+  double delta = 0.0;
 };
 
 /// What the agent's files say, read once for one command.
@@ -32,12 +37,16 @@ struct Files {
   SiloConfig config;
   DeskFile desk;
   std::map<std::string, LedgerView> ledgers;  // by data set; those that exist
-  std::vector<KnownRun> runs;                 // newest last
+  std::vector<KnownRun> runs;                 // newest first
 };
 
 [[nodiscard]] Result<Files> open_files(const OwnerOptions& options);
-/// The one run that the owner's word names: the beginning of an id, or a job's name.
-[[nodiscard]] Result<const KnownRun*> find_run(const Files& files, const std::string& word);
+/// The one run in one of these states that the owner's word names: the beginning of an id, or a job's name.
+[[nodiscard]] Result<const KnownRun*> find_run(const Files& files, const std::string& word,
+                                               const std::vector<std::string>& states);
+/// What the ledgers and the desk know of runs, newest first.
+[[nodiscard]] Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string, LedgerView>& ledgers,
+                                                       const SiloId& silo);
 [[nodiscard]] const DatasetConfig* config_of(const SiloConfig& config, const std::string& dataset);
 /// What the ledger has of the data set, or nothing reserved where it has not begun.
 [[nodiscard]] Budget reserved_of(const Files& files, const std::string& dataset);

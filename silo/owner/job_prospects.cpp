@@ -1,0 +1,42 @@
+#include "silo/owner/job_prospects.hpp"
+
+#include "shared/sealed/round_layout.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// Whether the data set's ledger, or the policy where it has not begun, has room for the plan.
+Status affordable(const Files& files, const DatasetConfig& dataset, const planning::Plan& plan) {
+  const auto view = files.ledgers.find(dataset.name);
+  if (view == files.ledgers.end()) return check_budget(files.config.policy.total, {}, plan);
+  return view->second.ledger->could_reserve(plan);
+}
+
+}  // namespace
+
+std::vector<Objection> objections_now(const Files& files, const DatasetConfig& dataset, const DatasetFacts& facts,
+                                      const jobs::Job& job, crypto::NoiseKind noise) {
+  const jobs::CohortMember* member = job.member(files.config.id);
+  if (member == nullptr) return {{ObjectionKind::Policy, "the job's cohort does not name this silo"}};
+  std::vector<Objection> out = objections_to(files.config.policy, facts, job, *member, noise);
+  std::set<std::string> dialled;
+  for (const net::LinkAddress& shuffler : files.config.shufflers) dialled.insert(shuffler.name);
+  for (Objection& objection : undialled_shufflers(job, dialled)) out.push_back(std::move(objection));
+  const Result<planning::Plan> plan = jobs::plan_of(job, *member);
+  if (!plan) {
+    out.push_back(objection_of(plan.error()));
+    return out;
+  }
+  if (job.shuffle) {
+    const Status laid_out = sealed::check_layouts(*job.shuffle, *plan, job.reply_lattice, job.cohort.size());
+    if (!laid_out) out.push_back(objection_of(laid_out.error()));
+  }
+  if (const Status fits = affordable(files, dataset, *plan); !fits) out.push_back(objection_of(fits.error()));
+  return out;
+}
+
+DatasetFacts facts_as_offered(const DatasetConfig& dataset, const jobs::CohortMember& member) {
+  return {dataset.schema, member.facts.records, member.facts.holdout_records, dataset.holdout_public};
+}
+
+}  // namespace undertone::silo
