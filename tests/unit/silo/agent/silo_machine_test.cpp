@@ -95,6 +95,7 @@ class Agent {
     return std::nullopt;
   }
   static std::int64_t clock() { return 1'763'716'143; }
+  void set_policy(Policy policy) { policy_ = std::move(policy); }  // from the next boot on
   Desk& desk() { return *desk_; }
   Ledger& ledger() { return *ledger_; }
   SiloMachine& machine() { return *machine_; }
@@ -461,6 +462,79 @@ TEST(SiloMachineTest, ARunThatEndsNoLongerWaitsAndAWithdrawnOneIsClosedWithoutTh
   ASSERT_TRUE(busy.desk().decide(busy.run, Decision::Withdrawn).value());
   busy.boot();  // which greets
   EXPECT_TRUE(busy.ledger().account(busy.run)->ended);
+}
+
+/// What the first message says to the coordinator of a refusal.
+wire::JobAnswer answer_of(const Agent::Heard& heard) { return std::get<wire::JobAnswer>(heard.messages.at(0)); }
+
+/// A policy with two things against the job: its cohort of five, and its epsilon.
+Policy strict_policy(ExplainRefusals explain) {
+  Policy policy = tests::generous_policy();
+  policy.cohort_min = 6;
+  policy.epsilon_max = *releases::Epsilon::create(1e-3);
+  policy.explain_refusals = explain;
+  return policy;
+}
+
+TEST(SiloMachineTest, ARefusalKeepsEveryReasonForItsOwnerAndSendsOneWord) {
+  Agent agent{{}, strict_policy(ExplainRefusals::Kind)};
+  const wire::JobAnswer answer = answer_of(agent.say(wire::JobOffer{agent.run, agent.job}));
+  EXPECT_EQ(answer.refusal, wire::Refusal::Policy);
+  EXPECT_EQ(answer.explanation, "policy");
+  const std::vector<PastOffer> past = agent.desk().past().all().value();
+  ASSERT_EQ(past.size(), 1U);
+  EXPECT_EQ(past[0].kind, "policy");
+  EXPECT_EQ(past[0].dataset, "data");
+  EXPECT_EQ(past[0].name, "small");
+  EXPECT_EQ(past[0].at, Agent::clock());
+  EXPECT_NE(past[0].reason.find("5 silos, the policy asks for at least 6"), std::string::npos) << past[0].reason;
+  EXPECT_NE(past[0].reason.find("the policy allows 0.001 a job"), std::string::npos) << past[0].reason;
+}
+
+TEST(SiloMachineTest, ItsOwnerChoosesWhetherTheSentenceOrNothingLeaves) {
+  Agent full{{}, strict_policy(ExplainRefusals::Full)};
+  EXPECT_EQ(answer_of(full.say(wire::JobOffer{full.run, full.job})).explanation,
+            full.desk().past().all().value().at(0).reason);
+  Policy spent = tests::generous_policy();
+  spent.total = {};
+  spent.explain_refusals = ExplainRefusals::None;
+  Agent none{{}, spent};
+  const wire::JobAnswer answer = answer_of(none.say(wire::JobOffer{none.run, none.job}));
+  EXPECT_EQ(answer.refusal, wire::Refusal::Policy);  // not that it is the budget
+  EXPECT_EQ(answer.explanation, "");
+  EXPECT_EQ(none.desk().past().all().value().at(0).kind, "budget");
+}
+
+TEST(SiloMachineTest, PeersOfOlderProtocolsGetNoExplanation) {
+  for (const std::uint32_t protocol : {1U, 2U}) {
+    Agent agent{{}, strict_policy(ExplainRefusals::Full)};
+    agent.protocol = protocol;
+    agent.boot();
+    EXPECT_EQ(answer_of(agent.say(wire::JobOffer{agent.run, agent.job})).explanation, "");
+  }
+}
+
+TEST(SiloMachineTest, WhatIsAcceptedAfterAllIsNoPastRefusal) {
+  Policy spent = tests::generous_policy();
+  spent.total = {};
+  Agent agent{{}, spent};
+  EXPECT_EQ(agent.offer(), wire::Refusal::Budget);
+  EXPECT_EQ(agent.desk().past().all().value().size(), 1U);
+  agent.set_policy(tests::generous_policy());
+  agent.boot();
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  EXPECT_TRUE(agent.desk().past().all().value().empty());
+}
+
+TEST(SiloMachineTest, ARunThatEndsBeforeItsOwnerDecidedIsKeptAsEnded) {
+  Agent agent{{}, manual_policy()};
+  (void)agent.say(wire::JobOffer{agent.run, agent.job});
+  (void)agent.say(wire::JobEnded{agent.run, false});
+  const std::vector<PastOffer> past = agent.desk().past().all().value();
+  ASSERT_EQ(past.size(), 1U);
+  EXPECT_EQ(past[0].outcome, PastOffer::Outcome::Ended);
+  EXPECT_EQ(past[0].reason, "its run failed before you decided");
+  EXPECT_EQ(past[0].name, "small");
 }
 
 TEST(DeskTest, WhatIsNotOfferedAgainForADayMakesRoom) {
