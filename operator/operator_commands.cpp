@@ -187,9 +187,11 @@ int show_status(const OperatorOptions& options) {
   print_run(answer->body);
   for (const Json& silo : answer->body.value("silos", Json::array())) {
     const std::string why = text(silo, "why_missing");
-    fmt::print("  {:20} {:14} {:22} epsilon {:<6.4g}{}\n", text(silo, "silo"),
+    const std::string explained = text(silo, "explanation");
+    fmt::print("  {:20} {:14} {:22} epsilon {:<6.4g}{}{}\n", text(silo, "silo"),
                silo.at("connected").get<bool>() ? "connected" : "not connected", text(silo, "answer"),
-               silo.at("epsilon").get<double>(), why.empty() ? "" : "  missing: " + why);
+               silo.at("epsilon").get<double>(), why.empty() ? "" : "  missing: " + why,
+               explained.empty() ? "" : "  it says: " + explained);
   }
   return service::kDone;
 }

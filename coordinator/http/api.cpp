@@ -267,6 +267,10 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
                                               : "accepted"},
                   {"epsilon", member.facts.epsilon.value()},
                   {"delta", member.facts.delta.value()}};
+    const auto explained = (**run).explanations.find(silo);
+    const bool refused = answer != (**run).answers.end() && answer->second;
+    if (refused && explained != (**run).explanations.end() && !explained->second.empty())
+      entry["explanation"] = explained->second;
     const bool answered_round = progress && progress->answered.contains(silo);
     const std::string why =
         machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";

@@ -229,8 +229,8 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   if (news && ++member.changes > kChangesMax) return {};
   if (news) {
     const releases::SiloFacts& facts = member.of_job->facts;
-    if (Status stored =
-            store_->record_answer(record_.run, silo, answer.refusal, {facts.epsilon.value(), facts.delta.value()});
+    if (Status stored = store_->record_answer(record_.run, silo, answer.refusal, answer.explanation,
+                                              {facts.epsilon.value(), facts.delta.value()});
         !stored)
       return stored;
     members_.answer(member, answer.refusal);

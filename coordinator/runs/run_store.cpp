@@ -13,6 +13,7 @@ constexpr const char* kSchema =
     "BLOB NOT NULL,"
     " job BLOB NOT NULL, state TEXT NOT NULL, failure TEXT NOT NULL DEFAULT '');"
     "CREATE TABLE IF NOT EXISTS answers (run BLOB, silo TEXT, refusal INTEGER NOT NULL, PRIMARY KEY (run, silo));"
+    "CREATE TABLE IF NOT EXISTS explanations (run BLOB, silo TEXT, explanation TEXT NOT NULL, PRIMARY KEY (run, silo));"
     "CREATE TABLE IF NOT EXISTS checkpoints (run BLOB PRIMARY KEY, round INTEGER NOT NULL, state BLOB NOT NULL, query "
     "BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS participation (run BLOB, round INTEGER, silo TEXT, reply BLOB, PRIMARY KEY (run, "
@@ -184,6 +185,20 @@ Status RunStore::read_answers(RunRecord& record) {
   }
 }
 
+Status RunStore::read_explanations(RunRecord& record) {
+  Result<store::Statement> rows = database_->prepare("SELECT silo, explanation FROM explanations WHERE run = ?");
+  if (!rows) return rows.error();
+  rows->bind_blob(1, record.run.bytes());
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return {};
+    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    if (!silo) return unreadable("explanations");
+    record.explanations[*silo] = rows->bytes(1);
+  }
+}
+
 Status RunStore::read_checkpoint(RunRecord& record) {
   Result<store::Statement> checkpoint = database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?");
   if (!checkpoint) return checkpoint.error();
@@ -204,8 +219,9 @@ Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
   row->bind_blob(1, run.bytes());
   Result<std::optional<RunRecord>> record = read_run(*row);
   if (!record || !*record) return record;
-  UNDERTONE_TRY(read_answers(**record));
-  UNDERTONE_TRY(read_checkpoint(**record));
+  if (Status read = read_answers(**record); !read) return read.error();
+  if (Status read = read_explanations(**record); !read) return read.error();
+  if (Status read = read_checkpoint(**record); !read) return read.error();
   return record;
 }
 
@@ -284,13 +300,17 @@ Status RunStore::set_joining(const RunId& run) {
 }
 
 Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
-                               const Charge& charge) {
+                               const std::string& explanation, const Charge& charge) {
   return commit([&]() -> Status {
     Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");
     if (!insert) return insert.error();
     insert->bind_blob(1, run.bytes()).bind_text(2, silo.name());
-    UNDERTONE_TRY(insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run());
-    if (refusal) return {};
+    if (Status done = insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run(); !done) return done;
+    if (refusal) {
+      Result<store::Statement> put = database_->prepare("INSERT OR REPLACE INTO explanations VALUES (?, ?, ?)");
+      if (!put) return put.error();
+      return put->bind_blob(1, run.bytes()).bind_text(2, silo.name()).bind_text(3, explanation).run();
+    }
     Result<store::Statement> charged = database_->prepare("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)");
     if (!charged) return charged.error();
     charged->bind_blob(1, run.bytes()).bind_text(2, silo.name());
@@ -472,8 +492,9 @@ Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before
       Result<store::Statement> unseen =
           database_->prepare("DELETE FROM ends_unseen WHERE number = (SELECT number FROM runs WHERE run = ?)");
       if (!unseen) return unseen.error();
-      UNDERTONE_TRY(unseen->bind_blob(1, run.bytes()).run());
-      for (const char* table : {"answers", "checkpoints", "participation", "rounds", "shuffled_runs", "runs"}) {
+      if (Status removed = unseen->bind_blob(1, run.bytes()).run(); !removed) return removed;
+      for (const char* table :
+           {"answers", "explanations", "checkpoints", "participation", "rounds", "shuffled_runs", "runs"}) {
         Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
         if (!remove) return remove.error();
         UNDERTONE_TRY(remove->bind_blob(1, run.bytes()).run());

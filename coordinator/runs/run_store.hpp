@@ -58,6 +58,7 @@ struct RunRecord {
   RunState state = RunState::Joining;
   std::string failure;
   std::map<SiloId, std::optional<wire::Refusal>> answers;  // to the job's offer
+  std::map<SiloId, std::string> explanations;              // of refusals, as far as a silo explains them
   std::optional<Checkpoint> checkpoint;
 };
 
@@ -84,8 +85,9 @@ class RunStore {
   [[nodiscard]] Result<std::map<RunState, std::int64_t>> count_by_state();
   [[nodiscard]] Status set_joining(const RunId& run);
   /// @param charge what an acceptance promises: the silo's epsilon and delta of the job
+  /// @param explanation what the silo's owner lets be said of a refusal: for people, nothing is decided by it
   [[nodiscard]] Status record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
-                                     const Charge& charge);
+                                     const std::string& explanation, const Charge& charge);
   /// What the silos' acceptances add up to, over all runs ever.
   [[nodiscard]] Result<std::map<SiloId, Charge>> charges();
   /// The first query: committed before it is broadcast.
@@ -144,6 +146,7 @@ class RunStore {
   [[nodiscard]] Status upgrade();
   [[nodiscard]] Result<std::optional<RunRecord>> read_run(store::Statement& row);
   [[nodiscard]] Status read_answers(RunRecord& record);
+  [[nodiscard]] Status read_explanations(RunRecord& record);
   [[nodiscard]] Status read_checkpoint(RunRecord& record);
   [[nodiscard]] Status put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state);
   /// Commits `body` and what waits.
