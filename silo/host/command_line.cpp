@@ -67,8 +67,9 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   init->add_flag("--renew", renew, "a new key and request beside the old ones");
   actions[init] = [&] { return init_party(kit, renew); };
 
-  takes_dataset(add(app, "check", "Read the data against the schema and show what would be used; nothing is sent",
-                    [&] { return check_data(options); }));
+  takes_dataset(add(app, "check", "Read the data against the schema and show what would be used; nothing is sent", [&] {
+    return check_data(options);
+  }))->add_option("--job", options.job_file, "a job's file: say what an offer of it would be answered");
   add(app, "run", "Connect to the coordinator and serve until SIGTERM",
       [&] { return run_agent(options.config, make_randomness); });
   speaks_json(add(app, "jobs", "Jobs that were offered, and where they stand", [&] { return list_jobs(options); }));

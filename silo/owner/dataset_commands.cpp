@@ -4,8 +4,8 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/certificates/start_up_kit.hpp"
-#include "shared/service/clock.hpp"
-#include "silo/owner/owner_files.hpp"
+#include "silo/owner/job_prospects.hpp"
+#include "silo/owner/start_checks.hpp"
 
 /// Kits and data sets.
 namespace undertone::silo {
@@ -68,6 +68,35 @@ Result<Document> read_document(const std::filesystem::path& file) {
   return Document{Json::parse(*text, nullptr, false)};  // again, in the order of the file
 }
 
+/// Prints what was found. @return whether `run` would not start, or refuse everything
+bool print_findings(const std::vector<Finding>& findings) {
+  bool stops = false;
+  for (const Finding& finding : findings) {
+    fmt::print(stderr, "{}: {}\n", finding.stops ? "error" : "warning", finding.sentence);
+    stops = stops || finding.stops;
+  }
+  return stops;
+}
+
+/// Says what an offer of the job would be answered now. @param facts of data sets, by name
+int answer_offer(const OwnerOptions& options, const std::map<std::string, DatasetFacts>& facts) {
+  const Result<Files> files = open_files(options);
+  if (!files) return fail(files.error());
+  const Result<std::string> text = read_file(options.job_file, wire::kJobOfferBytesMax);
+  if (!text) return fail(text.error());
+  const Result<jobs::Job> job = jobs::parse_job(*text, options.job_file.string());
+  if (!job) return fail(job.error(), kRefused);
+  std::vector<DatasetObjections> everywhere;
+  for (const DatasetConfig& dataset : files->config.datasets) {
+    const auto known = facts.find(dataset.name);
+    if (known == facts.end()) continue;
+    everywhere.push_back({dataset.name, objections_now(*files, dataset, known->second, *job, options.noise)});
+  }
+  const Prospect prospect = prospect_of(std::move(everywhere), files->config.policy.approval);
+  fmt::print("{}\n", prospect.sentence);
+  return prospect.taken ? kStopped : kRefused;
+}
+
 }  // namespace
 
 int init_party(const std::filesystem::path& kit, bool renew) {
@@ -81,6 +110,8 @@ int check_data(const OwnerOptions& options) {
   const Result<SiloConfig> config = load_silo_config(options.config);
   if (!config) return fail(config.error());
   const bool values = isatty(STDOUT_FILENO) != 0;
+  bool stops = print_findings(start_findings(options.config, *config));
+  std::map<std::string, DatasetFacts> facts_by_dataset;
   for (const DatasetConfig& dataset : config->datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
     // The digest is of no use here, so a key of the moment will do.
@@ -93,6 +124,10 @@ int check_data(const OwnerOptions& options) {
                dataset.holdout_public ? " (declared public)" : "", loaded->columns.size(),
                loaded->dataset.training.features.rows());
     for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
+            stops;
+    facts_by_dataset.emplace(dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(),
+                                                        loaded->dataset.holdout.count(), dataset.holdout_public});
     const auto records = static_cast<double>(loaded->dataset.training.count());
     if (100.0 * config->policy.delta_max.value() * records > 1.0)
       fmt::print(
@@ -101,8 +136,9 @@ int check_data(const OwnerOptions& options) {
           config->policy.delta_max.value(), loaded->dataset.training.count(), 0.01 / records);
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
+  const int answer = options.job_file.empty() ? kStopped : answer_offer(options, facts_by_dataset);
   fmt::print("Nothing was sent and nothing was charged.\n");
-  return kDone;
+  return stops ? kCannotStart : answer;
 }
 
 int list_datasets(const OwnerOptions& options) {

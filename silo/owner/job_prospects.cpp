@@ -1,5 +1,8 @@
 #include "silo/owner/job_prospects.hpp"
 
+#include <algorithm>
+
+#include "shared/base/plain_text.hpp"
 #include "shared/sealed/round_layout.hpp"
 
 namespace undertone::silo {
@@ -33,6 +36,23 @@ std::vector<Objection> objections_now(const Files& files, const DatasetConfig& d
   }
   if (const Status fits = affordable(files, dataset, *plan); !fits) out.push_back(objection_of(fits.error()));
   return out;
+}
+
+Prospect prospect_of(std::vector<DatasetObjections> everywhere, Approval approval) {
+  // The agent takes the first data set that the policy allows, and asks its ledger alone.
+  const auto allowed = [](const DatasetObjections& dataset) {
+    return std::all_of(dataset.objections.begin(), dataset.objections.end(), [](const Objection& objection) {
+      return objection.kind == ObjectionKind::Budget || objection.kind == ObjectionKind::Job;
+    });
+  };
+  const auto chosen = std::find_if(everywhere.begin(), everywhere.end(), allowed);
+  if (chosen != everywhere.end() && chosen->objections.empty()) {
+    const char* what = approval == Approval::Manual ? "wait for its owner" : "be accepted";
+    return {true, fmt::format("An offer of this job would {}, on the data set \"{}\".", what, chosen->dataset)};
+  }
+  put_nearest_first(everywhere);
+  return {false,
+          fmt::format("An offer of this job would be refused, because {}.", plain_text(every_reason(everywhere)))};
 }
 
 DatasetFacts facts_as_offered(const DatasetConfig& dataset, const jobs::CohortMember& member) {

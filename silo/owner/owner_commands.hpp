@@ -14,9 +14,10 @@ struct OwnerOptions {
   std::filesystem::path config;
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;  // of this build of the agent
   bool json = false;
-  bool yes = false;     // no question is asked
-  std::string job;      // a run's hexadecimal prefix, or a job's name
-  std::string dataset;  // a data set's name; empty: the only one, or all
+  bool yes = false;                     // no question is asked
+  std::string job;                      // a run's hexadecimal prefix, or a job's name
+  std::string dataset;                  // a data set's name; empty: the only one, or all
+  std::filesystem::path job_file = {};  // of `check`: a job that nobody has offered
 };
 
 /// Makes a key and a signing request from a start-up kit. @param renew with a new key beside the old one

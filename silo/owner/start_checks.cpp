@@ -1,0 +1,101 @@
+#include "silo/owner/start_checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unistd.h>
+
+#include "shared/base/plain_text.hpp"
+#include "shared/net/tls.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr std::array<std::string_view, 1> kUnits = {"record"};
+
+std::string at(const std::filesystem::path& file, std::string_view pointer) {
+  return fmt::format("{}: {}", file.string(), pointer);
+}
+
+/// The folder itself, or the nearest one above it that there is: the rest would be made in it.
+std::filesystem::path nearest_existing(std::filesystem::path path) {
+  std::error_code error;
+  path = std::filesystem::absolute(path, error);
+  while (!std::filesystem::exists(path, error) && path.has_parent_path() && path != path.parent_path())
+    path = path.parent_path();
+  return path;
+}
+
+void check_folder(const std::filesystem::path& file, const std::string& pointer, const std::filesystem::path& folder,
+                  std::vector<Finding>& out) {
+  const std::filesystem::path there = nearest_existing(folder);
+  std::error_code error;
+  if (!std::filesystem::is_directory(there, error)) {
+    out.push_back({true, fmt::format("{}: expected a folder that can be written, {} is none", at(file, pointer),
+                                     there.string())});
+  } else if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    out.push_back(
+        {true, fmt::format("{}: expected a folder that can be written, {} cannot", at(file, pointer), there.string())});
+  }
+}
+
+void check_folders(const std::filesystem::path& file, const SiloConfig& config, std::vector<Finding>& out) {
+  for (std::size_t i = 0; i < config.datasets.size(); ++i) {
+    const DatasetConfig& dataset = config.datasets[i];
+    const std::string ledger = fmt::format("/datasets/{}/ledger/", i);
+    check_folder(file, ledger + "path", dataset.ledger.parent_path(), out);
+    check_folder(file, ledger + "head", dataset.ledger_head.parent_path(), out);
+    check_folder(file, ledger + "key", dataset.ledger_key.parent_path(), out);
+  }
+  check_folder(file, "/desk", config.desk.parent_path(), out);
+  check_folder(file, "/statements", config.statements, out);
+}
+
+void check_totals(const std::filesystem::path& file, const Policy& policy, std::vector<Finding>& out) {
+  const double epsilon = policy.total.epsilon.value_rounded_down();
+  const double delta = policy.total.delta.value_rounded_down();
+  if (epsilon < policy.epsilon_max.value()) {
+    out.push_back(
+        {epsilon == 0.0,
+         fmt::format("{}: expected at least epsilon_max, {}, found {}: a job that costs the most you allow is "
+                     "refused for its budget",
+                     at(file, "/policy/epsilon_total"), policy.epsilon_max.value(), epsilon)});
+  }
+  if (delta < policy.delta_max.value()) {
+    out.push_back({delta == 0.0,
+                   fmt::format("{}: expected at least delta_max, {}, found {}: a job that costs the most you allow is "
+                               "refused for its budget",
+                               at(file, "/policy/delta_total"), policy.delta_max.value(), delta)});
+  }
+}
+
+void check_units(const std::filesystem::path& file, const Policy& policy, std::vector<Finding>& out) {
+  for (std::size_t i = 0; i < policy.units.size(); ++i) {
+    if (std::find(kUnits.begin(), kUnits.end(), policy.units[i]) != kUnits.end()) continue;
+    out.push_back({false, fmt::format("{}: expected one of {}, found \"{}\", which allows nothing",
+                                      at(file, fmt::format("/policy/units/{}", i)), fmt::join(kUnits, ", "),
+                                      plain_text(policy.units[i]))});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> start_findings(const std::filesystem::path& file, const SiloConfig& config) {
+  std::vector<Finding> out;
+  const Result<net::Credentials> credentials = net::Credentials::load(config.tls, net::Side::Client, config.party());
+  if (!credentials) out.push_back({true, credentials.error().message});
+  check_folders(file, config, out);
+  check_totals(file, config.policy, out);
+  check_units(file, config.policy, out);
+  return out;
+}
+
+std::vector<Finding> count_findings(const std::filesystem::path& file, const SiloConfig& config,
+                                    const std::string& dataset, std::int64_t records) {
+  if (records >= config.policy.records_min) return {};
+  return {
+      {true, fmt::format("{}: expected at most the {} training records of the data set \"{}\", found {}: every job on "
+                         "it is refused",
+                         at(file, "/policy/records_min"), records, dataset, config.policy.records_min)}};
+}
+
+}  // namespace undertone::silo
