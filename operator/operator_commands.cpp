@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "operator/export_folder.hpp"
 #include "operator/round_lines.hpp"
+#include "operator/run_choice.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
@@ -77,33 +79,53 @@ std::string text(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? plain_text(object[key].get<std::string>()) : "";
 }
 
-/// The one run that a word names: the newest of a job's name, or an id's beginning.
-Result<std::string> find_run(const OperatorClient& client, const std::string& word) {
+/// The one run that a word names.
+Result<std::string> find_run(const OperatorClient& client, const std::string& word, Prefer prefer = Prefer::Newest) {
   if (word.size() == 2 * RunId::kBytes) return word;
+  RunChoice choice(word, prefer);
   std::string target = "/api/v1/runs?limit=200";
-  std::string found;
   std::optional<std::int64_t> before;
   while (true) {
     const Result<Answer> page = ask(client, "GET", target);
     if (!page) return page.error();
     for (const Json& run : page->body.at("runs")) {
-      if (text(run, "name") == word) return text(run, "run");  // newest first
-      const bool prefix = word.size() >= 4 && (text(run, "id").starts_with(word) || text(run, "run").starts_with(word));
-      if (!prefix) continue;
-      if (!found.empty())
-        return Error{ErrorCode::InvalidArgument,
-                     fmt::format("\"{}\" is the beginning of more than one run's id", word)};
-      found = text(run, "run");
+      if (choice.look(run)) return choice.chosen();
     }
     const Result<std::optional<std::int64_t>> older = next_runs(page->body, before);
     if (!older) return older.error();
-    if (!*older) break;
+    if (!*older) return choice.chosen();
     before = **older;
     target = fmt::format("/api/v1/runs?limit=200&before={}", *before);
   }
-  if (found.empty())
-    return Error{ErrorCode::UnknownRun, fmt::format("no run is called \"{}\"; `undertone status` lists them", word)};
-  return found;
+}
+
+bool has_ended(const std::string& state) { return state == "succeeded" || state == "failed" || state == "cancelled"; }
+
+/// @return an error that says where the run stands, unless it has ended
+Status check_ended(const OperatorClient& client, const std::string& run) {
+  const Result<Answer> answer = ask(client, "GET", "/api/v1/runs/" + run);
+  if (!answer) return answer.error();
+  const std::string state = text(answer->body, "state");
+  if (has_ended(state)) return {};
+  const std::string id = text(answer->body, "id");
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("run {} of \"{}\" has not ended: it is {}; `undertone watch {}` follows it", id,
+                           text(answer->body, "name"), state, id)};
+}
+
+/// The closed rounds of a run as CSV.
+Result<std::string> rounds_csv(const OperatorClient& client, const std::string& run) {
+  std::string rows = kRoundsCsvHeader;
+  std::uint64_t next = 0;
+  while (true) {
+    const Result<Answer> page = ask(client, "GET", fmt::format("/api/v1/runs/{}/rounds?from={}", run, next));
+    if (!page) return page.error();
+    if (page->body.at("rounds").empty()) return rows;
+    for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
+    const Result<std::uint64_t> further = next_rounds(page->body, next);
+    if (!further) return further.error();
+    next = *further;
+  }
 }
 
 void print_run(const Json& run) {
@@ -233,7 +255,7 @@ int watch_run(const OperatorOptions& options) {
     next = rounds->body.at("next").get<std::uint64_t>();
     // The run's state of this look may be older than the rounds: ask once more before saying that it is over.
     const std::string now = text(rounds->body, "state");
-    if (now == "succeeded" || now == "failed" || now == "cancelled") {
+    if (has_ended(now)) {
       if (!rounds->body.at("rounds").empty()) continue;
       const Result<Answer> last = ask_on(*client, "/api/v1/runs/" + *run);
       if (!last) return service::fail(last.error());
@@ -282,35 +304,23 @@ int make_sealing_key(const OperatorOptions& options) {
 int export_run(const OperatorOptions& options, const std::filesystem::path& out) {
   const Result<OperatorClient> client = connect_operator(options.config);
   if (!client) return service::fail(client.error());
-  const Result<std::string> run = find_run(*client, options.run);
+  const Result<std::string> run = find_run(*client, options.run, Prefer::Succeeded);
   if (!run) return service::fail(run.error());
-  std::error_code error;
-  std::filesystem::create_directories(out, error);
-  if (error) return service::fail({ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())});
-  const std::string base = "/api/v1/runs/" + *run;
+  if (const Status free = check_export_folder(out, *run); !free) return service::fail(free.error());
+  if (const Status ended = check_ended(*client, *run); !ended) return service::fail(ended.error());
+  std::vector<ExportedFile> files;
   for (const char* part : {"job", "result", "model"}) {
-    const Result<std::string> content = fetch(*client, base + "/" + part);
+    Result<std::string> content = fetch(*client, fmt::format("/api/v1/runs/{}/{}", *run, part));
     const bool none = !content && content.error().code == ErrorCode::UnknownRun;
     if (none && std::string_view(part) == "model") continue;  // a failed run has none
     if (!content) return service::fail(content.error());
-    const std::filesystem::path file = out / fmt::format("{}.json", part);
-    if (Status written = write_file_atomically(file, *content); !written) return service::fail(written.error());
-    fmt::print("{}\n", file.string());
+    files.emplace_back(fmt::format("{}.json", part), *std::move(content));
   }
-  std::string rows = kRoundsCsvHeader;
-  std::uint64_t next = 0;
-  while (true) {
-    const Result<Answer> page = ask(*client, "GET", fmt::format("{}/rounds?from={}", base, next));
-    if (!page) return service::fail(page.error());
-    if (page->body.at("rounds").empty()) break;
-    for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
-    const Result<std::uint64_t> further = next_rounds(page->body, next);
-    if (!further) return service::fail(further.error());
-    next = *further;
-  }
-  const std::filesystem::path file = out / "rounds.csv";
-  if (Status written = write_file_atomically(file, rows); !written) return service::fail(written.error());
-  fmt::print("{}\n", file.string());
+  Result<std::string> rows = rounds_csv(*client, *run);
+  if (!rows) return service::fail(rows.error());
+  files.emplace_back("rounds.csv", *std::move(rows));
+  if (const Status written = write_export(out, files); !written) return service::fail(written.error());
+  for (const auto& [name, content] : files) fmt::print("{}\n", (out / name).string());
   return service::kDone;
 }
 

@@ -23,7 +23,8 @@ struct OperatorOptions {
 [[nodiscard]] int cancel_run(const OperatorOptions& options);
 /// Has the coordinator draw a key, and prints what a shuffled job calls it.
 [[nodiscard]] int make_sealing_key(const OperatorOptions& options);
-/// Writes result.json, model.json, job.json and rounds.csv of a run into a folder.
+/// Writes result.json, model.json, job.json and rounds.csv of a run that has ended into a folder, all of them or none.
+/// Of a job's runs it takes the newest that succeeded. A folder that holds another run is refused.
 [[nodiscard]] int export_run(const OperatorOptions& options, const std::filesystem::path& out);
 /// Runs side by side. @param runs runs of the coordinator, or folders that hold a result.json
 [[nodiscard]] int compare_runs(const OperatorOptions& options, const std::vector<std::string>& runs);

@@ -1,6 +1,7 @@
 #include "lab/report/reported_run.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lab/report/epsilon_spent.hpp"
 #include "shared/base/files.hpp"
@@ -52,38 +53,56 @@ Result<Found> look_below(const fs::path& folder) {
   return found;
 }
 
-/// Adds the job and what follows from it. Without it, or with another, the report is the poorer and says why.
+/// @return an error where the folder's model.json is another run's: two runs were written into it
+Status check_model(const ReportedRun& run, const fs::path& folder) {
+  const fs::path file = folder / "model.json";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kResultBytesMax) return {};
+  const Result<std::string> text = read_file(file, kResultBytesMax);
+  if (!text) return text.error();
+  const nlohmann::json model = nlohmann::json::parse(*text, nullptr, false);
+  if (!model.is_object() || !model.contains("run") || model["run"] == run.result.run) return {};
+  return Error{ErrorCode::InvalidData,
+               fmt::format("{}: is of another run than result.json beside it; keep each run in a folder of its own",
+                           file.string())};
+}
+
+/// Adds the job and what follows from it. Without it the report is the poorer and says why.
 /// @param ms_left what may still be spent on recomputing what rounds have spent
-void add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
+/// @return an error where the job is another one than was run: two runs were written into the folder
+Status add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
   const fs::path file = folder / "job.json";
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) {
     run.job_note = "epsilon by round is not known: there is no job.json beside result.json";
-    return;
+    return {};
   }
   Result<std::string> bytes = read_file(file, jobs::kJobBytesMax);
   if (!bytes) {
     run.job_note = bytes.error().message;
-    return;
+    return {};
   }
   if (to_hex(sha256(*bytes)) != run.result.job_sha256) {
-    run.job_note = "epsilon by round is not known: job.json is another job than the one that was run";
-    return;
+    return Error{
+        ErrorCode::InvalidData,
+        fmt::format("{}: is another job than result.json beside it is of; keep each run in a folder of its own",
+                    file.string())};
   }
   run.job = *std::move(bytes);
   const Result<jobs::Job> job = jobs::parse_job(run.job, file.string());
   if (!job) {
     run.job_note = "epsilon by round is not known: " + job.error().message;
-    return;
+    return {};
   }
   const std::uint64_t ms = accounting_ms(run.result, *job);
   if (ms > ms_left) {
     run.job_note = "epsilon by round was not computed: it would take too long; report on the run alone";
-    return;
+    return {};
   }
   ms_left -= ms;
   if (const Status added = add_epsilon_spent(run.result, *job); !added)
     run.job_note = "epsilon by round is not known: " + added.error().message;
+  return {};
 }
 
 Status add_statements(std::vector<ReportedRun>& runs, const std::vector<fs::path>& files, const fs::path& folder) {
@@ -136,7 +155,8 @@ Result<std::vector<ReportedRun>> load_runs(const fs::path& folder) {
     ReportedRun& reported = runs.emplace_back();
     reported.name = found->runs.size() == 1 ? result->job : run.lexically_relative(folder).string();
     reported.result = *std::move(result);
-    add_job(reported, run, ms_left);
+    if (Status sound = check_model(reported, run); !sound) return sound.error();
+    if (Status added = add_job(reported, run, ms_left); !added) return added.error();
   }
   if (Status added = add_statements(runs, found->statements, folder); !added) return added.error();
   return runs;

@@ -283,13 +283,16 @@ TEST(LoadRunsTest, RefusesMoreRunsThanAReportHolds) {
   EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "1001 runs, a report holds at most 1000"));
 }
 
-TEST(LoadRunsTest, AnotherJobBesideTheResultIsNotBelieved) {
+TEST(LoadRunsTest, RefusesAFolderThatTwoRunsWereWrittenInto) {
   const TemporaryFolder folder;
   write(folder.path() / "result.json", result().dump());
+  write(folder.path() / "model.json", Json{{"run", kRun}}.dump());
+  EXPECT_TRUE(load_runs(folder.path()).has_value());
+  write(folder.path() / "model.json", Json{{"run", std::string(96, 'c')}}.dump());
+  EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "model.json: is of another run"));
+  std::filesystem::remove(folder.path() / "model.json");
   write(folder.path() / "job.json", "{}");
-  const auto runs = load_runs(folder.path()).value();
-  EXPECT_TRUE(contains(runs.at(0).job_note, "another job"));
-  EXPECT_EQ(runs[0].job, "");
+  EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "job.json: is another job"));
 }
 
 /// The worked job, and a result in which every silo answered every planned round.
