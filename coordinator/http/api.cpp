@@ -4,6 +4,8 @@
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <variant>
 
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
@@ -16,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kListMax = 200;
 constexpr std::size_t kRoundsMax = 1000;
+constexpr std::size_t kCandidatesMax = 10;  // that a refusal names, of the runs that a word may mean
 constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
 
 ApiReply json_reply(int status, const Json& body) {
@@ -60,9 +63,16 @@ bool is_plain(std::string_view segment) {
 
 Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : Json(service::utc_time(seconds)); }
 
+std::string id_of(const RunId& run) { return run.hex().substr(64, 12); }
+
+std::uint64_t rounds_closed(const RunMachine& machine) {
+  const std::optional<RunMachine::Progress> progress = machine.progress();
+  return progress ? progress->round.value + (progress->closed ? 1 : 0) : 0;
+}
+
 Json summary_of(const RunRecord& run, const RunMachine* machine) {
   Json out = {{"run", run.run.hex()},
-              {"id", run.run.hex().substr(64, 12)},
+              {"id", id_of(run.run)},
               {"name", run.name},
               {"state", to_string(run.state)},
               {"submitted_at", time_or_null(run.submitted_at)},
@@ -70,18 +80,53 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   if (!run.failure.empty()) out["failure"] = run.failure;
   if (machine != nullptr) {
     out["rounds_total"] = machine->rounds_total();
-    const std::optional<RunMachine::Progress> progress = machine->progress();
-    out["rounds_closed"] = progress ? progress->round.value + (progress->closed ? 1 : 0) : 0;
+    out["rounds_closed"] = rounds_closed(*machine);
   }
+  return out;
+}
+
+/// An evaluation's values with their names.
+std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
+  std::vector<std::pair<std::string, double>> out;
+  const std::vector<std::string_view> names = job.model.metric_names();
+  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
+    out.emplace_back(std::string(names[m]), row.values[m]);
   return out;
 }
 
 Json metrics_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
   Json out = {{"after_steps", row.steps}, {"silos", row.replies}};
-  const std::vector<std::string_view> names = job.model.metric_names();
-  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
-    out[std::string(names[m])] = row.values[m];
+  for (const auto& [name, value] : values_of(row, job)) out[name] = value;
   return out;
+}
+
+/// The one run that a segment of a path means, or the reply that says why there is none.
+std::variant<RunRecord, ApiReply> find_run(RunStore& store, const std::string& word) {
+  if (const Result<RunId> id = RunId::from_hex(word); id) {
+    Result<std::optional<RunRecord>> run = store.find(*id);
+    if (!run) return error_reply(run.error());
+    if (!*run) return error_reply(404, "unknown_run", "no such run");
+    return **std::move(run);
+  }
+  const Result<std::vector<RunRecord>> called = store.called(word, kCandidatesMax);
+  if (!called) return error_reply(called.error());
+  if (called->empty()) {
+    return error_reply(404, "unknown_run",
+                       fmt::format("no run is called \"{}\", and no run's id begins so", plain_text(word)));
+  }
+  if (called->size() == 1) {
+    Result<std::optional<RunRecord>> run = store.find(called->front().run);  // with its job and answers
+    if (!run) return error_reply(run.error());
+    if (*run) return **std::move(run);
+    return error_reply(404, "unknown_run", "no such run");
+  }
+  Json candidates = Json::array();
+  for (const RunRecord& run : *called) candidates.push_back(summary_of(run, nullptr));
+  Json error = {{"code", "ambiguous"},
+                {"message", fmt::format("\"{}\" may mean {}{} runs: name one by its id", plain_text(word),
+                                        called->size() == kCandidatesMax ? "at least " : "", called->size())},
+                {"candidates", std::move(candidates)}};
+  return json_reply(409, {{"error", std::move(error)}});
 }
 
 using Path = std::vector<std::string>;
@@ -171,7 +216,11 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
   if (!request.authorised)
     return error_reply(401, "unauthorized", "an operator's certificate or the token of this coordinator is needed");
   if (health || (path == Path{"metrics"} && !get)) return method_not_allowed(kReading);
-  if (path == Path{"metrics"}) return {200, "text/plain; version=0.0.4", metrics_->render(hooks_.gauges())};
+  if (path == Path{"metrics"}) {
+    Metrics::Gauges gauges = hooks_.gauges();
+    gauges.under_way = under_way();
+    return {200, "text/plain; version=0.0.4", metrics_->render(gauges)};
+  }
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
     return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
   if (path == kJobs && request.method == "POST") return submit(request, target);
@@ -221,55 +270,67 @@ ApiReply Api::list(const Target& target) {
 
 ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
   const std::vector<std::string>& path = target.path;
-  const Result<RunId> id = RunId::from_hex(path[3]);
-  if (!id) return error_reply(400, "invalid_argument", "a run is named by 96 hexadecimal digits");
   const std::string part = path.size() == 5 ? path[4] : "";
-  if (path.size() > 5) return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
-  if (part == "cancel" && request.method == "POST") {
-    const Status cancelled = hooks_.cancel(*id);
-    if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
-      return error_reply(409, "has_ended", cancelled.error().message);
-    return cancelled ? json_reply(200, {{"run", id->hex()}, {"state", "cancelled"}}) : reply_of(cancelled.error());
-  }
-  if (part == "cancel") return method_not_allowed("POST");
-  if (request.method != "GET") return method_not_allowed(kReading);
-  const Result<std::optional<RunRecord>> run = service_->store().find(*id);
-  if (!run) return reply_of(run.error());
-  if (!*run) return error_reply(404, "unknown_run", "no such run");
-  if (part == "job") return {200, "application/json", (**run).job};
-  if (part == "rounds") return rounds(**run, target);
-  if (part == "result" || part == "model") {
-    const std::filesystem::path file = results_ / id->hex() / (part + ".json");
-    const Result<std::string> content = read_file(file, kResultBytesMax);
-    if (!content && hooks_.being_written && hooks_.being_written(*id))
-      return error_reply(409, "being_written", "the run has ended and its results are being written: ask again");
-    if (!content)
-      return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string((**run).state)));
-    return {200, "application/json", *content};
-  }
-  if (!part.empty()) return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  static const std::set<std::string> kParts = {"", "cancel", "job", "model", "result", "rounds"};
+  if (path.size() > 5 || !kParts.contains(part))
+    return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
+  // Which methods a resource has does not depend on whether there is such a run.
+  if (part == "cancel" && request.method != "POST") return method_not_allowed("POST");
+  if (part != "cancel" && request.method != "GET") return method_not_allowed(kReading);
+  const std::variant<RunRecord, ApiReply> found = find_run(service_->store(), path[3]);
+  if (const auto* refused = std::get_if<ApiReply>(&found)) return *refused;
+  const RunRecord& run = std::get<RunRecord>(found);
+  if (part == "cancel") return cancel(run);
+  if (part == "job") return {200, "application/json", run.job};
+  if (part == "rounds") return rounds(run, target);
+  if (part == "result" || part == "model") return file_of(run, part);
+  return one_run(run);
+}
 
-  const RunMachine* machine = service_->machine(*id);
-  Json out = summary_of(**run, machine);
-  const Result<jobs::Job> job = jobs::parse_job((**run).job, "job");
+ApiReply Api::cancel(const RunRecord& run) {
+  const Status cancelled = hooks_.cancel(run.run);
+  if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
+    return error_reply(409, "has_ended", cancelled.error().message);
+  return cancelled ? json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}}) : error_reply(cancelled.error());
+}
+
+ApiReply Api::file_of(const RunRecord& run, const std::string& part) {
+  const std::filesystem::path file = results_ / run.run.hex() / (part + ".json");
+  const Result<std::string> content = read_file(file, kResultBytesMax);
+  if (content) return {200, "application/json", *content};
+  if (hooks_.being_written && hooks_.being_written(run.run))
+    return error_reply(409, "being_written", "the run has ended and its results are being written: ask again");
+  return error_reply(404, "not_found", fmt::format("the run has no {}: it is {}", part, to_string(run.state)));
+}
+
+ApiReply Api::one_run(const RunRecord& run) {
+  const RunMachine* machine = service_->machine(run.run);
+  Json out = summary_of(run, machine);
+  const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
   if (!job) return json_reply(200, out);
+  const auto last = service_->store().last_metrics(run.run);
+  if (!last) return error_reply(last.error());
+  if (*last) {
+    out["last_metrics"] = metrics_of((**last).second, *job);
+    out["last_metrics"]["round"] = (**last).first.value;
+  }
   out["quorum"] = job->participation.quorum;
   out["round_deadline_ms"] = job->participation.round_deadline.count();
   out["silos"] = Json::array();
   const std::optional<RunMachine::Progress> progress = machine == nullptr ? std::nullopt : machine->progress();
   for (const jobs::CohortMember& member : job->cohort) {
     const SiloId& silo = member.facts.silo;
-    const auto answer = (**run).answers.find(silo);
+    const auto answer = run.answers.find(silo);
     Json entry = {{"silo", silo.name()},
                   {"connected", service_->connected().contains(silo)},
-                  {"answer", answer == (**run).answers.end() ? "none"
-                             : answer->second ? "refused: " + std::string(wire::to_string(*answer->second))
-                                              : "accepted"},
+                  {"answer", answer == run.answers.end() ? "none"
+                             : answer->second            ? "refused: " + std::string(wire::to_string(*answer->second))
+                                                         : "accepted"},
                   {"epsilon", member.facts.epsilon.value()},
                   {"delta", member.facts.delta.value()}};
-    const auto explained = (**run).explanations.find(silo);
-    const bool refused = answer != (**run).answers.end() && answer->second;
-    if (refused && explained != (**run).explanations.end() && !explained->second.empty())
+    const auto explained = run.explanations.find(silo);
+    const bool refused = answer != run.answers.end() && answer->second;
+    if (refused && explained != run.explanations.end() && !explained->second.empty())
       entry["explanation"] = explained->second;
     const bool answered_round = progress && progress->answered.contains(silo);
     const std::string why =
@@ -278,6 +339,22 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
     out["silos"].push_back(std::move(entry));
   }
   return json_reply(200, out);
+}
+
+std::vector<Metrics::RunProgress> Api::under_way() {
+  std::vector<Metrics::RunProgress> out;
+  const Result<std::vector<RunId>> unfinished = service_->store().unfinished();
+  if (!unfinished) return out;  // a page of counters is worth having without this part of the store
+  for (const RunId& run : *unfinished) {
+    const RunMachine* machine = service_->machine(run);
+    if (machine == nullptr) continue;  // it waits in the queue
+    Metrics::RunProgress progress{
+        id_of(run), machine->job().name, rounds_closed(*machine), machine->rounds_total(), {}};
+    const auto last = service_->store().last_metrics(run);
+    if (last && *last) progress.last_metrics = values_of((**last).second, machine->job());
+    out.push_back(std::move(progress));
+  }
+  return out;
 }
 
 ApiReply Api::rounds(const RunRecord& run, const Target& target) {

@@ -68,7 +68,12 @@ class Api {
   [[nodiscard]] ApiReply submit(const ApiRequest& request, const Target& target);
   [[nodiscard]] ApiReply list(const Target& target);
   [[nodiscard]] ApiReply of_run(const ApiRequest& request, const Target& target);
+  [[nodiscard]] ApiReply one_run(const RunRecord& run);
+  [[nodiscard]] ApiReply cancel(const RunRecord& run);
+  [[nodiscard]] ApiReply file_of(const RunRecord& run, const std::string& part);
   [[nodiscard]] ApiReply rounds(const RunRecord& run, const Target& target);
+  /// The metrics of all runs that are under way: no more than run at once.
+  [[nodiscard]] std::vector<Metrics::RunProgress> under_way();
   [[nodiscard]] ApiReply silos();
 
   const JobService* service_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "shared/base/plain_text.hpp"
+
 namespace undertone::coordinator {
 namespace {
 
@@ -20,6 +22,21 @@ class Family {
   std::string* out_;
   const char* name_;
 };
+
+void add_progress(std::string& out, const std::vector<Metrics::RunProgress>& under_way) {
+  const auto labels = [](const Metrics::RunProgress& run) {
+    return fmt::format("run=\"{}\",name={}", run.id, quoted_text(run.name));
+  };
+  const Family closed(out, "undertone_run_rounds_closed", "gauge", "Closed rounds of a run that is under way.");
+  for (const Metrics::RunProgress& run : under_way) closed.add(labels(run), run.rounds_closed);
+  const Family total(out, "undertone_run_rounds_planned", "gauge", "All rounds of the same run.");
+  for (const Metrics::RunProgress& run : under_way) total.add(labels(run), run.rounds_total);
+  const Family last(out, "undertone_run_last_metric", "gauge", "Of the same run's newest evaluation.");
+  for (const Metrics::RunProgress& run : under_way) {
+    for (const auto& [metric, value] : run.last_metrics)
+      last.add(fmt::format("{},metric=\"{}\"", labels(run), metric), value);
+  }
+}
 
 }  // namespace
 
@@ -55,6 +72,7 @@ std::string Metrics::render(const Gauges& gauges) const {
   for (const auto& [status, count] : http_) http.add(fmt::format("status=\"{}\"", status), count);
   const Family runs(out, "undertone_runs", "gauge", "Runs in the store, by state.");
   for (const auto& [state, count] : gauges.runs) runs.add(fmt::format("state=\"{}\"", to_string(state)), count);
+  add_progress(out, gauges.under_way);
   const Family connected(out, "undertone_silo_connected", "gauge", "Whether a silo is connected.");
   for (const auto& [silo, up] : gauges.silos) connected.add(fmt::format("silo=\"{}\"", silo.name()), up ? 1 : 0);
   const Family epsilon(out, "undertone_silo_epsilon_accepted", "gauge",

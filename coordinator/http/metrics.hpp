@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/rounds/round.hpp"
 #include "coordinator/runs/run_store.hpp"
@@ -24,6 +26,14 @@ class Metrics {
     bytes_sent_ += sent;
   }
 
+  /// A run that is under way.
+  struct RunProgress {
+    std::string id;    // 12 digits
+    std::string name;  // the job's
+    std::uint64_t rounds_closed = 0;
+    std::uint64_t rounds_total = 0;
+    std::vector<std::pair<std::string, double>> last_metrics;  // of its newest evaluation
+  };
   /// What changes without being counted.
   struct Gauges {
     std::map<RunState, std::int64_t> runs;
@@ -34,6 +44,7 @@ class Metrics {
     std::int64_t started_at = 0;
     std::uint64_t open_bytes_received = 0;  // of connections that still stand
     std::uint64_t open_bytes_sent = 0;
+    std::vector<RunProgress> under_way;
   };
   /// In Prometheus' text format, version 0.0.4.
   [[nodiscard]] std::string render(const Gauges& gauges) const;

@@ -260,6 +260,36 @@ Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t bef
   }
 }
 
+Result<std::vector<RunRecord>> RunStore::called(std::string_view word, std::size_t most) {
+  Result<store::Statement> rows = database_->prepare(
+      "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE name = ?1 OR (?2 AND"
+      " (substr(lower(hex(run)), 65, length(?1)) = ?1 OR substr(lower(hex(run)), 1, length(?1)) = ?1))"
+      " ORDER BY number DESC LIMIT ?3");
+  if (!rows) return rows.error();
+  rows->bind_text(1, word).bind(2, word.size() >= kPrefixLengthMin ? 1 : 0).bind(3, static_cast<std::int64_t>(most));
+  std::vector<RunRecord> out;
+  while (true) {
+    Result<std::optional<RunRecord>> record = read_run(*rows);
+    if (!record) return record.error();
+    if (!*record) return out;
+    out.push_back(**std::move(record));
+  }
+}
+
+Result<std::optional<std::pair<RoundIndex, algorithms::MetricsRow>>> RunStore::last_metrics(const RunId& run) {
+  using Last = std::optional<std::pair<RoundIndex, algorithms::MetricsRow>>;
+  Result<store::Statement> row = database_->prepare(
+      "SELECT round, metrics FROM rounds WHERE run = ? AND metrics IS NOT NULL ORDER BY round DESC LIMIT 1");
+  if (!row) return row.error();
+  row->bind_blob(1, run.bytes());
+  const Result<bool> there = row->step();
+  if (!there) return there.error();
+  if (!*there) return Last();
+  Result<algorithms::MetricsRow> metrics = unpacked(row->bytes(1));
+  if (!metrics) return unreadable("metrics");
+  return Last({RoundIndex{static_cast<std::uint64_t>(row->integer(0))}, *std::move(metrics)});
+}
+
 Result<std::vector<RunId>> RunStore::unfinished() {
   Result<store::Statement> rows =
       database_->prepare("SELECT run FROM runs WHERE state IN ('queued', 'joining', 'running') ORDER BY number");

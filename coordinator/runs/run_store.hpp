@@ -80,6 +80,12 @@ class RunStore {
   /// Runs without answers, checkpoints, plans and job texts, newest first. @param before a run's number; 0: from the
   /// newest
   [[nodiscard]] Result<std::vector<RunRecord>> list(std::size_t most, std::int64_t before);
+  /// Runs of this name, or whose id (the nonce) or full hexadecimal name begins with the word, as `list` gives them.
+  /// @param word the beginning counts where it has kPrefixLengthMin characters or more
+  [[nodiscard]] Result<std::vector<RunRecord>> called(std::string_view word, std::size_t most);
+  static constexpr std::size_t kPrefixLengthMin = 4;
+  /// The newest evaluation of a run, and its round; nothing before the first one.
+  [[nodiscard]] Result<std::optional<std::pair<RoundIndex, algorithms::MetricsRow>>> last_metrics(const RunId& run);
   /// Runs that have not ended, oldest first.
   [[nodiscard]] Result<std::vector<RunId>> unfinished();
   [[nodiscard]] Result<std::map<RunState, std::int64_t>> count_by_state();

@@ -671,7 +671,7 @@ TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
 TEST_F(ApiTest, WhatIsWrongIsAnsweredWithAStatusAndASentence) {
   EXPECT_EQ(ask("POST", "/api/v1/jobs", "{}").status, 400);
   EXPECT_NE(ask("POST", "/api/v1/jobs", "{}").body.find("/cohort"), std::string::npos);
-  EXPECT_EQ(ask("GET", "/api/v1/runs/xyz").status, 400);
+  EXPECT_EQ(ask("GET", "/api/v1/runs/xyz").status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/runs/" + std::string(96, 'a')).status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/runs?limit=-1").status, 400);
   EXPECT_EQ(ask("GET", "/api/v1/runs?limit=99999999999999999999").status, 400);
@@ -712,6 +712,73 @@ TEST_F(ApiTest, AnotherMethodIsAnsweredWithThoseThatTheResourceHas) {
   }
   EXPECT_EQ(ask("GET", of_run + "/cancel").status, 405);
   EXPECT_EQ(ask("TRACE", "/nothing").status, 404);
+}
+
+TEST_F(ApiTest, MethodsAreThoseOfTheRouteWhetherOrNotThereIsSuchARun) {
+  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
+  const nlohmann::json paths = nlohmann::json::parse(file)["paths"];
+  for (const std::string& word : {std::string("nowhere"), std::string(96, 'a')}) {
+    for (const auto& [path, methods] : paths.items()) {
+      std::string target = path;
+      if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, word);
+      const ApiReply reply = ask("TRACE", target);
+      EXPECT_EQ(reply.status, 405) << target;
+      EXPECT_EQ(reply.allow, methods.contains("post") ? "POST" : "GET, HEAD") << target;
+    }
+  }
+}
+
+TEST_F(ApiTest, ARunIsFoundByItsNameAndByTheBeginningOfItsId) {
+  const RunId first = submit(1, 0xa1);
+  const RunId second = submit(2, 0xa2);
+  for (const std::string& word : {std::string("job-1"), first.hex().substr(64, 12), first.hex().substr(64, 4)})
+    EXPECT_EQ(json("GET", "/api/v1/runs/" + word)["run"], first.hex()) << word;
+  EXPECT_EQ(ask("GET", "/api/v1/runs/job-1/job").body, job(1));
+  EXPECT_EQ(ask("GET", "/api/v1/runs/a10").status, 404);  // too short to be the beginning of an id
+  EXPECT_EQ(ask("POST", "/api/v1/runs/job-2/cancel").status, 200);
+  EXPECT_EQ(state(second), RunState::Cancelled);
+  EXPECT_EQ(state(first), RunState::Joining);
+}
+
+TEST_F(ApiTest, AWordThatMayMeanSeveralRunsIsRefusedWithTenOfThemAtMost) {
+  for (int i = 0; i < 12; ++i) {
+    const RunId run = submit(1, static_cast<std::uint8_t>(i + 1), true);
+    (void)service_->cancel(run, "enough", now_).value();
+  }
+  const ApiReply reply = ask("POST", "/api/v1/runs/job-1/cancel");
+  EXPECT_EQ(reply.status, 409);
+  const nlohmann::json error = nlohmann::json::parse(reply.body)["error"];
+  EXPECT_EQ(error["code"], "ambiguous");
+  ASSERT_EQ(error["candidates"].size(), 10U);
+  EXPECT_EQ(error["candidates"][0]["id"], "0c0000000000");  // newest first
+}
+
+TEST_F(ApiTest, ARunShowsItsNewestEvaluationAndHowFarItIs) {
+  const RunId run = submit(1, 0xa1);
+  EXPECT_FALSE(json("GET", "/api/v1/runs/job-1").contains("last_metrics"));
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    RoundRecord closed{RoundIndex{round}, {}, {}, milliseconds(1), std::nullopt};
+    if (round < 2) closed.metrics = algorithms::MetricsRow{round * 10, 3, {0.5 - 0.125 * static_cast<double>(round)}};
+    ASSERT_TRUE(store_.close_round(run, closed, {RoundIndex{round + 1}, "", Digest{}}, false));
+  }
+  const nlohmann::json one = json("GET", "/api/v1/runs/job-1");
+  EXPECT_EQ(one["last_metrics"]["round"], 1);
+  EXPECT_EQ(one["last_metrics"]["after_steps"], 10);
+  EXPECT_EQ(one["last_metrics"]["loss"], 0.375);
+  const std::string text = ask("GET", "/metrics").body;
+  for (const char* line : {"undertone_run_last_metric{run=\"a10000000000\",name=\"job-1\",metric=\"loss\"} 0.375",
+                           "undertone_run_rounds_closed{run=\"a10000000000\",name=\"job-1\"} 0"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+}
+
+TEST_F(ApiTest, TheDocumentAsksForWhatTheServiceMissesInAnEmptyJob) {
+  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
+  const nlohmann::json required = nlohmann::json::parse(file)["components"]["schemas"]["Job"]["required"];
+  const std::string refusal = json("POST", "/api/v1/jobs", "{}")["error"]["message"];
+  EXPECT_FALSE(required.empty());
+  for (const nlohmann::json& key : required) {
+    EXPECT_NE(refusal.find("/" + key.get<std::string>() + ":"), std::string::npos) << key << "\n" << refusal;
+  }
 }
 
 TEST_F(ApiTest, ListsAreCutIntoPages) {
