@@ -410,8 +410,10 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
       ->required();
   simulate_command->add_option("--out", simulated.out, "folder for result.json and model.json")->required();
   simulate_command->add_option("--seed", simulated.seed, "of noise and sampling")->capture_default_str();
-  simulate_command->add_option("--set", simulated.set,
-                               "replace a value of the job: /json/pointer=value; may be repeated");
+  simulate_command->add_option(
+      "--set", simulated.set,
+      "replace a value of the job: /json/pointer=value, where * stands for every element of an "
+      "array (/cohort/*/epsilon=2); may be repeated");
   simulate_command->add_option("--nonce", simulated.nonce,
                                "the run's nonce, 32 hexadecimal digits; drawn from the seed if not given");
   simulate_command->add_option("--noise", simulated.noise, "seeded, or none for a baseline")

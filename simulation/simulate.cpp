@@ -70,6 +70,28 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
   return outcome;
 }
 
+/// The places of a job that a pointer means: a segment `*` stands for every element of an array. Where it names nothing
+/// there is none.
+std::vector<nlohmann::json::json_pointer> places_of(const nlohmann::json& job, const std::string& pointer) {
+  const std::size_t star = pointer.find("/*");
+  const bool is_segment = star != std::string::npos && (star + 2 == pointer.size() || pointer[star + 2] == '/');
+  nlohmann::json::json_pointer above(is_segment ? pointer.substr(0, star) : pointer);
+  if (!job.contains(above)) return {};
+  if (!is_segment || !job.at(above).is_array()) {
+    nlohmann::json::json_pointer whole(pointer);
+    if (!job.contains(whole)) return {};
+    return {std::move(whole)};
+  }
+  std::vector<nlohmann::json::json_pointer> out;
+  for (std::size_t i = 0; i < job.at(above).size(); ++i) {
+    const std::vector<nlohmann::json::json_pointer> of_one =
+        places_of(job, fmt::format("{}/{}{}", pointer.substr(0, star), i, pointer.substr(star + 2)));
+    if (of_one.empty()) return {};
+    out.insert(out.end(), of_one.begin(), of_one.end());
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
@@ -86,11 +108,11 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
       const std::string text = assignment.substr(equals + 1);
       nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
       if (value.is_discarded()) value = text;
-      nlohmann::json::json_pointer pointer(assignment.substr(0, equals));
-      if (!changed.contains(pointer)) {
+      const std::vector<nlohmann::json::json_pointer> places = places_of(changed, assignment.substr(0, equals));
+      if (places.empty()) {
         return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: the job has no such value", assignment)};
       }
-      changed[pointer] = std::move(value);
+      for (const nlohmann::json::json_pointer& place : places) changed[place] = value;
     }
     if (changed.is_object() && changed.contains("privacy") && changed["privacy"].is_object())
       changed["privacy"]["noise"] = "test";

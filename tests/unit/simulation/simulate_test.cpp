@@ -1,6 +1,7 @@
 #include "simulation/simulate.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace undertone::simulation {
 namespace {
@@ -16,6 +17,16 @@ TEST(SimulateTest, ABaselineWithoutPrivacyDoesNotDependOnHowRepliesTravel) {
   // Logistic regression is right for 96 to 99 % of these records.
   EXPECT_GT(plain->values[1], 0.95);
   EXPECT_GT(shuffled->values[1], 0.95);
+}
+
+TEST(SimulateTest, AStarSetsAValueInEveryElement) {
+  const std::string job = R"({"cohort": [{"epsilon": 1, "a": [1, 2]}, {"epsilon": 2, "a": [3]}], "other": {"*": 5}})";
+  EXPECT_EQ(nlohmann::json::parse(job_for_simulation(job, "job", {"/cohort/*/epsilon=4", "/cohort/*/a/*=7"}).value()),
+            nlohmann::json::parse(
+                R"({"cohort": [{"epsilon": 4, "a": [7, 7]}, {"epsilon": 4, "a": [7]}], "other": {"*": 5}})"));
+  EXPECT_NE(job_for_simulation(job, "job", {"/other/*=6"}).value().find("\"*\": 6"), std::string::npos);
+  for (const char* nothing : {"/cohort/*/delta=1", "/nobody/*/epsilon=1", "/cohort/*epsilon=1", "/other/*/*=1"})
+    EXPECT_FALSE(job_for_simulation(job, "job", {nothing}).has_value()) << nothing;
 }
 
 TEST(SimulateTest, EveryRoundIsSeenWhicheverWayAJobIsRun) {
