@@ -104,19 +104,19 @@ Json metrics_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
 std::variant<RunRecord, ApiReply> find_run(RunStore& store, const std::string& word) {
   if (const Result<RunId> id = RunId::from_hex(word); id) {
     Result<std::optional<RunRecord>> run = store.find(*id);
-    if (!run) return error_reply(run.error());
+    if (!run) return reply_of(run.error());
     if (!*run) return error_reply(404, "unknown_run", "no such run");
     return **std::move(run);
   }
   const Result<std::vector<RunRecord>> called = store.called(word, kCandidatesMax);
-  if (!called) return error_reply(called.error());
+  if (!called) return reply_of(called.error());
   if (called->empty()) {
     return error_reply(404, "unknown_run",
                        fmt::format("no run is called \"{}\", and no run's id begins so", plain_text(word)));
   }
   if (called->size() == 1) {
     Result<std::optional<RunRecord>> run = store.find(called->front().run);  // with its job and answers
-    if (!run) return error_reply(run.error());
+    if (!run) return reply_of(run.error());
     if (*run) return **std::move(run);
     return error_reply(404, "unknown_run", "no such run");
   }
@@ -291,7 +291,7 @@ ApiReply Api::cancel(const RunRecord& run) {
   const Status cancelled = hooks_.cancel(run.run);
   if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
     return error_reply(409, "has_ended", cancelled.error().message);
-  return cancelled ? json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}}) : error_reply(cancelled.error());
+  return cancelled ? json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}}) : reply_of(cancelled.error());
 }
 
 ApiReply Api::file_of(const RunRecord& run, const std::string& part) {
@@ -309,7 +309,7 @@ ApiReply Api::one_run(const RunRecord& run) {
   const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
   if (!job) return json_reply(200, out);
   const auto last = service_->store().last_metrics(run.run);
-  if (!last) return error_reply(last.error());
+  if (!last) return reply_of(last.error());
   if (*last) {
     out["last_metrics"] = metrics_of((**last).second, *job);
     out["last_metrics"]["round"] = (**last).first.value;

@@ -1,25 +1,27 @@
 #include "shared/base/log.hpp"
 
-#include <nlohmann/json.hpp>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "shared/base/event_fields.hpp"
 #include "shared/base/plain_text.hpp"
 
 namespace undertone {
 namespace {
 
-/// The payload as a JSON text.
-class JsonText final : public spdlog::custom_flag_formatter {
+/// The payload as members of a JSON object.
+class EventFields final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& out) override {
     const std::string payload(message.payload.data(), message.payload.size());
-    const std::string text = nlohmann::json(payload).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    const std::string text = event_fields(payload);
     out.append(text.data(), text.data() + text.size());
   }
-  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JsonText>(); }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<EventFields>();
+  }
 };
 
 }  // namespace
@@ -30,8 +32,8 @@ void start_log(const std::string& program) {
     log->set_pattern("%H:%M:%S %^%-7l%$ %n  %v");
   } else {
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
-    formatter->add_flag<JsonText>('*').set_pattern(
-        R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n","event":%*})");
+    formatter->add_flag<EventFields>('*').set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","program":"%n",%*})");
     log->set_formatter(std::move(formatter));
   }
   spdlog::set_default_logger(std::move(log));

@@ -6,7 +6,8 @@
 
 namespace undertone {
 
-/// Sets up the process's log on standard error: for people on a terminal, JSON lines otherwise.
+/// Sets up the process's log on standard error: for people on a terminal, JSON lines otherwise,
+/// whose members are the event's fields (@see event_fields).
 void start_log(const std::string& program);
 
 /// Logs an event that a machine told: `name key=value ...`. What is not plain text in it is replaced.
