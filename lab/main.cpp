@@ -27,6 +27,7 @@
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
+#include "shared/service/suggestion.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
 #include "verifier/verification.hpp"
@@ -553,7 +554,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? service::kDone : service::kUsage;
+    if (app.exit(error) == 0) return service::kDone;
+    if (const std::string meant = service::suggestion(app, argc, argv); !meant.empty())
+      fmt::print(stderr, "undertone: {}\n", meant);
+    return service::kUsage;
   }
   if (help.print()) return service::kDone;
   // Authorities' keys and operators' tokens pass through it.
