@@ -147,6 +147,16 @@ std::string shown_missing(const Json& run) {
   return out;
 }
 
+/// How many others of the newest runs have the name. Where the coordinator does not say, it is none: the run is queued.
+std::size_t namesakes(const OperatorClient& client, const std::string& run, const std::string& name) {
+  const Result<Answer> page = ask(client, "GET", "/api/v1/runs?limit=200");
+  if (!page) return 0;
+  std::size_t out = 0;
+  for (const Json& other : page->body.value("runs", Json::array()))
+    out += text(other, "name") == plain_text(name) && text(other, "run") != run ? 1 : 0;
+  return out;
+}
+
 double largest_epsilon(const Json& run) {
   double largest = 0.0;
   for (const Json& silo : run.at("silos")) largest = std::max(largest, silo.at("epsilon").get<double>());
@@ -172,6 +182,11 @@ int submit_job(const OperatorOptions& options, const std::filesystem::path& job,
   const bool created = answer->body.at("created").get<bool>();
   fmt::print("run {} of \"{}\"{}\n", text(answer->body, "id"), parsed->name,
              created ? " is queued" : ": submitted before; --again runs a job again that has ended");
+  if (const std::size_t others = created ? namesakes(*client, text(answer->body, "run"), parsed->name) : 0;
+      others > 0) {
+    fmt::print("{} of the newest runs {} the same name; {} means this one alone\n", others,
+               others == 1 ? "has" : "have", text(answer->body, "id"));
+  }
   return service::kDone;
 }
 

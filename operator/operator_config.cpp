@@ -38,6 +38,14 @@ Result<OperatorConfig> load_operator_config(const std::filesystem::path& file) {
 }
 
 Result<OperatorClient> connect_operator(const std::filesystem::path& config_file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(config_file, ignored)) {
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: there is no such file; it is in the operator's kit, and --config or the environment's "
+                    "UNDERTONE_OPERATOR says where",
+                    config_file.string())};
+  }
   const Result<OperatorConfig> config = load_operator_config(config_file);
   if (!config) return config.error();
   OperatorClient client;
