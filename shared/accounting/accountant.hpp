@@ -39,7 +39,8 @@ struct PoissonGaussianEvent {
   double rate = 1.0;
   releases::GaussianShift shift;
 };
-/// Laplace noise of scale sensitivity / epsilon; also the discrete Laplace on integers, which it dominates.
+/// Continuous Laplace noise of scale sensitivity / epsilon. Not the discrete Laplace on integers, whose losses it does
+/// not dominate: that is an ApproximateEvent.
 struct LaplaceEvent {
   releases::Epsilon epsilon;
 };

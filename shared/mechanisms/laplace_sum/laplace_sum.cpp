@@ -51,9 +51,9 @@ Result<LaplaceSum> LaplaceSum::create(releases::Epsilon epsilon, IntegerL1Sensit
                            sensitivity.value(), epsilon.value())};
 }
 
-accounting::LaplaceEvent LaplaceSum::event() const {
+accounting::ApproximateEvent LaplaceSum::event() const {
   // At most 2^50 units: the double is exact.
-  return {releases::Epsilon::create(epsilon_.value_rounded_up()).value()};
+  return {releases::Epsilon::create(epsilon_.value_rounded_up()).value(), 0.0};
 }
 
 double LaplaceSum::scale_value() const noexcept {

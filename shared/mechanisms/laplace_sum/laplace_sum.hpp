@@ -36,7 +36,8 @@ class LaplaceSum {
   static constexpr std::int64_t kSumMax = std::int64_t{1} << 61U;
 
   /// The scale is the least multiple of 1 / s that is at least sensitivity / epsilon, s the largest power of two <=
-  /// 2^20 that keeps its numerator within 2^40: below a millionth more noise, and integers for the sampler.
+  /// 2^20 that keeps its numerator within 2^40: below a millionth more noise where b >= 1, and integers for the
+  /// sampler.
   /// @param epsilon rounded down to a multiple of 2^-40; at most 1024
   /// @return an error where the scale leaves 2^40
   [[nodiscard]] static Result<LaplaceSum> create(releases::Epsilon epsilon, IntegerL1Sensitivity sensitivity);
@@ -46,8 +47,9 @@ class LaplaceSum {
   [[nodiscard]] noise::Rational scale() const noexcept { return scale_; }
   /// sensitivity / b, rounded up to a multiple of 2^-40: what a release costs. Never above the epsilon asked for.
   [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept { return epsilon_; }
-  /// The same for accountants.
-  [[nodiscard]] accounting::LaplaceEvent event() const;
+  /// The same for accountants. Its losses are not those of continuous Laplace noise: for a sensitivity of one unit they
+  /// are +-epsilon and nothing between, which is the dearest that epsilon-DP allows.
+  [[nodiscard]] accounting::ApproximateEvent event() const;
 
   /// Of the noise on one coordinate, in squared units: 2 q / (1 - q)^2 with q = e^(-1/b), which is below 2 b^2.
   [[nodiscard]] double variance() const;
@@ -61,7 +63,8 @@ class LaplaceSum {
   /// @param sum_max in 0 .. wire_max: bound on the sums' magnitude before noise @param dimension >= 1
   [[nodiscard]] double log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const;
 
-  /// Adds the noise in place.
+  /// Adds the noise in place. Time: drawing takes longer for larger noise, so who can time it learns of the noise;
+  /// replies are held to a fixed interval where that matters (decision 11).
   /// @param sums in lattice units, each of magnitude at most kSumMax
   template <crypto::NoiseBits Bits>
   void add_noise(std::span<std::int64_t> sums, Bits& bits) const {

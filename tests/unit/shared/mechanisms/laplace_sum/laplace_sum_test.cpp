@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "shared/accounting/accountant.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/crypto/test_bits.hpp"
 #include "tests/support/drawn_law.hpp"
@@ -51,6 +52,16 @@ TEST(LaplaceSumTest, CostsNoMoreThanItWasAskedForAndHardlyLess) {
       EXPECT_GE(sum.event().epsilon.value(), epsilon * (1.0 - 1e-3 / static_cast<double>(sensitivity)));
     }
   }
+}
+
+TEST(LaplaceSumTest, IsChargedAsTheDearestThatItsEpsilonAllows) {
+  // One unit of sensitivity: P[Z <= z] only ever counts one side, so that the losses are +-1 and the profile is that of
+  // randomised response, delta(t) = (e - e^t) / (1 + e); delta = 0.2 at t = ln(e - 0.2 (1 + e)) = 0.68071. Continuous
+  // Laplace noise would say 0.554.
+  const auto account = accounting::account({{laplace(1.0, 1).event()}}, releases::Delta::create(0.2).value());
+  ASSERT_TRUE(account);
+  EXPECT_GE(account->epsilon, 0.6807);
+  EXPECT_LE(account->epsilon, 0.69);
 }
 
 TEST(LaplaceSumTest, RefusesWhatTheSamplerCannotHold) {
