@@ -267,7 +267,11 @@ int watch_run(const OperatorOptions& options) {
             fmt::format("  ETA {:.0f} s", seconds / static_cast<double>(timed) * static_cast<double>(total - number));
       fmt::print("{}\n", line);
     }
-    next = rounds->body.at("next").get<std::uint64_t>();
+    if (!rounds->body.at("rounds").empty()) {
+      const Result<std::uint64_t> further = next_rounds(rounds->body, next);
+      if (!further) return service::fail(further.error());
+      next = *further;
+    }
     // The run's state of this look may be older than the rounds: ask once more before saying that it is over.
     const std::string now = text(rounds->body, "state");
     if (has_ended(now)) {

@@ -155,7 +155,7 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
   if (!traits.shuffled)
     problems.add("/algorithm/kind", "local runs have no shuffled form: expected an algorithm of gradients");
   if (shuffle.form == Shuffle::Form::Reports && !traits.shuffled_reports)
-    problems.add("/privacy/shuffle/form", "reports are of minibatch_sgd alone: expected shares, counts or bits");
+    problems.add("/privacy/shuffle/form", "reports are of noisy_minibatch_sgd alone: expected shares, counts or bits");
   if (job.with_replacement)
     problems.add("/algorithm/sampling", "of a shuffled job batches are drawn without replacement");
   if (job.noise.by != NoiseChoice::By::Accountant)

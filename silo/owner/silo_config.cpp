@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "shared/algorithms/table.hpp"
 #include "shared/jobs/schema_section.hpp"
 #include "shared/net/session_config.hpp"
 
@@ -36,21 +35,10 @@ ShuffleTrust parse_trust(config::Section section) {
   return out;
 }
 
-/// A name that no algorithm has allows nothing: a slip that the owner should hear of.
-void check_algorithms(const std::vector<std::string>& allowed, config::Section& section) {
-  const std::vector<std::string_view> known = algorithms::method_names();
-  for (std::size_t i = 0; i < allowed.size(); ++i) {
-    if (std::find(known.begin(), known.end(), allowed[i]) != known.end()) continue;
-    section.problem(fmt::format("algorithms/{}", i),
-                    fmt::format("expected one of {}, got \"{}\"", fmt::join(known, ", "), allowed[i]));
-  }
-}
-
 Policy parse_policy(config::Section section) {
   std::vector<std::string> models = section.texts("models", "losses that jobs may train, e.g. [\"logistic\"]");
   std::vector<std::string> algorithms =
       section.texts("algorithms", "algorithms that jobs may use, e.g. [\"noisy_minibatch_sgd\"]");
-  check_algorithms(algorithms, section);
   std::vector<std::string> units = section.texts("units", "protected units that are acceptable, e.g. [\"record\"]");
   const std::int64_t records_min =
       section.integer("records_min", 1, std::int64_t{1} << 40, "least training records to take part with");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <unistd.h>
 
+#include "shared/algorithms/table.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/net/tls.hpp"
 
@@ -68,12 +70,14 @@ void check_totals(const std::filesystem::path& file, const Policy& policy, std::
   }
 }
 
-void check_units(const std::filesystem::path& file, const Policy& policy, std::vector<Finding>& out) {
-  for (std::size_t i = 0; i < policy.units.size(); ++i) {
-    if (std::find(kUnits.begin(), kUnits.end(), policy.units[i]) != kUnits.end()) continue;
+/// A name that nothing has allows nothing: a slip, or a name that another version of the agent knows.
+void check_names(const std::filesystem::path& file, std::string_view list, std::span<const std::string_view> known,
+                 const std::vector<std::string>& allowed, std::vector<Finding>& out) {
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    if (std::find(known.begin(), known.end(), allowed[i]) != known.end()) continue;
     out.push_back({false, fmt::format("{}: expected one of {}, found \"{}\", which allows nothing",
-                                      at(file, fmt::format("/policy/units/{}", i)), fmt::join(kUnits, ", "),
-                                      plain_text(policy.units[i]))});
+                                      at(file, fmt::format("/policy/{}/{}", list, i)), fmt::join(known, ", "),
+                                      plain_text(allowed[i]))});
   }
 }
 
@@ -85,7 +89,8 @@ std::vector<Finding> start_findings(const std::filesystem::path& file, const Sil
   if (!credentials) out.push_back({true, credentials.error().message});
   check_folders(file, config, out);
   check_totals(file, config.policy, out);
-  check_units(file, config.policy, out);
+  check_names(file, "algorithms", algorithms::method_names(), config.policy.algorithms, out);
+  check_names(file, "units", kUnits, config.policy.units, out);
   return out;
 }
 

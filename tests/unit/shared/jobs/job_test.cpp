@@ -70,7 +70,7 @@ TEST(JobConfigTest, AShuffledJobsSilosMustLookAlikeAndItsShufflersBeToldApart) {
     file.epsilon = 16.0;
     return file;
   }());
-  finds("reports are of minibatch_sgd alone",
+  finds("reports are of noisy_minibatch_sgd alone",
         R"("kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":1)",
         R"("kind":"spider","rounds":4,"period":2,"step_size":0.1,"smoothness":8,"seed":2)");
 }
@@ -310,18 +310,6 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     ++loaded;
   }
   EXPECT_GE(loaded, 5U);
-}
-
-TEST(SiloConfigTest, APolicyNamesAlgorithmsThatThereAre) {
-  const std::filesystem::path file = std::filesystem::path(UNDERTONE_SOURCE_DIR) / "configs/example/silo.json";
-  nlohmann::json document = config::load_json(file, config::kJsonBytesMax).value().root;
-  document["policy"]["algorithms"] = {"local_sgd", "minibatch_sgd"};
-  config::Problems problems("silo.json");
-  EXPECT_FALSE(silo::parse_silo_config(document, file.parent_path(), problems));
-  const std::string said = problems.error().message;
-  EXPECT_EQ(said.find("silo.json: /policy/algorithms/1: expected one of noisy_minibatch_sgd, "), 0U) << said;
-  EXPECT_NE(said.find("got \"minibatch_sgd\""), std::string::npos) << said;
-  EXPECT_EQ(said.find("/policy/algorithms/0"), std::string::npos) << said;
 }
 
 TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {

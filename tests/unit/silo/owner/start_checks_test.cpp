@@ -61,6 +61,15 @@ TEST(StartChecksTest, AUnitThatIsNoneAllowsNothing) {
                    "silo.json: /policy/units/1: expected one of record, found \"patient\"", false));
 }
 
+TEST(StartChecksTest, AnAlgorithmThatIsNoneAllowsNothing) {
+  const tests::TemporaryFolder folder;
+  SiloConfig config = config_in(folder.path());
+  config.policy.algorithms = {"local_sgd", "minibatch_sgd"};
+  const std::vector<Finding> found = start_findings("silo.json", config);
+  EXPECT_TRUE(says(found, "silo.json: /policy/algorithms/1: expected one of noisy_minibatch_sgd, ", false));
+  EXPECT_TRUE(says(found, "found \"minibatch_sgd\"", false));
+}
+
 TEST(StartChecksTest, FewerRecordsThanThePolicyAsksForAreTold) {
   const tests::TemporaryFolder folder;
   SiloConfig config = config_in(folder.path());
