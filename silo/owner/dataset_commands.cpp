@@ -85,7 +85,7 @@ int answer_offer(const OwnerOptions& options, const std::map<std::string, Datase
   const Result<std::string> text = read_file(options.job_file, wire::kJobOfferBytesMax);
   if (!text) return fail(text.error());
   const Result<jobs::Job> job = jobs::parse_job(*text, options.job_file.string());
-  if (!job) return fail(job.error(), kRefused);
+  if (!job) return fail(job.error(), kNo);
   std::vector<DatasetObjections> everywhere;
   for (const DatasetConfig& dataset : files->config.datasets) {
     const auto known = facts.find(dataset.name);
@@ -94,7 +94,7 @@ int answer_offer(const OwnerOptions& options, const std::map<std::string, Datase
   }
   const Prospect prospect = prospect_of(std::move(everywhere), files->config.policy.approval);
   fmt::print("{}\n", prospect.sentence);
-  return prospect.taken ? kStopped : kRefused;
+  return prospect.taken ? kDone : kNo;
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ int check_data(const OwnerOptions& options) {
           config->policy.delta_max.value(), loaded->dataset.training.count(), 0.01 / records);
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
-  const int answer = options.job_file.empty() ? kStopped : answer_offer(options, facts_by_dataset);
+  const int answer = options.job_file.empty() ? kDone : answer_offer(options, facts_by_dataset);
   fmt::print("Nothing was sent and nothing was charged.\n");
   return stops ? kCannotStart : answer;
 }

@@ -4,6 +4,7 @@
 
 #include "shared/base/plain_text.hpp"
 #include "shared/net/socket_table.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/agent/job_summary.hpp"
 #include "silo/owner/job_prospects.hpp"
 
@@ -53,7 +54,7 @@ std::string refused_now(const Files& files, const KnownRun& run, crypto::NoiseKi
 Status note_refused(const Files& files, const KnownRun& run) {
   return files.desk.desk->past().note({run.run, run.dataset, run.name, PastOffer::Outcome::Refused,
                                        to_string(ObjectionKind::Owner), "you refused it", run.epsilon, run.delta,
-                                       wall_clock()});
+                                       service::wall_clock()});
 }
 
 /// States of runs that a decision can be about.
@@ -66,22 +67,22 @@ int decide(const OwnerOptions& options, Decision decision, const char* question,
   const Result<Files> files = open_files(options);
   if (!files) return fail(files.error());
   const Result<const KnownRun*> run = find_run(*files, options.job, candidates_of(decision));
-  if (!run) return fail(run.error(), kRefused);
+  if (!run) return fail(run.error(), kNo);
   if (decision == Decision::Approved) {
     const std::string refused = refused_now(*files, **run, options.noise);
     if (!refused.empty()) {
       return fail({ErrorCode::PolicyRefused, fmt::format("run {}: this would be refused, because {}; it still waits",
                                                          short_name((*run)->run), plain_text(refused))},
-                  kRefused);
+                  kNo);
     }
   }
   const Result<std::string> summary = summary_of(*files, **run);
   if (summary) fmt::print("{}", *summary);
-  if (!summary && decision == Decision::Approved) return fail(summary.error(), kRefused);
-  if (!confirmed(options, question)) return kRefused;
+  if (!summary && decision == Decision::Approved) return fail(summary.error(), kNo);
+  if (!confirmed(options, question)) return kNo;
   const Result<bool> made = files->desk.desk->decide((*run)->run, decision);
   if (!made) return fail(made.error());
-  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kRefused);
+  if (!*made) return fail({ErrorCode::InvalidArgument, "this run was withdrawn; that is final"}, kNo);
   if (decision == Decision::Refused) {
     if (Status noted = note_refused(*files, **run); !noted) return fail(noted.error());
   }

@@ -27,7 +27,7 @@ int list_releases(const OwnerOptions& options, bool values) {
   if (!files) return fail(files.error());
   const Result<const KnownRun*> run =
       find_run(*files, options.job, {"open", "ended", "returned", "withdrawn", "waiting", "approved"});
-  if (!run) return fail(run.error(), kRefused);
+  if (!run) return fail(run.error(), kNo);
   const auto view = files->ledgers.find((*run)->dataset);
   if ((*run)->account == nullptr || view == files->ledgers.end()) {
     fmt::print("Nothing has left for this run.\n");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/ledger/ledger_entry.hpp"
 
 namespace undertone::silo {
@@ -44,12 +45,12 @@ void add_outcome(KnownRun& run, const PastOffer& past) {
   run.state = to_string(past.outcome);
   run.kind = past.kind;
   run.reason = past.reason;
-  run.at = utc_time(past.at);
+  run.at = service::utc_time(past.at);
 }
 
 KnownRun of_past(const PastOffer& past) {
-  KnownRun run{past.run,     past.dataset, to_string(past.outcome), past.name, std::nullopt,
-               "",           nullptr,      utc_time(past.at),       past.kind, past.reason,
+  KnownRun run{past.run,     past.dataset, to_string(past.outcome),    past.name, std::nullopt,
+               "",           nullptr,      service::utc_time(past.at), past.kind, past.reason,
                past.epsilon, past.delta};
   return run;
 }
@@ -115,7 +116,7 @@ Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string,
                    std::nullopt,
                    offer.job,
                    nullptr,
-                   offer.first_seen == 0 ? "" : utc_time(offer.first_seen),
+                   offer.first_seen == 0 ? "" : service::utc_time(offer.first_seen),
                    "",
                    "",
                    0.0,
