@@ -86,6 +86,7 @@ Round::Actions RoundMachine::cancel() {
 bool RoundMachine::expect(const SiloId& silo, const Participant& participant) {
   if (state_ != State::Open) return false;
   setup_.expected.emplace(silo, participant);
+  lost_.erase(silo);  // it refused in this round and has accepted since
   return true;
 }
 

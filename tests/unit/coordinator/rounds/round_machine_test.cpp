@@ -195,6 +195,17 @@ TEST(RoundMachineTest, OpensWithTheQueryToEverybodyAndTakesLaterSilosInUntilItEn
   EXPECT_FALSE(m.closed());
 }
 
+TEST(RoundMachineTest, ASiloThatRefusedAndIsExpectedAgainIsWaitedFor) {
+  RoundMachine m = machine(1);
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  EXPECT_TRUE(m.on_lost(silo("c")).empty());
+  EXPECT_TRUE(m.expect(silo("c"), {1, false}));
+  EXPECT_TRUE(m.on_reply(silo("a"), reply(1), reception).empty());
+  EXPECT_TRUE(m.on_reply(silo("b"), reply(1), reception).empty());
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(1), reception)));
+}
+
 TEST(RoundMachineTest, FoldsAsItIsAsked) {
   RoundMachine::Setup setup = setup_of(3);
   setup.aggregation = {folds::Aggregation::Kind::TrimmedMean, 0.4};
