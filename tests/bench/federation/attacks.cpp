@@ -353,7 +353,7 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
            for (int i = 0; i < keys; ++i) (void)ask("POST", "/api/v1/sealing-keys", "");
          },
          {0, kHouseSeconds + 0.05 * keys, kStretch, kBesides,
-          "a commit each, `kSealingKeysMax` (shuffled_state.cpp) for ever"});
+          "a commit each, `kSealingKeysMax` (shuffled_tables.cpp) for ever"});
   const int pages = 20 * static_cast<int>(size.mebibytes);
   attack(fmt::format("{} times the list of runs", pages),
          [&] {
