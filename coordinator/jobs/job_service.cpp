@@ -66,7 +66,7 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
     UNDERTONE_TRY(store_->fail(run, RunState::Failed, reason));
     out.emplace_back(OfRun{
         run, RunMachine::LogEvent{true, fmt::format("run_failed run={} reason={}", run.hex(), quoted_text(reason))}});
-    return store_->set_ended_at(run, clock_());
+    return store_->set_ended_at(run, date_of(now));
   }
   RunMachine& placed = *machines_.emplace(run, std::make_unique<RunMachine>(*std::move(machine))).first->second;
   UNDERTONE_TRY(take(run, placed.start(now), out));
@@ -105,9 +105,7 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
       timers_[run] = armed->at;
     } else {
       if (std::holds_alternative<RunMachine::Goodbye>(action)) done_.insert(run);
-      if (std::holds_alternative<RunMachine::Ended>(action)) {
-        UNDERTONE_TRY(store_->set_ended_at(run, clock_()));
-      }
+      if (std::holds_alternative<RunMachine::Ended>(action)) ended_.insert(run);
       std::visit(
           [&](auto& what) {
             using What = std::decay_t<decltype(what)>;
@@ -120,15 +118,28 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
   return {};
 }
 
-std::int64_t JobService::forget_before(TimePoint now) const {
+std::int64_t JobService::date_of(TimePoint now) const {
   constexpr std::int64_t kDay = std::int64_t{24} * 3600;
   const std::int64_t wall = clock_();
-  const std::int64_t passed = std::chrono::duration_cast<std::chrono::seconds>(now - started_).count();
-  if (std::abs(wall - started_at_ - passed) > kDay) return 0;
+  const std::int64_t expected = started_at_ + std::chrono::duration_cast<std::chrono::seconds>(now - started_).count();
+  return std::abs(wall - expected) > kDay ? expected : wall;
+}
+
+std::int64_t JobService::forget_before(TimePoint now) const {
+  const std::int64_t wall = clock_();
+  if (date_of(now) != wall) return 0;
   return wall - std::chrono::duration_cast<std::chrono::seconds>(limits_.runs_kept).count();
 }
 
+Status JobService::date_ends(TimePoint now) {
+  for (const RunId& run : std::exchange(ended_, {})) {
+    if (Status dated = store_->set_ended_at(run, date_of(now)); !dated) return dated;
+  }
+  return {};
+}
+
 Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
+  if (Status dated = date_ends(now); !dated) return dated.error();
   const bool any_done = !done_.empty();
   for (const RunId& run : std::exchange(done_, {})) {
     machines_.erase(run);
@@ -140,6 +151,7 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
     for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
   }
   UNDERTONE_TRY(launch_queued(now, out));
+  UNDERTONE_TRY(date_ends(now));  // of those that ended as they were launched
   if (!timers_.empty()) {
     const auto earliest = std::min_element(timers_.begin(), timers_.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -200,7 +212,7 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
   Actions out;
   if (queued != queue_.end()) {
     UNDERTONE_TRY(store_->fail(run, RunState::Cancelled, reason));
-    UNDERTONE_TRY(store_->set_ended_at(run, clock_()));
+    UNDERTONE_TRY(store_->set_ended_at(run, date_of(now)));
     queue_.erase(queued);
     out.emplace_back(OfRun{run, RunMachine::Ended{Error{ErrorCode::Cancelled, reason}}});
     return settle(now, std::move(out));

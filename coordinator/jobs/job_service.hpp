@@ -111,6 +111,11 @@ class JobService {
   /// When runs must have ended that are old enough to be forgotten, in seconds since 1970. While the wall clock has
   /// gone otherwise than time has since the start, none are: it may have been set wrong, and what is forgotten is gone.
   [[nodiscard]] std::int64_t forget_before(TimePoint now) const;
+  /// @return seconds since 1970: what the wall clock says, or where it has gone otherwise than time has since the
+  /// start, by more than a day, what it would say had it not
+  [[nodiscard]] std::int64_t date_of(TimePoint now) const;
+  /// Dates the runs that have ended since it was called last.
+  [[nodiscard]] Status date_ends(TimePoint now);
   /// Removes the machines that are done, starts what waits, arms the earliest timer.
   [[nodiscard]] Result<Actions> settle(TimePoint now, Actions out);
 
@@ -123,6 +128,7 @@ class JobService {
   std::map<RunId, std::unique_ptr<RunMachine>> machines_;
   std::map<RunId, TimePoint> timers_;
   std::vector<RunId> queue_;  // oldest first
+  std::set<RunId> ended_;     // and have no date yet
   std::set<RunId> done_;
   std::set<SiloId> connected_;
   std::map<SiloId, std::set<RunId>> told_over_;  // on their connections, of runs that have no machine

@@ -247,6 +247,15 @@ TEST_F(ServiceTest, AClockThatIsSetAYearAheadForgetsNothing) {
   EXPECT_FALSE(store_.find(run).value());
 }
 
+TEST_F(ServiceTest, AClockThatIsSetAYearBackForgetsNothingOnceItIsRight) {
+  clock_ -= 400LL * 24 * 3600;
+  const RunId run = submit(1);
+  (void)service_->cancel(run, "enough", now_).value();
+  clock_ += 400LL * 24 * 3600;  // set right again
+  (void)service_->cancel(submit(2), "enough", now_).value();
+  EXPECT_TRUE(store_.find(run).value());
+}
+
 TEST_F(ServiceTest, WhyAnAnswerIsMissingCanBeAsked) {
   const RunId run = submit(1);
   const RunMachine& machine = *service_->machine(run);
