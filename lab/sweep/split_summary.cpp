@@ -23,12 +23,12 @@ void SplitSummary::add(const nlohmann::json& line) {
   if (fresh) settings_.push_back({cells, {}, 0, 0});
   Setting& setting = settings_[place->second];
   ++setting.runs;
-  std::vector<Sum>& sums = setting.sums.try_emplace(key_of(line, true), metrics_.size()).first->second;
   const auto result = line.find("result");
   if (result == line.end()) {
     ++setting.failed;
     return;
   }
+  std::vector<Sum>& sums = setting.sums.try_emplace(key_of(line, true), metrics_.size()).first->second;
   for (std::size_t m = 0; m < metrics_.size(); ++m) {
     const auto value = result->find(metrics_[m]);
     if (value == result->end() || !value->is_number()) continue;
