@@ -68,7 +68,8 @@ class Method {
     [[nodiscard]] virtual planning::Schedule schedule(const GradientShape& shape) const = 0;
     /// The algorithm at its start. @return an error that names the setting that does not serve
     [[nodiscard]] virtual Result<std::unique_ptr<FederatedAlgorithm>> make() const = 0;
-    /// The noise that the source prints for its theorem. @see NoiseShifts
+    /// The noise that the source prints for its theorem; local SGD, which has none, gives that of the experiments.
+    /// @see NoiseShifts
     /// @return an error that says which condition fails, with both numbers, or that there is no theorem
     [[nodiscard]] virtual Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const = 0;
     /// The noise of the source's experiments, "by the moments accountant", with the same meaning and reservation.
