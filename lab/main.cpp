@@ -76,7 +76,7 @@ int run_simulate(const SimulateArguments& arguments) {
   if (!outcome) return service::fail(outcome.error());
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
   if (simulation::shares_records(std::filesystem::path(arguments.out) / "job.json"))
-    fmt::print("{}\n", simulation::kSharedRecords);
+    fmt::print("{}\n", jobs::kSharedRecords);
   return service::kDone;
 }
 
@@ -393,7 +393,7 @@ int run_partition(const LabArguments& arguments) {
   if (!files) return service::fail(files.error());
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
   if (arguments.partition_by.empty() && simulation::shares_records(arguments.partition_job))
-    fmt::print("{}\n", simulation::kSharedRecords);
+    fmt::print("{}\n", jobs::kSharedRecords);
   if (!arguments.partition_by.empty() && pairs && !how.disjoint) {
     fmt::print(
         "each record is in five silos, some of which train on what others hold out, and no silo's epsilon bounds "

@@ -202,6 +202,13 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
   if (!job) return job.error();
   if (!job->simulation)
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: /simulation: missing", options.job.string())};
+  if (job->simulation->shared) {
+    // Every silo would state an epsilon for records that four others speak of, too.
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: /simulation/sharing: expected \"disjoint\" for silos of their own, got \"shared\": {}",
+                    options.job.string(), jobs::kSharedRecords)};
+  }
   Json document = Json::parse(*bytes);
 
   std::error_code error;

@@ -34,8 +34,6 @@ struct SimulateOptions {
 /// Whether a job's simulation section gives the same record to several silos, whose epsilons then bound nothing that
 /// they say of it together: whoever shows a result has to say so (decision 14).
 [[nodiscard]] bool shares_records(const std::filesystem::path& job_file);
-inline constexpr const char* kSharedRecords =
-    "each record is in five silos, and no silo's epsilon bounds what all of them say of it";
 
 /// Of a round that is over.
 struct SimulatedRound {

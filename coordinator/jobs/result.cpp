@@ -100,9 +100,11 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
   }
   out["noise"] = std::move(noise);
   const bool valid = report.mode == "tcp" && report.job.noise == crypto::NoiseKind::Secure;
-  out["statement"] = valid
-                         ? "as planned from public facts; the statement that counts is the silo's own, from its ledger"
-                         : "VOID: this run's noise was seeded or absent; nothing here is private";
+  std::string statement = valid ? "as planned from public facts; the statement that counts is the silo's own, from its "
+                                  "ledger"
+                                : "VOID: this run's noise was seeded or absent; nothing here is private";
+  if (report.job.simulation && report.job.simulation->shared) statement += fmt::format("; {}", jobs::kSharedRecords);
+  out["statement"] = std::move(statement);
   return out;
 }
 

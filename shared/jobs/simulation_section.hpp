@@ -47,6 +47,10 @@ struct SimulationData {
   std::uint64_t holdout_seed = 0;
 };
 
+/// What every statement of a job with shared records has to add (decision 14).
+inline constexpr const char* kSharedRecords =
+    "each record is in five silos, and no silo's epsilon bounds what all of them say of it";
+
 /// @param holdouts of the silos, in SiloId order
 [[nodiscard]] SimulationData parse_simulation(config::Section section, const std::vector<std::int64_t>& holdouts);
 

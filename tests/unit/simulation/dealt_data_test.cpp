@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "operator/deployment.hpp"
 #include "shared/base/files.hpp"
 #include "simulation/simulate.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -214,6 +215,39 @@ TEST_F(DealtDataTest, ImagesAreDealtByPairsOfDigits) {
     }
     EXPECT_EQ(held.size(), 500U / static_cast<std::size_t>(times));
   }
+}
+
+TEST_F(DealtDataTest, EveryStatementOfSharedRecordsSaysThatTheyAreShared) {
+  write_idx(folder_.path(), "train", 500, 0);
+  write_idx(folder_.path(), "test", 200, 5000);
+  for (const char* sharing : {"disjoint", "shared"}) {
+    SCOPED_TRACE(sharing);
+    const auto file = write_job(digits_job(job_of(std::vector<int>(25, 20), {}), sharing));
+    const std::filesystem::path out = in_folder(std::string("result-") + sharing);
+    SimulateOptions options;
+    options.job = file;
+    options.direct = true;
+    const auto outcome = simulate(options, out, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    const nlohmann::json result = nlohmann::json::parse(read_file(out / "result.json", 16U << 20U).value());
+    ASSERT_EQ(result.at("privacy").size(), 25U);
+    for (const nlohmann::json& silo : result.at("privacy")) {
+      const bool said = silo.at("statement").get<std::string>().find(jobs::kSharedRecords) != std::string::npos;
+      EXPECT_EQ(said, sharing == std::string("shared"));
+    }
+  }
+}
+
+TEST_F(DealtDataTest, SilosOfTheirOwnAreNotDealtSharedRecords) {
+  const auto file = write_job(digits_job(job_of(std::vector<int>(25, 20), {}), "shared"));
+  operators::DeploymentOptions options;
+  options.job = file;
+  options.folder = in_folder("federation");
+  const auto deployment = operators::Deployment::prepare(options);
+  ASSERT_FALSE(deployment);
+  EXPECT_NE(deployment.error().message.find("/simulation/sharing: expected \"disjoint\""), std::string::npos)
+      << deployment.error().message;
+  EXPECT_FALSE(std::filesystem::exists(options.folder));
 }
 
 TEST_F(DealtDataTest, ColourImagesAreReadPixelByPixel) {
