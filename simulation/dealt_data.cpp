@@ -112,10 +112,7 @@ class Dealer {
 data::SplitRule split_of(const jobs::Job& job, const jobs::CohortMember& member) {
   UNDERTONE_CHECK(job.simulation.has_value());
   if (!job.simulation->test) return {job.simulation->holdout_fraction, job.simulation->holdout_seed, std::nullopt};
-  const auto holdout = static_cast<double>(member.facts.holdout_records);
-  // Half a record more, so that the product is rounded down to what is meant.
-  return {(holdout + 0.5) / (holdout + static_cast<double>(member.facts.records)), job.simulation->holdout_seed,
-          std::nullopt};
+  return {jobs::holdout_fraction_of(member.facts), job.simulation->holdout_seed, std::nullopt};
 }
 
 Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::path& job_file) {

@@ -364,11 +364,11 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   }
   std::optional<SimulationData> simulation;
   if (root.has("simulation")) {
-    std::vector<std::int64_t> holdouts;
-    holdouts.reserve(cohort.size());
-    for (const CohortMember& member : cohort) holdouts.push_back(member.facts.holdout_records);
+    std::vector<releases::SiloFacts> silos;
+    silos.reserve(cohort.size());
+    for (const CohortMember& member : cohort) silos.push_back(member.facts);
     simulation = parse_simulation(
-        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"), holdouts);
+        root.object("simulation", "where undertone simulate and partition find data; silos ignore it"), silos);
   }
   root.finish();
   if (!problems.none()) return problems.error();

@@ -1,6 +1,7 @@
 #include "shared/jobs/simulation_section.hpp"
 
-#include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "shared/data/dirichlet.hpp"
 
@@ -85,9 +86,46 @@ void parse_partition(config::Section& section, SimulationData& out, std::size_t 
                                          : "expected none: it is of dirichlet");
 }
 
+std::set<std::filesystem::path> paths_of(const RecordFiles& files) {
+  std::vector<std::string> names;
+  if (const auto* csv = std::get_if<CsvRecords>(&files)) names = {csv->file};
+  if (const auto* idx = std::get_if<IdxRecords>(&files)) names = {idx->images, idx->labels};
+  if (const auto* cifar = std::get_if<CifarRecords>(&files)) names = cifar->batches;
+  std::set<std::filesystem::path> out;
+  for (const std::string& name : names) out.insert(std::filesystem::path(name).lexically_normal());
+  return out;
+}
+
+/// Refuses a test set that a silo would train on, and holdouts that no silo's own file can be split into.
+void check_test(config::Section& section, const SimulationData& data, const std::vector<releases::SiloFacts>& silos) {
+  const std::set<std::filesystem::path> training = paths_of(data.files);
+  for (const std::filesystem::path& path : paths_of(*data.test)) {
+    if (training.contains(path))
+      section.problem("test",
+                      fmt::format("expected files of its own, found \"{}\" among those to train on", path.string()));
+  }
+  for (const releases::SiloFacts& facts : silos) {
+    if (facts.holdout_records == 0) {
+      section.problem("test", "expected holdout_records of at least 1 for every silo, got 0 for one");
+      return;
+    }
+    if (holdout_fraction_of(facts) > kHoldoutFractionMax) {
+      section.problem("test",
+                      fmt::format("expected a holdout of at most {} of a silo's records, {} has {} beside {}",
+                                  kHoldoutFractionMax, facts.silo.name(), facts.holdout_records, facts.records));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
-SimulationData parse_simulation(config::Section section, const std::vector<std::int64_t>& holdouts) {
+double holdout_fraction_of(const releases::SiloFacts& facts) {
+  const auto holdout = static_cast<double>(facts.holdout_records);
+  return (holdout + 0.5) / (holdout + static_cast<double>(facts.records));
+}
+
+SimulationData parse_simulation(config::Section section, const std::vector<releases::SiloFacts>& silos) {
   SimulationData out;
   out.files = parse_files(section);
   if (section.has("test")) {
@@ -99,15 +137,15 @@ SimulationData parse_simulation(config::Section section, const std::vector<std::
   }
   out.partition_seed =
       static_cast<std::uint64_t>(section.integer("partition_seed", 0, INT64_MAX, "deals the rows to the silos"));
-  parse_partition(section, out, holdouts.size());
+  parse_partition(section, out, silos.size());
   const bool fraction_given = section.has("holdout_fraction");
   if (fraction_given || !out.test)
-    out.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of each silo's rows; none with test");
+    out.holdout_fraction =
+        section.number("holdout_fraction", 0.0, kHoldoutFractionMax, "of each silo's rows; none with test");
   if (out.test) {
     if (fraction_given)
       section.problem("holdout_fraction", "expected none: with test, holdout_records of the cohort says how many");
-    if (std::find(holdouts.begin(), holdouts.end(), 0) != holdouts.end())
-      section.problem("test", "expected holdout_records of at least 1 for every silo, got 0 for one");
+    if (!section.recording()) check_test(section, out, silos);
   }
   out.holdout_seed = static_cast<std::uint64_t>(
       section.integer("holdout_seed", 0, INT64_MAX, "chooses them; with test, where they stand in a silo's file"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/config/json_section.hpp"
+#include "shared/releases/silo_facts.hpp"
 
 namespace undertone::jobs {
 
@@ -51,7 +52,13 @@ struct SimulationData {
 inline constexpr const char* kSharedRecords =
     "each record is in five silos, and no silo's epsilon bounds what all of them say of it";
 
-/// @param holdouts of the silos, in SiloId order
-[[nodiscard]] SimulationData parse_simulation(config::Section section, const std::vector<std::int64_t>& holdouts);
+inline constexpr double kHoldoutFractionMax = 0.9;  // of a silo's records
+
+/// The fraction of a silo's file that gives exactly its holdout's records: half a record more than they are, so that
+/// the product is rounded down to what is meant.
+[[nodiscard]] double holdout_fraction_of(const releases::SiloFacts& facts);
+
+/// @param silos in SiloId order
+[[nodiscard]] SimulationData parse_simulation(config::Section section, const std::vector<releases::SiloFacts>& silos);
 
 }  // namespace undertone::jobs

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/jobs/schema_section.hpp"
+#include "shared/jobs/simulation_section.hpp"
 #include "shared/net/session_config.hpp"
 
 namespace undertone::silo {
@@ -128,7 +129,8 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
   out.csv = folder / section.text("csv", "the data: UTF-8 with a header");
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
-  out.split.holdout_fraction = section.number("holdout_fraction", 0.0, 0.9, "of the records, kept for evaluation");
+  out.split.holdout_fraction =
+      section.number("holdout_fraction", 0.0, jobs::kHoldoutFractionMax, "of the records, kept for evaluation");
   out.split.seed = static_cast<std::uint64_t>(section.integer("holdout_seed", 0, INT64_MAX, "chooses them"));
   if (section.has("records_published")) {
     out.split.records_published =

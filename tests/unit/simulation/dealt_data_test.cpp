@@ -274,6 +274,11 @@ TEST_F(DealtDataTest, SaysWhichFileAndFieldAndWhatWasFound) {
           "/simulation/partition: label_pair expects a cohort of 25 silos, got 3");
   refused(job_of(std::vector<int>(25, 2), with_test({{"partition", "label_pair"}}), 1),
           "job.json: /simulation/partition: expected 10 classes in the column \"y\"");
+  refused(job_of({20, 10}, with_test(), 100),  // 100.5 of 110 records are more than 0.9 of them
+          "/simulation/test: expected a holdout of at most 0.9 of a silo's records, silo-01 has 100 beside 10");
+  nlohmann::json same = with_test();
+  same["test"]["csv"] = "./train.csv";
+  refused(job_of({14}, same), "/simulation/test: expected files of its own, found \"train.csv\"");
   refused(job_of({14}, with_test({{"partition", "dirichlet"}})), "/simulation/concentration: missing");
   refused(job_of({14}, with_test({{"concentration", 1}})), "/simulation/concentration: expected none");
   refused(job_of({14}, with_test({{"partition_column", "x"}})), "/simulation/partition_column: expected none");
