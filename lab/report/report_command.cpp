@@ -10,7 +10,7 @@ namespace undertone::lab {
 int run_report(const ReportRequest& request) {
   const std::filesystem::path out = request.out.empty() ? request.folder / "report.html" : request.out;
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(request.folder / "sweep.jsonl", ignored)) {
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(request.folder / "sweep.jsonl", ignored))) {
     const Result<ReportedSweep> sweep = load_sweep(request.folder);
     if (!sweep) return service::fail(sweep.error());
     const std::string name = std::filesystem::absolute(request.folder).lexically_normal().filename().string();

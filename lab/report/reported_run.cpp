@@ -73,7 +73,7 @@ Status check_model(const ReportedRun& run, const fs::path& folder) {
 Status add_job(ReportedRun& run, const fs::path& folder, std::uint64_t& ms_left) {
   const fs::path file = folder / "job.json";
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) {
+  if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {
     run.job_note = "epsilon by round is not known: there is no job.json beside result.json";
     return {};
   }
@@ -130,7 +130,8 @@ Result<std::vector<ReportedRun>> load_runs(const fs::path& folder) {
   Result<Found> found = look_below(folder);
   if (!found) return found.error();
   std::error_code ignored;
-  const bool single = fs::is_regular_file(folder / "result.json", ignored);  // a pipe would be waited for
+  const bool single = fs::is_regular_file(
+      fs::symlink_status(folder / "result.json", ignored));  // a pipe would be waited for, a link leads elsewhere
   if (single) found->runs = {folder};
   if (found->runs.empty())
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: no result.json in it or below it", folder.string())};

@@ -183,7 +183,7 @@ Result<ReportedSweep> load_sweep(const std::filesystem::path& folder) {
   if (out.settings.empty()) return Error{ErrorCode::InvalidData, file.string() + ": no run in it"};
   const std::filesystem::path selected = folder / "selection.json";
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(selected, ignored)) {
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(selected, ignored))) {
     const Result<std::string> bytes = read_file(selected, kSelectionBytesMax);
     if (!bytes) return bytes.error();
     out.selection = Json::parse(*bytes, nullptr, false);

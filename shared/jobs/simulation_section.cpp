@@ -58,8 +58,7 @@ void parse_partition(config::Section& section, SimulationData& out, std::size_t 
         "which records a silo gets, the cohort says how many. by_target: slices in the order of the label; sorted: in "
         "the order of a column's number; label: silo i has class i mod C alone; label_pair: of ten classes silo 5a + b "
         "has 2a and 2b + 1, where silos count from 0 in the order of their names, so that a cohort's pattern wants "
-        "digits "
-        "enough, as in {01}; dirichlet: class proportions drawn for each silo (default random)");
+        "digits enough, as in {01}; dirichlet: class proportions drawn for each silo (default random)");
   }
   if (section.has("partition_column"))
     out.partition_column = section.text("partition_column",

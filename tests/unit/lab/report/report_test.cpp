@@ -273,6 +273,14 @@ TEST(LoadRunsTest, NeitherWaitsForAPipeNorReadsADeviceToItsEnd) {
   EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "no result.json in it"));
 }
 
+TEST(LoadRunsTest, FollowsNoLinkToAResultElsewhere) {
+  const TemporaryFolder folder;
+  const TemporaryFolder elsewhere;
+  write(elsewhere.path() / "result.json", "{}");
+  std::filesystem::create_symlink(elsewhere.path() / "result.json", folder.path() / "result.json");
+  EXPECT_TRUE(contains(load_runs(folder.path()).error().message, "no result.json in it"));
+}
+
 TEST(LoadRunsTest, RefusesMoreRunsThanAReportHolds) {
   const TemporaryFolder folder;
   for (std::size_t i = 0; i <= kRunsMax; ++i) {
