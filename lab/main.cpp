@@ -28,6 +28,7 @@
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
 #include "shared/service/suggestion.hpp"
+#include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
 #include "simulation/table_partition.hpp"
 #include "verifier/verification.hpp"
@@ -377,6 +378,20 @@ struct LabArguments {
   operators::DeploymentOptions demo;
 };
 
+/// Says beside each silo's file how its owner has to split it, for what was dealt as a holdout to be held out.
+Status print_dealt(const std::string& job_file, const std::vector<std::filesystem::path>& files) {
+  const Result<std::string> bytes = read_file(job_file, jobs::kJobBytesMax);
+  if (!bytes) return bytes.error();
+  const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file);
+  if (!job) return job.error();
+  for (std::size_t i = 0; i < files.size() && i < job->cohort.size(); ++i) {
+    const data::SplitRule rule = simulation::split_of(*job, job->cohort[i]);
+    fmt::print("{}  holdout_fraction {} holdout_seed {}\n", files[i].string(), rule.holdout_fraction, rule.seed);
+  }
+  if (job->simulation->shared) fmt::print("{}\n", jobs::kSharedRecords);
+  return {};
+}
+
 int run_partition(const LabArguments& arguments) {
   const simulation::TablePartition& how = arguments.partition;
   const bool pairs = how.by == simulation::TablePartition::By::LabelPair;
@@ -391,10 +406,12 @@ int run_partition(const LabArguments& arguments) {
           ? simulation::partition(arguments.partition_job, arguments.partition_out)
           : simulation::partition_table(arguments.partition_job, arguments.partition, arguments.partition_out);
   if (!files) return service::fail(files.error());
+  if (arguments.partition_by.empty()) {
+    if (Status printed = print_dealt(arguments.partition_job, *files); !printed) return service::fail(printed.error());
+    return service::kDone;
+  }
   for (const std::filesystem::path& file : *files) fmt::print("{}\n", file.string());
-  if (arguments.partition_by.empty() && simulation::shares_records(arguments.partition_job))
-    fmt::print("{}\n", jobs::kSharedRecords);
-  if (!arguments.partition_by.empty() && pairs && !how.disjoint) {
+  if (pairs && !how.disjoint) {
     fmt::print(
         "each record is in five silos, some of which train on what others hold out, and no silo's epsilon bounds "
         "what all of them say of it\n");
