@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/service/clock.hpp"
 #include "silo/host/silo_host.hpp"
 #include "silo/oracles/secure_randomness.hpp"
 #include "silo/owner/institution.hpp"
