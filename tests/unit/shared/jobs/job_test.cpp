@@ -743,7 +743,7 @@ TEST(AggregationConfigTest, TheMeanIsScaledToTheCohortWhereAJobOrItsTheoremAsksF
   federation.algorithm = R"({"kind":"local_sgd","rounds":4,"local_steps":5,"step_size":0.1})";
   federation.regulariser = R"({"kind":"none"})";
   says(scaled, "local runs answer with models");
-  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":0.25})";
+  federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":1.25})";
   EXPECT_TRUE(parsed("")->aggregation.scaled_to);
   EXPECT_FALSE(parsed(renormalised)->aggregation.scaled_to);
 }

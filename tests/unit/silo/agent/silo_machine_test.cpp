@@ -493,8 +493,8 @@ TEST(SiloMachineTest, ARefusalKeepsEveryReasonForItsOwnerAndSendsOneWord) {
 
 TEST(SiloMachineTest, ItsOwnerChoosesWhetherTheSentenceOrNothingLeaves) {
   Agent full{{}, strict_policy(ExplainRefusals::Full)};
-  EXPECT_EQ(answer_of(full.say(wire::JobOffer{full.run, full.job})).explanation,
-            full.desk().past().all().value().at(0).reason);
+  const wire::JobAnswer whole = answer_of(full.say(wire::JobOffer{full.run, full.job}));
+  EXPECT_EQ(whole.explanation, full.desk().past().all().value().at(0).reason);
   Policy spent = tests::generous_policy();
   spent.total = {};
   spent.explain_refusals = ExplainRefusals::None;
