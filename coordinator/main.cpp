@@ -50,7 +50,7 @@ void show(const jobs::Job& job, const RunMachine::RoundClosed& closed) {
                                  job.cohort.size());
   for (const SiloId& silo : closed.missing) line += fmt::format("  missing {}", silo.name());
   if (closed.metrics) {
-    const std::vector<std::string_view> names = job.model.metric_names();
+    const std::vector<std::string_view> names = job.model->metric_names();
     for (std::size_t m = 0; m < names.size(); ++m)
       line += fmt::format("  {} {:.4f}", names[m], closed.metrics->values[m]);
   }
@@ -213,7 +213,16 @@ int run(int argc, char** argv) {
       "undertone-coordinator"};
   app.require_subcommand(1);
   app.set_version_flag("--version", service::kCoordinator.build());
-  const service::HelpCommands help(app, "undertone-coordinator");
+  const service::HelpCommands help(
+      app, "undertone-coordinator", service::kCoordinator.build(),
+      {{"undertone-coordinator init --kit .", "In the start-up kit's folder: make the key and a signing request."},
+       {"undertone-coordinator serve", "Serve silos and operators as coordinator.json says, until SIGTERM."},
+       {"undertone-coordinator health --config /etc/undertone/coordinator.json",
+        "Ask the service that runs here whether it is well: for supervisors."},
+       {"undertone-coordinator backup --out backup.sqlite", "A whole copy of the store, while it is in use."},
+       {"undertone-coordinator sealing-key", "A key for the jobs whose replies are sealed to this coordinator."},
+       {"undertone-coordinator run --job job.json",
+        "Run one job and exit; started again after a crash, it goes on where it stood."}});
   Options options;
   const auto add = [&](const char* name, const char* about) {
     CLI::App* command = app.add_subcommand(name, about);

@@ -10,6 +10,8 @@
 
 #include "lab/account/account_options.hpp"
 #include "lab/audit/audit_command.hpp"
+#include "lab/draft/draft_command.hpp"
+#include "lab/examples.hpp"
 #include "lab/report/report_command.hpp"
 #include "lab/reproduce/reproduce_command.hpp"
 #include "lab/sweep/sweep_command.hpp"
@@ -19,6 +21,7 @@
 #include "operator/operator_commands.hpp"
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
+#include "operator/schema_command.hpp"
 #include "operator/warm_start_command.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/process_protection.hpp"
@@ -75,6 +78,9 @@ int run_simulate(const SimulateArguments& arguments) {
         fmt::print("{}\n", line);
       });
   if (!outcome) return service::fail(outcome.error());
+  for (const algorithms::Estimate& estimate : outcome->statistics)
+    fmt::print("{}: {:.6g}, of {} records of {} silos\n", estimate.name, estimate.value, estimate.records,
+               estimate.replies);
   fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
   if (simulation::shares_records(std::filesystem::path(arguments.out) / "job.json"))
     fmt::print("{}\n", jobs::kSharedRecords);
@@ -232,12 +238,14 @@ struct OperatorArguments {
   operators::OperatorOptions options;
   std::string config = default_operator_config();
   std::string job;
+  std::string kind;  // of a file
   std::string out;
   std::string model;
   std::string csv;
   std::vector<std::string> runs;
   std::int64_t count = 0;
   bool again = false;
+  bool full = false;
 };
 
 void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
@@ -262,9 +270,9 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   takes_run(
       online("status", "Runs and silos, or one run in full", [&] { return operators::show_status(arguments.options); }),
       false);
-  takes_run(
-      online("watch", "Follow a run: a line for each round", [&] { return operators::watch_run(arguments.options); }),
-      true);
+  takes_run(online("watch", "Follow a run to its end: a progress bar on a terminal, else a line for each round",
+                   [&] { return operators::watch_run(arguments.options); }),
+            true);
   online("sealing-key", "Have the coordinator draw a key that a shuffled job's replies are sealed to",
          [&] { return operators::make_sealing_key(arguments.options); });
   takes_run(online("cancel", "End a run; what was sent stays charged",
@@ -274,19 +282,30 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
                                     [&] { return operators::export_run(arguments.options, arguments.out); });
   takes_run(export_command, true);
   export_command->add_option("--out", arguments.out, "the folder")->required();
+  CLI::App* complete = online("complete-runs", "Names of runs, for a shell that completes one",
+                              [&] { return operators::complete_runs(arguments.options); });
+  complete->group("");  // the completion script's own
+  complete->add_option("run", arguments.options.run, "what was typed of it");
   CLI::App* compare = online("compare", "Runs side by side; a star marks what differs",
                              [&] { return operators::compare_runs(arguments.options, arguments.runs); });
   compare->add_option("runs", arguments.runs, "runs of the coordinator, or folders that hold a result.json")
       ->required();
 
-  CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once",
-                           [&] { return operators::validate_job(arguments.job, arguments.options.json); });
+  CLI::App* validate = add(app, actions, "validate", "Everything that is wrong with a job's file, at once", [&] {
+    return operators::validate_job(arguments.job, arguments.options.json, arguments.full);
+  });
+  validate->add_flag("--full", arguments.full, "print the whole job, with what stands for what its file leaves out");
   CLI::App* plan = add(app, actions, "plan", "What each silo would release and pay, before anybody runs the job",
                        [&] { return operators::plan_job(arguments.job, arguments.options.json); });
   for (CLI::App* command : {validate, plan}) {
     command->add_option("job", arguments.job, "the job's file")->required();
     command->add_flag("--json", arguments.options.json, "print JSON");
   }
+  CLI::App* schema_command = add(app, actions, "schema", "The JSON Schema of a kind of file, for editors and checkers",
+                                 [&] { return operators::print_schema(arguments.kind); });
+  schema_command->add_option("kind", arguments.kind, "what the file is")
+      ->required()
+      ->check(CLI::IsMember(operators::schema_kinds()));
   CLI::App* predict_command = add(app, actions, "predict", "Predictions of a model for the records of a CSV file", [&] {
     return operators::predict(arguments.model, arguments.csv, arguments.out, arguments.options.json);
   });
@@ -366,6 +385,7 @@ void add_provision_commands(CLI::App& app, Actions& actions, ProvisionArguments&
 }
 
 struct LabArguments {
+  DraftRequest drafted;
   SweepRequest swept;
   ReproduceRequest reproduced;
   SimulateArguments simulated;
@@ -443,6 +463,28 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
                                "with --direct: how many silos answer a round, drawn afresh; without it, all");
   simulate_command->add_option("--threads", simulated.threads,
                                "with --direct: as many as there are processors without it; changes no result");
+  DraftRequest& drafted = arguments.drafted;
+  CLI::App* draft_command =
+      add(app, actions, "draft", "A whole job for a schema and a cohort, its numbers chosen on invented records",
+          [&] { return run_draft(drafted); });
+  draft_command->add_option("--schema", drafted.schema, "a JSON file with label and features, a draft, or a job")
+      ->required();
+  draft_command
+      ->add_option("--cohort", drafted.cohort,
+                   "the silos with their training and holdout records: clinic-1=400+100 ...")
+      ->required();
+  draft_command->add_option("--epsilon", drafted.epsilon, "promised to every record")
+      ->required()
+      ->check(CLI::Range(1e-9, 30.0));
+  draft_command
+      ->add_option("--delta", drafted.delta,
+                   "of the same promise; without it at most a hundredth of one in a silo's records")
+      ->check(CLI::Range(1e-30, 0.5));
+  draft_command->add_flag("--holdout-public", drafted.holdout_public,
+                          "the owners declare their holdouts public: evaluated exactly, at no cost");
+  draft_command->add_option("--name", drafted.name, "the job's")->capture_default_str();
+  draft_command->add_option("--seed", drafted.seed, "of the invented records")->capture_default_str();
+  draft_command->add_option("--out", drafted.out, "a file; without it, standard output");
   CLI::App* partition_command =
       add(app, actions, "partition", "Deal a job's simulation data to its silos: one CSV file each",
           [&] { return run_partition(arguments); });
@@ -556,7 +598,8 @@ int run(int argc, char** argv) {
       "undertone"};
   app.require_subcommand(1);
   app.set_version_flag("--version", service::kUndertone.build());
-  const service::HelpCommands help(app, "undertone");
+  const service::HelpCommands help(app, "undertone", service::kUndertone.build(), examples(),
+                                   {{"run", "complete-runs"}, {"runs", "complete-runs"}});
   Actions actions;
   OperatorArguments operating;
   ProvisionArguments provisioning;

@@ -37,11 +37,27 @@ bool print_ledgers(const Deployment& deployment) {
   return sound;
 }
 
+Status report_statistics(const Deployment& deployment, const Json& result) {
+  print_statements(deployment, result.at("run").get<std::string>());
+  const bool sound = print_ledgers(deployment);
+  fmt::print("\n");
+  for (const Json& one : result.at("statistics")) {
+    fmt::print("{}: {:.6g}, standard deviation of the noise {:.3g}, of {} records of {} silos\n",
+               one.at("statistic").get<std::string>(), one.at("value").get<double>(),
+               one.at("noise_stddev").get<double>(), one.at("records").get<std::int64_t>(),
+               one.at("silos").get<std::int64_t>());
+  }
+  fmt::print("Results: {}\n", deployment.results().string());
+  if (!sound) return Error{ErrorCode::LedgerCorrupt, "a ledger does not verify"};
+  return {};
+}
+
 Status report(const Deployment& deployment, const std::filesystem::path& job_file, std::uint64_t restarts) {
   const Result<std::string> text = read_file(deployment.results() / "result.json", 64U << 20U);
   if (!text) return text.error();
   const Json result = Json::parse(*text, nullptr, false);
   if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};
+  if (!deployment.job().model) return report_statistics(deployment, result);
   const Json& last = result.at("metrics").back();
   const Result<algorithms::MetricsRow> plain = simulation::simulate_without_privacy(job_file);
   if (!plain) return plain.error();
@@ -54,11 +70,11 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   for (const jobs::CohortMember& member : deployment.job().cohort) {
     holdout += member.facts.holdout_records;
     all_public = all_public && member.facts.holdout_public;
-    epsilon = std::max(epsilon, member.facts.epsilon.value());
+    epsilon = std::max(epsilon, member.facts.epsilon().value());
   }
   fmt::print("\nOn {} held-out records of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
              deployment.job().cohort.size(), restarts);
-  const std::vector<std::string_view> names = deployment.job().model.metric_names();
+  const std::vector<std::string_view> names = deployment.job().model->metric_names();
   for (std::size_t m = 0; m < names.size() && m < plain->values.size(); ++m) {
     if (!last.contains(names[m])) continue;
     fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a record), {:.4g} without noise and clip\n",

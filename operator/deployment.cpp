@@ -138,7 +138,7 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                 {"holdout_seed", split.seed},
                 {"holdout_public", member.facts.holdout_public}}},
               {"policy",
-               {{"models", {std::string(job.model.name())}},
+               {{"models", job.model ? nlohmann::json{std::string(job.model->name())} : nlohmann::json::array()},
                 {"algorithms", {std::string(job.algorithm->name())}},
                 {"units", {"record"}},
                 {"records_min", 20},
@@ -152,6 +152,8 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
   if (job.projection) out["policy"]["projections"] = true;
+  // How long a choice takes depends on the records: the policy has to hold such replies to an interval.
+  if (std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);
     out["policy"]["shuffle"] = trust_of(job);

@@ -4,12 +4,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "operator/planned_releases.hpp"
 #include "operator/shuffler_worth.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/planner.hpp"
+#include "shared/jobs/round_spec.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/service/exit_code.hpp"
 
@@ -37,7 +39,7 @@ double mean_noise_variance(const jobs::Job& job, const std::map<SiloId, planning
   double variance = 0.0;
   for (const jobs::CohortMember& member : job.cohort) {
     for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
-      if (segment.release.shape.kind != kind) continue;
+      if (segment.release.ask.kind() != kind) continue;
       const double stddev = segment.release.noise_stddev_of_mean();
       const double share = static_cast<double>(member.weight) / weights;
       variance += share * share * stddev * stddev;
@@ -55,7 +57,9 @@ Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const jobs::Job& job, c
   const std::uint64_t point_width = job.point_type == queries::PointType::F32 ? 4 : 8;
   std::uint64_t sent = 0;
   for (const planning::Plan::Segment& segment : plan.segments()) {
-    std::uint64_t reply = reply_width * static_cast<std::uint64_t>(segment.release.shape.dimension);
+    const bool lattice_of_its_own = jobs::round_spec(job, segment.release.ask).lattice.type == queries::ReplyType::I64;
+    std::uint64_t reply =
+        (lattice_of_its_own ? 8 : reply_width) * static_cast<std::uint64_t>(segment.release.ask.answer_size());
     if (job.shuffle && !segment.release.is_public()) {
       const Result<sealed::RoundLayout> layout =
           sealed::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size());
@@ -67,7 +71,8 @@ Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const jobs::Job& job, c
   std::uint64_t received = 0;
   for (const planning::Plan::Segment& segment : plan.segments())
     received += segment.rounds * point_width *
-                static_cast<std::uint64_t>(queries::point_size(segment.release.shape.kind, job.model.dimension()));
+                static_cast<std::uint64_t>(
+                    queries::point_size(segment.release.ask.kind(), job.model ? job.model->dimension() : 0));
   return std::pair(sent, received);
 }
 
@@ -103,7 +108,7 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
     for (const jobs::CohortMember& member : job.cohort) {
       const double share = static_cast<double>(member.weight) / weights;
       for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
-        if (segment.release.shape.kind != kind) continue;
+        if (segment.release.ask.kind() != kind) continue;
         const double drawn = 1.0 / static_cast<double>(segment.release.records_drawn);
         draws += share * share * drawn;
         loudest = std::max(loudest, segment.release.noise_stddev_of_mean());
@@ -123,10 +128,10 @@ std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, 
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
   // Bounds over some of the silos count them as alike, whatever the mean divides by.
   if (!all_answer && !count_alike(job)) return std::nullopt;
-  if (job.model.is_convex()) {
+  if (const auto* l2 = std::get_if<releases::L2Bound>(&job.bound); l2 != nullptr && job.model->is_convex()) {
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
     if (std::optional<algorithms::RiskBound> own =
-            job.algorithm->predicted_risk(job.clip, fewer * gradients, job.theorem.has_value()))
+            job.algorithm->predicted_risk(l2->clip, fewer * gradients, job.theorem.has_value()))
       return own;
   }
   // Of multisets of all records the mean varies.
@@ -153,7 +158,7 @@ std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const P
 /// L as the model and its public bounds prove it.
 std::optional<double> proven_lipschitz(const jobs::Job& job) {
   if (job.projection) return std::nullopt;
-  return job.model.constants(jobs::record_norm(job.model, job.schema)).lipschitz;
+  return job.model->constants(jobs::record_norm(*job.model, job.schema)).lipschitz;
 }
 
 Json parameters_of(const jobs::Job& job) {
@@ -191,7 +196,7 @@ Json warnings_of(const jobs::Job& job) {
   Json out = Json::array();
   const bool mean = !job.aggregation.robust() && !job.aggregation.scaled_to;
   if (!count_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
-    const bool gradients = job.algorithm->traits().local_steps == 0 && job.model.moments() == nullptr;
+    const bool gradients = job.algorithm->traits().local_steps == 0 && job.model->moments() == nullptr;
     out.push_back(fmt::format(
         "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
         "those that answer, so with silos missing it estimates the gradient of no fixed objective. A quorum of "
@@ -218,50 +223,40 @@ Json warnings_of(const jobs::Job& job) {
   return out;
 }
 
-Json releases_of(const planning::Plan& plan) {
-  std::vector<Json> out;
-  for (const planning::Plan::Segment& segment : plan.segments()) {
-    const planning::Release& release = segment.release;
-    const double shift = std::sqrt(release.cost_of_draw().value_rounded_up());
-    Json entry = {{"what", releases::to_string(release.shape.kind)},
-                  {"block", release.shape.block == releases::Block::Training ? "training" : "holdout"},
-                  {"times", segment.rounds},
-                  {"numbers", release.shape.dimension},
-                  {"records", release.records_drawn},
-                  {"draws", release.draws()},
-                  {"reads", release.shape.with_replacement ? "fresh draw with replacement"
-                            : release.shape.slice          ? "own part"
-                            : release.sampled()            ? "fresh draw"
-                                                           : "all"},
-                  {"clip_norm", release.shape.clip.value()},
-                  {"public_records", release.is_public()},
-                  {"noise_stddev_of_mean", release.noise_stddev_of_mean()},
-                  {"noise_multiplier", release.is_public() ? 0.0 : 1.0 / shift}};
-    if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism)) {
-      entry["binomial"] = {{"grid", binomial->parameters.grid()},
-                           {"coins", binomial->parameters.coins()},
-                           {"heads", static_cast<double>(binomial->parameters.heads().numerator) /
-                                         static_cast<double>(binomial->parameters.heads().denominator)}};
-    }
-    const auto same = [&entry](const Json& other) {
-      for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
-        if (other.at(key) != entry.at(key)) return false;
-      }
-      return true;
-    };
-    const auto known = std::find_if(out.begin(), out.end(), same);
-    if (known == out.end()) {
-      out.push_back(std::move(entry));
-    } else {
-      (*known)["times"] = known->at("times").get<std::uint64_t>() + segment.rounds;
-    }
+void print_silos(const Json& silos) {
+  for (const Json& silo : silos) {
+    fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
+               silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
+               silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
+               silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
+    for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
+    for (const Json& release : silo["releases"]) fmt::print("    {}\n", describe_release(release));
   }
-  return out;
+}
+
+/// What a job without a model would cost, and how wide its noise is.
+int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans, const Json& silos, bool json) {
+  if (json) {
+    const Json out = {{"job", job.name}, {"accountant", plans.begin()->second.accountant()}, {"silos", silos}};
+    fmt::print("{}\n", out.dump(2));
+    return service::kDone;
+  }
+  fmt::print("\"{}\": {} statistics, {} silos, nothing has been sent yet\n", job.name, plan_rounds(job),
+             job.cohort.size());
+  print_silos(silos);
+  double variance = 0.0;
+  for (const auto& [silo, plan] : plans) {
+    const double own = plan.segments().front().release.noise_stddev_of_mean() *
+                       static_cast<double>(plan.segments().front().release.records_drawn);
+    variance += own * own;
+  }
+  fmt::print("noise of the first statistic's total over all silos: {:.4g}\n", std::sqrt(variance));
+  return service::kDone;
 }
 
 }  // namespace
 
-int validate_job(const std::filesystem::path& file, bool json) {
+int validate_job(const std::filesystem::path& file, bool json, bool full) {
   const Result<jobs::Job> job = load_job(file);
   if (json) {
     Json problems = Json::array();
@@ -278,9 +273,17 @@ int validate_job(const std::filesystem::path& file, bool json) {
     return job ? service::kDone : service::kRefused;
   }
   if (!job) return service::fail(job.error());
+  if (full) {
+    const Result<std::string> bytes = read_file(file, jobs::kJobBytesMax);
+    const Result<std::string> whole = bytes ? jobs::full_job(*bytes, file.string()) : bytes;
+    if (!whole) return service::fail(whole.error());
+    fmt::print("{}", *whole);
+    return service::kDone;
+  }
   const std::string digest = to_hex(sha256(*read_file(file, jobs::kJobBytesMax)));
   fmt::print("{}: good. \"{}\": {} silos, {} features, {} rounds. SHA-256 {}\n", file.string(), job->name,
-             job->cohort.size(), job->model.features(), plan_rounds(*job), digest);
+             job->cohort.size(), job->model ? job->model->features() : data::encoded_width(job->schema),
+             plan_rounds(*job), digest);
   return service::kDone;
 }
 
@@ -305,18 +308,21 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)},
                      {"warnings", warnings_of(plan)}});
   }
+  if (!job->model) return plan_statistics(*job, plans, silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
   const std::optional<algorithms::RiskBound> prediction = prediction_of(*job, plans);
   const Json parameters = parameters_of(*job);
-  const double record_norm = jobs::record_norm(job->model, job->schema);
-  const models::Model::Constants constants = job->model.constants(record_norm);
+  const double record_norm = jobs::record_norm(*job->model, job->schema);
+  const models::Model::Constants constants = job->model->constants(record_norm);
   // All silos of a shuffled job are alike.
   const jobs::CohortMember& first = job->cohort.front();
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
   const std::uint64_t held =
-      job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model.dimension()) * 8 : 0;
-  const double dimension = static_cast<double>(job->model.dimension());
-  const double signal_to_noise = job->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
+      job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model->dimension()) * 8 : 0;
+  const double dimension = static_cast<double>(job->model->dimension());
+  const auto* l2 = std::get_if<releases::L2Bound>(&job->bound);
+  const double signal_to_noise =
+      l2 == nullptr ? 0.0 : l2->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
     Json out = {{"job", job->name},
                 {"accountant", plans.begin()->second.accountant()},
@@ -341,8 +347,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
   }
-  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model.name(),
-             job->model.dimension(), job->cohort.size());
+  fmt::print("\"{}\": {} model of {} numbers, {} silos, nothing has been sent yet\n", job->name, job->model->name(),
+             job->model->dimension(), job->cohort.size());
   if (job->theorem) {
     fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
                job->algorithm->name(), job->theorem->measure, job->theorem->rate);
@@ -372,37 +378,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "is no unbiased estimate of the mean where silos differ, and the rates above are not claimed\n",
         folds::to_string(job->aggregation), job->cohort.size(), held);
   }
-  for (const Json& silo : silos) {
-    fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
-               silo["silo"].get<std::string>(), silo["records"].get<std::int64_t>(), silo["epsilon"].get<double>(),
-               silo["delta"].get<double>(), silo["rounds"].get<std::uint64_t>(),
-               silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
-    for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
-    for (const Json& release : silo["releases"]) {
-      const std::string reads = release["reads"].get<std::string>();
-      fmt::print("    {} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
-                 release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
-                 release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
-                 reads == "own part"                      ? ", each a part of its own"
-                 : reads == "fresh draw"                  ? ", drawn afresh"
-                 : reads == "fresh draw with replacement" ? ", drawn afresh with replacement"
-                                                          : "");
-      if (release["draws"].get<std::uint64_t>() > 1)
-        fmt::print(" in each of {} steps", release["draws"].get<std::uint64_t>());
-      if (release["public_records"].get<bool>()) {
-        fmt::print(", exact: declared public\n");
-      } else {
-        fmt::print(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})\n",
-                   release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),
-                   release["noise_multiplier"].get<double>(),
-                   release.contains("binomial") ? fmt::format(" of the total; grid {}, {} coins of heads {} a record",
-                                                              release["binomial"]["grid"].get<std::int64_t>(),
-                                                              release["binomial"]["coins"].get<std::int64_t>(),
-                                                              release["binomial"]["heads"].get<double>())
-                                                : "");
-      }
-    }
-  }
+  print_silos(silos);
   if (variance > 0.0)
     fmt::print(
         "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "

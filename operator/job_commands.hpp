@@ -6,7 +6,7 @@
 namespace undertone::operators {
 
 /// Everything that is wrong with a job's file, at once.
-[[nodiscard]] int validate_job(const std::filesystem::path& job, bool json);
+[[nodiscard]] int validate_job(const std::filesystem::path& job, bool json, bool full = false);
 /// What each silo would release and pay, before anybody runs the job.
 [[nodiscard]] int plan_job(const std::filesystem::path& job, bool json);
 

@@ -9,18 +9,24 @@
 #include "operator/export_folder.hpp"
 #include "operator/round_lines.hpp"
 #include "operator/run_choice.hpp"
+#include "operator/run_names.hpp"
+#include "operator/run_progress.hpp"
+#include "operator/status_line.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
+#include "shared/service/suggestion.hpp"
 
 namespace undertone::operators {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::chrono::milliseconds kLook{500};  // how often `watch` asks
-constexpr std::chrono::seconds kGoneMost{60};    // how long `watch` waits for a coordinator that is restarted
+constexpr std::chrono::milliseconds kLook{500};     // how often `watch` asks
+constexpr std::chrono::seconds kCompletionMost{2};  // of what a person waits for at a prompt
+constexpr std::chrono::seconds kGoneMost{60};       // how long `watch` waits for a coordinator that is restarted
 
 struct Answer {
   Json body;
@@ -44,13 +50,14 @@ Result<Answer> ask(const OperatorClient& client, const std::string& method, cons
 }
 
 /// Asks on while the coordinator cannot be reached: it was there a moment ago, and is restarted or behind a torn cable.
-Result<Answer> ask_on(const OperatorClient& client, const std::string& target) {
+Result<Answer> ask_on(const OperatorClient& client, const std::string& target, StatusLine& status) {
   const auto first = std::chrono::steady_clock::now();
   bool told = false;
   while (true) {
     Result<Answer> answer = ask(client, "GET", target);
     const bool gone = !answer && answer.error().code == ErrorCode::Unreachable;
     if (!gone || std::chrono::steady_clock::now() - first > kGoneMost) return answer;
+    status.clear();
     if (!told) fmt::print(stderr, "undertone: {}; asking on for {} s\n", answer.error().message, kGoneMost.count());
     told = true;
     std::this_thread::sleep_for(kLook);
@@ -138,15 +145,6 @@ void print_run(const Json& run) {
   fmt::print("{}\n", line);
 }
 
-std::string shown_missing(const Json& run) {
-  std::string out;
-  for (const Json& silo : run.at("silos")) {
-    if (silo.contains("why_missing"))
-      out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", text(silo, "silo"), text(silo, "why_missing"));
-  }
-  return out;
-}
-
 /// How many others of the newest runs have the name. Where the coordinator does not say, it is none: the run is queued.
 std::size_t namesakes(const OperatorClient& client, const std::string& run, const std::string& name) {
   const Result<Answer> page = ask(client, "GET", "/api/v1/runs?limit=200");
@@ -157,10 +155,22 @@ std::size_t namesakes(const OperatorClient& client, const std::string& run, cons
   return out;
 }
 
-double largest_epsilon(const Json& run) {
-  double largest = 0.0;
-  for (const Json& silo : run.at("silos")) largest = std::max(largest, silo.at("epsilon").get<double>());
-  return largest;
+/// Says which silos of a cohort the coordinator never saw, and which it saw have a name like theirs.
+void print_never_seen(const OperatorClient& client, const Json& submitted) {
+  const Json unknown = submitted.value("never_seen", Json::array());
+  if (unknown.empty()) return;
+  std::vector<std::string> seen;
+  if (const Result<Answer> silos = ask(client, "GET", "/api/v1/silos"); silos) {
+    for (const Json& silo : silos->body.value("silos", Json::array())) seen.push_back(text(silo, "silo"));
+  }
+  constexpr std::size_t kNamed = 10;
+  for (std::size_t i = 0; i < std::min(unknown.size(), kNamed); ++i) {
+    const std::string silo = plain_text(unknown[i].get<std::string>());
+    const std::string meant = service::nearest_word(silo, seen);
+    fmt::print("silo \"{}\" has never connected: no certificate of this name was ever seen{}\n", silo,
+               meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant));
+  }
+  if (unknown.size() > kNamed) fmt::print("nor have {} more of the cohort\n", unknown.size() - kNamed);
 }
 
 }  // namespace
@@ -187,6 +197,7 @@ int submit_job(const OperatorOptions& options, const std::filesystem::path& job,
     fmt::print("{} of the newest runs {} the same name; {} means this one alone\n", others,
                others == 1 ? "has" : "have", text(answer->body, "id"));
   }
+  print_never_seen(*client, answer->body);
   return service::kDone;
 }
 
@@ -238,36 +249,25 @@ int watch_run(const OperatorOptions& options) {
   if (!client) return service::fail(client.error());
   const Result<std::string> run = find_run(*client, options.run);
   if (!run) return service::fail(run.error());
+  RunProgress progress;
+  StatusLine status;
   std::uint64_t next = 0;
   std::string said;
-  double seconds = 0.0;
-  std::uint64_t timed = 0;
   while (true) {
-    const Result<Answer> state = ask_on(*client, "/api/v1/runs/" + *run);
+    const Result<Answer> state = ask_on(*client, "/api/v1/runs/" + *run, status);
     if (!state) return service::fail(state.error());
-    const Result<Answer> rounds = ask_on(*client, fmt::format("/api/v1/runs/{}/rounds?from={}", *run, next));
+    const Result<Answer> rounds = ask_on(*client, fmt::format("/api/v1/runs/{}/rounds?from={}", *run, next), status);
     if (!rounds) return service::fail(rounds.error());
-    const std::uint64_t total = state->body.value("rounds_total", std::uint64_t{0});
-    const std::size_t silos = state->body.at("silos").size();
-    for (const Json& round : rounds->body.at("rounds")) {
+    const Json& closed = rounds->body.at("rounds");
+    for (const Json& round : closed) {
+      const std::string line = progress.closed(round, state->body);
       if (options.json) {
         fmt::print("{}\n", round.dump());
-        continue;
+      } else if (!status.is_drawn()) {
+        status.print(line);
       }
-      seconds += round.at("elapsed_ms").get<double>() / 1000.0;
-      ++timed;
-      const std::uint64_t number = round.at("round").get<std::uint64_t>() + 1;
-      std::string line = fmt::format("round {:>5}{}  silos {}/{}", number, total == 0 ? "" : fmt::format("/{}", total),
-                                     round.at("answered").size(), silos);
-      for (const Json& silo : round.at("missing")) line += "  missing " + plain_text(silo.get<std::string>());
-      if (round.contains("metrics")) line += shown_metrics(round["metrics"]);
-      line += fmt::format("  epsilon <= {:.4g}", largest_epsilon(state->body));
-      if (total > number)
-        line +=
-            fmt::format("  ETA {:.0f} s", seconds / static_cast<double>(timed) * static_cast<double>(total - number));
-      fmt::print("{}\n", line);
     }
-    if (!rounds->body.at("rounds").empty()) {
+    if (!closed.empty()) {
       const Result<std::uint64_t> further = next_rounds(rounds->body, next);
       if (!further) return service::fail(further.error());
       next = *further;
@@ -275,25 +275,39 @@ int watch_run(const OperatorOptions& options) {
     // The run's state of this look may be older than the rounds: ask once more before saying that it is over.
     const std::string now = text(rounds->body, "state");
     if (has_ended(now)) {
-      if (!rounds->body.at("rounds").empty()) continue;
-      const Result<Answer> last = ask_on(*client, "/api/v1/runs/" + *run);
+      if (!closed.empty()) continue;
+      const Result<Answer> last = ask_on(*client, "/api/v1/runs/" + *run, status);
       if (!last) return service::fail(last.error());
       if (options.json) {
         fmt::print("{}\n", last->body.dump());
       } else {
-        fmt::print("{}{}\n", now, text(last->body, "failure").empty() ? "" : ": " + text(last->body, "failure"));
+        if (status.is_drawn() && next > 0)
+          status.draw(progress.bar(last->body, service::wall_clock(), status.columns()));
+        status.keep();
+        status.print(now + (text(last->body, "failure").empty() ? "" : ": " + text(last->body, "failure")));
       }
       return now == "succeeded" ? service::kDone : service::kFailed;
     }
-    const std::string missing = shown_missing(state->body);
-    const std::string line = now == "queued"   ? "queued: other runs are under way"
-                             : missing.empty() ? ""
-                                               : fmt::format("{}: waiting for {}", now, missing);
-    if (!options.json && line != said && !line.empty() && rounds->body.at("rounds").empty()) fmt::print("{}\n", line);
-    if (rounds->body.at("rounds").empty()) said = line;
+    if (!options.json) {
+      // On a terminal the bar says of a round what is waited for; a line that stays is worth it for owners alone.
+      const std::string line = progress.waiting(state->body, service::wall_clock());
+      const bool stays = !status.is_drawn() || now == "joining";
+      if (stays && line != said && !line.empty() && closed.empty()) status.print(line);
+      if (closed.empty()) said = line;
+      if (status.is_drawn()) status.draw(progress.bar(state->body, service::wall_clock(), status.columns()));
+    }
     std::fflush(stdout);
     std::this_thread::sleep_for(kLook);
   }
+}
+
+int complete_runs(const OperatorOptions& options) {
+  const Result<OperatorClient> client = connect_operator(options.config, kCompletionMost);
+  if (!client) return service::kDone;
+  const Result<Answer> page = ask(*client, "GET", "/api/v1/runs?limit=200");
+  if (!page) return service::kDone;
+  for (const std::string& name : run_names(page->body, options.run)) fmt::print("{}\n", name);
+  return service::kDone;
 }
 
 int cancel_run(const OperatorOptions& options) {

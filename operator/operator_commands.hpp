@@ -20,6 +20,8 @@ struct OperatorOptions {
 [[nodiscard]] int show_status(const OperatorOptions& options);
 /// Follows a run to its end, with a line for each round. @return kFailed if the run fails
 [[nodiscard]] int watch_run(const OperatorOptions& options);
+/// Prints names of runs for a shell that completes `options.run`. It says nothing of what goes wrong.
+[[nodiscard]] int complete_runs(const OperatorOptions& options);
 [[nodiscard]] int cancel_run(const OperatorOptions& options);
 /// Has the coordinator draw a key, and prints what a shuffled job calls it.
 [[nodiscard]] int make_sealing_key(const OperatorOptions& options);

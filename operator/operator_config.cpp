@@ -1,5 +1,7 @@
 #include "operator/operator_config.hpp"
 
+#include <algorithm>
+
 #include "shared/base/files.hpp"
 #include "shared/net/session_config.hpp"
 
@@ -37,7 +39,8 @@ Result<OperatorConfig> load_operator_config(const std::filesystem::path& file) {
   return parse_operator_config(document->root, file.parent_path(), problems);
 }
 
-Result<OperatorClient> connect_operator(const std::filesystem::path& config_file) {
+Result<OperatorClient> connect_operator(const std::filesystem::path& config_file,
+                                        std::chrono::milliseconds timeout_most) {
   std::error_code ignored;
   if (!std::filesystem::exists(config_file, ignored)) {
     return Error{
@@ -60,7 +63,7 @@ Result<OperatorClient> connect_operator(const std::filesystem::path& config_file
   if (!token) return token.error();
   while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
   client.http = std::make_unique<net::HttpClient>(config->endpoint, client.credentials.get(), config->consortium,
-                                                  *std::move(token), config->timeout);
+                                                  *std::move(token), std::min(config->timeout, timeout_most));
   return client;
 }
 

@@ -32,6 +32,9 @@ struct OperatorClient {
   std::unique_ptr<net::Credentials> credentials;
   std::unique_ptr<net::HttpClient> http;
 };
-[[nodiscard]] Result<OperatorClient> connect_operator(const std::filesystem::path& config_file);
+/// @param timeout_most of one request, where the configuration allows more
+[[nodiscard]] Result<OperatorClient> connect_operator(
+    const std::filesystem::path& config_file,
+    std::chrono::milliseconds timeout_most = std::chrono::milliseconds::max());
 
 }  // namespace undertone::operators

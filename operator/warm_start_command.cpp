@@ -27,16 +27,17 @@ bool same_projection(const std::optional<data::Projection>& a, const std::option
 /// The model's weights in the order of the job's, or what keeps them from being such.
 Result<Start> start_of(const jobs::Job& job, const SavedModel& model) {
   const auto refuse = [](const char* what) { return Error{ErrorCode::InvalidArgument, what}; };
+  if (!job.model) return refuse("the job has no model to start");
   if (!(model.schema == job.schema)) return refuse("the model's \"data\" is not the job's");
   if (!same_projection(model.projection, job.projection)) return refuse("the model's \"projection\" is not the job's");
   if (model.moments) return refuse("moments are no start");
   if (model.network) {
-    const models::Network* network = job.model.network();
+    const models::Network* network = job.model->network();
     if (network == nullptr || jobs::to_json(network->shape()) != jobs::to_json(model.network->shape()))
       return refuse("the model's layers are not the job's");
     return Start{model.weights};
   }
-  const models::LinearModel* linear = job.model.linear();
+  const models::LinearModel* linear = job.model->linear();
   if (linear == nullptr) return refuse("the model is linear, and the job's is not");
   if (!linear->intercept()) {
     if (model.intercept != 0.0) return refuse("the model has an intercept, and the job's has none");

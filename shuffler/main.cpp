@@ -159,7 +159,14 @@ int run(int argc, char** argv) {
       "undertone-shuffler"};
   app.require_subcommand(1);
   app.set_version_flag("--version", service::kShuffler.build());
-  const service::HelpCommands help(app, "undertone-shuffler");
+  const service::HelpCommands help(
+      app, "undertone-shuffler", service::kShuffler.build(),
+      {{"undertone-shuffler init --kit .", "In the start-up kit's folder: make both keys and a signing request."},
+       {"undertone-shuffler key", "The public key that jobs name this shuffler with."},
+       {"undertone-shuffler check --config /etc/undertone/shuffler.json",
+        "Read configuration, certificate, key and store; nothing is served."},
+       {"undertone-shuffler run", "Serve silos and the coordinator until SIGTERM."},
+       {"undertone-shuffler health", "Whether a shuffler listens here: for supervisors."}});
   std::string config;
   const auto add = [&](const char* name, const char* about) {
     CLI::App* command = app.add_subcommand(name, about);

@@ -25,13 +25,14 @@ const planning::Release* release_of(const DirectCohort::Member& member, RoundInd
 }
 
 bool reads_slices(const DirectCohort::Member& member) {
-  return std::any_of(member.releases.begin(), member.releases.end(),
-                     [](const planning::Plan::Segment& segment) { return segment.release.shape.slice.has_value(); });
+  return std::any_of(member.releases.begin(), member.releases.end(), [](const planning::Plan::Segment& segment) {
+    return segment.release.ask.records.slice.has_value();
+  });
 }
 
 bool fits(const DirectCohort::Member& member) {
   return std::all_of(member.releases.begin(), member.releases.end(), [&](const planning::Plan::Segment& segment) {
-    const bool training = segment.release.shape.block == releases::Block::Training;
+    const bool training = segment.release.ask.records.block == releases::Block::Training;
     return segment.release.block_records ==
            (training ? member.dataset->training.count() : member.dataset->holdout.count());
   });
@@ -59,7 +60,7 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
   }
   cohort.members_ = std::move(members);
   for (std::size_t thread = 0; thread < setup.threads; ++thread)
-    cohort.scratch_.push_back({silo::make_record_sums(setup.model), {}});
+    cohort.scratch_.push_back({setup.model ? silo::make_record_sums(*setup.model) : nullptr, {}});
   return cohort;
 }
 
@@ -78,10 +79,9 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
     }
     const Result<planning::Plan> plan = jobs::plan_of(job, *member);
     if (!plan) return plan.error();
-    const auto weight = [&](releases::QuestionKind kind) { return jobs::round_spec(job, kind).weight(*member); };
-    DirectCohort::Member& made = out.members.emplace_back(
-        DirectCohort::Member{silo.id, &silo.dataset, plan->segments(), weight(releases::QuestionKind::Gradient),
-                             weight(releases::QuestionKind::Metrics)});
+    const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
+    DirectCohort::Member& made = out.members.emplace_back(DirectCohort::Member{
+        silo.id, &silo.dataset, plan->segments(), member->weight, std::min(holdout, folds::LatticeFold::kWeightMax)});
     if (job.projection) {
       made.projected = std::make_shared<const data::Dataset>(job.projection->project(silo.dataset));
       made.dataset = made.projected.get();
@@ -113,7 +113,7 @@ std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std:
   const silo::OracleData data{*one.dataset, permutations_[member]};
   if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism))
     return silo::draw_and_count(query, release, data, *scratch.sums, scratch.coins, *stream);
-  return queries::values_of(silo::draw_and_sum(query, release, data, *scratch.sums, setup_.wire, *stream));
+  return queries::values_of(silo::draw_and_sum(query, release, data, scratch.sums.get(), setup_.wire, *stream));
 }
 
 void DirectCohort::answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take) {
@@ -143,26 +143,30 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
   }
   for (const std::size_t i : asked) {
     const planning::Release* release = release_of(members_[i], query.round);
-    if (release == nullptr || release->shape.kind != queries::kind_of(query.question))
+    if (release == nullptr || release->ask.kind() != queries::kind_of(query.question))
       return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
   }
   const planning::Release& first = *release_of(members_.front(), query.round);
   if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&first.mechanism)) {
-    std::vector<std::int64_t> total(static_cast<std::size_t>(first.shape.dimension));
+    std::vector<std::int64_t> total(static_cast<std::size_t>(first.ask.dimension));
     answer_all(query, asked, [&](std::size_t, const std::vector<std::int64_t>& counts) {
       for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
     });
-    const releases::ClipNorm clip = first.scaled_to(queries::distance_of(query.question)).shape.clip;
+    const releases::ClipNorm clip = first.scaled_to(queries::distance_of(query.question)).ask.clip();
     Result<mechanisms::BinomialEstimate> estimate = mechanisms::estimate_of(
         total, binomial->parameters, clip, static_cast<std::int64_t>(asked.size()) * first.records_drawn);
     if (!estimate) return estimate.error();
-    return folds::Gathered{query.round, static_cast<Eigen::Index>(asked.size()), std::move(estimate->mean)};
+    return folds::Gathered{query.round, static_cast<Eigen::Index>(asked.size()),
+                           folds::Mean{std::move(estimate->mean)}};
   }
-  folds::RoundFold fold(metrics ? folds::Aggregation() : setup_.aggregation, first.shape.dimension, setup_.wire);
+  const jobs::RoundSpec spec = jobs::round_spec(first.ask, setup_.wire, setup_.aggregation);
+  folds::RoundFold fold = spec.fold();
+  std::int64_t records = 0;
   answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
-    fold.add(reply, metrics ? members_[i].holdout_weight : members_[i].weight);
+    fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight);
+    records += members_[i].dataset->training.count();
   });
-  return folds::Gathered{query.round, fold.replies(), fold.value()};
+  return folds::Gathered{query.round, fold.replies(), fold.value(), records};
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {

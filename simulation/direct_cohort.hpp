@@ -19,7 +19,7 @@ namespace undertone::simulation {
 class DirectCohort {
  public:
   struct Setup {
-    models::Model model;
+    std::optional<models::Model> model;  // none of a job of statistics
     queries::WireLattice wire;
     RunId run;
     std::uint64_t seed = 0;

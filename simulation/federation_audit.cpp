@@ -73,7 +73,9 @@ void FederationAudit::submitted(const RunId& run, const std::string& job) {
   Result<jobs::Job> parsed = jobs::parse_job(job, "job");
   UNDERTONE_CHECK(parsed.has_value());
   std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(*parsed);
-  shadows_.emplace(run, Shadow{*std::move(parsed), std::move(algorithm), std::nullopt, std::nullopt});
+  planning::Schedule schedule = jobs::schedule_of(*parsed);
+  shadows_.emplace(run,
+                   Shadow{*std::move(parsed), std::move(algorithm), std::move(schedule), std::nullopt, std::nullopt});
 }
 
 void FederationAudit::paused(const SiloId& silo, bool is_paused) {
@@ -146,7 +148,7 @@ void FederationAudit::recount(SimulatedSiloProcess& silo) {
 void FederationAudit::enter(const SiloId& silo, Books& books, const std::string& body) {
   const nlohmann::json entry = nlohmann::json::parse(body);
   const std::string kind = entry.at("kind");
-  if (kind == "opened") return;
+  if (kind == "opened" || kind == "upgraded") return;
   const RunId run = *RunId::from_hex(entry.at("run").get<std::string>());
   const auto refuse = [&](const char* why) {
     violate(fmt::format("silo {}: entry \"{}\": {}", silo.name(), kind, why));
@@ -165,8 +167,8 @@ void FederationAudit::enter(const SiloId& silo, Books& books, const std::string&
     const std::uint64_t round = std::stoull(entry.at("round").get<std::string>());
     if (!account.replies.emplace(round, entry.at("reply").get<std::string>()).second)
       refuse("of a round that was answered");
-    releases::ShiftSquaredAmount& spent = account.spent[entry.at("block").get<std::string>()];
-    const auto sum = spent.plus(*releases::ShiftSquaredAmount::parse(entry.at("cost").get<std::string>()));
+    releases::Cost& spent = account.spent[entry.at("block").get<std::string>()];
+    const auto sum = spent.plus(*releases::Cost::parse(entry.at("cost").get<std::string>()));
     if (!sum) return refuse("costs do not add up");
     spent = *sum;
   } else {
@@ -192,8 +194,7 @@ void FederationAudit::compare(const SiloId& silo, const Books& books, const silo
     for (const auto& [block, spent] :
          {std::pair("training", own->training_spent), std::pair("holdout", own->holdout_spent)}) {
       const auto counted = account.spent.find(block);
-      if (spent != (counted == account.spent.end() ? releases::ShiftSquaredAmount() : counted->second))
-        differ("what was spent");
+      if (spent != (counted == account.spent.end() ? releases::Cost() : counted->second)) differ("what was spent");
     }
     if (account.returned) continue;
     epsilon = *epsilon.plus(account.epsilon);
@@ -289,9 +290,12 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
     const planning::Release& release = *shadow.plan->release(query.round);
     if (!release.is_public()) return gather_shuffled(shadow, run, query, release, record, store);
   }
-  const jobs::RoundSpec spec = jobs::round_spec(job, queries::kind_of(query.question));
+  const releases::Ask* ask = planning::ask_of(shadow.schedule, query.round);
+  if (ask == nullptr) return missing("a round beyond the schedule");
+  const jobs::RoundSpec spec = jobs::round_spec(job, *ask);
   folds::RoundFold fold = spec.fold();
   WeightedSum recount;
+  std::int64_t records = 0;
   for (const auto& [silo, digest] : record.accepted) {
     const Result<wire::Message> message = left_for(kCoordinator, silo, {run, query.round.value});
     if (!message) return message.error();
@@ -301,12 +305,15 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
     const std::uint64_t weight = spec.weight(*job.member(silo));
     fold.add(queries::values_of(reply.reply.answer), weight);
     recount.add(queries::values_of(reply.reply.answer), weight);
+    records += job.member(silo)->facts.records;
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
-  Eigen::VectorXd value = fold.value();
-  if (!spec.aggregation.robust() && !recount.is(value, job.reply_lattice.step_log2, spec.aggregation.scaled_to))
+  folds::Folded value = fold.value();
+  const auto* mean = std::get_if<folds::Mean>(&value);
+  if (mean != nullptr && !spec.aggregation.robust() &&
+      !recount.is(mean->values, spec.lattice.step_log2, spec.aggregation.scaled_to))
     return missing("a round's fold is not the weighted mean of its replies");
-  return folds::Gathered{query.round, fold.replies(), std::move(value)};
+  return folds::Gathered{query.round, fold.replies(), std::move(value), records};
 }
 
 Result<folds::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const RunId& run, const queries::Query& query,

@@ -51,8 +51,8 @@ class FederationAudit {
   struct Account {
     releases::EpsilonAmount epsilon;
     releases::DeltaAmount delta;
-    std::map<std::string, releases::ShiftSquaredAmount> spent;  // by block
-    std::map<std::uint64_t, std::string> replies;               // by round: digest of the stored bytes, hexadecimal
+    std::map<std::string, releases::Cost> spent;   // by block
+    std::map<std::uint64_t, std::string> replies;  // by round: digest of the stored bytes, hexadecimal
     bool ended = false;
     bool returned = false;
   };
@@ -65,6 +65,7 @@ class FederationAudit {
   struct Shadow {
     jobs::Job job;
     std::unique_ptr<algorithms::FederatedAlgorithm> algorithm;
+    planning::Schedule schedule;
     std::optional<planning::Plan> plan;  // of every silo of a shuffled job
     std::optional<algorithms::Outcome> outcome;
   };

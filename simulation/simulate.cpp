@@ -1,6 +1,7 @@
 #include "simulation/simulate.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "coordinator/jobs/result.hpp"
@@ -18,17 +19,17 @@ constexpr std::size_t kJobBytesMax = 16U << 20U;
 
 /// A simulated institution allows what the job asks for, once.
 silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) {
-  return {{std::string(job.model.name())},
+  return {job.model ? std::vector<std::string>{std::string(job.model->name())} : std::vector<std::string>{},
           {std::string(job.algorithm->name())},
           {job.unit},
           1,
           1,
-          member.facts.epsilon,
-          member.facts.delta,
-          {*releases::EpsilonAmount::rounded_up(member.facts.epsilon.value()),
-           *releases::DeltaAmount::rounded_up(member.facts.delta.value())},
+          member.facts.epsilon(),
+          *releases::Delta::create(std::max(member.facts.delta(), std::numeric_limits<double>::min())),
+          {*releases::EpsilonAmount::rounded_up(member.facts.epsilon().value()),
+           *releases::DeltaAmount::rounded_up(member.facts.delta())},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(0),
+          std::chrono::milliseconds(1),  // of virtual time: selections are answered at no other interval than one
           std::nullopt,
           true};
 }
@@ -187,9 +188,20 @@ Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::p
   plain.job = job;
   plain.noise = SimulatedNoise::None;
   plain.direct = true;
+  // Of a label that is a number a step of 1 / beta at most: its loss grows without bound.
+  double step = 0.5;
+  if (const Result<std::string> bytes = read_file(job, kJobBytesMax)) {
+    const Result<jobs::Job> parsed = jobs::parse_job(*bytes, job.string());
+    if (parsed && parsed->model && !parsed->model->classifies()) {
+      const double norm = jobs::record_norm(*parsed->model, parsed->schema);
+      if (const auto smoothness = parsed->model->constants(norm).smoothness) step = std::min(step, 1.0 / *smoothness);
+    }
+  }
   // The whole section, so that a shuffled job's silos answer with means, too, and not with counts on its coarse grid.
   plain.set = {
-      R"(/algorithm={"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":0.5,"averaging":"last","draw_fraction":1})",
+      fmt::format(R"(/algorithm={{"kind":"noisy_minibatch_sgd","rounds":1500,"step_size":{},"averaging":"last",)"
+                  R"("draw_fraction":1}})",
+                  step),
       R"(/regulariser={"kind":"l2","strength":0.001})",
       R"(/privacy={"mode":"isrl","unit":"record","noise":"test","clip_norm":100})", "/evaluation/every=0",
       "/wire/replies=i64"};

@@ -23,7 +23,7 @@ void SimulatedCoordinator::boot() {
       return world().give_up(*this);
   }
   service_ = std::make_unique<JobService>(*store_, wire::Limits{}, coordinator::ServiceLimits{}, wall_clock(),
-                                          setup_.shufflers, setup_.planner);
+                                          setup_.shufflers, setup_.planner, setup_.make_algorithm);
   handle(service_->start(world().now()));
 }
 
@@ -84,7 +84,7 @@ bool SimulatedCoordinator::cancel(const RunId& run) {
 
 void SimulatedCoordinator::handle(Result<JobService::Actions> actions) {
   if (!actions) return world().give_up(*this);
-  for (const JobService::Action& action : *actions) {
+  for (JobService::Action& action : *actions) {
     if (const auto* send = std::get_if<JobService::SessionSend>(&action)) {
       const auto peer = peers_.find(send->silo.name());
       if (peer != peers_.end()) world().send(*this, *peer->second, send->bytes);
@@ -95,6 +95,12 @@ void SimulatedCoordinator::handle(Result<JobService::Actions> actions) {
       const milliseconds at = std::chrono::duration_cast<milliseconds>(armed->at.time_since_epoch());
       world().after(*this, std::max(at - world().elapsed(), milliseconds(0)), [this, timer = ++timer_] {
         if (timer == timer_ && service_) handle(service_->on_timer(world().now()));
+      });
+    } else if (auto* advance = std::get_if<coordinator::Advance>(&action)) {
+      // Events are copied, an Advance cannot be.
+      const auto work = std::make_shared<coordinator::Advance>(std::move(*advance));
+      world().after(*this, world().random_work(), [this, work] {
+        if (service_) handle(service_->on_advanced(std::move(*work).perform(), world().now()));
       });
     } else if (const auto* said = std::get_if<JobService::OfRun>(&action)) {
       if (setup_.watch) setup_.watch(*said);

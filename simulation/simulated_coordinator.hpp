@@ -19,6 +19,7 @@ class SimulatedCoordinator final : public SimulatedProcess {
     std::set<std::string> shufflers;  // that it dials, by name
     std::string sealing_secret;       // 32 bytes of a key that jobs' replies can be sealed to; may be empty
     jobs::Planner planner;
+    jobs::AlgorithmMaker make_algorithm;
     Watch watch;  // hears what the runs' machines say; may be empty
   };
   SimulatedCoordinator(SimulatedWorld& world, Setup setup)

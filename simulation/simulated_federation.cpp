@@ -48,7 +48,7 @@ SimulatedFederation::SimulatedFederation(Setup setup)
     if (watch_.of_run) watch_.of_run(said);
   };
   coordinator_ = std::make_unique<SimulatedCoordinator>(
-      world_, SimulatedCoordinator::Setup{names, setup_.sealing_secret, setup_.planner, of_run});
+      world_, SimulatedCoordinator::Setup{names, setup_.sealing_secret, setup_.planner, setup_.make_algorithm, of_run});
   world_.add(*coordinator_, milliseconds(0));
   for (const Shuffler& shuffler : setup_.shufflers) {
     shufflers_.push_back(std::make_unique<SimulatedShuffler>(
@@ -228,8 +228,8 @@ Result<algorithms::Outcome> SimulatedFederation::outcome(std::size_t job) {
   if (!record) return record.error();
   if (!*record) return Error{ErrorCode::Internal, "the run is not in the store"};
   if (!coordinator::is_end((**record).state)) return Error{ErrorCode::Internal, "the simulated run did not end"};
-  Result<coordinator::RunMachine> machine =
-      coordinator::RunMachine::open(store(), **std::move(record), wire::Limits{}, setup_.planner);
+  Result<coordinator::RunMachine> machine = coordinator::RunMachine::open(store(), **std::move(record), wire::Limits{},
+                                                                          setup_.planner, setup_.make_algorithm);
   if (!machine) return machine.error();
   Result<std::vector<coordinator::RunMachine::Action>> actions = machine->start(world_.now());
   if (!actions) return actions.error();

@@ -59,6 +59,7 @@ class SimulatedFederation {
     FaultRates faults = {};
     std::chrono::milliseconds time_max = std::chrono::hours(48);
     jobs::Planner planner = jobs::plan_of;
+    jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm;  // of the coordinator; the audit has the jobs' own
   };
   explicit SimulatedFederation(Setup setup);
   ~SimulatedFederation();

@@ -39,6 +39,7 @@ struct FaultRates {
   std::optional<std::uint64_t> crash_at_point;  // exactly at this one of all such points, counted from 1
   double power_loss = 0.0;                      // share of crashes in which what was not synced may be gone, too
   std::chrono::milliseconds restart_max{0};     // a dead process is back within this
+  std::chrono::milliseconds work_max{0};        // uniform, for what a process does beside its events
 };
 
 class SimulatedWorld;
@@ -116,6 +117,8 @@ class SimulatedWorld {
   [[nodiscard]] std::chrono::milliseconds elapsed() const noexcept { return now_; }
   [[nodiscard]] RandomSource& chance() noexcept { return chance_; }
   [[nodiscard]] std::chrono::milliseconds random_delay(std::chrono::milliseconds most);
+  /// How long a process works beside its events.
+  [[nodiscard]] std::chrono::milliseconds random_work() { return random_delay(faults_.work_max); }
 
   /// @param over asked after every event @return whether it was over in time
   [[nodiscard]] bool run(std::chrono::milliseconds time_max, const std::function<bool()>& over);

@@ -77,9 +77,9 @@ bool is_time(const std::string& value) {
 }
 
 /// What the value of a key has to look like, whatever the kind of entry; empty if it does.
-std::string misfit(std::string_view key, const std::string& value) {
-  static const std::set<std::string_view> amounts = {"epsilon", "delta", "mechanism_delta", "training",
-                                                     "holdout", "cost",  "shift_squared"};
+std::string misfit(std::string_view key, const std::string& value, Format format) {
+  static const std::set<std::string_view> amounts = {"epsilon", "delta", "mechanism_delta", "shift_squared"};
+  static const std::set<std::string_view> costs = {"training", "holdout", "cost"};
   static const std::set<std::string_view> indexes = {"round", "sequence"};
   // In bytes, 0 for any but none.
   static const std::map<std::string_view, std::size_t> hex = {{"run", kRunBytes},
@@ -94,6 +94,11 @@ std::string misfit(std::string_view key, const std::string& value) {
   static const std::map<std::string_view, std::pair<std::string_view, std::string_view>> choices = {
       {"noise", {"secure", "test"}}, {"block", {"training", "holdout"}}};
   if (amounts.contains(key)) return parse_amount(value) ? "" : "a decimal integer below 2^128";
+  if (costs.contains(key)) {
+    // A run of the first format may go on in a ledger of the second.
+    if (parse_cost(value, format) || (key == "cost" && parse_cost(value, Format::One))) return "";
+    return format == Format::One ? "a decimal integer below 2^128" : "costs like gaussian:123 or pure:5+ranged:7";
+  }
   if (indexes.contains(key)) return parse_index(value) ? "" : "a decimal integer below 2^63";
   if (const auto size = hex.find(key); size != hex.end()) {
     if (from_hex(value, size->second)) return "";
@@ -122,11 +127,11 @@ std::optional<Fields> parse_fields(std::string_view text, const std::string& whe
   return std::nullopt;
 }
 
-bool has_exactly(const Fields& fields, const Keys& keys, const std::string& where, Problems& problems) {
+bool has_exactly(const Fields& fields, const Keys& keys, Format format, const std::string& where, Problems& problems) {
   bool good = true;
   for (const std::string_view key : keys) {
     const auto field = fields.find(std::string(key));
-    const std::string expected = misfit(key, field == fields.end() ? "" : field->second);
+    const std::string expected = misfit(key, field == fields.end() ? "" : field->second, format);
     if (expected.empty()) continue;
     const std::string found = field == fields.end() ? "no such key" : printable(field->second);
     problems.add("{}: {}: expected {}, found {}", where, key, expected, found);
@@ -141,9 +146,9 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
       continue;
     }
     if (are_of_reservation(keys) && (key == "training_releases" || key == "holdout_releases")) {
-      if (parse_release_groups(value)) continue;
-      problems.add("{}: {}: expected groups like 123*10@5/50 with commas between, found {}", where, key,
-                   printable(value));
+      if (parse_release_groups(value, format)) continue;
+      problems.add("{}: {}: expected groups like {}123*10@5/50 with commas between, found {}", where, key,
+                   format == Format::One ? "" : "gaussian:", printable(value));
       good = false;
       continue;
     }
@@ -172,9 +177,10 @@ bool has_exactly(const Fields& fields, const Keys& keys, const std::string& wher
   return good;
 }
 
-bool is_well_formed(const Fields& fields, const std::string& where, Problems& problems) {
+bool is_well_formed(const Fields& fields, Format format, const std::string& where, Problems& problems) {
   static const std::map<std::string, Keys> kinds = {
       {"opened", {"kind", "format", "dataset", "digest", "public_holdout", "public_key", "noise"}},
+      {"upgraded", {"kind", "format"}},
       {"reserved", {"kind", "run", "epsilon", "delta", "mechanism_delta", "training", "holdout"}},
       {"accepted", {"kind", "run", "epsilon", "delta", "mechanism_delta", "training", "holdout"}},
       {"filtered", {"kind", "epsilon", "delta", "mechanism_delta", "shift_squared"}},
@@ -184,7 +190,7 @@ bool is_well_formed(const Fields& fields, const std::string& where, Problems& pr
       {"amended", {"kind", "digest", "public_holdout"}}};
   const auto field = fields.find("kind");
   const auto kind = field == fields.end() ? kinds.end() : kinds.find(field->second);
-  if (kind != kinds.end()) return has_exactly(fields, kind->second, where, problems);
+  if (kind != kinds.end()) return has_exactly(fields, kind->second, format, where, problems);
   const std::string found = field == fields.end() ? "none" : printable(field->second);
   problems.add("{}: expected a kind that the format has, found {}", where, found);
   return false;

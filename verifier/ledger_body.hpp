@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "verifier/ledger_texts.hpp"
 #include "verifier/problems.hpp"
 
 namespace undertone::verifier {
@@ -19,9 +20,12 @@ using Keys = std::vector<std::string_view>;
 [[nodiscard]] std::optional<Fields> parse_fields(std::string_view text, const std::string& where, Problems& problems);
 
 /// Whether these keys are there and no others, each with a value of the look that the format gives it.
-[[nodiscard]] bool has_exactly(const Fields& fields, const Keys& keys, const std::string& where, Problems& problems);
+/// @param format in which costs are spelled, where there are any
+[[nodiscard]] bool has_exactly(const Fields& fields, const Keys& keys, Format format, const std::string& where,
+                               Problems& problems);
 
 /// Whether an entry's body has a kind of the format, and exactly the keys of that kind.
-[[nodiscard]] bool is_well_formed(const Fields& fields, const std::string& where, Problems& problems);
+/// @param format of the ledger where the entry stands
+[[nodiscard]] bool is_well_formed(const Fields& fields, Format format, const std::string& where, Problems& problems);
 
 }  // namespace undertone::verifier

@@ -82,7 +82,7 @@ Head read_head(const std::filesystem::path& path, Problems& problems) {
   }
   const auto fields = parse_fields(text, "the head file", problems);
   const Keys keys = {"format", "sequence", "previous", "body", "signature"};
-  if (!fields || !has_exactly(*fields, keys, "the head file", problems)) return {};
+  if (!fields || !has_exactly(*fields, keys, Format::Two, "the head file", problems)) return {};
   if (fields->at("format") != "undertone.ledger-head/1") {
     problems.add("the head file: expected the format \"undertone.ledger-head/1\", found {}",
                  printable(fields->at("format")));

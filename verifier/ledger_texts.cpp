@@ -1,5 +1,6 @@
 #include "verifier/ledger_texts.hpp"
 
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 
@@ -14,8 +15,26 @@ std::string_view take_until(std::string_view& text, char mark) {
   return taken;
 }
 
-std::optional<ReleaseGroup> parse_group(std::string_view text) {
+constexpr std::array<std::pair<std::string_view, Law>, 3> kLaws = {
+    {{"gaussian:", Law::Gaussian}, {"pure:", Law::Pure}, {"ranged:", Law::Ranged}}};
+
+/// Takes the name of a law off the text.
+std::optional<Law> take_law(std::string_view& text) {
+  for (const auto& [name, law] : kLaws) {
+    if (!text.starts_with(name)) continue;
+    text.remove_prefix(name.size());
+    return law;
+  }
+  return std::nullopt;
+}
+
+std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
   ReleaseGroup group;
+  if (format == Format::Two) {
+    const std::optional<Law> law = take_law(text);
+    if (!law) return std::nullopt;
+    group.law = *law;
+  }
   std::optional<UInt128> number;
   const auto read = [&number](std::string_view digits, UInt128& out) {
     number = parse_amount(digits);
@@ -28,7 +47,7 @@ std::optional<ReleaseGroup> parse_group(std::string_view text) {
   std::string_view draws = take_until(counts, '^');
   group.with_replacement = !stepped && draws.ends_with('r');
   if (group.with_replacement) draws.remove_suffix(1);
-  if (!read(take_until(draws, '*'), group.shift_squared) || !read(take_until(draws, '@'), group.rounds) ||
+  if (!read(take_until(draws, '*'), group.units) || !read(take_until(draws, '@'), group.rounds) ||
       !read(take_until(draws, '/'), group.drawn) || !read(draws, group.population) ||
       (stepped && !read(counts, group.steps))) {
     return std::nullopt;
@@ -82,12 +101,63 @@ std::optional<std::int64_t> parse_index(std::string_view text) {
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text) {
+bool Cost::add(const Cost& other) {
+  bool fits = true;
+  for (UInt128 Cost::*const part : {&Cost::gaussian, &Cost::pure, &Cost::ranged}) {
+    if (!__builtin_add_overflow(this->*part, other.*part, &(this->*part))) continue;
+    this->*part = ~UInt128{0};
+    fits = false;
+  }
+  return fits;
+}
+
+Cost cost_of(Law law, UInt128 units) {
+  switch (law) {
+    case Law::Gaussian:
+      return {units, 0, 0};
+    case Law::Pure:
+      return {0, units, 0};
+    case Law::Ranged:
+      return {0, 0, units};
+  }
+  return {};
+}
+
+std::optional<Cost> parse_cost(std::string_view text, Format format) {
+  if (format == Format::One || text == "0") {
+    const std::optional<UInt128> bare = parse_amount(text);
+    return bare ? std::optional(cost_of(Law::Gaussian, *bare)) : std::nullopt;
+  }
+  Cost cost;
+  std::optional<Law> last;
+  bool more = true;
+  while (more) {
+    more = text.find('+') != text.npos;
+    std::string_view part = take_until(text, '+');
+    const std::optional<Law> law = take_law(part);
+    const std::optional<UInt128> units = parse_amount(part);
+    if (!law || (last && *law <= *last) || !units || *units == 0) return std::nullopt;
+    last = law;
+    (void)cost.add(cost_of(*law, *units));  // each law once: no overflow
+  }
+  return cost;
+}
+
+std::string to_text(const Cost& cost) {
+  std::string text;
+  for (const auto& [name, units] :
+       {std::pair("gaussian", cost.gaussian), std::pair("pure", cost.pure), std::pair("ranged", cost.ranged)}) {
+    if (units != 0) text += fmt::format("{}{}:{}", text.empty() ? "" : "+", name, fmt::to_string(units));
+  }
+  return text.empty() ? "0" : text;
+}
+
+std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text, Format format) {
   std::vector<ReleaseGroup> groups;
   bool more = true;
   while (more) {
     more = text.find(',') != text.npos;
-    const std::optional<ReleaseGroup> group = parse_group(take_until(text, ','));
+    const std::optional<ReleaseGroup> group = parse_group(take_until(text, ','), format);
     if (!group) return std::nullopt;
     groups.push_back(*group);
   }

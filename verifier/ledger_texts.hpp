@@ -36,11 +36,40 @@ constexpr std::size_t kSignatureBytes = 64;
 /// @return below 2^63
 [[nodiscard]] std::optional<std::int64_t> parse_index(std::string_view text);
 
-/// One group of a reservation's list of releases, "MU2*ROUNDS@K/N", with "r" where records are drawn with replacement
-/// or "^STEPS" where each release is made of so many draws of noise, and "+FROM:TO" where it reads a part of the block.
-/// What is missing is a group of its own kind: a subset, 1 step, all.
+/// How a ledger, and each of its runs, says what releases cost.
+enum class Format : std::uint8_t { One = 1, Two = 2 };
+
+/// How releases' losses are bounded, and so in what their costs add up.
+enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
+
+/// Units of 2^-40 by law: of shift squared, of epsilon, and of epsilon of releases whose losses stay in a range of it.
+struct Cost {
+  UInt128 gaussian = 0;
+  UInt128 pure = 0;
+  UInt128 ranged = 0;
+
+  /// Stays at the largest amount on overflow, which it reports.
+  bool add(const Cost& other);
+  [[nodiscard]] bool is_zero() const { return gaussian == 0 && is_gaussian(); }
+  [[nodiscard]] bool is_gaussian() const { return pure == 0 && ranged == 0; }
+  /// Whether it is at most this much of each law.
+  [[nodiscard]] bool fits(const Cost& limit) const {
+    return gaussian <= limit.gaussian && pure <= limit.pure && ranged <= limit.ranged;
+  }
+  friend bool operator==(const Cost&, const Cost&) = default;
+};
+[[nodiscard]] Cost cost_of(Law law, UInt128 units);
+/// "gaussian:123", "pure:5+ranged:7", "0": in this order, none twice, none of nothing. In the first format a shift
+/// squared alone, "123".
+[[nodiscard]] std::optional<Cost> parse_cost(std::string_view text, Format format);
+[[nodiscard]] std::string to_text(const Cost& cost);
+
+/// One group of a reservation's list of releases, "LAW:UNITS*ROUNDS@K/N" (in the first format "MU2*ROUNDS@K/N"), with
+/// "r" where records are drawn with replacement or "^STEPS" where each release is made of so many draws of noise, and
+/// "+FROM:TO" where it reads a part of the block. What is missing is a group of its own kind: a subset, 1 step, all.
 struct ReleaseGroup {
-  UInt128 shift_squared = 0;  // of one draw, in units of 2^-40
+  Law law = Law::Gaussian;
+  UInt128 units = 0;  // of one draw, of 2^-40
   UInt128 rounds = 0;
   UInt128 drawn = 0;
   UInt128 population = 0;
@@ -49,7 +78,7 @@ struct ReleaseGroup {
   std::optional<std::pair<UInt128, UInt128>> positions;
 };
 /// @return nothing where a group has another form or a number leaves 128 bits; ranges are not looked at
-[[nodiscard]] std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text);
+[[nodiscard]] std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text, Format format);
 
 /// What a reservation says of a run whose replies are shuffled, "binomial:HONEST:FAILURE" or "reports:HONEST:0", or
 /// "reports:HONEST:FAILURE:RECORD:SILO" where its epsilon owes something to the shuffler.

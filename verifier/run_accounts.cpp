@@ -8,6 +8,8 @@
 #include "verifier/clones_bound.hpp"
 #include "verifier/gaussian_profile.hpp"
 #include "verifier/ledger_texts.hpp"
+#include "verifier/pure_delta.hpp"
+#include "verifier/renyi_bound.hpp"
 #include "verifier/sampled_profile.hpp"
 
 namespace undertone::verifier {
@@ -26,29 +28,38 @@ long double epsilon_of(UInt128 units) { return std::ldexp(static_cast<long doubl
 long double delta_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -80); }
 long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long double>(units), -40)); }
 
+/// Equal releases that a record meets.
+struct Met {
+  Law law = Law::Gaussian;
+  UInt128 units = 0;         // of one draw
+  std::uint64_t rounds = 0;  // every draw for itself
+  std::int64_t drawn = 0;
+  std::int64_t population = 0;
+  bool with_replacement = false;
+};
+
 /// What a reservation says of the releases that read a block.
-struct SampledBlock {
+struct ListedBlock {
   struct Positions {
     std::int64_t from = 0;
     std::int64_t to = 0;
   };
-  std::vector<SampledGroup> groups;  // every draw for itself
-  std::vector<UInt128> draw;         // shift squared of one draw of each group
+  std::vector<Met> groups;
   struct Release {
-    UInt128 each = 0;  // what one costs
+    Cost each;
     UInt128 rounds = 0;
     UInt128 steps = 1;
   };
   std::vector<Release> listed;       // of each group
   std::vector<Positions> positions;  // of the permutation that each group reads
   std::vector<bool> is_whole;        // whether it names no positions: it reads the block
-  UInt128 shift_squared = 0;
+  Cost total;
 
   /// The groups that read a position, equal ones counted together, for every position that differs: what one record
   /// meets. @return nothing where that is more than a sound ledger lists
-  [[nodiscard]] std::optional<std::vector<std::vector<SampledGroup>>> met() const {
+  [[nodiscard]] std::optional<std::vector<std::vector<Met>>> met() const {
     constexpr std::size_t kReadsMax = 4'000'000;
-    using Kind = std::tuple<UInt128, std::int64_t, std::int64_t, bool>;  // draw, drawn, population, with replacement
+    using Kind = std::tuple<Law, UInt128, std::int64_t, std::int64_t, bool>;
     std::set<std::int64_t> edges;
     for (const Positions& part : positions) edges.insert(part.from);
     std::set<std::map<Kind, std::uint64_t>> distinct;
@@ -58,16 +69,17 @@ struct SampledBlock {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (positions[i].from > at || at >= positions[i].to) continue;
         if (++reads > kReadsMax) return std::nullopt;
-        one[{draw[i], groups[i].drawn, groups[i].population, groups[i].with_replacement}] += groups[i].rounds;
+        const Met& group = groups[i];
+        one[{group.law, group.units, group.drawn, group.population, group.with_replacement}] += group.rounds;
       }
       distinct.insert(std::move(one));
     }
-    std::vector<std::vector<SampledGroup>> out;
+    std::vector<std::vector<Met>> out;
     for (const auto& one : distinct) {
       out.emplace_back();
       for (const auto& [kind, rounds] : one) {
-        const auto& [one_draw, drawn, population, with_replacement] = kind;
-        out.back().push_back({mu_of(one_draw), rounds, drawn, population, with_replacement});
+        const auto& [law, units, drawn, population, with_replacement] = kind;
+        out.back().push_back({law, units, rounds, drawn, population, with_replacement});
       }
     }
     return out;
@@ -87,54 +99,134 @@ struct SampledBlock {
   }
 
   [[nodiscard]] bool any_with_replacement() const {
-    return std::any_of(groups.begin(), groups.end(), [](const SampledGroup& group) { return group.with_replacement; });
+    return std::any_of(groups.begin(), groups.end(), [](const Met& group) { return group.with_replacement; });
   }
 };
 
 /// @param text well-formed groups. @return nothing where a number is out of its range
-std::optional<SampledBlock> parse_releases(const std::string& text) {
+std::optional<ListedBlock> parse_releases(const std::string& text, Format format) {
   constexpr std::size_t kGroupsMax = 14'000;
   constexpr UInt128 kCountMax = UInt128{1} << 40U;
-  const std::optional<std::vector<ReleaseGroup>> groups = parse_release_groups(text);
+  const std::optional<std::vector<ReleaseGroup>> groups = parse_release_groups(text, format);
   if (!groups || groups->size() > kGroupsMax) return std::nullopt;
-  SampledBlock out;
+  ListedBlock out;
   for (const ReleaseGroup& group : *groups) {
     const auto [from, to] = group.positions.value_or(std::pair(UInt128{0}, group.population));
     UInt128 each = 0;
     UInt128 cost = 0;
-    if (group.shift_squared == 0 || group.rounds == 0 || group.rounds > kCountMax || group.steps == 0 ||
+    if (group.units == 0 || group.rounds == 0 || group.rounds > kCountMax || group.steps == 0 ||
         group.steps > kCountMax || group.rounds * group.steps > kCountMax || group.drawn == 0 ||
         group.drawn > group.population || group.population > kCountMax || to > kCountMax || from > to ||
-        to - from != group.population || __builtin_mul_overflow(group.shift_squared, group.steps, &each) ||
-        __builtin_mul_overflow(each, group.rounds, &cost) || !add_saturating(out.shift_squared, cost)) {
+        to - from != group.population || (group.with_replacement && group.law != Law::Gaussian) ||
+        __builtin_mul_overflow(group.units, group.steps, &each) || __builtin_mul_overflow(each, group.rounds, &cost) ||
+        !out.total.add(cost_of(group.law, cost))) {
       return std::nullopt;
     }
-    out.groups.push_back({mu_of(group.shift_squared), static_cast<std::uint64_t>(group.rounds * group.steps),
+    out.groups.push_back({group.law, group.units, static_cast<std::uint64_t>(group.rounds * group.steps),
                           static_cast<std::int64_t>(group.drawn), static_cast<std::int64_t>(group.population),
                           group.with_replacement});
-    out.draw.push_back(group.shift_squared);
-    out.listed.push_back({each, group.rounds, group.steps});
+    out.listed.push_back({cost_of(group.law, each), group.rounds, group.steps});
     out.is_whole.push_back(!group.positions);
     out.positions.push_back({static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)});
   }
   return out;
 }
 
+/// What is composed numerically: of releases of a pure or ranged law their epsilon is all that counts.
+std::vector<SampledGroup> composed(const std::vector<Met>& groups) {
+  std::vector<SampledGroup> out;
+  out.reserve(groups.size());
+  for (const Met& group : groups) {
+    const bool gaussian = group.law == Law::Gaussian;
+    out.push_back({gaussian ? mu_of(group.units) : 0, group.rounds, group.drawn, group.population,
+                   group.with_replacement, gaussian ? 0 : epsilon_of(group.units)});
+  }
+  return out;
+}
+
+/// @return nothing where draws with replacement are among them, whose divergences have no such bound
+std::optional<std::vector<ConcentratedGroup>> concentrated(const std::vector<Met>& groups) {
+  std::vector<ConcentratedGroup> out;
+  out.reserve(groups.size());
+  for (const Met& group : groups) {
+    if (group.with_replacement) return std::nullopt;
+    ConcentratedGroup& one = out.emplace_back();
+    one.rounds = group.rounds;
+    switch (group.law) {
+      case Law::Gaussian:
+        one.mu = mu_of(group.units);
+        break;
+      case Law::Pure:
+        one.pure_epsilon = epsilon_of(group.units);
+        break;
+      case Law::Ranged:
+        one.ranged_epsilon = epsilon_of(group.units);
+        break;
+    }
+  }
+  return out;
+}
+
+/// What a run is charged, as far as a position's releases have to keep it.
+struct Charge {
+  UInt128 epsilon = 0;
+  UInt128 mechanism_delta = 0;
+};
+
+/// Whether what one record meets keeps the charge: at no delta the epsilons of pure and ranged releases add up to it;
+/// at one, the least of what is known of them does.
+bool is_kept(const std::vector<Met>& groups, const Charge& charge) {
+  // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
+  const long double epsilon = epsilon_of(charge.epsilon);
+  const long double above = epsilon * 1.01L + 1e-6L;
+  const long double allowed = delta_of(charge.mechanism_delta) * (1 + 1e-9L);
+  const auto is_gaussian = [](const Met& group) { return group.law == Law::Gaussian; };
+  const auto is_pure = [](const Met& group) { return group.law == Law::Pure; };
+  // A Gaussian profile is above 0 at every epsilon, though it may underflow.
+  if (charge.mechanism_delta == 0 && std::any_of(groups.begin(), groups.end(), is_gaussian)) return false;
+  if (std::all_of(groups.begin(), groups.end(), is_gaussian)) {
+    const std::vector<SampledGroup> gaussian = composed(groups);
+    const std::optional<DeltaBracket> beyond = sampled_delta(gaussian, above);
+    const std::optional<DeltaBracket> at = sampled_delta(gaussian, epsilon);
+    return beyond && at && beyond->upper <= allowed && at->lower <= allowed;
+  }
+  if (std::none_of(groups.begin(), groups.end(), is_gaussian)) {
+    UInt128 sum = 0;
+    bool fits = true;
+    for (const Met& group : groups) {
+      UInt128 all = 0;
+      fits = fits && !__builtin_mul_overflow(group.units, UInt128{group.rounds}, &all) && add_saturating(sum, all);
+    }
+    if (fits && sum <= charge.epsilon) return true;  // integers: nothing is rounded
+  }
+  if (charge.mechanism_delta == 0) return false;  // their sum is all that is known
+  if (std::all_of(groups.begin(), groups.end(), is_pure)) {
+    // What the bounds below grant above epsilon is no excuse for what is certain at it.
+    std::vector<PureGroup> pure;
+    pure.reserve(groups.size());
+    for (const Met& group : groups) pure.push_back({group.units, group.rounds});
+    if (pure_delta_below(std::move(pure), charge.epsilon) > allowed) return false;
+  }
+  const auto divergences = concentrated(groups);
+  if (divergences && renyi_delta(*divergences, above) <= allowed) return true;
+  const std::optional<long double> delta = delta_above(composed(groups), above);
+  return delta && *delta <= allowed;
+}
+
 /// Whether what one record meets, mixed with the replies of others, keeps epsilon: all rounds' pairs together at what
 /// `allowed` is of delta, and the failure what they are off these pairs.
-bool is_covered(const ShuffledRun& shuffled, const std::vector<SampledGroup>& groups, long double epsilon,
-                long double allowed) {
+bool is_covered(const ShuffledRun& shuffled, const std::vector<Met>& groups, long double epsilon, long double allowed) {
   constexpr UInt128 kHonestMax = 1U << 20U;  // more are refused below
   const Mixing mixing{static_cast<std::uint64_t>(std::min(shuffled.honest, kHonestMax)) - 1,
                       epsilon_of(shuffled.mixed->record_epsilon), epsilon_of(shuffled.mixed->silo_epsilon)};
   long double variation = 0;
   std::uint64_t rounds = 0;
-  for (const SampledGroup& group : groups) {
+  for (const Met& group : groups) {
     rounds += group.rounds;  // each at most 2^40, of 14,000 groups
     // Besides, each of the others' messages is allowed a total variation of 2^-80.
-    variation +=
-        static_cast<long double>(group.rounds) * (mixed_variation(mixing, {group.mu, group.drawn, group.population}) +
-                                                  std::ldexp(static_cast<long double>(mixing.others), -80));
+    variation += static_cast<long double>(group.rounds) *
+                 (mixed_variation(mixing, {mu_of(group.units), group.drawn, group.population}) +
+                  std::ldexp(static_cast<long double>(mixing.others), -80));
   }
   if (!((1 + std::exp(epsilon)) * variation <= delta_of(shuffled.failure) * (1 + 1e-9L))) return false;
   // Two accountants agree to a hundredth.
@@ -149,7 +241,14 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
   if ((kind == "opened") != (sequence == 1)) {
     problems_.add("entry {}: expected the kind \"opened\" in entry 1 and only there, found \"{}\"", sequence, kind);
   }
-  if (kind == "opened") return;
+  if (kind == "opened" || kind == "amended") {
+    holdout_is_public_ = fields.at("public_holdout") != std::string(2 * kHashBytes, '0');
+  }
+  if (kind == "opened") {
+    format_ = fields.at("format") == "2" ? Format::Two : Format::One;
+    return;
+  }
+  if (kind == "upgraded") return upgrade(sequence, fields);
   if (kind == "amended") return amend(sequence);
   if (kind == "filtered") return start_filter(sequence, fields);
   if (kind == "reserved" || kind == "accepted") return reserve(sequence, fields);
@@ -176,13 +275,7 @@ void RunAccounts::report(LedgerFindings& findings) const {
   UInt128 delta = filters_delta_;
   bool fits = epsilon != kAmountMax && delta != kAmountMax;
   for (const Run& run : runs_) {
-    const long double mu = mu_of(std::max(run.training.spent, run.holdout.spent));
-    // Composed as if every release had read every record once, so never more than what was reserved; that may be too
-    // little where it has read one several times.
-    const bool is_once = !run.training.with_replacement && !run.holdout.with_replacement;
-    const long double composed =
-        mu == 0 || is_once ? smallest_epsilon(mu, delta_of(run.mechanism_delta)) : epsilon_of(run.epsilon);
-    const long double spent = std::min(composed, epsilon_of(run.epsilon));
+    const long double spent = std::max(epsilon_spent(run, run.training), epsilon_spent(run, run.holdout));
     findings.runs.push_back({run.name, static_cast<double>(epsilon_of(run.epsilon)),
                              static_cast<double>(delta_of(run.delta)), static_cast<double>(spent), run.releases,
                              run.state});
@@ -195,6 +288,29 @@ void RunAccounts::report(LedgerFindings& findings) const {
   findings.delta_units = fmt::to_string(delta);
   findings.epsilon = static_cast<double>(epsilon_of(epsilon));
   findings.delta = static_cast<double>(delta_of(delta));
+}
+
+long double RunAccounts::epsilon_spent(const Run& run, const Block& block) {
+  const long double charged = epsilon_of(run.epsilon);
+  if (block.spent.is_zero()) return 0;
+  if (block.spent.gaussian == 0) {
+    UInt128 sum = block.spent.pure;
+    (void)add_saturating(sum, block.spent.ranged);
+    return std::min(epsilon_of(sum), charged);
+  }
+  // Composed as if every release had read every record once, so never more than what was reserved; that may be too
+  // little where it has read one several times, and says nothing of releases of another law.
+  if (!block.spent.is_gaussian() || block.with_replacement) return charged;
+  return std::min(smallest_epsilon(mu_of(block.spent.gaussian), delta_of(run.mechanism_delta)), charged);
+}
+
+void RunAccounts::upgrade(std::int64_t sequence, const Fields& fields) {
+  const std::string& to = fields.at("format");
+  if (format_ != Format::One || to != "2") {
+    problems_.add("entry {}: expected a ledger of the format \"1\" to go on in \"2\", once, found {} (rule 11)",
+                  sequence, printable(to));
+  }
+  format_ = Format::Two;
 }
 
 void RunAccounts::amend(std::int64_t sequence) {
@@ -231,17 +347,18 @@ void RunAccounts::start_filter(std::int64_t sequence, const Fields& fields) {
   (void)add_saturating(filters_delta_, whole.delta);
 }
 
-void RunAccounts::charge_filter(std::int64_t sequence, const Fields& fields, const Run& run, UInt128 draws) {
+void RunAccounts::charge_filter(std::int64_t sequence, const std::string& block, const Cost& cost, const Run& run,
+                                UInt128 draws) {
   constexpr std::uint64_t kDrawsMax = 1U << 20U;
-  if (!run.filtered || !filter_ || *parse_amount(fields.at("cost")) == 0) return;
-  UInt128& spent = fields.at("block") == "training" ? filter_->training : filter_->holdout;
-  const bool fits = add_saturating(spent, *parse_amount(fields.at("cost")));
+  if (!run.filtered || !filter_ || cost.is_zero()) return;
+  UInt128& spent = block == "training" ? filter_->training : filter_->holdout;
+  const bool fits = add_saturating(spent, cost.gaussian) && cost.is_gaussian();
   filter_->draws += draws;  // each below 2^40, of fewer than 2^63 releases
   if (fits && spent <= filter_->limit && filter_->draws <= kDrawsMax) return;
   problems_.add(
-      "entry {}: run {}: expected releases of at most {} and {} draws in all under the filter, found {} and {} so far "
-      "(rule 9)",
-      sequence, run.name, fmt::to_string(filter_->limit), kDrawsMax, fmt::to_string(spent),
+      "entry {}: run {}: expected Gaussian releases of at most {} and {} draws in all under the filter, found {} after "
+      "{} and {} so far (rule 9)",
+      sequence, run.name, fmt::to_string(filter_->limit), kDrawsMax, to_text(cost), fmt::to_string(spent),
       fmt::to_string(filter_->draws));
 }
 
@@ -257,8 +374,9 @@ void RunAccounts::reserve(std::int64_t sequence, const Fields& fields) {
     problems_.add("entry {}: expected \"accepted\" under a filter and \"reserved\" without one, found \"{}\" (rule 9)",
                   sequence, fields.at("kind"));
   }
-  run.training.reserved = amount("training");
-  run.holdout.reserved = amount("holdout");
+  run.format = format_;
+  run.training.reserved = *parse_cost(fields.at("training"), format_);
+  run.holdout.reserved = *parse_cost(fields.at("holdout"), format_);
   if (!index_.emplace(run.name, runs_.size()).second) {
     problems_.add("entry {}: expected run {} to be reserved once, found a second reservation (rule 1)", sequence,
                   run.name);
@@ -290,12 +408,36 @@ void RunAccounts::check_guarantee(std::int64_t sequence, Run& run, const Fields&
   for (const auto& [block, key] :
        {std::pair(&run.training, "training_releases"), std::pair(&run.holdout, "holdout_releases")}) {
     const auto releases = fields.find(key);
-    if (releases == fields.end()) {
-      check_plain(sequence, "run " + run.name, run, block->reserved);
-    } else {
-      check_sampled(sequence, run, *block, releases->second, parsed);
+    if (releases != fields.end()) {
+      check_listed(sequence, run, *block, releases->second, parsed);
+    } else if (run.format == Format::One) {
+      check_plain(sequence, "run " + run.name, run, block->reserved.gaussian);
+    } else if (!block->reserved.is_zero()) {
+      problems_.add("entry {}: run {}: expected {} where a cost is reserved, found none beside {} (rule 6)", sequence,
+                    run.name, key, to_text(block->reserved));
     }
   }
+  if (run.format == Format::Two) check_implementation(sequence, run, parsed);
+}
+
+void RunAccounts::check_implementation(std::int64_t sequence, const Run& run,
+                                       const std::optional<ShuffledRun>& shuffled) {
+  if (run.delta == 0) return;  // nothing but an epsilon is promised
+  UInt128 draws = 0;           // each below 2^40, of 28,000 groups
+  for (const Block* block : {&run.training, &run.holdout})
+    for (const Listed& one : block->listed) draws += one.left * one.steps;
+  if (draws == 0) return;
+  UInt128 taken = run.mechanism_delta;
+  if (shuffled) (void)add_saturating(taken, shuffled->failure);
+  const UInt128 left = taken > run.delta ? 0 : run.delta - taken;
+  // Each draw of noise is allowed a total variation of 2^-80.
+  const long double needed = (1 + std::exp(epsilon_of(run.epsilon))) * static_cast<long double>(draws);
+  if (static_cast<long double>(left) >= needed * (1 - 1e-9L)) return;
+  problems_.add(
+      "entry {}: run {}: expected delta {} to leave {:.6g} units for {} draws of noise beside mechanism_delta {} and "
+      "the failures of shuffled releases, found {} (rule 13)",
+      sequence, run.name, fmt::to_string(run.delta), needed, fmt::to_string(draws), fmt::to_string(run.mechanism_delta),
+      fmt::to_string(left));
 }
 
 void RunAccounts::check_plain(std::int64_t sequence, const std::string& whose, const Run& run, UInt128 shift_squared) {
@@ -311,18 +453,17 @@ void RunAccounts::check_plain(std::int64_t sequence, const std::string& whose, c
       sequence, whose, epsilon_of(run.epsilon), mu, profile, delta_of(run.mechanism_delta));
 }
 
-void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
-                                const std::optional<ShuffledRun>& shuffled) {
-  const std::optional<SampledBlock> sampled = parse_releases(releases);
-  if (!sampled || sampled->shift_squared != block.reserved || !sampled->of_one_block()) {
+void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
+                               const std::optional<ShuffledRun>& shuffled) {
+  const std::optional<ListedBlock> listed = parse_releases(releases, run.format);
+  if (!listed || listed->total != block.reserved || !listed->of_one_block()) {
     problems_.add(
-        "entry {}: run {}: expected releases whose shifts squared add up to {}, with 1 <= K <= N = TO - FROM, found {} "
-        "(rule 6)",
-        sequence, run.name, fmt::to_string(block.reserved), printable(releases));
+        "entry {}: run {}: expected releases whose costs add up to {}, with 1 <= K <= N = TO - FROM, found {} (rule 6)",
+        sequence, run.name, to_text(block.reserved), printable(releases));
     return;
   }
-  for (const SampledBlock::Release& one : sampled->listed) block.listed.push_back({one.each, one.rounds, one.steps});
-  block.with_replacement = sampled->any_with_replacement();
+  for (const ListedBlock::Release& one : listed->listed) block.listed.push_back({one.each, one.rounds, one.steps});
+  block.with_replacement = listed->any_with_replacement();
   // A filter counts one occurrence a release; what is known of shares and of mixing is known of no other number either.
   if (block.with_replacement && (run.filtered || (shuffled && (shuffled->binomial || shuffled->mixed)))) {
     problems_.add(
@@ -331,33 +472,36 @@ void RunAccounts::check_sampled(std::int64_t sequence, const Run& run, Block& bl
         sequence, run.name, printable(releases));
     return;
   }
-  // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
-  const long double epsilon = epsilon_of(run.epsilon);
-  const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
-  const std::optional<std::vector<std::vector<SampledGroup>>> met = sampled->met();
+  if (!block.reserved.is_gaussian() && (run.filtered || shuffled)) {
+    problems_.add(
+        "entry {}: run {}: expected Gaussian releases alone where a run is shuffled or under a filter, found {} (rule "
+        "{})",
+        sequence, run.name, printable(releases), run.filtered ? 9 : 10);
+    return;
+  }
+  const std::optional<std::vector<std::vector<Met>>> met = listed->met();
   if (shuffled && shuffled->mixed) {
-    if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<SampledGroup>& groups) {
-          return is_covered(*shuffled, groups, epsilon, allowed);
+    const long double allowed = delta_of(run.mechanism_delta) * (1 + 1e-9L);
+    if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<Met>& groups) {
+          return is_covered(*shuffled, groups, epsilon_of(run.epsilon), allowed);
         })) {
       return;
     }
     problems_.add(
         "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the mixed releases {} at "
         "mechanism_delta {:.12g} (rule 10)",
-        sequence, run.name, epsilon, printable(releases), delta_of(run.mechanism_delta));
+        sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta));
     return;
   }
-  if (met && std::all_of(met->begin(), met->end(), [&](const std::vector<SampledGroup>& groups) {
-        const std::optional<DeltaBracket> above = sampled_delta(groups, epsilon * 1.01L + 1e-6L);
-        const std::optional<DeltaBracket> at = sampled_delta(groups, epsilon);
-        return above && at && above->upper <= allowed && at->lower <= allowed;
-      })) {
+  const Charge charge{run.epsilon, run.mechanism_delta};
+  if (met &&
+      std::all_of(met->begin(), met->end(), [&](const std::vector<Met>& groups) { return is_kept(groups, charge); })) {
     return;
   }
   problems_.add(
-      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the sampled releases {} at "
+      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the releases {} at "
       "mechanism_delta {:.12g} (rule 6)",
-      sequence, run.name, epsilon, printable(releases), delta_of(run.mechanism_delta));
+      sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta));
 }
 
 void RunAccounts::promise_reply(std::int64_t sequence, const Fields& fields) {
@@ -376,19 +520,32 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
   ++run.releases;
   const std::string& name = fields.at("block");
   Block& block = name == "training" ? run.training : run.holdout;
-  const bool fits = add_saturating(block.spent, *parse_amount(fields.at("cost")));
-  const std::optional<UInt128> draws = cross_off(block, *parse_amount(fields.at("cost")));
-  charge_filter(sequence, fields, run, draws.value_or(1));
+  const std::string& text = fields.at("cost");
+  const std::optional<Cost> cost = parse_cost(text, run.format);
+  if (!cost) {
+    problems_.add("entry {}: run {}: expected a cost as format {} writes it, found {} (rule 3)", sequence, run.name,
+                  run.format == Format::One ? 1 : 2, printable(text));
+    return;
+  }
+  if (cost->is_zero() && !(name == "holdout" && holdout_is_public_)) {
+    problems_.add(
+        "entry {}: run {}: expected a cost of 0 only in the holdout block of a data set whose holdout was declared "
+        "public, found it in the {} block (rule 12)",
+        sequence, run.name, name);
+  }
+  const bool fits = block.spent.add(*cost);
+  const std::optional<UInt128> draws = cross_off(block, *cost);
+  charge_filter(sequence, name, *cost, run, draws.value_or(1));
   if (!draws) {
     problems_.add("entry {}: run {}: expected a cost that the list of {} releases has left, found {} (rule 3)",
-                  sequence, run.name, name, fields.at("cost"));
+                  sequence, run.name, name, to_text(*cost));
   }
-  if (fits && block.spent <= block.reserved) return;
+  if (fits && block.spent.fits(block.reserved)) return;
   problems_.add("entry {}: run {}: expected costs of at most {} in the {} block, found {} so far (rule 3)", sequence,
-                run.name, fmt::to_string(block.reserved), name, fmt::to_string(block.spent));
+                run.name, to_text(block.reserved), name, to_text(block.spent));
 }
 
-std::optional<UInt128> RunAccounts::cross_off(Block& block, UInt128 cost) {
+std::optional<UInt128> RunAccounts::cross_off(Block& block, const Cost& cost) {
   if (block.listed.empty()) return 1;
   for (; block.next < block.listed.size(); ++block.next) {
     Listed& group = block.listed[block.next];

@@ -24,7 +24,7 @@ struct Promise {
   bool kept = false;
 };
 
-/// Rules 1 to 4 and 6 to 9; the promises are for rule 5.
+/// Rules 1 to 4 and 6 to 13; the promises are for rule 5.
 class RunAccounts {
  public:
   /// @param problems outlives this
@@ -39,26 +39,29 @@ class RunAccounts {
   /// @param fields well-formed
   void add(std::int64_t sequence, const Fields& fields);
 
+  /// Of the reservation that comes next.
+  [[nodiscard]] Format format() const { return format_; }
+
   /// Adds the runs and what they sum up to.
   void report(LedgerFindings& findings) const;
 
  private:
-  /// Sampled releases that are equal, and how many of them are left.
+  /// Releases that are equal, and how many of them are left.
   struct Listed {
-    UInt128 each = 0;
+    Cost each;
     UInt128 left = 0;
     UInt128 steps = 1;  // draws of noise that each is made of
   };
   struct Block {
-    UInt128 reserved = 0;
-    UInt128 spent = 0;
-    std::vector<Listed> listed;  // empty where nothing is sampled
+    Cost reserved;
+    Cost spent;
+    std::vector<Listed> listed;  // empty where nothing is charged, or in the first format nothing is sampled
     std::size_t next = 0;
     bool with_replacement = false;  // of some release of the list
   };
   /// Crosses off the next release of the list that has this cost. @return how many draws of noise it is made of, 1
   /// without a list; nothing if no release may have it
-  static std::optional<UInt128> cross_off(Block& block, UInt128 cost);
+  static std::optional<UInt128> cross_off(Block& block, const Cost& cost);
 
   struct Run {
     std::string name;
@@ -71,6 +74,7 @@ class RunAccounts {
     std::uint64_t releases = 0;
     std::string state = "open";
     bool filtered = false;
+    Format format = Format::One;
   };
   /// What the releases of accepted runs are charged to.
   struct Filter {
@@ -80,21 +84,29 @@ class RunAccounts {
     UInt128 draws = 0;
   };
 
+  void upgrade(std::int64_t sequence, const Fields& fields);
   void amend(std::int64_t sequence);
   void start_filter(std::int64_t sequence, const Fields& fields);
-  void charge_filter(std::int64_t sequence, const Fields& fields, const Run& run, UInt128 draws);
+  void charge_filter(std::int64_t sequence, const std::string& block, const Cost& cost, const Run& run, UInt128 draws);
   void reserve(std::int64_t sequence, const Fields& fields);
   void check_guarantee(std::int64_t sequence, Run& run, const Fields& fields);
+  /// Whether delta leaves what the draws of noise may be off their law. The lists have been read.
+  void check_implementation(std::int64_t sequence, const Run& run, const std::optional<ShuffledRun>& shuffled);
   /// @param whose begins the sentence of a problem
   void check_plain(std::int64_t sequence, const std::string& whose, const Run& run, UInt128 shift_squared);
-  /// @param releases what was sampled, as the entry says it
-  void check_sampled(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
-                     const std::optional<ShuffledRun>& shuffled);
+  /// @param releases the block's, as the entry says it
+  void check_listed(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
+                    const std::optional<ShuffledRun>& shuffled);
   void promise_reply(std::int64_t sequence, const Fields& fields);
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);
 
+  /// Smallest epsilon of what was spent of a block, at most what was reserved.
+  static long double epsilon_spent(const Run& run, const Block& block);
+
   Problems& problems_;
+  Format format_ = Format::One;
+  bool holdout_is_public_ = false;  // as the last entry that tells says
   std::vector<Run> runs_;
   std::map<std::string, std::size_t> index_;
   std::set<std::string> open_;

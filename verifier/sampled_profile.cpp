@@ -12,6 +12,7 @@
 #include "verifier/gaussian_profile.hpp"
 #include "verifier/loss_law.hpp"
 #include "verifier/multiset_profile.hpp"
+#include "verifier/symmetric_profile.hpp"
 #include "verifier/tilted_sums.hpp"
 
 namespace undertone::verifier {
@@ -212,7 +213,9 @@ class Composition {
 };
 
 bool is_sound(const SampledGroup& group) {
-  return std::isfinite(group.mu) && group.mu >= 0 && 0 < group.drawn && group.drawn <= group.population;
+  constexpr Real kPureMax = 100;
+  return std::isfinite(group.mu) && group.mu >= 0 && 0 < group.drawn && group.drawn <= group.population &&
+         group.pure_epsilon >= 0 && group.pure_epsilon <= kPureMax;
 }
 
 /// Whether every record is in every sum once.
@@ -220,51 +223,79 @@ bool reads_all(const SampledGroup& group) {
   return group.drawn == group.population && (!group.with_replacement || group.population == 1);
 }
 
-/// Equal in releases of one profile: the shift, the rate, and how many are drawn where it is with replacement.
-using Kind = std::array<Real, 3>;
+/// Equal in releases of one profile: the shift, the rate, how many are drawn where it is with replacement, and the
+/// epsilon of pure ones.
+using Kind = std::array<Real, 4>;
 
 Kind kind_of(const SampledGroup& group) {
+  if (group.pure_epsilon > 0) return {0, 0, 0, group.pure_epsilon};
   const auto drawn = static_cast<Real>(group.drawn);
-  return {group.mu, drawn / static_cast<Real>(group.population), group.with_replacement ? drawn : 0};
+  return {group.mu, drawn / static_cast<Real>(group.population), group.with_replacement ? drawn : 0, 0};
 }
 
+/// What randomised response has and no epsilon-DP release is above: (e^epsilon - e^loss)+ / (1 + e^epsilon).
+Polygon pure_profile(Real epsilon) { return {{0, std::tanh(epsilon / 2)}, {epsilon, 0}}; }
+
 std::shared_ptr<const SymmetricProfile> profile_of(const SampledGroup& group) {
+  if (group.pure_epsilon > 0) return std::make_shared<PolygonProfile>(pure_profile(group.pure_epsilon));
   if (group.with_replacement) return std::make_shared<MultisetProfile>(group.mu, group.drawn, group.population);
   return std::make_shared<SubsetProfile>(group.mu, kind_of(group)[1]);
+}
+
+/// All groups, equal ones counted together, and whole Gaussians as one.
+struct Releases {
+  std::vector<SampledRelease> composed;
+  Real plain_mu = 0;
+};
+
+std::optional<Releases> releases_of(const std::vector<SampledGroup>& groups) {
+  Real plain_square = 0;
+  Real rounds_sum = 0;
+  std::map<Kind, SampledRelease> by_kind;
+  for (const SampledGroup& group : groups) {
+    if (!is_sound(group)) return std::nullopt;
+    const auto rounds = static_cast<Real>(group.rounds);
+    const bool pure = group.pure_epsilon > 0;
+    if ((group.mu == 0 && !pure) || group.rounds == 0) continue;
+    if (!pure && reads_all(group)) {
+      plain_square += group.mu * group.mu * rounds;
+      continue;
+    }
+    if (!pure && (group.mu < kMuMin || group.mu > kMuMax)) return std::nullopt;
+    rounds_sum += rounds;
+    SampledRelease& release = by_kind[kind_of(group)];
+    if (!release.profile) release = {profile_of(group), 0};
+    release.rounds += rounds;
+  }
+  if (!(rounds_sum <= kRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
+  Releases out;
+  out.plain_mu = std::sqrt(plain_square);
+  if (!by_kind.empty() && out.plain_mu > kMuMax) return std::nullopt;
+  out.composed.reserve(by_kind.size());
+  for (const auto& [kind, release] : by_kind) out.composed.push_back(release);
+  return out;
 }
 
 }  // namespace
 
 std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon) {
   if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
-  Real plain_square = 0;
-  Real rounds_sum = 0;
-  std::map<Kind, SampledRelease> releases_of;
-  for (const SampledGroup& group : groups) {
-    if (!is_sound(group)) return std::nullopt;
-    const auto rounds = static_cast<Real>(group.rounds);
-    if (group.mu == 0 || group.rounds == 0) continue;
-    if (reads_all(group)) {
-      plain_square += group.mu * group.mu * rounds;
-      continue;
-    }
-    if (group.mu < kMuMin || group.mu > kMuMax) return std::nullopt;
-    rounds_sum += rounds;
-    SampledRelease& release = releases_of[kind_of(group)];
-    if (!release.profile) release = {profile_of(group), 0};
-    release.rounds += rounds;
-  }
-  if (!(rounds_sum <= kRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
-  const Real plain_mu = std::sqrt(plain_square);
-  if (releases_of.empty()) {
-    const Real delta = plain_mu > 0 ? gaussian_profile(epsilon, plain_mu) : 0;
+  std::optional<Releases> releases = releases_of(groups);
+  if (!releases) return std::nullopt;
+  if (releases->composed.empty()) {
+    const Real delta = releases->plain_mu > 0 ? gaussian_profile(epsilon, releases->plain_mu) : 0;
     return DeltaBracket{delta * (1 - kArithmetic), delta * (1 + kArithmetic)};
   }
-  if (plain_mu > kMuMax) return std::nullopt;
-  std::vector<SampledRelease> releases;
-  releases.reserve(releases_of.size());
-  for (const auto& [kind, release] : releases_of) releases.push_back(release);
-  return Composition(std::move(releases), plain_mu, epsilon).delta();
+  return Composition(std::move(releases->composed), releases->plain_mu, epsilon).delta();
+}
+
+std::optional<Real> delta_above(const std::vector<SampledGroup>& groups, Real epsilon) {
+  if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
+  std::optional<Releases> releases = releases_of(groups);
+  if (!releases) return std::nullopt;
+  if (releases->composed.empty())
+    return releases->plain_mu > 0 ? gaussian_profile(epsilon, releases->plain_mu) * (1 + kArithmetic) : 0;
+  return Composition(std::move(releases->composed), releases->plain_mu, epsilon).upper();
 }
 
 std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profile, std::uint64_t rounds, Real epsilon) {

@@ -10,7 +10,8 @@
 namespace undertone::verifier {
 
 /// Equal Gaussian releases that read one block, each from a fresh uniform subset of `drawn` of its `population` records
-/// (drawn == population: from all of them), or from as many draws with replacement.
+/// (drawn == population: from all of them), or from as many draws with replacement. Or equal epsilon-DP releases, to
+/// which no draw is credited.
 struct SampledGroup {
   /// Sensitivity under replacement of one record, of one occurrence, over the standard deviation of the noise, of the
   /// sum over what was drawn.
@@ -19,6 +20,7 @@ struct SampledGroup {
   std::int64_t drawn;
   std::int64_t population;
   bool with_replacement = false;
+  long double pure_epsilon = 0;  // of epsilon-DP releases, whose mu is 0
 };
 
 /// The exact value lies between the two.
@@ -33,10 +35,14 @@ struct DeltaBracket {
 /// @param epsilon finite and >= 0
 /// @return ends that a change of epsilon by 0.2 %, or of delta by 0.1 %, would close; of a delta below 1e-15 possibly
 ///     only 0 and an upper bound below that; nothing where an argument is out of range (so are more than 10^6 sampled
-///     rounds and, if any is sampled, a mu of one sampled release outside 1e-6 to 40 or of all others together above
-///     40), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above 1, some draws with
-///     replacement of mu above 8)
+///     rounds and, if any is sampled, a mu of one sampled release outside 1e-6 to 40, of all others together above 40
+///     or a pure epsilon above 100), or the ends do not close with 2^20 points (rates below 1e-4 together with mu above
+///     1, some draws with replacement of mu above 8)
 [[nodiscard]] std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& groups, long double epsilon);
+
+/// The upper end alone, which is certified whether or not the lower one comes near it.
+/// @return nothing where an argument is out of range
+[[nodiscard]] std::optional<long double> delta_above(const std::vector<SampledGroup>& groups, long double epsilon);
 
 /// Delta of equal releases of this profile, from above.
 /// @return nothing where an argument is out of range

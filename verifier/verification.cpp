@@ -94,7 +94,7 @@ class Verification {
       const std::string text = fields->contains("public_key") ? fields->at("public_key") : "";
       if (auto key = from_hex(text, kHashBytes)) key_ = std::move(key);
     }
-    if (fields && !is_well_formed(*fields, where, problems_)) fields.reset();
+    if (fields && !is_well_formed(*fields, accounts_.format(), where, problems_)) fields.reset();
     if (fields && entry.sequence == 1 && fields->at("kind") == "opened") open(*fields);
     check_chain(entry);
     if (fields) accounts_.add(entry.sequence, *fields);
@@ -104,8 +104,8 @@ class Verification {
     findings_.dataset = fields.at("dataset");
     findings_.noise = fields.at("noise");
     findings_.public_key = fields.at("public_key");
-    if (fields.at("format") != "1") {
-      problems_.add("entry 1: expected the format \"1\", found {}", printable(fields.at("format")));
+    if (fields.at("format") != "1" && fields.at("format") != "2") {
+      problems_.add("entry 1: expected the format \"1\" or \"2\", found {}", printable(fields.at("format")));
     }
     if (expectations_.dataset && *expectations_.dataset != findings_.dataset) {
       problems_.add("entry 1: this is another data set's ledger: expected {}, found {}",

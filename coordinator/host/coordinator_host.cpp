@@ -50,13 +50,18 @@ Nonce draw_nonce() {
 }
 
 CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorConfig& config, RunStore& store,
-                                 Watch watch)
+                                 Watch watch, jobs::AlgorithmMaker make_algorithm)
     : context_(&context),
       config_(config),
       store_(&store),
       watch_(std::move(watch)),
       writer_(context),
-      service_(store, config.session.wire, config.limits, service::wall_clock, names_of(config.shufflers)),
+      advances_(context, config.limits.runs_at_once,
+                [this](Advanced advanced) {
+                  if (!stopped_) handle(service_.on_advanced(std::move(advanced), std::chrono::steady_clock::now()));
+                }),
+      service_(store, config.session.wire, config.limits, service::wall_clock, names_of(config.shufflers),
+               jobs::plan_of, std::move(make_algorithm)),
       api_(service_, config.results, metrics_, hooks()),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       listener_(context, config.connections_max),
@@ -184,6 +189,7 @@ ApiHooks CoordinatorHost::hooks() {
     return sessions;
   };
   out.gauges = [this] { return gauges(); };
+  out.now = [] { return std::chrono::steady_clock::now(); };
   out.ready = [this] { return !stopped_ && !failure_ && listener_.is_open(); };
   return out;
 }
@@ -326,6 +332,8 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
       if (link != links_.end()) link->second->send(std::move(shuffled->bytes));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       arm(armed->at);
+    } else if (auto* advance = std::get_if<Advance>(&action)) {
+      advances_.perform(std::move(*advance));
     } else if (const auto* forgotten = std::get_if<JobService::Forgotten>(&action)) {
       writer_.remove(results_of(forgotten->run));
       spdlog::info("run_forgotten run={}", forgotten->run.hex());

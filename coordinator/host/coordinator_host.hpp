@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "coordinator/host/advance_pool.hpp"
 #include "coordinator/host/coordinator_config.hpp"
 #include "coordinator/host/result_writer.hpp"
 #include "coordinator/http/api.hpp"
@@ -27,7 +28,8 @@ class CoordinatorHost {
  public:
   using Watch = std::function<void(const JobService::OfRun&)>;
   /// @param watch sees what the runs do, as it happens, and their ends when their results are written; may be null
-  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch);
+  CoordinatorHost(boost::asio::io_context& context, const CoordinatorConfig& config, RunStore& store, Watch watch,
+                  jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm);
   ~CoordinatorHost();
   CoordinatorHost(const CoordinatorHost&) = delete;
   CoordinatorHost& operator=(const CoordinatorHost&) = delete;
@@ -101,6 +103,7 @@ class CoordinatorHost {
   std::set<RunId> being_written_;      // results
   std::deque<RunId> missing_results_;  // still to be written
   ResultWriter writer_;
+  AdvancePool advances_;  // joined once the service is gone, which waits for none of them then
   JobService service_;
   Metrics metrics_;
   Api api_;

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kListMax = 200;
 constexpr std::size_t kRoundsMax = 1000;
 constexpr std::size_t kCandidatesMax = 10;  // that a refusal names, of the runs that a word may mean
+constexpr std::size_t kNeverSeenMax = 100;  // that a submission's answer names
 constexpr std::size_t kResultBytesMax = std::size_t{256} << 20U;
 
 ApiReply json_reply(int status, const Json& body) {
@@ -65,11 +66,6 @@ Json time_or_null(std::int64_t seconds) { return seconds == 0 ? Json(nullptr) : 
 
 std::string id_of(const RunId& run) { return run.hex().substr(64, 12); }
 
-std::uint64_t rounds_closed(const RunMachine& machine) {
-  const std::optional<RunMachine::Progress> progress = machine.progress();
-  return progress ? progress->round.value + (progress->closed ? 1 : 0) : 0;
-}
-
 Json summary_of(const RunRecord& run, const RunMachine* machine) {
   Json out = {{"run", run.run.hex()},
               {"id", id_of(run.run)},
@@ -80,7 +76,7 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   if (!run.failure.empty()) out["failure"] = run.failure;
   if (machine != nullptr) {
     out["rounds_total"] = machine->rounds_total();
-    out["rounds_closed"] = rounds_closed(*machine);
+    out["rounds_closed"] = machine->rounds_closed();
   }
   return out;
 }
@@ -88,7 +84,8 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
 /// An evaluation's values with their names.
 std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
   std::vector<std::pair<std::string, double>> out;
-  const std::vector<std::string_view> names = job.model.metric_names();
+  if (!job.model) return out;
+  const std::vector<std::string_view> names = job.model->metric_names();
   for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
     out.emplace_back(std::string(names[m]), row.values[m]);
   return out;
@@ -132,6 +129,8 @@ std::variant<RunRecord, ApiReply> find_run(RunStore& store, const std::string& w
 using Path = std::vector<std::string>;
 const Path kJobs = {"api", "v1", "jobs"};
 constexpr const char* kReading = "GET, HEAD";
+// A coordinator knows names by the certificates that silos come with, not by those that were issued.
+constexpr const char* kNeverSeen = "never connected: no certificate of this name was ever seen";
 
 }  // namespace
 
@@ -247,10 +246,24 @@ ApiReply Api::submit(const ApiRequest& request, const Target& target) {
     submitted = hooks_.submit(**request.planned, target.again());
   }
   if (!submitted) return reply_of(submitted.error());
-  return json_reply(submitted->created ? 201 : 200, {{"run", submitted->run.hex()},
-                                                     {"id", submitted->run.hex().substr(64, 12)},
-                                                     {"job_sha256", to_hex(submitted->run.job)},
-                                                     {"created", submitted->created}});
+  Json body = {{"run", submitted->run.hex()},
+               {"id", submitted->run.hex().substr(64, 12)},
+               {"job_sha256", to_hex(submitted->run.job)},
+               {"created", submitted->created}};
+  if (Json unknown = never_seen(request.body); !unknown.empty()) body["never_seen"] = std::move(unknown);
+  return json_reply(submitted->created ? 201 : 200, body);
+}
+
+/// Silos of a cohort that never were here: their names may be misspelt.
+nlohmann::ordered_json Api::never_seen(const std::string& text) const {
+  Json out = Json::array();
+  const Result<jobs::Job> job = jobs::parse_job(text, "job");
+  if (!job) return out;
+  for (const jobs::CohortMember& member : job->cohort) {
+    if (out.size() < kNeverSeenMax && !service_->store().seen().contains(member.facts.silo))
+      out.push_back(member.facts.silo.name());
+  }
+  return out;
 }
 
 ApiReply Api::list(const Target& target) {
@@ -316,6 +329,10 @@ ApiReply Api::one_run(const RunRecord& run) {
   }
   out["quorum"] = job->participation.quorum;
   out["round_deadline_ms"] = job->participation.round_deadline.count();
+  if (const auto ends = machine == nullptr ? std::nullopt : machine->join_deadline(); ends && hooks_.now) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*ends - hooks_.now());
+    out["join_left_ms"] = std::max<std::int64_t>(left.count(), 0);
+  }
   out["silos"] = Json::array();
   const std::optional<RunMachine::Progress> progress = machine == nullptr ? std::nullopt : machine->progress();
   for (const jobs::CohortMember& member : job->cohort) {
@@ -326,15 +343,15 @@ ApiReply Api::one_run(const RunRecord& run) {
                   {"answer", answer == run.answers.end() ? "none"
                              : answer->second            ? "refused: " + std::string(wire::to_string(*answer->second))
                                                          : "accepted"},
-                  {"epsilon", member.facts.epsilon.value()},
-                  {"delta", member.facts.delta.value()}};
+                  {"epsilon", member.facts.epsilon().value()},
+                  {"delta", member.facts.delta()}};
     const auto explained = run.explanations.find(silo);
     const bool refused = answer != run.answers.end() && answer->second;
     if (refused && explained != run.explanations.end() && !explained->second.empty())
       entry["explanation"] = explained->second;
     const bool answered_round = progress && progress->answered.contains(silo);
-    const std::string why =
-        machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";
+    std::string why = machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";
+    if (!why.empty() && !service_->store().seen().contains(silo)) why = kNeverSeen;
     if (!why.empty()) entry["why_missing"] = why;
     out["silos"].push_back(std::move(entry));
   }
@@ -349,7 +366,7 @@ std::vector<Metrics::RunProgress> Api::under_way() {
     const RunMachine* machine = service_->machine(run);
     if (machine == nullptr) continue;  // it waits in the queue
     Metrics::RunProgress progress{
-        id_of(run), machine->job().name, rounds_closed(*machine), machine->rounds_total(), {}};
+        id_of(run), machine->job().name, machine->rounds_closed(), machine->rounds_total(), {}};
     const auto last = service_->store().last_metrics(run);
     if (last && *last) progress.last_metrics = values_of((**last).second, machine->job());
     out.push_back(std::move(progress));
@@ -389,16 +406,20 @@ ApiReply Api::silos() {
   const Result<std::map<SiloId, Charge>> charges = service_->store().charges();
   if (!charges) return reply_of(charges.error());
   std::map<SiloId, Json> known;
+  const auto entry_of = [&](const SiloId& silo) -> Json& {
+    Json& entry = known[silo];
+    if (entry.is_null())
+      entry = {{"silo", silo.name()}, {"connected", false}, {"epsilon_accepted", 0.0}, {"delta_accepted", 0.0}};
+    return entry;
+  };
+  for (const SiloId& silo : service_->store().seen()) (void)entry_of(silo);
   for (const auto& [silo, charge] : *charges) {
-    known[silo] = {{"silo", silo.name()},
-                   {"connected", false},
-                   {"epsilon_accepted", charge.epsilon},
-                   {"delta_accepted", charge.delta}};
+    Json& entry = entry_of(silo);
+    entry["epsilon_accepted"] = charge.epsilon;
+    entry["delta_accepted"] = charge.delta;
   }
   for (const SiloSession& session : hooks_.sessions()) {
-    Json& entry = known[session.silo];
-    if (entry.is_null())
-      entry = {{"silo", session.silo.name()}, {"connected", true}, {"epsilon_accepted", 0.0}, {"delta_accepted", 0.0}};
+    Json& entry = entry_of(session.silo);
     entry["connected"] = true;
     entry["build"] = session.build;
     entry["protocol"] = session.protocol;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ struct ApiHooks {
   std::function<Metrics::Gauges()> gauges;
   std::function<bool()> ready;
   std::function<bool(const RunId& run)> being_written = {};  // its results
+  std::function<TimePoint()> now = {};                       // of the clock that the service is told of
 };
 
 /// The coordinator's HTTP interface, version 1, without sockets: docs/api.md and docs/openapi.json describe it.
@@ -66,6 +68,7 @@ class Api {
   struct Target;
   [[nodiscard]] ApiReply route(const ApiRequest& request, const Target& target);
   [[nodiscard]] ApiReply submit(const ApiRequest& request, const Target& target);
+  [[nodiscard]] nlohmann::ordered_json never_seen(const std::string& text) const;
   [[nodiscard]] ApiReply list(const Target& target);
   [[nodiscard]] ApiReply of_run(const ApiRequest& request, const Target& target);
   [[nodiscard]] ApiReply one_run(const RunRecord& run);

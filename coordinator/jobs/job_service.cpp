@@ -26,13 +26,14 @@ const RunId* run_of(const wire::Message& message) {
 }  // namespace
 
 JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-                       std::set<std::string> shufflers, jobs::Planner planner)
+                       std::set<std::string> shufflers, jobs::Planner planner, jobs::AlgorithmMaker make_algorithm)
     : store_(&store),
       wire_(wire),
       limits_(limits),
       clock_(std::move(clock)),
       shufflers_(std::move(shufflers)),
       planner_(std::move(planner)),
+      make_algorithm_(std::move(make_algorithm)),
       encoder_(wire) {}
 
 Result<JobService::Actions> JobService::start(TimePoint now) {
@@ -59,7 +60,7 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
   Result<std::optional<RunRecord>> record = store_->find(run);
   if (!record) return record.error();
   if (!*record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
-  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_, planner_);
+  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_, planner_, make_algorithm_);
   if (!machine) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
@@ -103,6 +104,8 @@ Status JobService::take(const RunId& run, Result<std::vector<RunMachine::Action>
       out.emplace_back(std::move(*shuffled));
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       timers_[run] = armed->at;
+    } else if (auto* advance = std::get_if<Advance>(&action)) {
+      out.emplace_back(std::move(*advance));
     } else {
       if (std::holds_alternative<RunMachine::Goodbye>(action)) done_.insert(run);
       if (std::holds_alternative<RunMachine::Ended>(action)) ended_.insert(run);
@@ -231,6 +234,7 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
 Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoint now) {
   connected_.insert(silo);
   told_over_.erase(silo);
+  UNDERTONE_TRY(store_->record_seen(silo));
   Actions out;
   // A silo that missed an end still holds its reservation open.
   const Result<std::vector<std::pair<RunId, bool>>> ends = store_->ends_unseen(silo);
@@ -334,6 +338,14 @@ Result<JobService::Actions> JobService::on_timer(TimePoint now) {
     timers_.erase(due);  // the machine arms the next one
     UNDERTONE_TRY(take(run, machine->on_timer(now), out));
   }
+  return settle(now, std::move(out));
+}
+
+Result<JobService::Actions> JobService::on_advanced(Advanced advanced, TimePoint now) {
+  Actions out;
+  const auto found = machines_.find(advanced.run);
+  if (found == machines_.end()) return out;
+  UNDERTONE_TRY(take(found->first, found->second->on_advanced(std::move(advanced), now), out));
   return settle(now, std::move(out));
 }
 

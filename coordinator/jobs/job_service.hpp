@@ -58,7 +58,8 @@ class JobService {
   struct Forgotten {
     RunId run;
   };
-  using Action = std::variant<SessionSend, SendToShuffler, ArmTimer, OfRun, Forgotten>;
+  /// An Advance is to be performed where nobody waits for it, and `on_advanced` told what it led to.
+  using Action = std::variant<SessionSend, SendToShuffler, ArmTimer, Advance, OfRun, Forgotten>;
   using Actions = std::vector<Action>;
 
   /// Acceptances of runs that are over or were never here, which are answered on one connection.
@@ -66,7 +67,8 @@ class JobService {
 
   /// @param shufflers that this coordinator dials, by name: a job that names others is refused
   JobService(RunStore& store, wire::Limits wire, const ServiceLimits& limits, Clock clock,
-             std::set<std::string> shufflers = {}, jobs::Planner planner = jobs::plan_of);
+             std::set<std::string> shufflers = {}, jobs::Planner planner = jobs::plan_of,
+             jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm);
 
   /// Resumes what the store holds. Once, before anything else.
   [[nodiscard]] Result<Actions> start(TimePoint now);
@@ -94,6 +96,8 @@ class JobService {
   void on_shuffler_lost(const std::string& shuffler) { shufflers_connected_.erase(shuffler); }
   [[nodiscard]] Result<Actions> on_shuffler_message(const std::string& shuffler, wire::Message message, TimePoint now);
   [[nodiscard]] Result<Actions> on_timer(TimePoint now);
+  /// Of no effect where its run has ended meanwhile.
+  [[nodiscard]] Result<Actions> on_advanced(Advanced advanced, TimePoint now);
 
   /// The machine of a run that is under way, else null.
   [[nodiscard]] const RunMachine* machine(const RunId& run) const;
@@ -134,6 +138,7 @@ class JobService {
   std::map<SiloId, std::set<RunId>> told_over_;  // on their connections, of runs that have no machine
   std::set<std::string> shufflers_;
   jobs::Planner planner_;
+  jobs::AlgorithmMaker make_algorithm_;
   std::set<std::string> shufflers_connected_;
   wire::Encoder encoder_;
 };

@@ -8,6 +8,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/overloaded.hpp"
 #include "shared/jobs/model_section.hpp"
 #include "shared/jobs/projection_section.hpp"
 #include "shared/jobs/schema_section.hpp"
@@ -26,41 +27,49 @@ class Costs {
   explicit Costs(const RunReport& report) : report_(&report) {}
 
   [[nodiscard]] Result<const planning::Plan*> plan(const jobs::CohortMember& member) {
-    const auto found = plans_.find(key_of(member.facts));
+    const auto found = plans_.find(jobs::planned_facts(member.facts));
     if (found != plans_.end()) return &found->second;
     Result<planning::Plan> plan = report_->planner(report_->job, member);
     if (!plan) return plan.error();
-    return &plans_.emplace(key_of(member.facts), *std::move(plan)).first->second;
+    return &plans_.emplace(jobs::planned_facts(member.facts), *std::move(plan)).first->second;
   }
-  [[nodiscard]] double epsilon(const planning::Plan& plan, releases::ShiftSquaredAmount training,
-                               releases::ShiftSquaredAmount holdout) {
+  [[nodiscard]] double epsilon(const planning::Plan& plan, const releases::Cost& training,
+                               const releases::Cost& holdout) {
     const auto [known, is_new] = spent_.try_emplace(std::tuple(&plan, training.to_string(), holdout.to_string()), 0.0);
     if (is_new) known->second = plan.epsilon_of(training, holdout);
     return known->second;
   }
 
  private:
-  using Key = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
-  static Key key_of(const releases::SiloFacts& facts) {
-    return {facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(), facts.delta.value()};
-  }
   const RunReport* report_;
-  std::map<Key, planning::Plan> plans_;
+  std::map<jobs::PlannedFacts, planning::Plan> plans_;
   std::map<std::tuple<const planning::Plan*, std::string, std::string>, double> spent_;
 };
+
+/// Of all private releases, each once.
+std::string mechanisms_of(const planning::Plan& plan) {
+  if (plan.shuffling() && plan.shuffling()->binomial) return "binomial vector sum, shuffled";
+  std::string out;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const std::string_view one = mechanisms::name_of(segment.release.mechanism);
+    if (segment.release.is_public() || out.find(one) != std::string::npos) continue;
+    out += fmt::format("{}{}", out.empty() ? "" : "; ", one);
+  }
+  return out.empty() ? "Gaussian, exactly rounded to a lattice" : out;
+}
 
 Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const planning::Plan* plan, Costs& costs) {
   const SiloId& silo = member.facts.silo;
   const auto answer = report.answers.find(silo);
-  releases::ShiftSquaredAmount training;
-  releases::ShiftSquaredAmount holdout;
+  releases::Cost training;
+  releases::Cost holdout;
   std::uint64_t replies = 0;
   for (const RoundRecord& round : report.rounds) {
     if (!round.accepted.contains(silo)) continue;
     ++replies;
     const planning::Release* release = plan->release(round.round);
     UNDERTONE_CHECK(release != nullptr);
-    auto& spent = release->shape.block == Block::Training ? training : holdout;
+    auto& spent = release->ask.records.block == Block::Training ? training : holdout;
     spent = *spent.plus(release->cost());
   }
   const bool accepted = answer != report.answers.end() && !answer->second;
@@ -76,8 +85,7 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
   out["replies_accepted"] = replies;
   out["unit"] = report.job.unit;
   out["adjacency"] = "replace_one";
-  out["mechanism"] = plan->shuffling() && plan->shuffling()->binomial ? "binomial vector sum, shuffled"
-                                                                      : "Gaussian, exactly rounded to a lattice";
+  out["mechanism"] = mechanisms_of(*plan);
   if (plan->shuffling()) {
     Json trusted = Json::array();
     for (const jobs::Shuffle::Party& party : report.job.shuffle->shufflers) trusted.push_back(party.name);
@@ -88,7 +96,7 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
   out["accountant"] = plan->accountant();
   Json noise = Json::array();
   for (const planning::Plan::Segment& segment : plan->segments()) {
-    const std::string kind(releases::to_string(segment.release.shape.kind));
+    const std::string kind(releases::to_string(segment.release.ask.kind()));
     const std::int64_t records = segment.release.records_drawn;
     const auto same = [&](const Json& known) { return known["kind"] == kind && known["records"] == records; };
     if (std::any_of(noise.begin(), noise.end(), same)) continue;
@@ -111,13 +119,14 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
 Json metrics_of(const RunReport& report) {
   Json rows = Json::array();
   if (!report.outcome) return rows;
-  const std::vector<std::string_view> names = report.job.model.metric_names();
+  if (!report.job.model) return rows;
+  const std::vector<std::string_view> names = report.job.model->metric_names();
   for (const algorithms::MetricsRow& row : report.outcome->metrics) {
     Json out;
     out["after_steps"] = row.steps;
     out["silos"] = row.replies;
     for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
-    if (report.job.model.linear() != nullptr && report.job.model.classifies())
+    if (report.job.model->linear() != nullptr && report.job.model->classifies())
       out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
     rows.push_back(std::move(out));
   }
@@ -131,44 +140,87 @@ std::string aggregation_of(const jobs::Job& job) {
                      folds::to_string(job.aggregation), job.cohort.size());
 }
 
+/// What a record's contribution is bounded in, as a job says it.
+void put_bound(const releases::Bound& bound, Json& out) {
+  std::visit(Overloaded{[&](const releases::L2Bound& l2) { out["clip_norm"] = l2.clip.value(); },
+                        [&](const releases::MaxBound& max) { out["coordinate_bound"] = max.bound.value(); },
+                        [](const releases::RangeBound& /*public columns*/) {}},
+             bound);
+}
+
 Json settings_of(const RunReport& report) {
   const jobs::Job& job = report.job;
-  const algorithms::Problem& problem = job.algorithm->problem();
-  Json out = {{"model", std::string(job.model.name())},
-              {"dimension", job.model.dimension()},
-              {"algorithm", std::string(job.algorithm->name())},
-              {"algorithm_source", job.algorithm->source()},
-              {"domain", std::string(problem.domain.name())},
-              {"regulariser", std::string(problem.regulariser.name())},
-              {"l1", problem.regulariser.l1()},
-              {"l2", problem.regulariser.l2()},
-              {"draw_fraction", job.draw_fraction},
-              {"sampling", job.with_replacement ? "with_replacement" : "without_replacement"},
-              {"clip_norm", job.clip.value()},
-              {"aggregation", aggregation_of(job)},
-              {"quorum", job.participation.quorum},
-              {"noise", report.noise_absent                      ? "none"
-                        : job.noise == crypto::NoiseKind::Secure ? "secure"
-                                                                 : "test"},
-              {"mode", report.mode}};
-  if (const models::LinearModel* linear = job.model.linear()) out["intercept"] = linear->intercept();
-  if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
-  if (job.initial) out["initial"] = jobs::to_string(*job.initial);
+  const char* noise = report.noise_absent ? "none" : job.noise == crypto::NoiseKind::Secure ? "secure" : "test";
+  Json out;
+  if (job.model) {
+    const algorithms::Problem& problem = job.algorithm->problem();
+    out = {{"model", std::string(job.model->name())},
+           {"dimension", job.model->dimension()},
+           {"algorithm", std::string(job.algorithm->name())},
+           {"algorithm_source", job.algorithm->source()},
+           {"domain", std::string(problem.domain.name())},
+           {"regulariser", std::string(problem.regulariser.name())},
+           {"l1", problem.regulariser.l1()},
+           {"l2", problem.regulariser.l2()},
+           {"draw_fraction", job.draw_fraction},
+           {"sampling", job.with_replacement ? "with_replacement" : "without_replacement"}};
+    put_bound(job.bound, out);
+    out["aggregation"] = aggregation_of(job);
+  } else {
+    out["algorithm"] = std::string(job.algorithm->name());
+    out["algorithm_source"] = job.algorithm->source();
+  }
+  out["quorum"] = job.participation.quorum;
+  out["noise"] = noise;
+  out["mode"] = report.mode;
+  if (job.model) {
+    const algorithms::Problem& problem = job.algorithm->problem();
+    if (const models::LinearModel* linear = job.model->linear()) out["intercept"] = linear->intercept();
+    if (const auto* ball = std::get_if<geometry::L2Ball>(&problem.domain.set())) out["domain_radius"] = ball->radius();
+    if (job.initial) out["initial"] = jobs::to_string(*job.initial);
+  }
   for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;
   return out;
+}
+
+/// What a job without a model found, each number with the deviation of all its noise. @param out an array
+Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
+  for (const algorithms::Estimate& estimate : report.outcome->statistics) {
+    double variance = 0.0;  // of the total, in real units of the releases
+    for (const RoundRecord& round : report.rounds) {
+      if (round.round.value != estimate.round) continue;
+      for (const auto& [silo, digest] : round.accepted) {
+        const jobs::CohortMember* member = report.job.member(silo);
+        UNDERTONE_CHECK(member != nullptr);
+        const Result<const planning::Plan*> plan = costs.plan(*member);
+        if (!plan) return plan.error();
+        const planning::Release* release = (*plan)->release(round.round);
+        UNDERTONE_CHECK(release != nullptr);
+        const double own = mechanisms::noise_stddev_of_sum(release->mechanism, release->records_drawn);
+        variance += own * own;
+      }
+    }
+    Json one = {{"statistic", estimate.name}, {"value", estimate.value}};
+    // Without the rounds, as in a direct simulation, nobody knows who answered.
+    if (!report.rounds.empty()) one["noise_stddev"] = std::sqrt(variance) * std::abs(estimate.per_unit);
+    one["silos"] = estimate.replies;
+    one["records"] = estimate.records;
+    out.push_back(std::move(one));
+  }
+  return {};
 }
 
 Json model_of(const RunReport& report) {
   const jobs::Job& job = report.job;
   const Eigen::VectorXd& weights = report.outcome->vectors.at("weights");
   Json out = {{"format", "undertone.model/2"},
-              {"kind", std::string(job.model.name())},
+              {"kind", std::string(job.model->name())},
               {"job", job.name},
               {"run", report.run.hex()},
               {"data", jobs::to_json(job.schema)}};
   if (job.projection) out["projection"] = jobs::to_json(*job.projection);
-  const models::Network* network = job.model.network();
-  if (network != nullptr || job.model.moments() != nullptr) {
+  const models::Network* network = job.model->network();
+  if (network != nullptr || job.model->moments() != nullptr) {
     if (network != nullptr && !network->is_linear()) out.update(jobs::to_json(network->shape()));
     out["weights"] = std::vector<double>(weights.begin(), weights.end());
     return out;
@@ -177,7 +229,7 @@ Json model_of(const RunReport& report) {
   const std::vector<std::string> names = jobs::feature_names(job);
   for (std::size_t f = 0; f < names.size(); ++f)
     out["weights"].push_back({{"feature", names[f]}, {"weight", weights[static_cast<Eigen::Index>(f)]}});
-  out["intercept"] = job.model.linear()->intercept() ? weights[job.model.features()] : 0.0;
+  out["intercept"] = job.model->linear()->intercept() ? weights[job.model->features()] : 0.0;
   return out;
 }
 
@@ -212,7 +264,11 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
     result["participation"].push_back(
         {{"round", round.round.value}, {"answered", std::move(answered)}, {"missing", std::move(missing)}});
   }
-  if (report.outcome) {
+  if (report.outcome && !report.job.model) {
+    result["statistics"] = Json::array();
+    UNDERTONE_TRY(put_statistics(report, costs, result["statistics"]));
+  }
+  if (report.outcome && report.job.model) {
     UNDERTONE_TRY(write_file_atomically(folder / "model.json", model_of(report).dump(2) + "\n"));
   }
   return write_file_atomically(folder / "result.json", result.dump(2) + "\n");

@@ -24,6 +24,7 @@ using TimePoint = std::chrono::steady_clock::time_point;
 struct Participant {
   std::uint64_t weight = 1;
   bool public_answer = false;  // its records were declared public: it answers without noise
+  std::int64_t records = 0;    // of its training block: public
 };
 
 /// One query and its replies, as a machine from events to actions: who answered, until when, and what the answers fold

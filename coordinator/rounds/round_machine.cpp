@@ -3,9 +3,27 @@
 #include <utility>
 
 namespace undertone::coordinator {
+namespace {
 
-RoundMachine::RoundMachine(Setup setup)
-    : setup_(std::move(setup)), fold_(setup_.aggregation, setup_.shape.dimension, setup_.shape.lattice) {}
+folds::RoundFold fold_of(const RoundMachine::Setup& setup) {
+  if (setup.shape.candidates) return folds::RoundFold(folds::TallyFold(*setup.shape.candidates));
+  return {setup.aggregation, setup.shape.dimension, setup.shape.lattice};
+}
+
+/// Whether the numbers are as many as were asked for, in the form that was asked for.
+bool has_shape(const queries::Answer& answer, const ReplyShape& shape, bool is_public) {
+  const std::vector<std::int64_t>& values = queries::values_of(answer);
+  if (static_cast<Eigen::Index>(values.size()) != shape.dimension) return false;
+  if (!shape.candidates) {
+    return is_public ? std::holds_alternative<queries::PublicSums>(answer)
+                     : std::holds_alternative<queries::NoisedSums>(answer);
+  }
+  return std::holds_alternative<queries::Selected>(answer) && values.front() >= 0 && values.front() < *shape.candidates;
+}
+
+}  // namespace
+
+RoundMachine::RoundMachine(Setup setup) : setup_(std::move(setup)), fold_(fold_of(setup_)) {}
 
 Round::Actions RoundMachine::open(TimePoint now) {
   Actions actions{AskSilos{missing()}, ArmDeadline{now + setup_.deadline}};
@@ -38,8 +56,7 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
   const auto expected = setup_.expected.find(silo);
   if (message.query != setup_.query || message.type != setup_.shape.lattice.type ||
       message.reply.step_log2 != setup_.shape.lattice.step_log2 || message.reply.noise != setup_.shape.noise ||
-      std::holds_alternative<queries::PublicSums>(message.reply.answer) != expected->second.public_answer ||
-      static_cast<Eigen::Index>(queries::values_of(message.reply.answer).size()) != setup_.shape.dimension) {
+      !has_shape(message.reply.answer, setup_.shape, expected->second.public_answer)) {
     reception = Reception::Misshapen;
   } else if (setup_.plausible && !setup_.plausible(silo, queries::values_of(message.reply.answer))) {
     reception = Reception::Implausible;
@@ -106,7 +123,9 @@ std::vector<SiloId> RoundMachine::missing() const {
 
 folds::Gathered RoundMachine::gathered() const {
   UNDERTONE_CHECK(state_ == State::Closed);
-  return {setup_.round, fold_.replies(), fold_.value()};
+  std::int64_t records = 0;
+  for (const auto& [silo, digest] : accepted_) records += setup_.expected.at(silo).records;
+  return {setup_.round, fold_.replies(), fold_.value(), records};
 }
 
 Round::Actions RoundMachine::end_if_decided() {

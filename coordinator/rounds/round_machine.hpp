@@ -19,6 +19,7 @@ struct ReplyShape {
   Eigen::Index dimension = 0;
   queries::WireLattice lattice;
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
+  std::optional<Eigen::Index> candidates = {};  // of a selection: the one number names one of so many
 };
 
 /// A round whose replies come from silos, each in its own name, and are folded as they come. It closes when everybody
@@ -63,7 +64,9 @@ class RoundMachine final : public Round {
   [[nodiscard]] RoundIndex index() const noexcept override { return setup_.round; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool closed() const noexcept override { return state_ == State::Closed; }
-  [[nodiscard]] bool wants(const SiloId& silo) const override { return !accepted_.contains(silo); }
+  [[nodiscard]] bool wants(const SiloId& silo) const override {
+    return state_ == State::Open && !accepted_.contains(silo);
+  }
   [[nodiscard]] std::set<SiloId> accepted() const override;
   [[nodiscard]] std::vector<SiloId> missing() const override;
   [[nodiscard]] std::map<SiloId, Digest> digests() const override { return accepted_; }

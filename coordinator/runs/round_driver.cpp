@@ -15,15 +15,16 @@ RunFailure another_checkpoint(const std::string& what) {
 
 RoundDriver::RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store,
                          std::shared_ptr<const jobs::PlausibleCohort> plausible, jobs::Planner planner,
-                         std::optional<Checkpoint> checkpoint)
+                         const jobs::AlgorithmMaker& make_algorithm, std::optional<Checkpoint> checkpoint)
     : run_(run),
       store_(&store),
       job_(&job),
-      algorithm_(jobs::make_algorithm(job)),
+      algorithm_(make_algorithm(job)),
+      schedule_(jobs::schedule_of(job)),
       plausible_(std::move(plausible)),
       factory_(job, run, store, plausible_, std::move(planner)),
       checkpoint_(std::move(checkpoint)) {
-  for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds_total_ += part.rounds;
+  for (const planning::ScheduledRounds& part : schedule_) rounds_total_ += part.rounds;
 }
 
 Status RoundDriver::restore() {
@@ -65,7 +66,9 @@ Result<std::variant<wire::QueryMessage, RunFailure>> RoundDriver::make_round(con
 
   round_began_ = now;
   round_.reset();
-  spec_ = jobs::round_spec(*job_, queries::kind_of(query->question));
+  const releases::Ask* ask = planning::ask_of(schedule_, query->round);
+  if (ask == nullptr) return {another_checkpoint("its query is beyond the schedule")};
+  spec_ = jobs::round_spec(*job_, *ask);
   plausibility_ = std::make_shared<const folds::PlausibleReplies::Asked>(plausible_->asked(*query));
   RoundFactory::Attempt made = factory_.make({std::move(*query), digest, spec_, plausibility_}, participants);
   if (!made) return made.error();
@@ -75,22 +78,23 @@ Result<std::variant<wire::QueryMessage, RunFailure>> RoundDriver::make_round(con
   return {std::move(message)};
 }
 
-Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::close_round(TimePoint now) {
-  const folds::Gathered gathered = round_->gathered();
-  const std::size_t rows_before = algorithm_->metrics().size();
-  const Result<algorithms::Step> next = algorithm_->advance(gathered);
-  if (!next) return {RunFailure(next.error())};  // it diverged, say
-  const auto* query = std::get_if<queries::Query>(&*next);
-  RoundRecord record{gathered.round, round_->digests(), round_->missing(),
-                     std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_), std::nullopt};
-  if (std::vector<algorithms::MetricsRow> rows = algorithm_->metrics(); rows.size() > rows_before)
-    record.metrics = std::move(rows.back());
-  Checkpoint checkpoint{gathered.round.next(), saved_state(),
-                        query != nullptr ? queries::query_digest(run_, *query) : Digest{}};
-  UNDERTONE_TRY(store_->close_round(run_, record, checkpoint, query == nullptr));
+Advance RoundDriver::close_round(TimePoint now) {
+  UNDERTONE_CHECK(!is_advancing());
+  round_took_ = std::chrono::duration_cast<std::chrono::milliseconds>(now - round_began_);
+  return {run_, std::move(algorithm_), round_->gathered(), nobody_waits_.get_token()};
+}
+
+Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::commit_round(Advanced advanced) {
+  UNDERTONE_CHECK(is_advancing() && advanced.run == run_ && advanced.round == round_->index());
+  algorithm_ = std::move(advanced.algorithm);
+  if (!advanced.next) return {RunFailure(advanced.next.error())};  // it diverged, say
+  Advanced::Next& next = *advanced.next;
+  RoundRecord record{advanced.round, round_->digests(), round_->missing(), round_took_, std::move(next.metrics)};
+  Checkpoint checkpoint{advanced.round.next(), std::move(next.algorithm_state), next.query};
+  UNDERTONE_TRY(store_->close_round(run_, record, checkpoint, next.finished));
   checkpoint_ = std::move(checkpoint);
   checkpoint_->algorithm_state.clear();  // the store has it, and so has the algorithm
-  return {Closed{std::move(record), gathered.replies, query == nullptr}};
+  return {Closed{std::move(record), advanced.replies, next.finished}};
 }
 
 Status RoundDriver::commit(Round::Commit committed) {
@@ -103,7 +107,7 @@ Status RoundDriver::commit(Round::Commit committed) {
 }
 
 Participant RoundDriver::participant(const jobs::CohortMember& member) const {
-  return {spec_.weight(member), spec_.exact(member)};
+  return {spec_.weight(member), spec_.exact(member), member.facts.records};
 }
 
 std::string RoundDriver::why_implausible(const SiloId& silo, const queries::Reply& reply) const {

@@ -25,7 +25,7 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   setup.run = run_;
   setup.round = asked.query.round;
   setup.query = asked.digest;
-  setup.shape = {asked.spec.dimension, asked.spec.lattice, job_->noise};
+  setup.shape = {asked.spec.dimension, asked.spec.lattice, job_->noise, asked.spec.candidates};
   setup.aggregation = asked.spec.aggregation;
   setup.plausible = [cohort = plausible_, asked = asked.plausibility](const SiloId& silo,
                                                                       const std::vector<std::int64_t>& values) {
@@ -36,7 +36,8 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   for (const jobs::CohortMember& member : job_->cohort) {
     const SiloId& silo = member.facts.silo;
     if (participants.contains(silo))
-      setup.expected.emplace(silo, Participant{asked.spec.weight(member), asked.spec.exact(member)});
+      setup.expected.emplace(silo,
+                             Participant{asked.spec.weight(member), asked.spec.exact(member), member.facts.records});
   }
   return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
 }

@@ -17,17 +17,18 @@ static_assert(jobs::kJobBytesMax <= wire::kJobOfferBytesMax);
 }  // namespace
 
 RunMachine::RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::PlausibleCohort plausible,
-                       wire::Limits limits, jobs::Planner planner)
+                       wire::Limits limits, jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm)
     : store_(&store),
       record_(std::move(record)),
       job_(std::make_unique<jobs::Job>(std::move(job))),
       driver_(std::make_unique<RoundDriver>(*job_, record_.run, store,
                                             std::make_shared<const jobs::PlausibleCohort>(std::move(plausible)),
-                                            std::move(planner), std::move(record_.checkpoint))),
+                                            std::move(planner), make_algorithm, std::move(record_.checkpoint))),
       members_(*job_, std::move(record_.answers)),
       encoder_(limits) {}
 
-Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner) {
+Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner,
+                                    const jobs::AlgorithmMaker& make_algorithm) {
   Result<jobs::Job> job = jobs::parse_job(record.job, record.name);
   if (!job) return job.error();
   const Result<std::string> kept = store.plausible(record.run);
@@ -37,7 +38,8 @@ Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Lim
                                             : kept->empty() ? jobs::PlausibleCohort::of(*job, record.name, planner)
                                                             : jobs::PlausibleCohort::read(*kept, *job);
   if (!plausible) return plausible.error();
-  return RunMachine(store, std::move(record), *std::move(job), *std::move(plausible), limits, std::move(planner));
+  return RunMachine(store, std::move(record), *std::move(job), *std::move(plausible), limits, std::move(planner),
+                    make_algorithm);
 }
 
 Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
@@ -230,7 +232,7 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
   if (news) {
     const releases::SiloFacts& facts = member.of_job->facts;
     if (Status stored = store_->record_answer(record_.run, silo, answer.refusal, answer.explanation,
-                                              {facts.epsilon.value(), facts.delta.value()});
+                                              {facts.epsilon().value(), facts.delta()});
         !stored)
       return stored;
     members_.answer(member, answer.refusal);
@@ -251,7 +253,9 @@ Status RunMachine::on(const SiloId& silo, const wire::JobPending& pending, TimeP
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, TimePoint now, Actions& out) {
-  if (refused.run != record_.run || phase_ != Phase::Round || refused.round != driver_->round()->index()) return {};
+  if (refused.run != record_.run || phase_ != Phase::Round || refused.round != driver_->round()->index() ||
+      driver_->round()->closed())
+    return {};
   Member& member = *members_.find(silo);
   if (refused.refusal == wire::Refusal::UnknownRun && member.offers_again < kOffersAgainMax) {
     ++member.offers_again;
@@ -375,19 +379,43 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   if (const auto* failure = std::get_if<RunFailure>(&*made)) return fail(RunState::Failed, failure->reason, now, out);
   query_bytes_ = std::make_shared<const std::string>(encoder_.encode(std::get<wire::QueryMessage>(*made)));
   phase_ = Phase::Round;
+  delivered_ = false;
   return carry_out(driver_->round()->open(now), now, out);
 }
 
 Status RunMachine::close_round(TimePoint now, Actions& out) {
+  deadline_.reset();  // nobody is waited for
+  Advance advance = driver_->close_round(now);
+  if (!advance.takes_long()) return go_on(std::move(advance).perform(), now, out);
+  out.push_back(LogEvent{false, fmt::format("advance_began run={} round={} replies={}", record_.run.hex(),
+                                            advance.round().value, advance.replies())});
+  out.push_back(std::move(advance));
+  return {};
+}
+
+Result<std::vector<RunMachine::Action>> RunMachine::on_advanced(Advanced advanced, TimePoint now) {
+  Actions out;
+  if (ended()) return out;
+  UNDERTONE_TRY(go_on(std::move(advanced), now, out));
+  arm(out);
+  return out;
+}
+
+Status RunMachine::go_on(Advanced advanced, TimePoint now, Actions& out) {
   members_.forget_said();
-  const Result<std::variant<RoundDriver::Closed, RunFailure>> done = driver_->close_round(now);
+  const Result<std::variant<RoundDriver::Closed, RunFailure>> done = driver_->commit_round(std::move(advanced));
   if (!done) return done.error();
   if (const auto* failure = std::get_if<RunFailure>(&*done)) return fail(RunState::Failed, failure->reason, now, out);
   const auto& [record, replies, last] = std::get<RoundDriver::Closed>(*done);
   out.push_back(RoundClosed{record.round, rounds_total(), static_cast<std::size_t>(replies), record.missing,
                             record.metrics, record.elapsed});
-  UNDERTONE_TRY(carry_out(driver_->round()->delivered(), now, out));
+  UNDERTONE_TRY(deliver_round(now, out));
   return last ? succeed(now, out) : open_round(now, out);
+}
+
+Status RunMachine::deliver_round(TimePoint now, Actions& out) {
+  delivered_ = true;
+  return carry_out(driver_->round()->delivered(), now, out);
 }
 
 Status RunMachine::succeed(TimePoint now, Actions& out) {
@@ -402,9 +430,10 @@ Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Act
   record_.state = state;
   record_.failure = failure.message;
   out.push_back(Ended{failure});
-  if (Round* round = driver_->round(); round != nullptr && !round->closed()) {
-    UNDERTONE_TRY(carry_out(round->cancel(), now, out));
-    UNDERTONE_TRY(carry_out(round->delivered(), now, out));
+  driver_->give_up();
+  if (!delivered_) {
+    UNDERTONE_TRY(carry_out(driver_->round()->cancel(), now, out));
+    UNDERTONE_TRY(deliver_round(now, out));
   }
   leave(now, out);
   return {};
@@ -476,7 +505,7 @@ bool RunMachine::is_of_job(const std::string& shuffler) const {
 std::optional<RunMachine::Progress> RunMachine::progress() const {
   const Round* round = driver_->round();
   if (round == nullptr) return std::nullopt;
-  return Progress{round->index(), round->closed(), round->accepted()};
+  return Progress{round->index(), round->accepted()};
 }
 
 std::string RunMachine::why_missing(const SiloId& silo) const {
@@ -489,6 +518,7 @@ std::string RunMachine::why_missing(const SiloId& silo) const {
   if (member->dropped) return member->said.empty() ? "refused" : member->said;
   if (!member->connected) return "not connected";
   if (!member->said.empty()) return member->said;
+  if (driver_->is_advancing()) return {};  // the round is closed
   return answer == members_.answers().end() ? "has not answered the offer" : "computing";
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordinator/rounds/round.hpp"
+#include "coordinator/runs/advance.hpp"
 #include "coordinator/runs/round_driver.hpp"
 #include "coordinator/runs/run_members.hpp"
 #include "coordinator/runs/run_store.hpp"
@@ -60,14 +61,17 @@ class RunMachine {
   };
   /// Everybody has heard of it, or had the time to: the process may exit.
   struct Goodbye {};
-  using Action = std::variant<Send, SendToShuffler, ArmTimer, LogEvent, RoundClosed, ReplyCounted, Ended, Goodbye>;
+  /// An Advance takes long: it is to be performed where nobody waits for it, and `on_advanced` told what it led to.
+  using Action =
+      std::variant<Send, SendToShuffler, ArmTimer, Advance, LogEvent, RoundClosed, ReplyCounted, Ended, Goodbye>;
 
   enum class Phase { Joining, Round, Leaving, Done };
 
   /// Continues a run of the store where it stands, or takes up the outcome of one that has ended. Plans the cohort only
   /// where the store has an unfinished run of a version that kept nothing of its plans.
   [[nodiscard]] static Result<RunMachine> open(RunStore& store, RunRecord record, wire::Limits limits,
-                                               jobs::Planner planner = jobs::plan_of);
+                                               jobs::Planner planner = jobs::plan_of,
+                                               const jobs::AlgorithmMaker& make_algorithm = jobs::make_algorithm);
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
   /// The silo's session is ready: it has been welcomed.
@@ -81,6 +85,8 @@ class RunMachine {
   [[nodiscard]] Result<std::vector<Action>> on_shuffler_message(const std::string& shuffler, wire::Message message,
                                                                 TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_timer(TimePoint now);
+  /// What an Advance of this machine led to. Of no effect where the run was ended meanwhile.
+  [[nodiscard]] Result<std::vector<Action>> on_advanced(Advanced advanced, TimePoint now);
   /// The operator ends the run. @pre it has not ended
   [[nodiscard]] Result<std::vector<Action>> cancel(const std::string& reason, TimePoint now);
 
@@ -88,6 +94,8 @@ class RunMachine {
   /// Empty where nothing is missing of it yet.
   [[nodiscard]] std::string why_missing(const SiloId& silo) const;
   [[nodiscard]] std::uint64_t rounds_total() const noexcept { return driver_->rounds_total(); }
+  /// That are in the store.
+  [[nodiscard]] std::uint64_t rounds_closed() const noexcept { return driver_->rounds_closed(); }
   [[nodiscard]] bool ended() const noexcept { return is_end(record_.state); }
 
   [[nodiscard]] const RunId& run() const noexcept { return record_.run; }
@@ -98,22 +106,29 @@ class RunMachine {
   /// The round that is asked, or was asked last, for whoever watches.
   struct Progress {
     RoundIndex round;
-    bool closed = false;
     std::set<SiloId> answered;
   };
   [[nodiscard]] std::optional<Progress> progress() const;
+  /// When owners that have not answered are awaited no longer. Nothing unless some are awaited.
+  [[nodiscard]] std::optional<TimePoint> join_deadline() const {
+    return phase_ == Phase::Joining ? deadline_ : std::nullopt;
+  }
 
  private:
   using Actions = std::vector<Action>;
   using Member = RunMembers::Member;
   RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::PlausibleCohort plausible, wire::Limits limits,
-             jobs::Planner planner);
+             jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm);
 
   /// What the store's state of the run asks for.
   [[nodiscard]] Status resume(TimePoint now, Actions& out);
   [[nodiscard]] Status begin_rounds(TimePoint now, Actions& out);
   [[nodiscard]] Status open_round(TimePoint now, Actions& out);
+  /// The round has what it waited for. What follows from it is worked out here and now, or handed out.
   [[nodiscard]] Status close_round(TimePoint now, Actions& out);
+  [[nodiscard]] Status go_on(Advanced advanced, TimePoint now, Actions& out);
+  /// The end of the last round is in the store: whoever kept something for it need not any more.
+  [[nodiscard]] Status deliver_round(TimePoint now, Actions& out);
   [[nodiscard]] Status succeed(TimePoint now, Actions& out);
   [[nodiscard]] Status fail(RunState state, const Error& failure, TimePoint now, Actions& out);
   void leave(TimePoint now, Actions& out);
@@ -147,6 +162,7 @@ class RunMachine {
   RunMembers members_;
   wire::Encoder encoder_;
   Phase phase_ = Phase::Joining;
+  bool delivered_ = true;     // the last round
   std::set<SiloId> unaware_;  // that the run has ended, while leaving: those that accepted the job
   Bytes offer_bytes_;
   Bytes query_bytes_;

@@ -21,6 +21,7 @@ constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS receipts (number INTEGER PRIMARY KEY AUTOINCREMENT, silo TEXT NOT NULL, ledger BLOB "
     "NOT NULL,"
     " sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL, UNIQUE (silo, ledger));"
+    "CREATE TABLE IF NOT EXISTS silos_seen (silo TEXT PRIMARY KEY) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS sealing_keys (fingerprint BLOB PRIMARY KEY, secret BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS shuffled_runs (run BLOB PRIMARY KEY, mac_key BLOB NOT NULL, round INTEGER NOT NULL,"
     " attempt INTEGER, expected BLOB, closing BLOB);";
@@ -102,7 +103,40 @@ Result<RunStore> RunStore::open(store::Database& database) {
   UNDERTONE_TRY(database.execute(kSchema));
   RunStore store(database);
   UNDERTONE_TRY(store.upgrade());
+  UNDERTONE_TRY(store.read_seen());
   return store;
+}
+
+Status RunStore::read_seen() {
+  // A store that is older than its list knows those that said something.
+  Result<store::Statement> rows = database_->prepare(
+      "SELECT silo FROM silos_seen UNION SELECT silo FROM answers UNION SELECT silo FROM charges UNION SELECT silo "
+      "FROM "
+      "receipts");
+  if (!rows) return rows.error();
+  while (true) {
+    const Result<bool> more = rows->step();
+    if (!more) return more.error();
+    if (!*more) return {};
+    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    if (!silo) return unreadable("silos");
+    seen_.insert(*silo);
+  }
+}
+
+Status RunStore::record_seen(const SiloId& silo) {
+  if (!seen_.insert(silo).second) return {};
+  seen_waiting_.insert(silo);
+  return commit_if_many_wait();
+}
+
+Status RunStore::write_seen() {
+  for (const SiloId& silo : seen_waiting_) {
+    Result<store::Statement> insert = database_->prepare("INSERT OR IGNORE INTO silos_seen VALUES (?)");
+    if (!insert) return insert.error();
+    UNDERTONE_TRY(insert->bind_text(1, silo.name()).run());
+  }
+  return {};
 }
 
 Status RunStore::upgrade() {
@@ -540,11 +574,13 @@ Status RunStore::commit(const std::function<Status()>& body) {
   Status done = database_->transaction([&]() -> Status {
     UNDERTONE_TRY(write_receipts());
     UNDERTONE_TRY(write_ends());
+    UNDERTONE_TRY(write_seen());
     return body();
   });
   if (done) {
     receipts_waiting_.clear();
     ends_waiting_.clear();
+    seen_waiting_.clear();
   }
   return done;
 }

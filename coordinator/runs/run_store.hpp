@@ -117,6 +117,12 @@ class RunStore {
   /// open; and whether they succeeded.
   [[nodiscard]] Result<std::vector<std::pair<RunId, bool>>> ends_unseen(const SiloId& silo);
 
+  /// A silo with a certificate of the consortium's is here. Written as receipts are: a crash that loses it is made good
+  /// when the silo comes back.
+  [[nodiscard]] Status record_seen(const SiloId& silo);
+  /// The silos that were ever here: no more than the consortium gave names to.
+  [[nodiscard]] const std::set<SiloId>& seen() const noexcept { return seen_; }
+
   /// Keeps a key that jobs' replies can be sealed to. @param secret 32 bytes
   [[nodiscard]] Status add_sealing_key(const Digest& fingerprint, std::string_view secret) {
     return commit([&] { return shuffled_.add_sealing_key(fingerprint, secret); });
@@ -142,8 +148,10 @@ class RunStore {
   /// Commits what silos said and nothing has committed yet, if there is anything. For housekeeping, once a second: what
   /// one silo sends costs no commit of its own.
   [[nodiscard]] Status flush();
-  /// So many receipts and ends wait for a commit.
-  [[nodiscard]] std::size_t waiting() const noexcept { return receipts_waiting_.size() + ends_waiting_.size(); }
+  /// So many receipts, ends and new silos wait for a commit.
+  [[nodiscard]] std::size_t waiting() const noexcept {
+    return receipts_waiting_.size() + ends_waiting_.size() + seen_waiting_.size();
+  }
   /// Oldest ledger first.
   [[nodiscard]] Result<std::vector<wire::Receipt>> receipts(const SiloId& silo);
 
@@ -162,10 +170,14 @@ class RunStore {
   [[nodiscard]] Result<bool> is_news(const SiloId& silo, const wire::Receipt& receipt);
   [[nodiscard]] Status write_receipts();
   [[nodiscard]] Status write_ends();
+  [[nodiscard]] Status read_seen();
+  [[nodiscard]] Status write_seen();
   store::Database* database_;
   ShuffledTables shuffled_;
   std::map<std::pair<SiloId, Digest>, wire::Receipt> receipts_waiting_;
   std::set<std::pair<SiloId, RunId>> ends_waiting_;
+  std::set<SiloId> seen_;
+  std::set<SiloId> seen_waiting_;
 };
 
 }  // namespace undertone::coordinator

@@ -195,7 +195,11 @@ Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& 
   const Result<config::JsonDocument> document = config::load_json(file, kFileBytesMax);
   if (!document) return document.error();
   config::Problems problems(file.filename().string());
-  config::Section root(document->root, "", problems);
+  return parse_mechanisms(document->root, problems);
+}
+
+Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& document, config::Problems& problems) {
+  config::Section root(document, "", problems);
   (void)root.choice<int>("format", {{"undertone.account/1", 1}}, "the form of this file");
   std::vector<MechanismText> out;
   std::size_t i = 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lab/account/mechanism.hpp"
+#include "shared/config/section.hpp"
 
 namespace undertone::lab {
 
@@ -31,5 +32,7 @@ struct AccountRequest {
 
 /// Mechanisms from a file of the form {"format": "undertone.account/1", "mechanisms": [...]}.
 [[nodiscard]] Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& file);
+[[nodiscard]] Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& document,
+                                                                  config::Problems& problems);
 
 }  // namespace undertone::lab

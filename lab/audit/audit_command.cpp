@@ -1,5 +1,6 @@
 #include "lab/audit/audit_command.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
@@ -19,6 +20,12 @@ const char* to_string(PairShape shape) {
       return "holdout";
     case PairShape::Cancelling:
       return "cancelling";
+    case PairShape::Outvoted:
+      return "outvoted";
+    case PairShape::Turning:
+      return "turning";
+    case PairShape::Extremes:
+      return "extremes";
   }
   return "";
 }
@@ -104,6 +111,32 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
   return code;
 }
 
+/// Whether the worst pairs of a job are known.
+Status check_known(const jobs::Job& job, bool canaries) {
+  const algorithms::MethodTraits traits = job.algorithm->traits();
+  const planning::Schedule schedule = jobs::schedule_of(job);
+  const bool differences = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return part.ask.kind() == releases::QuestionKind::GradientDifference;
+  });
+  if (job.model && (job.model->moments() != nullptr || traits.local_steps != 0 || differences || job.projection)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the audit knows the worst pairs for statistics, and for gradients of linear models and "
+                             "networks whether they leave as sums or select, not for {} and {}{}{}",
+                             job.model->name(), job.algorithm->name(),
+                             differences ? ", which asks for differences of gradients" : "",
+                             job.projection ? ", of projected features" : "")};
+  }
+  const bool sums_of_linear =
+      job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);
+  if (canaries && !sums_of_linear) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("canaries are for sums of linear models' gradients, not for {} and {}: leave --canaries "
+                             "out",
+                             job.model ? job.model->name() : "no model", job.algorithm->name())};
+  }
+  return {};
+}
+
 }  // namespace
 
 int run_audit(const AuditRequest& request) {
@@ -118,19 +151,7 @@ int run_audit(const AuditRequest& request) {
                      "isrl",
                      request.job.string())});
   }
-  const bool local = job->algorithm->traits().local_steps != 0;
-  if (job->model.moments() != nullptr || local || job->projection) {
-    return service::fail(
-        {ErrorCode::InvalidArgument,
-         fmt::format("the audit knows the worst pair for gradients of linear models and networks, not for {} "
-                     "and {}{}",
-                     job->model.name(), job->algorithm->name(), job->projection ? " of projected features" : "")});
-  }
-  if (request.canaries && job->model.linear() == nullptr) {
-    return service::fail(
-        {ErrorCode::InvalidArgument,
-         fmt::format("canaries are for linear models, not for {}: leave --canaries out", job->model.name())});
-  }
+  if (Status known = check_known(*job, request.canaries); !known) return service::fail(known.error());
   const jobs::CohortMember* member = &job->cohort.front();
   if (!request.silo.empty()) {
     const Result<SiloId> id = SiloId::create(request.silo);
@@ -156,10 +177,10 @@ int run_audit(const AuditRequest& request) {
   settings.error_told /= static_cast<double>(shapes.size());
   std::vector<ShapeFinding> findings;
   for (const PairShape shape : shapes) {
-    const WorstPair pair = worst_pair(*job, *member, shape);
+    const WorstPair pair = worst_pair(*job, *member, *plan, shape);
     const Result<AuditFinding> finding = audit_transcripts(*silo, *plan, pair, settings);
     if (!finding) return service::fail(finding.error());
-    findings.push_back({to_string(shape), *finding, pair.reach});
+    findings.push_back({to_string(shape), *finding, pair.test->reach()});
   }
   return report_transcripts(findings, request);
 }

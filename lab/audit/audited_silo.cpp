@@ -1,6 +1,8 @@
 #include "lab/audit/audited_silo.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "shared/store/sqlite.hpp"
 #include "silo/agent/silo_machine.hpp"
@@ -22,16 +24,16 @@ class ForgottenHead final : public silo::HeadStore {
 
 /// A policy that allows the job: what is audited is what a silo sends once it has accepted.
 silo::Policy allowing(const jobs::Job& job, const jobs::CohortMember& member) {
-  return {{std::string(job.model.name())},
+  return {job.model ? std::vector<std::string>{std::string(job.model->name())} : std::vector<std::string>{},
           {std::string(job.algorithm->name())},
           {job.unit},
           1,
           1,
-          member.facts.epsilon,
-          member.facts.delta,
+          member.facts.epsilon(),
+          *releases::Delta::create(std::max(member.facts.delta(), std::numeric_limits<double>::min())),
           {*releases::EpsilonAmount::rounded_down(1e6), *releases::DeltaAmount::rounded_down(0.5)},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(0)};
+          std::chrono::milliseconds(1)};
 }
 
 class ProductSilo final : public AuditedSilo {
@@ -44,14 +46,15 @@ class ProductSilo final : public AuditedSilo {
         make_randomness_(std::move(make_randomness)),
         plan_(jobs::plan_of(job, member).value()) {}
 
-  Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
+  Result<Transcript> run(const data::Dataset& dataset, const NextPoint& next) override {
     store::Database disk = store::Database::in_memory().value();
     store::Database desk_disk = store::Database::in_memory().value();
     silo::Desk desk = silo::Desk::open(desk_disk).value();
     ForgottenHead head;
     const std::unique_ptr<silo::ReleaseRandomness> randomness = make_randomness_();
     const auto clock = [] { return std::int64_t{0}; };
-    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, {}},
+    const Digest holdout = member_.facts.holdout_public ? sha256("audited holdout") : Digest{};
+    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, holdout},
                                                      allowing(job_, member_).total, randomness->kind(), clock);
     if (!ledger) return ledger.error();
     silo::SiloMachine machine({member_.facts.silo,
@@ -69,23 +72,22 @@ class ProductSilo final : public AuditedSilo {
     RunId run{sha256(job_bytes_), {}};
     if (Status accepted = deliver(machine, wire::JobOffer{run, job_bytes_}, nullptr); !accepted)
       return accepted.error();
-    std::vector<Eigen::VectorXd> means;
+    Transcript transcript;
     for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
-      const planning::Release* release = plan_.release({round});
-      Eigen::VectorXd mean;
-      queries::Question question = queries::GradientQuestion{point};
-      if (release->shape.kind == releases::QuestionKind::Metrics) question = queries::MetricsQuestion{point};
-      const wire::QueryMessage query{run, job_.point_type, {{round}, std::move(question)}};
-      if (Status answered = deliver(machine, query, &mean); !answered) return answered.error();
-      means.push_back(std::move(mean));
+      const releases::QuestionKind kind = plan_.release({round})->ask.kind();
+      SeenRound seen;
+      if (kind != releases::QuestionKind::Statistic) seen.point = next(transcript);
+      const wire::QueryMessage query{run, job_.point_type, {{round}, queries::question_of(kind, seen.point)}};
+      if (Status answered = deliver(machine, query, &seen.values); !answered) return answered.error();
+      transcript.push_back(std::move(seen));
     }
-    return means;
+    return transcript;
   }
 
  private:
-  /// @param mean of the reply, if one is expected
-  static Status deliver(silo::SiloMachine& machine, const wire::Message& message, Eigen::VectorXd* mean) {
-    bool replied = mean == nullptr;
+  /// @param numbers of the reply, if one is expected
+  static Status deliver(silo::SiloMachine& machine, const wire::Message& message, Eigen::VectorXd* numbers) {
+    bool replied = numbers == nullptr;
     std::string why = "no reply";
     wire::Decoder decoder{wire::Limits{}};
     for (const silo::Action& action : machine.on_message(message)) {
@@ -98,11 +100,11 @@ class ProductSilo final : public AuditedSilo {
         if (const auto* answer = std::get_if<wire::JobAnswer>(&one); answer != nullptr && answer->refusal)
           return Error{ErrorCode::PolicyRefused, "the audited silo refused the job: " + why};
         const auto* reply = std::get_if<wire::ReplyMessage>(&one);
-        if (reply == nullptr || mean == nullptr) continue;
+        if (reply == nullptr || numbers == nullptr) continue;
         const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-        mean->resize(static_cast<Eigen::Index>(values.size()));
+        numbers->resize(static_cast<Eigen::Index>(values.size()));
         for (std::size_t j = 0; j < values.size(); ++j)
-          (*mean)[static_cast<Eigen::Index>(j)] = std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+          (*numbers)[static_cast<Eigen::Index>(j)] = std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
         replied = true;
       }
     }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "shared/data/split.hpp"
@@ -11,6 +13,15 @@
 
 namespace undertone::lab {
 
+/// One round of a run, as the coordinator sees it.
+struct SeenRound {
+  Eigen::VectorXd point;   // that it asked about; of a statistic of no numbers
+  Eigen::VectorXd values;  // of the reply, in real units: a mean, a statistic's total, the number of what was selected
+};
+using Transcript = std::vector<SeenRound>;
+/// Where the next round asks. @param so_far all rounds before it
+using NextPoint = std::function<Eigen::VectorXd(const Transcript& so_far)>;
+
 /// What sends a job's replies: the product, or in tests something that is known to be broken.
 class AuditedSilo {
  public:
@@ -18,9 +29,9 @@ class AuditedSilo {
   AuditedSilo(const AuditedSilo&) = delete;
   AuditedSilo& operator=(const AuditedSilo&) = delete;
   virtual ~AuditedSilo() = default;
-  /// A whole run on these records at these points, everything fresh. @return the mean that each round of the plan sent
-  [[nodiscard]] virtual Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset,
-                                                                 const Eigen::VectorXd& point) = 0;
+  /// A whole run on these records, everything fresh. @param next is not asked for statistics, which have no point
+  /// @return what each round of the plan sent
+  [[nodiscard]] virtual Result<Transcript> run(const data::Dataset& dataset, const NextPoint& next) = 0;
 };
 
 using MakeRandomness = std::function<std::unique_ptr<silo::ReleaseRandomness>()>;

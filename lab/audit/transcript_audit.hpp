@@ -21,9 +21,8 @@ struct AuditFinding {
   [[nodiscard]] bool flagged() const noexcept { return lower > claimed; }
 };
 
-/// Many transcripts of both data sets; the likelihood ratio of a transcript under the plan's own noise, with draws that
-/// are fresh or one for all rounds, is compared with a threshold that one half of the trials chose, on the other half.
-/// An empirical lower bound: never a guarantee.
+/// Many transcripts of both data sets, scored by the pair's test; the way to look and the threshold that do best on one
+/// half of the trials are judged on the other half. An empirical lower bound: never a guarantee.
 /// @param plan what the silo claims for the changed record's block @return an error where a run fails
 [[nodiscard]] Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const planning::Plan& plan,
                                                      const WorstPair& pair, const AuditSettings& settings);

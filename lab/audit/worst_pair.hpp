@@ -1,10 +1,11 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "shared/data/split.hpp"
+#include "lab/audit/distinguisher.hpp"
+#include "lab/audit/neighbours.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/planning/plan.hpp"
 
@@ -15,22 +16,22 @@ namespace undertone::lab {
 /// have no features: a bound on the sum instead of on each record shows. Holdout is a crowd whose changed record is
 /// evaluated and not trained on. Cancelling is for networks whose hidden layers are dense, which are asked at weights
 /// of 2^60 and -2^60: what some other records contribute turns round if it is added up in another order.
-enum class PairShape : std::uint8_t { Crowd, Alone, Holdout, Cancelling };
+/// Of selections: alone, what either record asks for is as likely, and a run of rounds shows most. Outvoted, just so
+/// many others lean the second data set's way that what the first record asks for is rare: one round then shows a loss
+/// near epsilon, not half of it. Turning is for regressions: the first choice leads to where the gradient of the record
+/// that asked for it turns round, so that randomness that serves twice shows.
+/// Extremes is of statistics: the changed record is at one end of every column's range, or at the other.
+enum class PairShape : std::uint8_t { Crowd, Alone, Holdout, Cancelling, Outvoted, Turning, Extremes };
 
-/// Two data sets that differ in one record's label, and what tells them apart as well as anything can.
-struct WorstPair {
-  data::Dataset first;
-  data::Dataset second;
-  releases::Block block = releases::Block::Training;  // of the changed record
-  Eigen::VectorXd point;                              // that every round asks about
-  Eigen::VectorXd direction;                          // unit: what a reply is projected on
-  double others_lean = 0.0;  // 1 where every other record leans the second data set's way, 0 where none leans
-  double reach = 0.0;        // of the changed record's contribution, over its largest allowed (the clip norm)
+/// Two data sets that differ in one record, and what tells them apart as well as anything can.
+struct WorstPair : Neighbours {
+  std::shared_ptr<const Distinguisher> test;
 };
-/// @pre the shape is one that is made for the job
-[[nodiscard]] WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, PairShape shape);
+/// @param plan of the member @pre the shape is one that is made for the job
+[[nodiscard]] WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, const planning::Plan& plan,
+                                   PairShape shape);
 
-/// The shapes that are made for a job's model and for what its plan protects.
+/// The shapes that are made for a job's model, or its statistics, and for what its plan protects.
 [[nodiscard]] std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& plan);
 
 /// A data set of the member's size whose records have no features. Labels of a linear model cancel; those of a

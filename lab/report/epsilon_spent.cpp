@@ -1,12 +1,15 @@
 #include "lab/report/epsilon_spent.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "lab/report/metric_noise.hpp"
 
 namespace undertone::lab {
 namespace {
 
 using releases::Block;
-using releases::ShiftSquaredAmount;
+using releases::Cost;
 
 // Measured: one evaluation of one silo. A plan costs about as much as a few of them.
 constexpr std::uint64_t kExactMs = 1;
@@ -24,10 +27,12 @@ bool answered(const ClosedRound& round, const std::string& silo) {
 }
 
 /// Epsilon of one silo at every evaluation that is accounted for, 0 elsewhere.
-Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const planning::Plan& plan) {
+/// @param evaluating gains the rounds that evaluate
+Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const planning::Plan& plan,
+                                     std::set<std::uint64_t>& evaluating) {
   std::vector<double> out(result.evaluations.size(), 0.0);
-  ShiftSquaredAmount training;
-  ShiftSquaredAmount holdout;
+  Cost training;
+  Cost holdout;
   std::size_t evaluation = 0;
   for (const ClosedRound& round : result.participation) {
     const planning::Release* release = plan.release(RoundIndex{round.round});
@@ -36,14 +41,15 @@ Result<std::vector<double>> odometer(const RunResult& result, const std::string&
                    fmt::format("round {} is not one of the {} that the job plans", round.round, plan.rounds())};
     }
     if (answered(round, silo)) {
-      auto& spent = release->shape.block == Block::Training ? training : holdout;
+      auto& spent = release->ask.records.block == Block::Training ? training : holdout;
       const auto sum = spent.plus(release->cost());
       if (!sum) return Error{ErrorCode::InvalidData, "the rounds cost more than can be added up"};
       spent = *sum;
     }
-    if (release->shape.kind != releases::QuestionKind::Metrics) continue;
+    if (release->ask.kind() != releases::QuestionKind::Metrics) continue;
     if (evaluation < out.size() && accounted(evaluation, out.size()))
       out[evaluation] = plan.epsilon_of(training, holdout);
+    evaluating.insert(round.round);
     ++evaluation;
   }
   if (evaluation != out.size()) {
@@ -57,17 +63,19 @@ Result<std::vector<double>> odometer(const RunResult& result, const std::string&
 
 Status add_epsilon_spent(RunResult& result, const jobs::Job& job) {
   std::vector<double> largest(result.evaluations.size(), 0.0);
+  std::set<std::uint64_t> evaluating;
   if (largest.empty()) return {};
   for (const jobs::CohortMember& member : job.cohort) {
     const Result<planning::Plan> plan = jobs::plan_of(job, member);
     if (!plan) return plan.error();
-    const Result<std::vector<double>> spent = odometer(result, member.facts.silo.name(), *plan);
+    const Result<std::vector<double>> spent = odometer(result, member.facts.silo.name(), *plan, evaluating);
     if (!spent) return spent.error();
     for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], (*spent)[i]);
   }
   for (std::size_t i = 0; i < largest.size(); ++i) {
     if (accounted(i, largest.size())) result.evaluations[i].epsilon_spent = largest[i];
   }
+  add_metric_noise(result, job, evaluating);
   return {};
 }
 

@@ -6,10 +6,10 @@
 
 namespace undertone::lab {
 
-/// Fills `epsilon_spent` of every evaluation: the largest, over the cohort, of what a silo's accepted replies so far
-/// add up to at the delta it was promised, by the plan that silo and coordinator computed. An odometer: the guarantee
-/// is the promised epsilon. At most `kEvaluationsAccounted` of them, spread evenly, the last included: the rest stay
-/// unknown.
+/// Fills `epsilon_spent` and `noise_stddevs` of every evaluation. The first is the largest, over the cohort, of what a
+/// silo's accepted replies so far add up to at the delta it was promised, by the plan that silo and coordinator
+/// computed. An odometer: the guarantee is the promised epsilon. At most `kEvaluationsAccounted` of them, spread
+/// evenly, the last included: the rest stay unknown.
 /// @param job the run's, by its digest
 /// @return an error where a member cannot be planned or the result's rounds are not the job's
 [[nodiscard]] Status add_epsilon_spent(RunResult& result, const jobs::Job& job);

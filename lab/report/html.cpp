@@ -1,5 +1,6 @@
 #include "lab/report/html.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
@@ -21,8 +22,9 @@ std::string replaced(std::string_view text, char what, std::string_view with) {
   return out;
 }
 
+/// Such as "0.31", "1e-06" or "0.31 ± 0.02".
 bool is_number(const std::string& cell) {
-  return !cell.empty() && cell.find_first_not_of("0123456789.eE+-%") == std::string::npos;
+  return !cell.empty() && cell.find_first_not_of("0123456789.eE+-% \u00b1") == std::string::npos;
 }
 
 }  // namespace
@@ -75,9 +77,12 @@ std::string content_hash(std::string_view content) {
 }
 
 std::string to_html(const HtmlTable& table) {
-  // A wide table scrolls by itself; `tabindex` lets a keyboard do that.
-  std::string out = fmt::format("<div class=\"wide\" tabindex=\"0\"><table><caption>{}</caption>\n<thead><tr>",
-                                escape_html(table.caption));
+  // A wide table scrolls by itself; `tabindex` lets a keyboard do that. Its caption stands above: it stays in view.
+  const std::string caption = escape_html(table.caption);
+  std::string out = fmt::format(
+      "<p class=\"caption\">{0}</p>\n<div class=\"wide\" role=\"region\" aria-label=\"{0}\" tabindex=\"0\">"
+      "<table{1}>\n<thead><tr>",
+      caption, table.header.size() == 2 ? " class=\"pairs\"" : "");
   for (const std::string& cell : table.header) out += fmt::format("<th scope=\"col\">{}</th>", escape_html(cell));
   out += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
@@ -95,6 +100,22 @@ std::string to_html(const HtmlTable& table) {
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
+}
+
+std::string say_once(HtmlTable& table, std::string_view begins) {
+  if (table.rows.size() < 2) return "";
+  std::string said;
+  for (std::size_t c = table.header.size() - 1; c > 0; --c) {
+    const std::string& first = table.rows.front()[c];
+    const bool same =
+        std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[c] == first; });
+    if (!same) continue;
+    said = fmt::format("{} {}", table.header[c], first.empty() ? "-" : first) + (said.empty() ? "" : "; ") + said;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.header.erase(table.header.begin() + at);
+    for (std::vector<std::string>& row : table.rows) row.erase(row.begin() + at);
+  }
+  return said.empty() ? "" : fmt::format("<p>{}{}.</p>\n", escape_html(begins), escape_html(said));
 }
 
 }  // namespace undertone::lab

@@ -16,7 +16,8 @@ namespace undertone::lab {
 /// A source expression of a content security policy that allows exactly this inline script or style.
 [[nodiscard]] std::string content_hash(std::string_view content);
 
-/// A table of texts; the first cell of a row is its header.
+/// A table of texts; the first cell of a row is its header. One of two columns wraps where it is narrow, a wider one
+/// scrolls by itself.
 struct HtmlTable {
   std::string caption;
   std::vector<std::string> header;
@@ -25,5 +26,10 @@ struct HtmlTable {
 };
 
 [[nodiscard]] std::string to_html(const HtmlTable& table);
+
+/// Takes away the columns, the first excepted, that say the same in every row, where there are two rows or more.
+/// @param begins a sentence, such as "In every run: "
+/// @return the sentence that says what they said, as HTML; empty where there were none
+[[nodiscard]] std::string say_once(HtmlTable& table, std::string_view begins);
 
 }  // namespace undertone::lab

@@ -1,7 +1,10 @@
 #include "lab/report/report_charts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
+#include <set>
 
 #include "lab/report/report_page.hpp"
 
@@ -25,17 +28,26 @@ std::optional<double> majority(const Evaluation& row) {
 struct Axis {
   std::string label;
   Value value;
+  Value reach = nullptr;  // half of its interval
 };
 
-std::vector<std::pair<double, double>> points_of(const std::vector<Evaluation>& rows, const Value& x, const Value& y) {
-  std::vector<std::pair<double, double>> known;
+std::optional<double> loss_reach(const Evaluation& row) { return row.reach("loss"); }
+std::optional<double> error_reach(const Evaluation& row) { return row.reach("accuracy"); }
+
+/// The evaluations that have both values, thinned.
+std::vector<const Evaluation*> drawn_of(const std::vector<Evaluation>& rows, const Value& x, const Value& y) {
+  std::vector<const Evaluation*> known;
   for (const Evaluation& row : rows) {
-    const std::optional<double> at = x(row);
-    const std::optional<double> value = y(row);
-    if (at && value) known.emplace_back(*at, *value);
+    if (x(row) && y(row)) known.push_back(&row);
   }
-  std::vector<std::pair<double, double>> out;
+  std::vector<const Evaluation*> out;
   for (const std::size_t i : thinned(known.size(), kPointsDrawn)) out.push_back(known[i]);
+  return out;
+}
+
+std::vector<std::pair<double, double>> points_of(const std::vector<Evaluation>& rows, const Value& x, const Value& y) {
+  std::vector<std::pair<double, double>> out;
+  for (const Evaluation* row : drawn_of(rows, x, y)) out.emplace_back(*x(*row), *y(*row));
   return out;
 }
 
@@ -47,27 +59,40 @@ Json series(const std::string& name, const std::vector<std::pair<double, double>
 void add_metric(Json& charts, const std::vector<ReportedRun>& runs, const Axis& x, const Axis& y,
                 const Axis& baseline) {
   Json lines = Json::array();
+  bool noised = false;
   for (std::size_t r = 0; r < std::min(runs.size(), kRunsDrawn); ++r) {
     const auto points = points_of(runs[r].result.evaluations, x.value, y.value);
-    if (!points.empty()) lines.push_back(series(runs[r].name, points));
+    if (points.empty()) continue;
+    lines.push_back(series(runs[r].name, points));
+    std::vector<double> reach;
+    for (const Evaluation* row : drawn_of(runs[r].result.evaluations, x.value, y.value))
+      reach.push_back(y.reach(*row).value_or(0.0));
+    if (std::none_of(reach.begin(), reach.end(), [](double half) { return half > 0.0; })) continue;
+    lines.back()["reach"] = std::move(reach);
+    noised = true;
   }
-  if (lines.empty()) return;
+  if (!tells_something(lines)) return;
   if (runs.size() == 1) {
     const auto points = points_of(runs[0].result.evaluations, x.value, baseline.value);
     if (!points.empty()) lines.push_back(series(baseline.label, points, true));
   }
+  std::string note;
+  if (runs.size() > kRunsDrawn)
+    note = fmt::format("The first {} of {} runs; the table has all.", kRunsDrawn, runs.size());
+  if (noised) note += fmt::format("{}Bars are 95 % intervals of the noise.", note.empty() ? "" : " ");
   charts.push_back({{"title", y.label + " by " + x.label},
                     {"x", x.label},
                     {"y", y.label},
-                    {"note", runs.size() > kRunsDrawn
-                                 ? fmt::format("The first {} of {} runs; the table has all.", kRunsDrawn, runs.size())
-                                 : ""},
+                    {"note", note},
                     {"stepped", false},
                     {"series", std::move(lines)}});
 }
 
 void add_participation(Json& charts, const RunResult& run) {
-  if (run.participation.empty()) return;
+  // Where everybody answered every round, the table says so in one line.
+  if (std::all_of(run.participation.begin(), run.participation.end(),
+                  [](const ClosedRound& round) { return round.missing.empty(); }))
+    return;
   std::vector<std::pair<double, double>> answered;
   std::vector<std::pair<double, double>> asked;
   for (const std::size_t i : thinned(run.participation.size(), kPointsDrawn)) {
@@ -94,12 +119,28 @@ std::vector<std::size_t> thinned(std::size_t count, std::size_t most) {
   return out;
 }
 
+bool tells_something(const Json& series) {
+  constexpr double kRounding = 1e-6;  // values that agree so far are one value
+  std::set<double> at;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  for (const Json& line : series) {
+    if (line["dashed"].get<bool>()) continue;
+    for (const Json& point : line["points"]) {
+      at.insert(point[0].get<double>());
+      least = std::min(least, point[1].get<double>());
+      most = std::max(most, point[1].get<double>());
+    }
+  }
+  return at.size() > 1 && most - least > kRounding * std::max(std::abs(least), std::abs(most));
+}
+
 Json report_charts(const std::vector<ReportedRun>& runs) {
   Json charts = Json::array();
   const Axis epsilon{"epsilon spent", spent};
   for (const Axis& x : {Axis{"steps", steps}, epsilon}) {
-    add_metric(charts, runs, x, {"loss", loss}, {"model of zeros", zero_model});
-    add_metric(charts, runs, x, {"error (1 - accuracy)", error}, {"always the majority class", majority});
+    add_metric(charts, runs, x, {"loss", loss, loss_reach}, {"model of zeros", zero_model});
+    add_metric(charts, runs, x, {"error (1 - accuracy)", error, error_reach}, {"always the majority class", majority});
   }
   if (runs.size() == 1) add_participation(charts, runs[0].result);
   return charts;

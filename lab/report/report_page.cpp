@@ -13,8 +13,29 @@
 namespace undertone::lab {
 namespace {
 
+const std::string kErrorName = "error (1 - accuracy)";
+
 std::string shown(double value) { return fmt::format("{:.4g}", value); }
 std::string shown(std::optional<double> value) { return value ? shown(*value) : "-"; }
+
+/// A metric of an evaluation, with what its noise leaves open: "0.938 ± 0.012".
+std::string shown(const Evaluation& row, const std::string& name) {
+  const std::optional<double> value = name == kErrorName ? row.error() : row.metric(name);
+  const std::optional<double> reach = row.reach(name == kErrorName ? "accuracy" : name);
+  return shown(value) + (value && reach ? fmt::format(" \u00b1 {:.2g}", *reach) : "");
+}
+
+/// What the intervals are, where there are any.
+std::string about_noise(bool noised) {
+  return noised ? " ± is half of a 95 % interval for the noise that the silos added, as the plan has it; how few the "
+                  "holdout's records are is not in it."
+                : "";
+}
+
+bool is_noised(const RunResult& result) {
+  return std::any_of(result.evaluations.begin(), result.evaluations.end(),
+                     [](const Evaluation& row) { return !row.noise_stddevs.empty(); });
+}
 
 /// A promise may look larger than it is, never smaller.
 std::string shown_up(double value) {
@@ -89,12 +110,15 @@ std::string comparison(const std::vector<ReportedRun>& runs) {
     const Evaluation* row = last(run.result);
     const auto [epsilon, delta] = largest_budget(run.result);
     table.rows.push_back({run.name, run.result.job, run.result.succeeded ? "succeeded" : "failed",
-                          run.is_void() ? "VOID" : "stands", row ? shown(row->metric("loss")) : "-",
-                          row ? shown(row->error()) : "-", shown_up(epsilon), shown_up(delta),
+                          run.is_void() ? "VOID" : "stands", row ? shown(*row, "loss") : "-",
+                          row ? shown(*row, kErrorName) : "-", shown_up(epsilon), shown_up(delta),
                           std::to_string(run.result.rounds)});
     for (const std::string& name : varied) table.rows.back().push_back(run.result.setting(name));
   }
-  return "<section><h2>Comparison</h2>\n" + to_html(table) + "</section>\n";
+  if (std::any_of(runs.begin(), runs.end(), [](const ReportedRun& run) { return is_noised(run.result); }))
+    table.caption += about_noise(true);
+  const std::string same = say_once(table, "The same in every run: ");
+  return "<section><h2>Comparison</h2>\n" + same + to_html(table) + "</section>\n";
 }
 
 std::string summary(const ReportedRun& run) {
@@ -107,8 +131,8 @@ std::string summary(const ReportedRun& run) {
                 {"SHA-256 of the job", result.job_sha256},
                 {"rounds closed", std::to_string(result.rounds)}};
   if (row != nullptr) {
-    for (const auto& [name, value] : row->metrics) table.rows.push_back({"last " + name, shown(value)});
-    if (row->error()) table.rows.push_back({"last error (1 - accuracy)", shown(row->error())});
+    for (const auto& [name, value] : row->metrics) table.rows.push_back({"last " + name, shown(*row, name)});
+    if (row->error()) table.rows.push_back({"last " + kErrorName, shown(*row, kErrorName)});
   }
   return to_html(table);
 }
@@ -138,7 +162,8 @@ std::string privacy(const ReportedRun& run) {
     say("Accountant: " + silo.accountant);
     say("Statement: " + silo.statement);
   }
-  std::string out = "<h3>Privacy</h3>\n" + to_html(table) + "<ul>\n";
+  const std::string same = say_once(table, "The same for every silo: ");
+  std::string out = "<h3>Privacy</h3>\n" + same + to_html(table) + "<ul>\n";
   for (const std::string& sentence : sentences) {
     out += fmt::format("<li{}>{}</li>\n", sentence.find("VOID") == std::string::npos ? "" : " class=\"void\"",
                        escape_html(sentence));
@@ -156,13 +181,15 @@ std::string evaluations(const ReportedRun& run) {
       "Weighted means over the holdout records of the silos that answered", {"after steps", "silos"}, {}, ""};
   if (kept.size() < rows.size())
     table.caption += fmt::format("; {} of {} rows, result.json has all", kept.size(), rows.size());
+  table.caption += "." + about_noise(is_noised(run.result));
   for (const auto& [name, value] : rows.front().metrics) table.header.push_back(name);
-  table.header.emplace_back("error (1 - accuracy)");
+  const bool has_error = rows.front().error().has_value();
+  if (has_error) table.header.push_back(kErrorName);
   table.header.emplace_back("epsilon spent, largest of a silo");
   for (const std::size_t i : kept) {
     std::vector<std::string> cells = {std::to_string(rows[i].after_steps), std::to_string(rows[i].silos)};
-    for (const auto& [name, value] : rows.front().metrics) cells.push_back(shown(rows[i].metric(name)));
-    cells.push_back(shown(rows[i].error()));
+    for (const auto& [name, value] : rows.front().metrics) cells.push_back(shown(rows[i], name));
+    if (has_error) cells.push_back(shown(rows[i], kErrorName));
     cells.push_back(rows[i].epsilon_spent ? shown_up(*rows[i].epsilon_spent) : "-");
     table.rows.push_back(std::move(cells));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lab/report/counting_order.hpp"
 #include "lab/report/epsilon_spent.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/ids.hpp"
@@ -48,7 +49,8 @@ Result<Found> look_below(const fs::path& folder) {
     if (is_statement(entry->path())) found.statements.push_back(entry->path());
   }
   if (error) return Error{ErrorCode::InvalidConfig, fmt::format("{}: {}", folder.string(), error.message())};
-  std::sort(found.runs.begin(), found.runs.end());
+  std::sort(found.runs.begin(), found.runs.end(),
+            [](const fs::path& a, const fs::path& b) { return counts_before(a.string(), b.string()); });
   std::sort(found.statements.begin(), found.statements.end());
   return found;
 }

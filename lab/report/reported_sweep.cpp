@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 
 #include "lab/report/html.hpp"
 #include "lab/report/page_frame.hpp"
+#include "lab/report/report_charts.hpp"
 #include "lab/report/report_page.hpp"
 #include "lab/reproduce/paired_finding.hpp"
 #include "shared/base/files.hpp"
@@ -58,12 +61,63 @@ std::optional<double> number_of(const std::string& json) {
   return value;
 }
 
+/// The end of each pointer, where that alone tells it from the others; else the whole pointer.
+std::map<std::string, std::string> short_names(const std::map<std::string, std::string>& set) {
+  const auto end_of = [](const std::string& pointer) { return pointer.substr(pointer.rfind('/') + 1); };
+  std::map<std::string, std::string> out;
+  for (const auto& [pointer, value] : set) {
+    const auto alike = std::count_if(set.begin(), set.end(),
+                                     [&, &p = pointer](const auto& other) { return end_of(other.first) == end_of(p); });
+    out[pointer] = alike == 1 ? end_of(pointer) : pointer;
+  }
+  return out;
+}
+
+/// What says which setting is best, and how.
+struct Score {
+  std::string metric;  // empty: nothing does
+  bool larger = false;
+};
+
+/// The selection's, where there was one; else the accuracy, else the loss.
+Score score_of(const ReportedSweep& sweep, const std::vector<std::string>& metrics) {
+  const auto known = [&](const std::string& name) {
+    return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+  };
+  if (sweep.selection.is_object() && sweep.selection.value("score", Json()).is_string() &&
+      sweep.selection.value("better", Json()).is_string()) {
+    const std::string metric = sweep.selection["score"].get<std::string>();
+    if (known(metric)) return {metric, sweep.selection["better"] == "larger"};
+  }
+  if (known("accuracy")) return {"accuracy", true};
+  if (known("loss")) return {"loss", false};
+  return {};
+}
+
+/// A metric's mean over a setting's seeds.
+std::optional<double> mean_of(const SweptSetting& setting, const std::string& metric) {
+  const auto values = setting.numbers.find(metric);
+  if (values == setting.numbers.end()) return std::nullopt;
+  const Result<MeanInterval> interval = mean_interval(values->second, kLevel);
+  if (!interval) return std::nullopt;
+  return interval->mean;
+}
+
+/// What a setting is ordered by: the less, the better. Settings without a score come last.
+double rank_of(const SweptSetting& setting, const Score& score) {
+  const std::optional<double> mean = mean_of(setting, score.metric);
+  if (!mean) return std::numeric_limits<double>::infinity();
+  return score.larger ? -*mean : *mean;
+}
+
 /// "0.31 ± 0.02"
 std::string shown(const std::vector<double>& values) {
   const Result<MeanInterval> interval = mean_interval(values, kLevel);
   if (!interval) return "-";
-  if (values.size() == 1) return fmt::format("{:.4g}", interval->mean);
-  return fmt::format("{:.4g} ± {:.2g}", interval->mean, interval->high - interval->mean);
+  constexpr double kRounding = 1e-6;  // a spread of less is that of the arithmetic
+  const double half = interval->high - interval->mean;
+  if (values.size() == 1 || half <= kRounding * std::abs(interval->mean)) return fmt::format("{:.4g}", interval->mean);
+  return fmt::format("{:.4g} ± {:.2g}", interval->mean, half);
 }
 
 std::vector<std::string> metrics_of(const ReportedSweep& sweep) {
@@ -76,67 +130,90 @@ std::vector<std::string> metrics_of(const ReportedSweep& sweep) {
   return out;
 }
 
-HtmlTable table_of(const ReportedSweep& sweep, const std::vector<std::string>& metrics) {
-  HtmlTable table{"Every setting, with means over its seeds and half of their 90 % interval", {"setting"}, {}, ""};
-  for (const auto& [pointer, value] : sweep.settings.front().set) table.header.push_back(pointer);
+HtmlTable table_of(const ReportedSweep& sweep, const std::vector<std::string>& metrics, const Score& score) {
+  HtmlTable table{"Every setting, with means over its seeds and half of their 90 % interval. ", {"setting"}, {}, ""};
+  if (!score.metric.empty())
+    table.caption += fmt::format("The best come first: those of {} {}.", score.larger ? "most" : "least", score.metric);
+  std::vector<std::string> shown_metrics = metrics;
+  std::stable_partition(shown_metrics.begin(), shown_metrics.end(),
+                        [&](const std::string& metric) { return metric == score.metric; });
+  for (const auto& [pointer, name] : short_names(sweep.settings.front().set)) table.header.push_back(name);
+  table.header.insert(table.header.end(), shown_metrics.begin(), shown_metrics.end());
   table.header.insert(table.header.end(), {"runs", "failed"});
-  table.header.insert(table.header.end(), metrics.begin(), metrics.end());
-  for (std::size_t i = 0; i < sweep.settings.size(); ++i) {
+  std::vector<std::size_t> order(sweep.settings.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    return rank_of(sweep.settings[i], score) < rank_of(sweep.settings[j], score);
+  });
+  for (const std::size_t i : order) {
     const SweptSetting& setting = sweep.settings[i];
     std::vector<std::string> cells = {std::to_string(i)};
     for (const auto& [pointer, value] : setting.set) cells.push_back(value);
-    cells.push_back(std::to_string(setting.runs));
-    cells.push_back(std::to_string(setting.failed));
-    for (const std::string& metric : metrics) {
+    for (const std::string& metric : shown_metrics) {
       const auto values = setting.numbers.find(metric);
       cells.push_back(values == setting.numbers.end() ? "-" : shown(values->second));
     }
+    cells.push_back(std::to_string(setting.runs));
+    cells.push_back(std::to_string(setting.failed));
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-/// A metric's mean by one value; a line for each of the others' combinations.
-Json chart_of(const ReportedSweep& sweep, const std::string& pointer, const std::string& metric) {
-  std::map<std::string, std::vector<std::pair<double, double>>> lines;
+/// A line of a chart: the settings that differ in one value alone.
+struct Line {
+  std::string name;
+  double rank = std::numeric_limits<double>::infinity();  // of the best of them
+  std::vector<std::pair<double, double>> points;
+};
+
+/// A metric's mean by one value; a line for each of the others' combinations, those of the best settings first.
+Json chart_of(const ReportedSweep& sweep, const std::string& pointer, const std::string& metric, const Score& score) {
+  const std::map<std::string, std::string> names = short_names(sweep.settings.front().set);
+  std::map<std::string, Line> by_others;
   for (const SweptSetting& setting : sweep.settings) {
-    const auto values = setting.numbers.find(metric);
     const std::optional<double> at = number_of(setting.set.at(pointer));
-    if (values == setting.numbers.end() || !at) continue;
+    const std::optional<double> mean = mean_of(setting, metric);
+    if (!at || !mean) continue;
     std::string others;
     for (const auto& [other, value] : setting.set) {
-      if (other != pointer) others += fmt::format("{}{} = {}", others.empty() ? "" : ", ", other, value);
+      if (other != pointer) others += fmt::format("{}{} {}", others.empty() ? "" : ", ", names.at(other), value);
     }
-    const Result<MeanInterval> mean = mean_interval(values->second, kLevel);
-    if (mean && lines[others].size() < kPointsDrawn) lines[others].emplace_back(*at, mean->mean);
+    Line& line = by_others[others];
+    line.name = others.empty() ? metric : others;
+    line.rank = std::min(line.rank, rank_of(setting, score));
+    if (line.points.size() < kPointsDrawn) line.points.emplace_back(*at, *mean);
   }
+  std::vector<Line> lines;
+  for (auto& [others, line] : by_others) lines.push_back(std::move(line));
+  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.rank < b.rank; });
   Json series = Json::array();
-  for (auto& [name, points] : lines) {
+  for (Line& line : lines) {
     if (series.size() == kRunsDrawn) break;
-    std::sort(points.begin(), points.end());
-    series.push_back({{"name", name.empty() ? metric : name}, {"dashed", false}, {"points", points}});
+    std::sort(line.points.begin(), line.points.end());
+    series.push_back({{"name", line.name}, {"dashed", false}, {"points", std::move(line.points)}});
   }
-  const std::string note = lines.size() > kRunsDrawn
-                               ? fmt::format("The first {} of {} lines; the table has all.", kRunsDrawn, lines.size())
-                               : "";
-  return {{"title", metric + " by " + pointer},
-          {"x", pointer},
+  const std::string note = lines.size() > kRunsDrawn ? fmt::format("The lines of the best {} of {}; the table has all.",
+                                                                   kRunsDrawn, lines.size())
+                                                     : "";
+  return {{"title", metric + " by " + names.at(pointer)},
+          {"x", names.at(pointer)},
           {"y", metric},
           {"note", note},
           {"stepped", false},
           {"series", series}};
 }
 
-Json charts_of(const ReportedSweep& sweep, const std::vector<std::string>& metrics) {
+Json charts_of(const ReportedSweep& sweep, const std::vector<std::string>& metrics, const Score& score) {
+  // Facts of the plan or of the holdout: they say nothing of a model.
+  static const std::set<std::string> kNoResult = {"epsilon", "positive_share", "majority_class_accuracy",
+                                                  "zero_model_loss"};
   Json charts = Json::array();
   for (const auto& [pointer, first] : sweep.settings.front().set) {
-    std::set<double> values;
-    for (const SweptSetting& setting : sweep.settings) {
-      if (const std::optional<double> value = number_of(setting.set.at(pointer))) values.insert(*value);
-    }
-    if (values.size() < 2) continue;
     for (const std::string& metric : metrics) {
-      if (metric != "epsilon") charts.push_back(chart_of(sweep, pointer, metric));
+      if (kNoResult.contains(metric)) continue;
+      Json chart = chart_of(sweep, pointer, metric, score);
+      if (tells_something(chart["series"])) charts.push_back(std::move(chart));
     }
   }
   return charts;
@@ -198,11 +275,18 @@ std::string sweep_page(const ReportedSweep& sweep, const std::string& name) {
   const std::vector<std::string> metrics = metrics_of(sweep);
   std::size_t runs = 0;
   for (const SweptSetting& setting : sweep.settings) runs += setting.runs + setting.failed;
-  const std::string banner =
+  std::string banner =
       fmt::format("<p class=\"void\"><strong>VOID</strong> {}</p>\n<p>{} settings, {} runs of the job {}.</p>\n",
                   escape_html(sweep.note), sweep.settings.size(), runs, escape_html(sweep.job_sha256));
-  return framed_page("Sweep " + name, banner + selection_of(sweep.selection), charts_of(sweep, metrics),
-                     "<section><h2>Settings</h2>\n" + to_html(table_of(sweep, metrics)) + "</section>\n");
+  std::string varied;
+  for (const auto& [pointer, value] : sweep.settings.front().set) varied += (varied.empty() ? "" : ", ") + pointer;
+  banner += fmt::format("<p>Varied: {}.</p>\n", escape_html(varied));
+  const Score score = score_of(sweep, metrics);
+  HtmlTable table = table_of(sweep, metrics, score);
+  const std::string same = say_once(table, "The same in every setting: ");
+  const std::string settings = "<section><h2>Settings</h2>\n" + same + to_html(table) + "</section>\n";
+  return framed_page("Sweep " + name, banner + selection_of(sweep.selection) + settings,
+                     charts_of(sweep, metrics, score), "");
 }
 
 }  // namespace undertone::lab

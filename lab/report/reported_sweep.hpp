@@ -29,8 +29,9 @@ struct ReportedSweep {
 /// Reads sweep.jsonl and, where it is there, selection.json. @return an error that names file and line
 [[nodiscard]] Result<ReportedSweep> load_sweep(const std::filesystem::path& folder);
 
-/// One HTML page that needs nothing else: a table of all settings, mean and 90 % interval over the seeds, and each
-/// metric by each value that was varied and is a number.
+/// One HTML page that needs nothing else: a table of all settings, the best first, with mean and 90 % interval over the
+/// seeds, and each metric by each value that was varied and is a number. The best are those of the selection's score;
+/// without one of the largest accuracy, or else of the least loss.
 [[nodiscard]] std::string sweep_page(const ReportedSweep& sweep, const std::string& name);
 
 }  // namespace undertone::lab

@@ -92,6 +92,14 @@ std::optional<double> Evaluation::error() const {
   return 1.0 - *accuracy;
 }
 
+std::optional<double> Evaluation::reach(std::string_view name) const {
+  constexpr double kQuantile = 1.959964;  // of the standard normal law at 0.975
+  const auto found =
+      std::find_if(noise_stddevs.begin(), noise_stddevs.end(), [&](const auto& pair) { return pair.first == name; });
+  if (found == noise_stddevs.end()) return std::nullopt;
+  return kQuantile * found->second;
+}
+
 std::string RunResult::setting(std::string_view name) const {
   const auto found =
       std::find_if(settings.begin(), settings.end(), [&](const auto& pair) { return pair.first == name; });

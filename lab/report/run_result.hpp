@@ -17,10 +17,15 @@ struct Evaluation {
   std::uint64_t silos = 0;                              // that answered
   std::vector<std::pair<std::string, double>> metrics;  // finite; one that the result gives as null is left out
   std::optional<double> epsilon_spent;                  // of the silo that had spent most; unknown without the job
+  /// Standard deviation of the noise on each metric, where holdouts are noised and the job is known.
+  std::vector<std::pair<std::string, double>> noise_stddevs;
 
   [[nodiscard]] std::optional<double> metric(std::string_view name) const;
   /// 1 - accuracy, where there is an accuracy. Noised holdouts may put it below 0 or above 1.
   [[nodiscard]] std::optional<double> error() const;
+  /// Half of the interval that covers the metric without its noise with probability 0.95. Nothing where there is no
+  /// noise, or none that is known. The error has the accuracy's.
+  [[nodiscard]] std::optional<double> reach(std::string_view name) const;
 };
 
 /// Noise of one kind of question.

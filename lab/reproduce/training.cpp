@@ -84,19 +84,19 @@ Result<SiloPromise> promise_to(const data::Dataset& silo, double epsilon) {
 Result<Segments> uncharged(const planning::Schedule& schedule, std::int64_t records, bool noiseless) {
   Segments out;
   for (const planning::ScheduledRounds& part : schedule) {
-    const std::int64_t drawn = part.shape.local ? 1 : drawn_of(part.shape.draw_fraction, records);
+    const std::int64_t drawn = part.ask.local() != nullptr ? 1 : drawn_of(part.ask.records.draw_fraction, records);
     mechanisms::GaussianLattice lattice;
     if (noiseless) {
       lattice.lattice.clip = std::int64_t{1} << 40U;
-      lattice.lattice.step = std::ldexp(part.shape.clip.value(), -40);
+      lattice.lattice.step = std::ldexp(part.ask.clip().value(), -40);
       lattice.log2_stddev = 16;
     } else {
       const Result<mechanisms::GaussianLattice> made =
-          mechanisms::gaussian_lattice(part.shape.clip, *part.shape.shift, part.shape.dimension, drawn);
+          mechanisms::gaussian_lattice(part.ask.clip(), *part.ask.shift, part.ask.dimension, drawn);
       if (!made) return made.error();
       lattice = *made;
     }
-    out.push_back({{part.shape, drawn, records, lattice, records, {0, records}}, part.rounds});
+    out.push_back({{part.ask, drawn, records, lattice, records, {0, records}}, part.rounds});
   }
   return out;
 }
@@ -109,15 +109,15 @@ Result<Segments> releases_of(const Cohort& cohort, const Task& task, const Figur
   // Half a record more, so that a product that is rounded down gives the K that is meant.
   const double fraction = release_fraction(cohort, point, setting);
   const auto drawn = static_cast<double>(drawn_of(fraction, records));
-  algorithms::GradientShape shape{*releases::ClipNorm::create(1.0),
+  algorithms::GradientShape shape{releases::L2Bound{*releases::ClipNorm::create(1.0)},
                                   std::min(1.0, (drawn + 0.5) / static_cast<double>(records))};
   if (point.noise == NoiseRule::None) return uncharged(method->schedule(shape), records, true);
   const Result<SiloPromise> promise = promise_to(task.silos[silo], point.epsilon);
   if (!promise) return promise.error();
   if (point.noise == NoiseRule::Accountant) {
-    const Result<planning::Plan> plan = planning::make_plan(
-        method->schedule(shape),
-        {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false, promise->epsilon, promise->delta});
+    const Result<planning::Plan> plan =
+        planning::make_plan(method->schedule(shape), {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false,
+                                                      releases::ApproximateDp{promise->epsilon, promise->delta}});
     if (!plan) return plan.error();
     return plan->segments();
   }
@@ -133,9 +133,10 @@ Result<Segments> releases_of(const Cohort& cohort, const Task& task, const Figur
 Segments scaled(Segments releases, const Setting& setting) {
   for (planning::Plan::Segment& segment : releases) {
     planning::Release& release = segment.release;
-    release.shape.clip = *releases::ClipNorm::create(release.shape.clip.value() * setting.clip);
+    release.ask.bound = releases::L2Bound{*releases::ClipNorm::create(release.ask.clip().value() * setting.clip),
+                                          release.ask.smoothness()};
     std::get<mechanisms::GaussianLattice>(release.mechanism).lattice.step *= setting.clip;
-    if (release.shape.local) release.shape.local->step_size = setting.step_size;
+    if (auto* run = std::get_if<releases::LocalRunMap>(&release.ask.map)) run->steps.step_size = setting.step_size;
   }
   return releases;
 }
@@ -382,7 +383,7 @@ Result<RealCost> real_cost(const Cohort& cohort, const Task& task, const FigureP
     std::vector<accounting::RepeatedEvent> events;
     for (const planning::Plan::Segment& segment : *releases) {
       const planning::Release& release = segment.release;
-      const releases::GaussianShift shift = accounting::total_shift(release.cost_of_draw());
+      const releases::GaussianShift shift = accounting::total_shift(release.cost_of_draw().gaussian);
       const std::uint64_t times = segment.rounds * release.draws();
       if (release.sampled()) {
         const double rate = static_cast<double>(release.records_drawn) / static_cast<double>(release.population);

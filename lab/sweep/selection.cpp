@@ -13,7 +13,8 @@ bool reads_everything(const jobs::Job& job) {
   if (job.shuffle) return false;  // there it is one for whoever sees totals or a mix alone, and for a failure besides
   const planning::Schedule schedule = jobs::schedule_of(job);
   return std::all_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.shape.draw_fraction == 1.0 && !part.shape.with_replacement && !part.shape.slice && !part.shape.local;
+    return part.ask.records.draw_fraction == 1.0 && !part.ask.records.with_replacement && !part.ask.records.slice &&
+           !part.ask.local();
   });
 }
 
@@ -33,8 +34,8 @@ Result<SelectionPrice> price_of(const lab::RunsRule& rule, const std::vector<job
     gaussian = gaussian && reads_everything(job);
     rounds = std::max(rounds, rounds_of(job));
     for (const jobs::CohortMember& member : job.cohort) {
-      price.base_epsilon = std::max(price.base_epsilon, member.facts.epsilon.value());
-      price.base_delta = std::max(price.base_delta, member.facts.delta.value());
+      price.base_epsilon = std::max(price.base_epsilon, member.facts.epsilon().value());
+      price.base_delta = std::max(price.base_delta, member.facts.delta());
     }
   }
   price.runs_mean = lab::runs_mean(rule);

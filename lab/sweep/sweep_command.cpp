@@ -98,7 +98,11 @@ Result<Sweep> load_sweep(const std::filesystem::path& file) {
   if (!job) return job.error();
   Sweep sweep{*std::move(plan), *std::move(tested), {}, {}};
   sweep.job = nlohmann::json::parse(sweep.job_bytes);
-  for (const std::string_view name : job->model.metric_names()) sweep.metrics.emplace_back(name);
+  if (!job->model) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: a job of statistics has no metrics to compare settings by", sweep.plan.job.string())};
+  }
+  for (const std::string_view name : job->model->metric_names()) sweep.metrics.emplace_back(name);
   return sweep;
 }
 
@@ -239,6 +243,8 @@ Status write_selection(const Sweep& sweep, const SelectionPrice& price, const st
     if (better) best = {{"run", line["run"]}, {"set", line["set"]}, {"seed", line["seed"]}, {"score", score}};
   }
   const Json out = {{"format", "undertone.selection/1"},
+                    {"score", selection.score},
+                    {"better", selection.largest ? "larger" : "smaller"},
                     {"best", std::move(best)},
                     {"epsilon", price.epsilon},
                     {"delta", price.delta},

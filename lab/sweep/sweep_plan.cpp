@@ -10,21 +10,6 @@ namespace {
 constexpr std::size_t kAxesMax = 16;
 constexpr std::size_t kValuesMax = 10'000;
 
-std::vector<nlohmann::json> values_of(const nlohmann::json& document, const std::string& pointer,
-                                      config::Problems& problems) {
-  const auto found = document.find("values");
-  if (found == document.end() || !found->is_array() || found->empty() || found->size() > kValuesMax) {
-    problems.add(pointer + "/values", fmt::format("expected an array of 1 to {} values", kValuesMax));
-    return {};
-  }
-  for (const nlohmann::json& value : *found) {
-    if (value.is_primitive() && !value.is_null()) continue;
-    problems.add(pointer + "/values", "expected numbers, texts or booleans");
-    return {};
-  }
-  return {found->begin(), found->end()};
-}
-
 bool names_split(const std::string& pointer) {
   return pointer == "/simulation/partition_seed" || pointer == "/simulation/holdout_seed";
 }
@@ -68,7 +53,7 @@ std::optional<SweepSelection> parse_selection(config::Section section) {
       section.choice<Rule>("rule", {{"negative_binomial", Rule::NegativeBinomial}, {"poisson", Rule::Poisson}},
                            "of the number of runs; geometric is negative_binomial of shape 1");
   std::optional<lab::RunsRule> made;
-  if (rule == Rule::NegativeBinomial) {
+  if (rule == Rule::NegativeBinomial || section.recording()) {
     const double shape = section.number("shape", -1.0, 100.0, "above -1: 1 is geometric, 0 logarithmic", true);
     const double stopping = section.number("stopping", 0.0, 1.0, "between 0 and 1: less of it, more runs", true);
     const auto runs = lab::NegativeBinomialRuns::create(shape, stopping);
@@ -77,7 +62,8 @@ std::optional<SweepSelection> parse_selection(config::Section section) {
     } else {
       section.problem("stopping", runs.error().message);
     }
-  } else {
+  }
+  if (rule == Rule::Poisson || section.recording()) {
     const auto runs = lab::PoissonRuns::create(section.number("mean", 0.0, 1e5, "of the number of runs", true));
     if (runs) {
       made = *runs;
@@ -128,22 +114,26 @@ Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::pat
   const Result<config::JsonDocument> document = config::parse_json(bytes, file.string());
   if (!document) return document.error();
   config::Problems problems(file.filename().string());
-  config::Section root(document->root, "", problems);
+  Result<SweepPlan> plan = parse_sweep(document->root, file.parent_path(), problems);
+  if (plan && plan->cells() > SweepPlan::kCellsMax)
+    return Error{ErrorCode::LimitExceeded, fmt::format("{}: more than {} runs", file.string(), SweepPlan::kCellsMax)};
+  return plan;
+}
+
+Result<SweepPlan> parse_sweep(const nlohmann::json& document, const std::filesystem::path& folder,
+                              config::Problems& problems) {
+  config::Section root(document, "", problems);
   (void)root.choice<int>("format", {{"undertone.sweep/1", 1}}, "what this file is");
   SweepPlan plan;
-  plan.job = file.parent_path() / root.text("job", "the job's file, relative to this one");
-  std::size_t i = 0;
+  plan.job = folder / root.text("job", "the job's file, relative to this one");
   for (config::Section& section : root.objects("vary", 1, kAxesMax, "what is varied: every combination is run")) {
-    const std::string pointer = fmt::format("/vary/{}", i);
     SweepPlan::Axis axis;
     axis.pointer = section.text("set", "a value of the job, as /json/pointer; * for every element of an array");
     if (!axis.pointer.empty() && axis.pointer.front() != '/')
       section.problem("set", "expected a pointer that begins with /");
     if (touches_data(axis.pointer)) section.problem("set", "a sweep keeps the silos' data: this would change them");
-    axis.values = values_of(document->root.at("vary").at(i), pointer, problems);
-    for (const auto& [key, value] : document->root.at("vary").at(i).items())
-      if (key != "set" && key != "values") section.problem(key, "unknown key");
-    ++i;
+    axis.values = section.scalars("values", 1, kValuesMax, "what it is set to, one after the other");
+    section.finish();
     plan.axes.push_back(std::move(axis));
   }
   const std::int64_t first = root.integer("first_seed", 0, INT64_MAX / 2, "of noise and sampling");
@@ -161,8 +151,6 @@ Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::pat
   if (plan.selection && plan.seeds.size() != 1) root.problem("seeds", "expected 1: a selection draws its runs");
   root.finish();
   if (!problems.none()) return problems.error();
-  if (plan.cells() > SweepPlan::kCellsMax)
-    return Error{ErrorCode::LimitExceeded, fmt::format("{}: more than {} runs", file.string(), SweepPlan::kCellsMax)};
   return plan;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lab/sweep/private_selection.hpp"
 #include "shared/base/result.hpp"
+#include "shared/config/section.hpp"
 
 namespace undertone::lab {
 
@@ -52,6 +53,9 @@ struct SweepCell {
 /// Reads a sweep file; the job's path in it is relative to it. @return every problem at once, or a refusal of more than
 /// kCellsMax cells, or of an axis that would change which records a silo holds otherwise than by the seeds of the split
 [[nodiscard]] Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::path& file);
+/// Without the bound on the cells. @param folder that the job's path starts from
+[[nodiscard]] Result<SweepPlan> parse_sweep(const nlohmann::json& document, const std::filesystem::path& folder,
+                                            config::Problems& problems);
 
 /// The assignments "/json/pointer=value" that make a cell's job of the sweep's, "*" written out.
 /// @param split_alone leaves out what does not vary the split

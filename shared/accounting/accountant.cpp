@@ -458,8 +458,13 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, release
     if (exact.epsilon) {
       least = exact.epsilon->upper;
     } else {
-      // The other bounds are above the losses' wherever these can be composed; where not, the least of all holds.
-      const Reading numeric = by_losses(position, delta, 1e-3);
+      // The other bounds are above the losses' wherever these can be composed; where not, the least of all holds. It
+      // does of selections too, whose losses are composed as if they were any epsilon-DP release's: they are half as
+      // wide.
+      const bool ranged = std::any_of(position.begin(), position.end(), [](const RepeatedEvent& repeated) {
+        return std::holds_alternative<ExponentialEvent>(repeated.event);
+      });
+      const Reading numeric = ranged ? Reading{} : by_losses(position, delta, 1e-3);
       least = numeric.epsilon ? numeric.epsilon->upper : account_of_position(position, delta, 1e-3).epsilon;
     }
     if (!std::isfinite(least))

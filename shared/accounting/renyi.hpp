@@ -9,12 +9,7 @@
 
 namespace undertone::accounting {
 
-struct RhoMeaning {
-  static constexpr const char* kName = "rho";
-};
-/// Zero-concentrated DP budget of one or more releases. Gaussian noise of shift mu has mu^2/2. Source: Bun and Steinke
-/// 2016.
-using Rho = releases::Positive<RhoMeaning>;
+using releases::Rho;
 
 /// Epsilon at delta of rho-zCDP: rho + 2 sqrt(rho ln(1/delta)). Source: Bun and Steinke 2016, Prop. 1.3.
 [[nodiscard]] double epsilon_of_zcdp_closed(Rho rho, releases::Delta delta);

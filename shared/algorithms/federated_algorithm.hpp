@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,10 +21,22 @@ struct MetricsRow {
   std::vector<double> values;
 };
 
+/// One statistic of a job without a model, over the silos that answered.
+struct Estimate {
+  std::string name;          // "count of sex=female", "mean of age"
+  double value = 0.0;        // in the unit of the column, or a number of records
+  double per_unit = 1.0;     // value units for one real unit of the release: to scale its noise
+  bool mean = false;         // over `records`; else a total
+  Eigen::Index replies = 0;  // silos
+  std::int64_t records = 0;  // of theirs, together
+  std::uint64_t round = 0;   // that asked for it
+};
+
 /// What a run produced.
 struct Outcome {
   std::map<std::string, Eigen::VectorXd> vectors;  // such as "weights": [d]
   std::vector<MetricsRow> metrics;
+  std::vector<Estimate> statistics;
 };
 
 struct Finished {
@@ -44,6 +57,12 @@ class FederatedAlgorithm {
   [[nodiscard]] virtual Step start() = 0;
   /// @param gathered what the replies to the current query folded into
   [[nodiscard]] virtual Result<Step> advance(const folds::Gathered& gathered) = 0;
+  /// Whether the next `advance` may take longer than others can wait: a service does it on a thread of its own. What is
+  /// done in milliseconds stays where it is.
+  [[nodiscard]] virtual bool advance_takes_long() const { return false; }
+  /// From now on an `advance` that takes long looks at the token now and then and, where nobody waits any more, returns
+  /// ErrorCode::Cancelled: what it leaves behind is thrown away. It changes no result.
+  virtual void heed(std::stop_token /*nobody_waits*/) {}
   /// The model that would be the outcome if the run ended here: [d]
   [[nodiscard]] virtual Eigen::VectorXd candidate() const = 0;
 

@@ -10,6 +10,11 @@ Error no_experiment_noise(const std::string& source) {
   return {ErrorCode::InvalidArgument, fmt::format("the experiments' noise: there is none for {}", source)};
 }
 
+const Problem& no_problem() {
+  static const Problem none;
+  return none;
+}
+
 Status check_dimension(const Problem& problem) {
   if (problem.dimension >= 1) return {};
   return Error{ErrorCode::InvalidArgument, "a model of no numbers: there is nothing to minimise"};

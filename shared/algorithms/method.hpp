@@ -32,6 +32,10 @@ struct MethodTraits {
   bool takes_subgradients = false;  // a loss may have kinks
   bool one_whole_step = false;      // its output is the start less the mean answer, nothing else
   std::uint64_t local_steps = 0;    // a silo's own between two messages; 0: silos answer with gradients
+  /// What a record's contribution is bounded in: a job has to give the bound that its method asks for.
+  enum class BoundedIn : std::uint8_t { L2, EveryCoordinate, PublicRange };
+  BoundedIn bounded_in = BoundedIn::L2;
+  bool linear_models = false;  // for these alone
 };
 
 /// A bound on the outcome of a run, in expectation, with its constants.
@@ -46,7 +50,7 @@ using MethodNumbers = std::vector<std::pair<std::string, double>>;
 /// What a job says about one algorithm, whichever that is: its settings behind an interface. A value; copies share the
 /// settings, which never change. A struct of settings becomes a method where it has
 ///   using Algorithm = ...;  // with `create(settings)` and `schedule(settings, shape)`
-///   Problem problem;
+///   Problem problem;        // but of a method that minimises nothing
 ///   name(), source(), numbers(), extent(), traits()
 /// and, where the source has them, theorem_noise(facts), experiment_noise(facts), predicted_risk(...) as below.
 class Method {
@@ -63,6 +67,7 @@ class Method {
     /// In closed form: a job's numbers are not to be trusted with memory before they are looked at.
     [[nodiscard]] virtual Extent extent() const = 0;
     [[nodiscard]] virtual MethodTraits traits() const = 0;
+    /// Of no numbers where it minimises nothing.
     [[nodiscard]] virtual const Problem& problem() const = 0;
     /// What it asks of every silo, in order. @pre its extent was looked at
     [[nodiscard]] virtual planning::Schedule schedule(const GradientShape& shape) const = 0;
@@ -111,6 +116,8 @@ struct ParsedMethod {
 [[nodiscard]] Error no_theorem_noise(const std::string& source);
 [[nodiscard]] Error no_experiment_noise(const std::string& source);
 [[nodiscard]] Status check_dimension(const Problem& problem);
+/// Of no numbers.
+[[nodiscard]] const Problem& no_problem();
 
 template <class Settings>
 class Method::Of final : public Interface {
@@ -123,12 +130,18 @@ class Method::Of final : public Interface {
   [[nodiscard]] MethodNumbers numbers() const override { return settings.numbers(); }
   [[nodiscard]] Extent extent() const override { return settings.extent(); }
   [[nodiscard]] MethodTraits traits() const override { return settings.traits(); }
-  [[nodiscard]] const Problem& problem() const override { return settings.problem; }
+  [[nodiscard]] const Problem& problem() const override {
+    if constexpr (requires { settings.problem; })
+      return settings.problem;
+    else
+      return no_problem();
+  }
   [[nodiscard]] planning::Schedule schedule(const GradientShape& shape) const override {
     return Settings::Algorithm::schedule(settings, shape);
   }
   [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make() const override {
-    if (Status some = check_dimension(settings.problem); !some) return some.error();
+    if constexpr (requires { settings.problem; })
+      if (Status some = check_dimension(settings.problem); !some) return some.error();
     auto made = Settings::Algorithm::create(settings);
     if (!made) return made.error();
     return std::unique_ptr<FederatedAlgorithm>(*std::move(made));

@@ -42,7 +42,7 @@ Status check_told(std::string_view algorithm, std::uint64_t round, std::uint64_t
                   const folds::Gathered& gathered) {
   if (gathered.round.value == round && round != rounds && problem.fits(gathered)) return {};
   return Error{ErrorCode::Internal, fmt::format("{} stands at round {}, was told of round {} in dimension {}",
-                                                algorithm, round, gathered.round.value, gathered.mean.size())};
+                                                algorithm, round, gathered.round.value, gathered.size())};
 }
 
 Status check_converges(std::string_view algorithm, std::uint64_t round, const Problem& problem,

@@ -60,30 +60,40 @@ bool Problem::representable(const Eigen::VectorXd& point) const {
   return point_type == queries::PointType::F64 || point.cwiseAbs().maxCoeff() <= kNarrowMax;
 }
 
-releases::ReleaseShape GradientShape::gradient(Eigen::Index dimension, std::optional<releases::Slice> slice,
-                                               std::size_t phase) const {
-  releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, draw_fraction, dimension,
-                               clip};
-  shape.slice = slice;
-  shape.with_replacement = with_replacement;
-  if (!gradient_shifts.empty()) shape.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
-  return shape;
+const releases::ClipNorm& GradientShape::clip() const {
+  const auto* l2 = std::get_if<releases::L2Bound>(&bound);
+  UNDERTONE_CHECK(l2 != nullptr);
+  return l2->clip;
 }
 
-releases::ReleaseShape GradientShape::local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const {
-  releases::ReleaseShape shape{releases::QuestionKind::LocalRun, releases::Block::Training, 1.0, dimension, clip};
-  shape.local = steps;
-  if (!gradient_shifts.empty()) shape.shift = gradient_shifts.front();
-  return shape;
+releases::Ask GradientShape::gradient(Eigen::Index dimension, std::optional<releases::Slice> slice,
+                                      std::size_t phase) const {
+  releases::Ask ask{releases::GradientMap{},
+                    {releases::Block::Training, draw_fraction, slice, with_replacement},
+                    releases::L2Bound{clip()},
+                    dimension};
+  if (!gradient_shifts.empty()) ask.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
+  return ask;
 }
 
-releases::ReleaseShape GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
-  releases::ReleaseShape shape{releases::QuestionKind::GradientDifference, releases::Block::Training, draw_fraction,
-                               dimension, *releases::ClipNorm::create(2.0 * clip.value())};
-  shape.smoothness = smoothness;
-  shape.with_replacement = with_replacement;
-  shape.shift = difference_shift;
-  return shape;
+releases::Ask GradientShape::local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const {
+  releases::Ask ask{releases::LocalRunMap{steps}, {}, releases::L2Bound{clip()}, dimension};
+  if (!gradient_shifts.empty()) ask.shift = gradient_shifts.front();
+  return ask;
+}
+
+releases::Ask GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
+  releases::Ask ask{releases::GradientDifferenceMap{},
+                    {releases::Block::Training, draw_fraction, {}, with_replacement},
+                    releases::L2Bound{*releases::ClipNorm::create(2.0 * clip().value()), smoothness},
+                    dimension};
+  ask.shift = difference_shift;
+  return ask;
+}
+
+releases::Ask GradientShape::selection(const geometry::Vertices& candidates) const {
+  UNDERTONE_CHECK(std::holds_alternative<releases::MaxBound>(bound));
+  return {releases::GradientMap{}, {}, bound, candidates.dimension(), releases::SelectionForm{candidates}};
 }
 
 }  // namespace undertone::algorithms

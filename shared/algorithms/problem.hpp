@@ -34,26 +34,32 @@ struct Problem {
   void settle(Eigen::VectorXd& point) const;
   /// Whether a point is finite and stays so on the wire.
   [[nodiscard]] bool representable(const Eigen::VectorXd& point) const;
-  [[nodiscard]] bool fits(const folds::Gathered& gathered) const { return gathered.mean.size() == dimension; }
+  [[nodiscard]] bool fits(const folds::Gathered& gathered) const { return gathered.size() == dimension; }
 };
 
 /// How the silos' gradients are asked for.
 struct GradientShape {
-  releases::ClipNorm clip;     // of a record's gradient
+  releases::Bound bound;       // of a record's gradient
   double draw_fraction = 1.0;  // of the records that a release reads
   // Of a gradient's noise and a difference's, where a theorem or a person chose it. The first has one entry, or one for
   // each phase of an algorithm that uses records in phases, or none.
   std::vector<releases::GaussianShift> gradient_shifts = {};
   std::optional<releases::GaussianShift> difference_shift = {};
-  bool with_replacement = false;  // how they are drawn: @see releases::ReleaseShape
+  bool with_replacement = false;  // how they are drawn: @see releases::Ask
 
   /// @param phase of an algorithm that has several
-  [[nodiscard]] releases::ReleaseShape gradient(Eigen::Index dimension, std::optional<releases::Slice> slice = {},
-                                                std::size_t phase = 0) const;
+  /// @pre the bound is one in l2
+  [[nodiscard]] releases::Ask gradient(Eigen::Index dimension, std::optional<releases::Slice> slice = {},
+                                       std::size_t phase = 0) const;
   /// Differences of gradients at two points, each record's clipped: to `smoothness` times the distance of the points
   /// where a public one is given, and never to more than twice the clip norm.
-  [[nodiscard]] releases::ReleaseShape difference(Eigen::Index dimension, std::optional<double> smoothness) const;
-  [[nodiscard]] releases::ReleaseShape local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const;
+  [[nodiscard]] releases::Ask difference(Eigen::Index dimension, std::optional<double> smoothness) const;
+  /// @pre the bound is one in l2
+  [[nodiscard]] releases::Ask local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const;
+  /// The vertex that the silos' gradients choose. @pre the bound is one of every coordinate
+  [[nodiscard]] releases::Ask selection(const geometry::Vertices& candidates) const;
+  /// @pre the bound is one in l2
+  [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 
 }  // namespace undertone::algorithms

@@ -1,5 +1,7 @@
 #include "shared/algorithms/table.hpp"
 
+#include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
+#include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
@@ -19,15 +21,22 @@ constexpr NamedMethod kMethods[] = {
     {Spider::kName, Spider::parse},
     {SpiderAlternate::kName, SpiderAlternate::parse},
     {LocalSgd::kName, LocalSgd::parse},
+    {PrivateFrankWolfe::kName, PrivateFrankWolfe::parse},
 };
 
 }  // namespace
 
 std::span<const NamedMethod> method_table() { return kMethods; }
 
-std::vector<std::string_view> method_names() {
+std::vector<std::string_view> algorithm_kinds() {
   std::vector<std::string_view> names;
   for (const NamedMethod& method : kMethods) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string_view> method_names() {
+  std::vector<std::string_view> names = algorithm_kinds();
+  names.push_back(Statistics::kName);
   return names;
 }
 

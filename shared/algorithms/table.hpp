@@ -15,10 +15,12 @@ struct NamedMethod {
   ParsedMethod (*parse)(config::Section& section, const Problem& problem);
 };
 
-/// Every algorithm there is, in the order of the reference. Nothing else lists them.
+/// Every algorithm that a job's `algorithm.kind` may name, in the order of the reference. Nothing else lists them.
 [[nodiscard]] std::span<const NamedMethod> method_table();
-
 /// Their names.
+[[nodiscard]] std::vector<std::string_view> algorithm_kinds();
+
+/// The names of all methods, as policies allow them: those, and that of statistics, which have a section of their own.
 [[nodiscard]] std::vector<std::string_view> method_names();
 
 }  // namespace undertone::algorithms

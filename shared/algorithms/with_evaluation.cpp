@@ -15,13 +15,13 @@ planning::Schedule WithEvaluation::schedule(const planning::Schedule& inner, con
   // A centred record has norm at most sqrt(metrics)/2; the clip enforces what that says.
   const releases::ClipNorm clip = *releases::ClipNorm::create(std::sqrt(static_cast<double>(metrics)) / 2.0);
   const planning::ScheduledRounds evaluation{
-      {releases::QuestionKind::Metrics, releases::Block::Holdout, 1.0, metrics, clip}, 1};
+      {releases::MetricsMap{}, {releases::Block::Holdout}, releases::L2Bound{clip}, metrics}, 1};
   planning::Schedule out;
   std::uint64_t since = 0;
   for (const planning::ScheduledRounds& part : inner) {
     for (std::uint64_t left = part.rounds; left > 0;) {
       const std::uint64_t take = every == 0 ? left : std::min(left, every - since);
-      out.push_back({part.shape, take});
+      out.push_back({part.ask, take});
       left -= take;
       since += take;
       if (since == every) {
@@ -30,7 +30,7 @@ planning::Schedule WithEvaluation::schedule(const planning::Schedule& inner, con
       }
     }
   }
-  if (out.empty() || out.back().shape.kind != releases::QuestionKind::Metrics) out.push_back(evaluation);
+  if (out.empty() || out.back().ask.kind() != releases::QuestionKind::Metrics) out.push_back(evaluation);
   return out;
 }
 
@@ -61,13 +61,13 @@ Result<Step> WithEvaluation::advance(const folds::Gathered& gathered) {
   }
   if (std::holds_alternative<queries::MetricsQuestion>(query->question)) {
     const std::vector<double> scales = model_.metric_scales();
-    if (gathered.mean.size() != static_cast<Eigen::Index>(scales.size())) {
+    if (gathered.size() != static_cast<Eigen::Index>(scales.size())) {
       return Error{ErrorCode::Internal,
-                   fmt::format("{} metrics were told where {} were asked", gathered.mean.size(), scales.size())};
+                   fmt::format("{} metrics were told where {} were asked", gathered.size(), scales.size())};
     }
     MetricsRow row{inner_rounds_, gathered.replies, {}};
     for (std::size_t m = 0; m < scales.size(); ++m) {
-      row.values.push_back((gathered.mean[static_cast<Eigen::Index>(m)] + 0.5) * scales[m]);
+      row.values.push_back((gathered.mean()[static_cast<Eigen::Index>(m)] + 0.5) * scales[m]);
     }
     metrics_.push_back(std::move(row));
     evaluated_at_ = inner_rounds_;

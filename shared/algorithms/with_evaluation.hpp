@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
+#include <utility>
 
 #include "shared/algorithms/federated_algorithm.hpp"
 #include "shared/models/model.hpp"
@@ -21,6 +23,8 @@ class WithEvaluation final : public FederatedAlgorithm {
 
   [[nodiscard]] Step start() override;
   [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  [[nodiscard]] bool advance_takes_long() const override { return inner_->advance_takes_long(); }
+  void heed(std::stop_token nobody_waits) override { inner_->heed(std::move(nobody_waits)); }
   [[nodiscard]] Eigen::VectorXd candidate() const override { return inner_->candidate(); }
   [[nodiscard]] std::vector<MetricsRow> metrics() const override { return metrics_; }
   void save(ByteWriter& state) const override;

@@ -6,9 +6,11 @@
 
 namespace undertone {
 
-/// Holds a file for one process at a time (flock); released when the process ends, however it ends.
+/// Holds a file for one process at a time (flock); released when the process ends, however it ends. The file says which
+/// process holds it, for whoever finds it held.
 class FileLock {
  public:
+  /// @return an error that names the process that holds it, where that is known, and says what to do
   [[nodiscard]] static Result<FileLock> acquire(const std::filesystem::path& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
@@ -10,7 +11,6 @@ namespace undertone::config {
 namespace {
 
 constexpr int kDepthMax = 16;
-constexpr std::size_t kTextMax = 4096;
 constexpr std::size_t kProblemsMax = 50;
 
 /// Reads a document for its depth and its keys alone, and stops at what is not allowed or not JSON.
@@ -71,15 +71,45 @@ const nlohmann::json& empty_object() {
   return empty;
 }
 
+/// The type of an array of so many.
+KeyType entries(KeyType::Kind kind, std::size_t least, std::size_t most) {
+  return {kind, 0.0, 0.0, false, static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
+}
+
 }  // namespace
 
 void Problems::add(const std::string& pointer, const std::string& problem) {
-  if (recording_ || lines_.size() > kProblemsMax) return;
+  if (recording_ || exploring_ || lines_.size() > kProblemsMax) return;
   if (lines_.size() == kProblemsMax) {
     lines_.push_back(file_ + ": and more");
     return;
   }
   lines_.push_back(plain_text(file_ + ": " + (pointer.empty() ? "/" : pointer) + ": " + problem));
+}
+
+std::size_t Problems::way(const Fork& fork) {
+  const bool fresh = std::none_of(forks_.begin(), forks_.end(), [&](const Fork& other) {
+    return other.pointer == fork.pointer && other.by == fork.by;
+  });
+  if (fresh) forks_.push_back(fork);
+  const auto taken = ways_.find({fork.pointer, fork.by});
+  return taken == ways_.end() ? 0 : taken->second;
+}
+
+struct Problems::Filled {
+  std::deque<std::pair<std::string, nlohmann::json>> values;  // whose places in memory stay
+};
+
+const nlohmann::json& Problems::fill(const std::string& pointer, const nlohmann::json& value) {
+  if (!filled_) filled_ = std::make_shared<Filled>();
+  return filled_->values.emplace_back(pointer, value).second;
+}
+
+nlohmann::ordered_json Problems::completed(nlohmann::ordered_json document) const {
+  if (!filled_) return document;
+  for (const auto& [pointer, value] : filled_->values)
+    document[nlohmann::ordered_json::json_pointer(pointer)] = nlohmann::ordered_json(value);
+  return document;
 }
 
 Error Problems::error() const {
@@ -129,42 +159,58 @@ std::string Section::shown(const nlohmann::json& value) {
 }
 
 bool Section::has(const std::string& key) {
+  if (problems_->explores()) return problems_->way({pointer_ + "/" + key, Fork::By::Presence}) == 0;
   if (!problems_->records()) return object_->contains(key);
   optional_.insert(key);
   return true;
 }
 
+void Section::otherwise(const std::string& key, const nlohmann::json& value) {
+  if (problems_->records() || problems_->explores()) {
+    optional_.insert(key);
+  } else if (object_ != &empty_object() && !object_->contains(key)) {
+    defaults_.emplace(key, &problems_->fill(pointer_ + "/" + key, value));
+  }
+}
+
 bool Section::holds_text(const std::string& key) const {
+  if (problems_->explores()) return problems_->way({pointer_ + "/" + key, Fork::By::Text}) == 0;
   const auto found = object_->find(key);
   return found != object_->end() && found->is_string();
 }
 
-const nlohmann::json* Section::find(const std::string& key, const std::string& expected, const char* about) {
-  if (problems_->records()) {
-    if (taken_.insert(key).second) problems_->record({pointer_ + "/" + key, expected, optional_.contains(key), about});
+const nlohmann::json* Section::find(const std::string& key, const std::string& expected, const char* about,
+                                    const KeyType& type) {
+  if (problems_->records() || problems_->explores()) {
+    if (taken_.insert(key).second)
+      problems_->record({pointer_ + "/" + key, expected, optional_.contains(key), about, type});
     return nullptr;
   }
   taken_.insert(key);
   const auto found = object_->find(key);
   if (found == object_->end()) {
+    if (const auto otherwise = defaults_.find(key); otherwise != defaults_.end()) return otherwise->second;
     if (object_ != &empty_object()) problem(key, "missing, expected " + expected);
     return nullptr;
   }
   return &*found;
 }
 
-std::string Section::text(const std::string& key, const char* about) { return text_of(key, "a text", about); }
+std::string Section::text(const std::string& key, const char* about) {
+  return text_of(key, "a text", about, {KeyType::Kind::Text});
+}
 
-std::string Section::text_of(const std::string& key, const std::string& expected, const char* about) {
-  const nlohmann::json* value = find(key, expected, about);
+std::string Section::text_of(const std::string& key, const std::string& expected, const char* about,
+                             const KeyType& type) {
+  const nlohmann::json* value = find(key, expected, about, type);
   if (value == nullptr) return {};
   if (!value->is_string()) {
     problem(key, "expected " + expected + ", got " + shown(*value));
     return {};
   }
   auto out = value->get<std::string>();
-  if (out.empty() || out.size() > kTextMax) {
-    problem(key, fmt::format("expected a text of 1 to {} bytes, got {}", kTextMax, out.size()));
+  if (out.empty() || out.size() > kTextBytesMax) {
+    problem(key, fmt::format("expected a text of 1 to {} bytes, got {}", kTextBytesMax, out.size()));
     return {};
   }
   if (!is_plain_text(out)) {  // it may stand in a log, on a terminal or in a privacy statement
@@ -178,7 +224,11 @@ std::size_t Section::one_of(const std::string& key, const std::vector<std::strin
   std::string expected;
   for (const std::string_view candidate : texts)
     expected += fmt::format("{}\"{}\"", expected.empty() ? "" : ", ", candidate);
-  const std::string found = text_of(key, (texts.size() == 1 ? "" : "one of ") + expected, about);
+  KeyType type{KeyType::Kind::Choice};
+  type.choices.assign(texts.begin(), texts.end());
+  const std::string found = text_of(key, (texts.size() == 1 ? "" : "one of ") + expected, about, type);
+  if (problems_->explores() && texts.size() > 1)
+    return problems_->way({pointer_ + "/" + key, Fork::By::Choice, type.choices});
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (found == texts[i]) return i;
   }
@@ -187,7 +237,7 @@ std::size_t Section::one_of(const std::string& key, const std::vector<std::strin
 }
 
 bool Section::boolean(const std::string& key, const char* about) {
-  const nlohmann::json* value = find(key, "true or false", about);
+  const nlohmann::json* value = find(key, "true or false", about, {KeyType::Kind::Boolean});
   if (value == nullptr) return false;
   if (!value->is_boolean()) {
     problem(key, "expected true or false, got " + shown(*value));
@@ -199,7 +249,7 @@ bool Section::boolean(const std::string& key, const char* about) {
 double Section::number(const std::string& key, double low, double high, const char* about, bool open_low) {
   const std::string expected = open_low ? fmt::format("a finite number > {} and at most {}", low, high)
                                         : fmt::format("a finite number from {} to {}", low, high);
-  const nlohmann::json* value = find(key, expected, about);
+  const nlohmann::json* value = find(key, expected, about, {KeyType::Kind::Number, low, high, open_low});
   if (value == nullptr) return high;
   const double number = value->is_number() ? value->get<double>() : std::nan("");
   if (!(number >= low && number <= high) || (open_low && number == low)) {
@@ -211,7 +261,7 @@ double Section::number(const std::string& key, double low, double high, const ch
 
 std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int64_t high, const char* about) {
   const std::string expected = fmt::format("an integer from {} to {}", low, high);
-  const nlohmann::json* value = find(key, expected, about);
+  const nlohmann::json* value = find(key, expected, about, {KeyType::Kind::Integer, 0.0, 0.0, false, low, high});
   if (value == nullptr) return high;
   const bool fits = value->is_number_unsigned()
                         ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0))
@@ -225,7 +275,7 @@ std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int
 }
 
 std::vector<std::string> Section::texts(const std::string& key, const char* about) {
-  const nlohmann::json* value = find(key, "an array of texts", about);
+  const nlohmann::json* value = find(key, "an array of texts", about, {KeyType::Kind::Texts});
   if (value == nullptr) return {};
   std::vector<std::string> out;
   if (!value->is_array()) {
@@ -238,23 +288,27 @@ std::vector<std::string> Section::texts(const std::string& key, const char* abou
       continue;
     }
     out.push_back((*value)[i].get<std::string>());
-    if (out.back().size() > kTextMax || !is_plain_text(out.back()))
+    if (out.back().size() > kTextBytesMax || !is_plain_text(out.back()))
       problem(fmt::format("{}/{}", key, i), "expected a text without control characters");
   }
   return out;
 }
 
 std::vector<double> Section::numbers(const std::string& key, const char* about) {
-  const nlohmann::json* value = find(key, "an array of numbers", about);
+  const nlohmann::json* value = find(key, "an array of numbers", about, {KeyType::Kind::Numbers});
   if (value == nullptr) return {};
+  return finite_numbers(*value, key);
+}
+
+std::vector<double> Section::finite_numbers(const nlohmann::json& array, const std::string& key) {
   std::vector<double> out;
-  if (!value->is_array()) {
-    problem(key, "expected an array of numbers, got " + shown(*value));
+  if (!array.is_array()) {
+    problem(key, "expected an array of numbers, got " + shown(array));
     return out;
   }
-  out.reserve(value->size());
-  for (std::size_t i = 0; i < value->size(); ++i) {
-    const nlohmann::json& one = (*value)[i];
+  out.reserve(array.size());
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const nlohmann::json& one = array[i];
     if (one.is_number() && std::isfinite(one.get<double>())) {
       out.push_back(one.get<double>());
       continue;
@@ -265,16 +319,55 @@ std::vector<double> Section::numbers(const std::string& key, const char* about) 
   return out;
 }
 
+std::vector<nlohmann::json> Section::scalars(const std::string& key, std::size_t least, std::size_t most,
+                                             const char* about) {
+  const std::string expected = fmt::format("an array of {} to {} numbers, texts or booleans", least, most);
+  const nlohmann::json* value = find(key, expected, about, entries(KeyType::Kind::Scalars, least, most));
+  if (value == nullptr) return {};
+  if (!value->is_array() || value->size() < least || value->size() > most) {
+    problem(key, fmt::format("expected {}, got {}", expected,
+                             value->is_array() ? fmt::format("one of {}", value->size()) : shown(*value)));
+    return {};
+  }
+  for (const nlohmann::json& one : *value) {
+    if (one.is_primitive() && !one.is_null()) continue;
+    problem(key, "expected numbers, texts or booleans, got " + shown(one));
+    return {};
+  }
+  return {value->begin(), value->end()};
+}
+
+std::vector<std::vector<double>> Section::number_lists(const std::string& key, const char* about) {
+  const nlohmann::json* value = find(key, "an array of arrays of numbers", about, {KeyType::Kind::NumberLists});
+  std::vector<std::vector<double>> out;
+  if (value == nullptr) return out;
+  if (!value->is_array()) {
+    problem(key, "expected an array of arrays of numbers, got " + shown(*value));
+    return out;
+  }
+  out.reserve(value->size());
+  for (std::size_t i = 0; i < value->size(); ++i)
+    out.push_back(finite_numbers((*value)[i], fmt::format("{}/{}", key, i)));
+  return out;
+}
+
+void Section::refuse(const std::string& key, const std::string& why) {
+  if (problems_->records() || problems_->explores() || !object_->contains(key)) return;
+  taken_.insert(key);
+  problem(key, why);
+}
+
 Section Section::object(const std::string& key, const char* about) {
-  const nlohmann::json* value = find(key, "an object", about);
+  const nlohmann::json* value = find(key, "an object", about, {KeyType::Kind::Object});
   return {value == nullptr ? empty_object() : *value, pointer_ + "/" + key, *problems_};
 }
 
 std::vector<Section> Section::objects(const std::string& key, std::size_t least, std::size_t most, const char* about) {
   const std::string expected = fmt::format("an array of {} to {} objects", least, most);
-  const nlohmann::json* value = find(key, expected, about);
+  const nlohmann::json* value = find(key, expected, about, entries(KeyType::Kind::Objects, least, most));
   std::vector<Section> out;
-  if (problems_->records()) out.emplace_back(empty_object(), fmt::format("{}/{}/*", pointer_, key), *problems_);
+  if (problems_->records() || problems_->explores())
+    out.emplace_back(empty_object(), fmt::format("{}/{}/*", pointer_, key), *problems_);
   if (value == nullptr) return out;
   if (!value->is_array() || value->size() < least || value->size() > most) {
     problem(key, fmt::format("expected {}, got {}", expected,

@@ -1,9 +1,12 @@
 #include "shared/data/csv_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csv.h>
 #include <fcntl.h>
 #include <memory>
+#include <system_error>
 #include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
@@ -43,6 +46,7 @@ bool is_utf8(std::string_view text) {
 struct Reading {
   const Schema* schema = nullptr;
   bool with_label = true;
+  bool decimal_comma = false;
   std::string name;
   std::vector<std::string> header;
   bool header_done = false;
@@ -65,6 +69,29 @@ struct Reading {
     return fmt::format("column {} \"{}\"", at + 1, plain_text(header[at]));
   }
 };
+
+/// What may stand between cells.
+constexpr std::array<std::pair<char, const char*>, 4> kKnownMarks = {
+    {{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}, {'|', "vertical bars"}}};
+
+/// What a header that came out as one cell looks like; empty where there is nothing to say.
+std::string other_separator(const std::vector<std::string>& header) {
+  if (header.size() != 1) return "";
+  for (const auto& [mark, name] : kKnownMarks) {
+    if (header.front().find(mark) != std::string::npos)
+      return fmt::format("; the header is one cell that holds {}: is that what separates the file's cells?", name);
+  }
+  return "";
+}
+
+/// The same of a header of cells in quotation marks, which none of them may follow but the separator.
+std::string other_separator_after_quote(std::string_view line, char separator) {
+  for (const auto& [mark, name] : kKnownMarks) {
+    if (mark != separator && line.find(std::string{'"', mark}) != std::string_view::npos)
+      return fmt::format("; {} follow them in the header: is that what separates the file's cells?", name);
+  }
+  return "";
+}
 
 void on_field(void* text, std::size_t size, void* state) {
   auto& reading = *static_cast<Reading*>(state);
@@ -94,8 +121,9 @@ void on_row(int terminator, void* state) {
   if (second_half) return;  // of "\r\n"
   if (!reading.header_done) {
     reading.header_done = true;
-    Result<RecordEncoder> encoder = RecordEncoder::create(reading.header, *reading.schema, reading.with_label);
-    if (!encoder) return reading.problem(encoder.error().message, true);
+    Result<RecordEncoder> encoder =
+        RecordEncoder::create(reading.header, *reading.schema, reading.with_label, reading.decimal_comma);
+    if (!encoder) return reading.problem(encoder.error().message + other_separator(reading.header), true);
     reading.encoder.emplace(*std::move(encoder));
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
   } else if (reading.column != 0) {  // an empty line is no record
@@ -143,15 +171,18 @@ class Blocks {
 
 Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& schema, const CsvOptions& options) {
   const Blocks blocks(file);
-  const Error unreadable{ErrorCode::InvalidData, fmt::format("{}: cannot be read", file.string())};
-  if (!blocks.open()) return unreadable;
+  const auto unreadable = [&file](int why) {
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(why))};
+  };
+  if (!blocks.open()) return unreadable(errno);
   std::string block(kBlockBytes, '\0');
   // First the number of lines, so that records are stored where they stay.
   std::uint64_t total = 0;
   std::int64_t lines = 1;
   while (true) {
     const ssize_t size = blocks.read(block);
-    if (size < 0) return unreadable;
+    if (size < 0) return unreadable(errno);
     if (size == 0) break;
     if (total == 0 && size >= 2 && (block.compare(0, 2, "\xff\xfe") == 0 || block.compare(0, 2, "\xfe\xff") == 0))
       return Error{ErrorCode::InvalidData, fmt::format("{}:1: expected UTF-8 text, found UTF-16", file.string())};
@@ -170,17 +201,19 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   Reading reading;
   reading.schema = &schema;
   reading.with_label = options.with_label;
+  reading.decimal_comma = options.dialect.decimal_comma;
   reading.name = file.string();
   reading.targets.setZero(lines);
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
+  csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
   const std::unique_ptr<csv_parser, decltype(&csv_free)> guard(&parser, &csv_free);
   std::uint64_t done = 0;
   std::uint64_t row_began = 0;
   std::uint64_t next_report = kProgressBytes;
   while (!reading.fatal) {
     const ssize_t size = blocks.read(block);
-    if (size < 0) return unreadable;
+    if (size < 0) return unreadable(errno);
     if (size == 0) break;
     std::string_view bytes(block.data(), static_cast<std::size_t>(size));
     if (options.bytes) options.bytes(bytes);
@@ -191,7 +224,9 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     }
     const std::int64_t line_before = reading.line;
     if (csv_parse(&parser, bytes.data(), bytes.size(), on_field, on_row, &reading) != bytes.size()) {
-      reading.problem("a quotation mark where none may stand", true);
+      const std::string_view line = reading.header_done ? std::string_view() : bytes.substr(0, bytes.find('\n'));
+      const char separator = static_cast<char>(csv_get_delim(&parser));
+      reading.problem("a quotation mark where none may stand" + other_separator_after_quote(line, separator), true);
       break;
     }
     done += static_cast<std::uint64_t>(size);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shared/data/csv_dialect.hpp"
 #include "shared/data/record_encoder.hpp"
 #include "shared/models/linear_model.hpp"
 
@@ -15,6 +16,7 @@ namespace undertone::data {
 /// What is read along the way.
 struct CsvOptions {
   bool with_label = true;
+  CsvDialect dialect = {};
   std::function<void(std::string_view)> bytes;  // sees every byte of the file, in order: for a digest
   std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)> progress;  // each 16 MiB
 };
@@ -28,7 +30,7 @@ struct CsvRecords {
 inline constexpr std::size_t kCsvLineBytesMax = std::size_t{4} << 20U;
 inline constexpr std::size_t kCsvColumnsMax = 100'000;
 
-/// Reads comma-separated UTF-8 text with a header (RFC 4180) in one pass. Memory is that of the records.
+/// Reads separated UTF-8 text with a header (RFC 4180, but for the dialect) in one pass. Memory is that of the records.
 /// @return an error that lists the first problems with file, line and column, and never a cell's value (decision 12)
 [[nodiscard]] Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& schema,
                                           const CsvOptions& options);

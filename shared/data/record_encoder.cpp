@@ -1,19 +1,13 @@
 #include "shared/data/record_encoder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 
 namespace undertone::data {
 namespace {
-
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 double scale(const NumericColumn& column, double value) {
   return 2.0 * (std::clamp(value, column.min, column.max) - column.min) / (column.max - column.min) - 1.0;
@@ -41,10 +35,22 @@ const char* pattern_of(DateFormat format) {
   return "";
 }
 
-std::string expected_of(const NumericColumn& column) {
-  std::string out = column.date ? fmt::format("a date {}", pattern_of(*column.date)) : "a finite number";
+std::string expected_of(const NumericColumn& column, bool decimal_comma) {
+  std::string out = column.date     ? fmt::format("a date {}", pattern_of(*column.date))
+                    : decimal_comma ? "a finite number with a decimal comma"
+                                    : "a finite number";
   if (column.missing) out += " or a text that means missing";
   return out;
+}
+
+/// Whether a cell that is no number is most likely there because there was none.
+bool looks_missing(std::string_view cell) {
+  static constexpr std::array<std::string_view, 12> kTexts = {"",    "NA",   "N/A",  "na",   "n/a", "NaN",
+                                                              "nan", "NULL", "null", "None", "?",   "-"};
+  const std::size_t first = cell.find_first_not_of(' ');
+  const std::string_view text =
+      first == std::string_view::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first);
+  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
 }
 
 std::string listed(const std::vector<std::string>& values) {
@@ -55,6 +61,21 @@ std::string listed(const std::vector<std::string>& values) {
 }
 
 }  // namespace
+
+std::optional<double> parse_number(std::string_view text, bool decimal_comma) {
+  std::array<char, 64> pointed{};
+  if (decimal_comma && text.find(',') != std::string_view::npos) {
+    if (text.size() > pointed.size() || text.find('.') != std::string_view::npos) return std::nullopt;
+    std::replace_copy(text.begin(), text.end(), pointed.begin(), ',', '.');  // two of them are no number either
+    text = {pointed.data(), text.size()};
+  } else if (decimal_comma && text.find('.') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
 
 std::optional<double> parse_date(std::string_view text, DateFormat format) {
   if (text.size() != 10) return std::nullopt;
@@ -92,8 +113,9 @@ std::string show_date(double days, DateFormat format) {
 }
 
 Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& header, const Schema& schema,
-                                            bool with_label) {
+                                            bool with_label, bool decimal_comma) {
   RecordEncoder out;
+  out.decimal_comma_ = decimal_comma;
   out.fields_.resize(header.size());
   const auto take = [&](const std::string& name) -> Result<Field*> {
     const auto first = std::find(header.begin(), header.end(), name);
@@ -110,13 +132,16 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
     out.facts_.push_back(std::move(facts));
     return &field;
   };
-  const auto as_number = [](Field& field, Kind kind, const NumericColumn& column) {
+  const auto as_number = [decimal_comma](Field& field, Kind kind, const NumericColumn& column) {
     field.kind = kind;
     field.numeric = column;
-    field.expected = expected_of(column);
+    field.expected = expected_of(column, decimal_comma);
     field.expected_inside = column.date ? fmt::format("a date from {} to {}", show_date(column.min, *column.date),
                                                       show_date(column.max, *column.date))
                                         : fmt::format("a number from {} to {}", column.min, column.max);
+    field.expected_declared = field.expected +
+                              "; for values that are missing the schema's column needs \"missing\": how they are "
+                              "written and what stands for them";
   };
   const auto as_list = [&out](Field& field, Kind kind, const std::vector<std::string>& values) {
     field.kind = kind;
@@ -161,8 +186,8 @@ RecordEncoder::Expected RecordEncoder::encode_number(Field& field, std::string_v
     if (column.missing->indicator && features != nullptr) features[field.offset + 1] = 1.0;
     return nullptr;
   }
-  const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell);
-  if (!value) return &field.expected;
+  const std::optional<double> value = column.date ? parse_date(cell, *column.date) : parse_number(cell, decimal_comma_);
+  if (!value) return !column.missing && looks_missing(cell) ? &field.expected_declared : &field.expected;
   facts.least = std::min(facts.least, *value);
   facts.most = std::max(facts.most, *value);
   if (*value < column.min || *value > column.max) {

@@ -27,9 +27,10 @@ struct ColumnFacts {
 class RecordEncoder {
  public:
   /// @param with_label false for files without the target, to predict on
+  /// @param decimal_comma 1,5 is a number, and 1.5 is none
   /// @return an error where a column is missing or stands twice
   [[nodiscard]] static Result<RecordEncoder> create(const std::vector<std::string>& header, const Schema& schema,
-                                                    bool with_label);
+                                                    bool with_label, bool decimal_comma = false);
 
   /// Why a cell was refused: what was expected, never what was found (decision 12).
   using Expected = const std::string*;
@@ -59,16 +60,20 @@ class RecordEncoder {
     Index values;  // categories, or the two values of a label
     std::string expected;
     std::string expected_inside;
+    std::string expected_declared;  // of a value that is missing where the schema has none missing
   };
   [[nodiscard]] Expected encode_number(Field& field, std::string_view cell, double* features, double& out);
 
   std::vector<Field> fields_;  // one a column of the file
   std::vector<ColumnFacts> facts_;
   std::size_t width_ = 0;
+  bool decimal_comma_ = false;
 };
 
 /// Days since 1970-01-01, or nothing where the text is no date of this form in the years 1 to 9999.
 [[nodiscard]] std::optional<double> parse_date(std::string_view text, DateFormat format);
+/// A finite number in decimal digits and nothing else. @param decimal_comma 1,5 is one, and 1.5 is none
+[[nodiscard]] std::optional<double> parse_number(std::string_view text, bool decimal_comma);
 [[nodiscard]] std::string show_date(double days, DateFormat format);
 
 }  // namespace undertone::data

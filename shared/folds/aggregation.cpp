@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "shared/base/overloaded.hpp"
 #include "shared/releases/fixed_amount.hpp"
 
 namespace undertone::folds {
@@ -138,10 +139,27 @@ Eigen::Index RoundFold::replies() const noexcept {
   return std::visit([](const auto& fold) { return fold.replies(); }, fold_);
 }
 
-Eigen::VectorXd RoundFold::value() const {
-  if (const auto* held = std::get_if<HeldReplies>(&fold_)) return held->centre();
-  const auto& fold = std::get<LatticeFold>(fold_);
-  return scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean();
+Folded RoundFold::value() const {
+  return std::visit(Overloaded{[](const HeldReplies& held) -> Folded { return Mean{held.centre()}; },
+                               [](const TallyFold& tally) -> Folded { return tally.tally(); },
+                               [this](const LatticeFold& fold) -> Folded {
+                                 return Mean{scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean()};
+                               }},
+                    fold_);
+}
+
+void TallyFold::add(const std::vector<std::int64_t>& values, std::uint64_t weight) {
+  UNDERTONE_CHECK(values.size() == 1 && values.front() >= 0 && values.front() < candidates_);
+  UNDERTONE_CHECK(weight >= 1 && weight <= LatticeFold::kWeightMax);
+  UNDERTONE_CHECK(replies_ < (Eigen::Index{1} << 20));
+  ++replies_;
+  votes_[values.front()] += weight;
+}
+
+Tally TallyFold::tally() const {
+  Tally out;
+  for (const auto& [candidate, weight] : votes_) out.votes.emplace(candidate, static_cast<double>(weight));
+  return out;
 }
 
 std::string to_string(const Aggregation& aggregation) {

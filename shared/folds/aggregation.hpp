@@ -2,8 +2,10 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,19 +54,36 @@ class HeldReplies {
   std::vector<Held> replies_;
 };
 
+/// Votes as they arrive: the same in any order.
+class TallyFold {
+ public:
+  /// @param candidates how many there are
+  explicit TallyFold(Eigen::Index candidates) : candidates_(candidates) {}
+  /// @param values [1] a candidate, 0 .. candidates - 1 @param weight 1 .. 2^32
+  void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
+  [[nodiscard]] Eigen::Index replies() const noexcept { return replies_; }
+  [[nodiscard]] Tally tally() const;
+
+ private:
+  Eigen::Index candidates_;
+  std::map<Eigen::Index, std::uint64_t> votes_;
+  Eigen::Index replies_ = 0;
+};
+
 /// A round's replies, as the job aggregates them.
 class RoundFold {
  public:
   RoundFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire);
+  explicit RoundFold(TallyFold tally) : fold_(std::move(tally)) {}
 
   /// @see LatticeFold::add
   void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
   [[nodiscard]] Eigen::Index replies() const noexcept;
-  /// [dimension], in real units. At least one reply.
-  [[nodiscard]] Eigen::VectorXd value() const;
+  /// At least one reply.
+  [[nodiscard]] Folded value() const;
 
  private:
-  std::variant<LatticeFold, HeldReplies> fold_;
+  std::variant<LatticeFold, HeldReplies, TallyFold> fold_;
   std::optional<WholeCohort> scaled_to_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <map>
+#include <variant>
 #include <vector>
 
 #include "shared/base/ids.hpp"
@@ -52,11 +54,34 @@ class LatticeFold {
   Eigen::Index replies_ = 0;
 };
 
+/// The mean of the replies' numbers, or what the job asks for in its place. @see Aggregation
+struct Mean {
+  Eigen::VectorXd values;  // [answer_size of the ask], in real units
+};
+/// How many silos, each with its weight, chose which candidate.
+struct Tally {
+  std::map<Eigen::Index, double> votes;  // by candidate, the weight of those that chose it, > 0
+};
+using Folded = std::variant<Mean, Tally>;
+
 /// What a round's replies folded into.
 struct Gathered {
   RoundIndex round;
   Eigen::Index replies = 0;  // >= 1
-  Eigen::VectorXd mean;      // [dimension of the release]; or what the job asks for in its place, @see Aggregation
+  Folded value;
+  std::int64_t records = 0;  // training records of the silos that answered, together: public; 0 where nobody knows who
+
+  /// @pre a mean was asked for
+  [[nodiscard]] const Eigen::VectorXd& mean() const {
+    const auto* mean = std::get_if<Mean>(&value);
+    UNDERTONE_CHECK(mean != nullptr);
+    return mean->values;
+  }
+  /// How many numbers the mean has; 0 of anything else.
+  [[nodiscard]] Eigen::Index size() const noexcept {
+    const auto* mean = std::get_if<Mean>(&value);
+    return mean == nullptr ? 0 : mean->values.size();
+  }
 };
 
 }  // namespace undertone::folds

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <tuple>
 
+#include "shared/base/overloaded.hpp"
+
 namespace undertone::folds {
 namespace {
 
@@ -16,12 +18,23 @@ constexpr double kRelativeRounding = 0x1p-40;  // of sums of squares in double p
 constexpr double kIterateRounding = 0x1p-52;   // of an iterate, at each step
 
 /// What releases have in common that plans can tell apart, but for where in the permutation equal slices lie.
-auto key_of(const releases::ReleaseShape& shape) {
-  const bool halving = shape.slice && shape.slice->cut == releases::Slice::Cut::Halving;
-  return std::tuple(shape.kind, shape.block, shape.draw_fraction, shape.dimension, shape.clip.value(),
-                    shape.slice.has_value(), halving, shape.slice ? shape.slice->of : 0,
-                    halving ? shape.slice->index : 0, shape.smoothness, shape.local ? shape.local->steps : 0,
-                    shape.local ? shape.local->step_size : 0.0, shape.with_replacement);
+auto key_of(const releases::Ask& ask) {
+  const std::optional<releases::Slice>& slice = ask.records.slice;
+  const bool halving = slice && slice->cut == releases::Slice::Cut::Halving;
+  const releases::LocalSteps* local = ask.local();
+  const auto [low, high] =
+      std::visit(Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
+                            [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
+                            [](const releases::RangeBound& range) { return std::pair(range.low, range.high); }},
+                 ask.bound);
+  const geometry::Vertices* candidates = ask.candidates();
+  const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
+  return std::tuple(ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, high, slice.has_value(),
+                    halving, slice ? slice->of : 0, halving ? slice->index : 0, ask.smoothness(),
+                    local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
+                    ask.records.with_replacement, ask.bound.index(), low,
+                    candidates != nullptr ? candidates->count() : 0,
+                    statistic != nullptr ? statistic->coordinates : std::vector<std::size_t>());
 }
 
 double clamped(double units, queries::ReplyType type) {
@@ -32,12 +45,12 @@ double clamped(double units, queries::ReplyType type) {
 }  // namespace
 
 AskedShapes::AskedShapes(const planning::Schedule& schedule) {
-  std::map<decltype(key_of(schedule.front().shape)), std::size_t> known;
+  std::map<decltype(key_of(schedule.front().ask)), std::size_t> known;
   of_entries_.reserve(schedule.size());
   for (const planning::ScheduledRounds& entry : schedule) {
     if (entry.rounds == 0) continue;  // plans have no segment for it
     const std::size_t next = std::min(known.size(), kShapesMax - 1);
-    const std::size_t shape = known.try_emplace(key_of(entry.shape), next).first->second;
+    const std::size_t shape = known.try_emplace(key_of(entry.ask), next).first->second;
     of_entries_.push_back(shape);
     count_ = std::max(count_, shape + 1);
     if (!parts_.empty() && parts_.back().shape == shape) {
@@ -58,20 +71,43 @@ std::optional<std::size_t> AskedShapes::of_round(RoundIndex round) const {
 }
 
 PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& release, const queries::WireLattice& wire) {
-  const double root = std::sqrt(static_cast<double>(release.shape.dimension));
-  const auto steps = static_cast<double>(release.draws());
-  const double scale = release.shape.local ? release.shape.local->step_size : 1.0;
+  const releases::Ask& ask = release.ask;
+  const double root = std::sqrt(static_cast<double>(ask.dimension));
   Bound bound;
-  bound.reach = steps * scale * release.shape.clip.value();
+  // Of a selection the candidate's number itself: as long as the wire's step makes of it.
+  if (const geometry::Vertices* candidates = ask.candidates()) {
+    bound.reach = std::ldexp(static_cast<double>(candidates->count() - 1), wire.step_log2);
+    return bound;
+  }
+  // Each coordinate's Laplace noise is beyond b (ln d + 80 ln 2) with probability at most 2^-80 / d.
+  const auto laplace_reach = [&](const mechanisms::LaplaceLattice& laplace) {
+    const double scale =
+        static_cast<double>(laplace.noise.scale().numerator) / static_cast<double>(laplace.noise.scale().denominator);
+    return kOtherAccountants * root * (scale * (kFailureBits * std::numbers::ln2 + 2.0 * std::log(root)) + 1.0);
+  };
+  const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism);
+  if (std::holds_alternative<releases::StatisticMap>(ask.map)) {
+    UNDERTONE_CHECK(laplace != nullptr);
+    // In units of its own lattice, which is what crosses the wire.
+    const double sum = root * static_cast<double>(laplace->lattice.clip) * static_cast<double>(release.records_drawn);
+    bound.reach = std::ldexp(sum + laplace_reach(*laplace), wire.step_log2);
+    return bound;
+  }
+  const auto steps = static_cast<double>(release.draws());
+  const double scale = ask.local() != nullptr ? ask.local()->step_size : 1.0;
+  bound.reach = steps * scale * ask.clip().value();
   if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
     // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.
     bound.reach += kOtherAccountants * scale * release.noise_stddev_of_mean() * std::sqrt(steps) * (root + tail) +
                    steps * scale * gaussian->lattice.step * root;
   }
-  if (release.shape.smoothness) bound.slope = *release.shape.smoothness / release.shape.clip.value();
+  if (laplace != nullptr)
+    bound.reach +=
+        (laplace_reach(*laplace) + root) * laplace->lattice.step / static_cast<double>(release.records_drawn);
+  if (const std::optional<double> smoothness = ask.smoothness()) bound.slope = *smoothness / ask.clip().value();
   bound.rounding = std::ldexp(root, wire.step_log2);
-  if (release.shape.local) bound.steps = steps;
+  if (ask.local() != nullptr) bound.steps = steps;
   return bound;
 }
 

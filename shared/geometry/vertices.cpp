@@ -1,7 +1,10 @@
 #include "shared/geometry/vertices.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <utility>
 #include <vector>
@@ -83,7 +86,20 @@ std::int64_t diameter_l1(const IntegerColumns& columns) {
 
 Vertices::Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, std::int64_t score_factor,
                    std::int64_t diameter) noexcept
-    : kind_(std::move(kind)), dimension_(dimension), count_(count), score_factor_(score_factor), diameter_(diameter) {}
+    : kind_(std::make_shared<const Kind>(std::move(kind))),
+      dimension_(dimension),
+      count_(count),
+      score_factor_(score_factor),
+      diameter_(diameter) {
+  Sha256 hash;
+  hash.update(fmt::format("vertices {}:{}:{}:{:016x}\n", kind_->index(), dimension_, count_,
+                          std::bit_cast<std::uint64_t>(unit())));
+  if (const auto* listed = std::get_if<ListedVertices>(kind_.get())) {
+    hash.update(
+        fmt::format("{}", fmt::join(listed->columns.data(), listed->columns.data() + listed->columns.size(), ",")));
+  }
+  digest_ = hash.finish();
+}
 
 Result<Vertices> Vertices::of_l1_ball(Eigen::Index dimension, double radius) {
   if (const Status fits = check_dimension("an l1 ball", dimension, 1); !fits) return fits.error();
@@ -121,7 +137,17 @@ double Vertices::unit() const noexcept {
   return std::visit(Overloaded{[](const L1BallVertices& ball) { return ball.radius; },
                                [](const SimplexVertices& simplex) { return simplex.scale; },
                                [](const ListedVertices& listed) { return listed.step; }},
-                    kind_);
+                    kind());
+}
+
+std::optional<double> Vertices::l1_radius() const noexcept {
+  const auto* ball = std::get_if<L1BallVertices>(kind_.get());
+  return ball == nullptr ? std::nullopt : std::optional(ball->radius);
+}
+
+std::optional<double> Vertices::simplex_scale() const noexcept {
+  const auto* simplex = std::get_if<SimplexVertices>(kind_.get());
+  return simplex == nullptr ? std::nullopt : std::optional(simplex->scale);
 }
 
 void Vertices::add_scaled(Eigen::Index j, double weight, Eigen::Ref<Eigen::VectorXd> out) const {
@@ -131,7 +157,7 @@ void Vertices::add_scaled(Eigen::Index j, double weight, Eigen::Ref<Eigen::Vecto
           [&](const L1BallVertices& ball) { out[j / 2] += weight * (j % 2 == 0 ? ball.radius : -ball.radius); },
           [&](const SimplexVertices& simplex) { out[j] += weight * simplex.scale; },
           [&](const ListedVertices& listed) { out += weight * (listed.columns.col(j).cast<double>() * listed.step); }},
-      kind_);
+      kind());
 }
 
 Eigen::VectorXd Vertices::vertex(Eigen::Index j) const {
@@ -152,7 +178,7 @@ Eigen::Index Vertices::minimiser(const Eigen::Ref<const Eigen::VectorXd>& gradie
                         [&](const ListedVertices& listed) {
                           (listed.columns.cast<double>().transpose() * gradient).minCoeff(&best);
                         }},
-             kind_);
+             kind());
   return best;
 }
 
@@ -180,7 +206,7 @@ void Vertices::scores(std::span<const std::int64_t> gradient_sum, std::span<std:
                      out[static_cast<std::size_t>(j)] = -listed.columns.col(j).cast<std::int64_t>().dot(gradient);
                    }
                  }},
-      kind_);
+      kind());
 }
 
 std::int64_t Vertices::levels_max() const noexcept {

@@ -2,9 +2,12 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 
+#include "shared/base/digest.hpp"
 #include "shared/base/result.hpp"
 
 namespace undertone::geometry {
@@ -52,6 +55,13 @@ class Vertices {
   /// Real length of one unit of c_j: the radius, the scale, or the step of what was listed.
   [[nodiscard]] double unit() const noexcept;
 
+  /// Of the l1 ball's, else nothing; and of the simplex's.
+  [[nodiscard]] std::optional<double> l1_radius() const noexcept;
+  [[nodiscard]] std::optional<double> simplex_scale() const noexcept;
+
+  /// SHA-256 of what the vertices are, kind, size and every number.
+  [[nodiscard]] const Digest& digest() const noexcept { return digest_; }
+
   /// out += weight times vertex j. Reads and writes one coordinate of the l1 ball's and the simplex's.
   /// @param j in 0 .. count() - 1 @param out [d]
   void add_scaled(Eigen::Index j, double weight, Eigen::Ref<Eigen::VectorXd> out) const;
@@ -88,11 +98,13 @@ class Vertices {
   using Kind = std::variant<L1BallVertices, SimplexVertices, ListedVertices>;
   Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, std::int64_t score_factor,
            std::int64_t diameter) noexcept;
-  Kind kind_;
+  [[nodiscard]] const Kind& kind() const noexcept { return *kind_; }
+  std::shared_ptr<const Kind> kind_;  // shared by copies: a plan has one in each of thousands of segments
   Eigen::Index dimension_;
   Eigen::Index count_;
   std::int64_t score_factor_;
   std::int64_t diameter_;  // max_ik ||c_i - c_k||_1
+  Digest digest_{};
 };
 
 }  // namespace undertone::geometry

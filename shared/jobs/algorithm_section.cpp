@@ -39,9 +39,9 @@ void check_method(config::Section& section, AlgorithmChoice& choice) {
 
 /// Whether each round reads a part of its own, all of it: draws from it would no longer be one pass.
 bool reads_parts_whole(const algorithms::Method& method) {
-  const planning::Schedule schedule = method->schedule({*releases::ClipNorm::create(1.0), 1.0});
+  const planning::Schedule schedule = method->schedule({releases::L2Bound{*releases::ClipNorm::create(1.0)}, 1.0});
   return std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.shape.slice && part.shape.slice->cut == releases::Slice::Cut::Equal;
+    return part.ask.records.slice && part.ask.records.slice->cut == releases::Slice::Cut::Equal;
   });
 }
 
@@ -65,7 +65,7 @@ void parse_by_theorem(config::Section& section, const algorithms::Problem& probl
 /// Parameters by hand. A recording section is asked for every algorithm's keys.
 void parse_by_hand(config::Section& section, const algorithms::Problem& problem, AlgorithmChoice& out) {
   const std::size_t kind =
-      section.one_of("kind", algorithms::method_names(), "docs/researchers-guide.md says which reads what");
+      section.one_of("kind", algorithms::algorithm_kinds(), "docs/researchers-guide.md says which reads what");
   if (section.recording()) {
     for (const algorithms::NamedMethod& method : algorithms::method_table()) (void)method.parse(section, problem);
     return;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/accounting/renyi.hpp"
+
 namespace undertone::jobs {
 namespace {
 
@@ -57,6 +59,45 @@ std::vector<SiloId> names_of(config::Section& section, const std::string& text, 
   return names;
 }
 
+/// What each silo of an entry is promised. A problem is noted, and something harmless returned.
+releases::Target parse_target(config::Section& section) {
+  constexpr double kEpsilonMin = 1e-9;
+  constexpr double kEpsilonMax = 30.0;
+  const bool concentrated = section.has("rho");
+  const bool plain = section.has("epsilon") || !concentrated;
+  double rho = 1.0;
+  double epsilon = 1.0;
+  if (plain) {
+    epsilon = section.number("epsilon", kEpsilonMin, kEpsilonMax,
+                             "promised to every single record, for the whole run; or rho in its place");
+  }
+  if (concentrated)
+    rho = section.number("rho", kEpsilonMin, kEpsilonMax,
+                         "in place of epsilon: zCDP, charged as the epsilon that it is at delta, at most 30");
+  if (concentrated && plain && !section.recording())
+    section.problem("rho", "expected none beside epsilon: a silo is promised the one or the other");
+  const double delta = section.number("delta", 0.0, 0.5, "of the same promise; 0 with epsilon makes all noise pure");
+  if (!concentrated) {
+    if (delta == 0.0) return releases::PureDp{*releases::Epsilon::create(epsilon)};
+    return releases::ApproximateDp{*releases::Epsilon::create(epsilon), *releases::Delta::create(delta)};
+  }
+  const releases::PureDp harmless{*releases::Epsilon::create(1.0)};
+  if (delta == 0.0) {
+    section.problem("delta", "expected more than 0 beside rho, of which no finite epsilon holds at delta 0");
+    return harmless;
+  }
+  const releases::Rho promised = *releases::Rho::create(rho);
+  const double charged = accounting::epsilon_of_zcdp(promised, *releases::Delta::create(delta));
+  if (!(charged <= kEpsilonMax)) {
+    section.problem("rho", fmt::format("expected an epsilon of at most {} at delta {}, got {:.6g} of rho {}",
+                                       kEpsilonMax, delta, charged, rho));
+    return harmless;
+  }
+  // In a ledger's units, so that what it charges is what is said here.
+  const double rounded = releases::EpsilonAmount::rounded_up(std::max(charged, kEpsilonMin)).value().value_rounded_up();
+  return releases::ConcentratedDp{promised, *releases::Delta::create(delta), *releases::Epsilon::create(rounded)};
+}
+
 /// Adds the silos of one entry. @param room for how many more there is
 void add_entry(config::Section& section, std::size_t room, std::vector<CohortMember>& cohort) {
   const std::string name =
@@ -67,27 +108,23 @@ void add_entry(config::Section& section, std::size_t room, std::vector<CohortMem
   if (section.has("count"))
     count = static_cast<std::size_t>(section.integer("count", 1, static_cast<std::int64_t>(kSilosMax),
                                                      "so many silos with what follows alike (default one)"));
-  const double epsilon = section.number("epsilon", 1e-9, 30.0, "promised to every single record, for the whole run");
-  const double delta = section.number("delta", 0.0, 0.5, "of the same promise", true);
+  const releases::Target target = parse_target(section);
   const std::int64_t records = section.integer("records", 1, kRecordsMax, "n_i, the silo's training records: public");
   const std::int64_t holdout =
       section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
   const bool is_public =
       section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
+  constexpr auto kWeightMax = static_cast<std::int64_t>(folds::LatticeFold::kWeightMax);
+  section.otherwise("weight", std::min(records, kWeightMax));
   const auto weight = static_cast<std::uint64_t>(
-      section.has("weight")
-          ? section.integer("weight", 1, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax),
-                            "public weight in the mean (default: records)")
-          : std::min<std::int64_t>(records, static_cast<std::int64_t>(folds::LatticeFold::kWeightMax)));
+      section.integer("weight", 1, kWeightMax, "public weight in the mean (default: records)"));
   section.finish();
   if (count.value_or(1) > room) {
     section.problem("count", fmt::format("expected at most {} silos in all, got more", kSilosMax));
     return;
   }
   for (const SiloId& silo : names_of(section, name, count)) {
-    cohort.push_back(
-        {{silo, records, holdout, is_public, *releases::Epsilon::create(epsilon), *releases::Delta::create(delta)},
-         weight});
+    cohort.push_back({{silo, records, holdout, is_public, target}, weight});
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,20 +43,20 @@ struct Participation {
 struct Job {
   std::string name;
   data::Schema schema;
-  std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
-  models::Model model = models::LinearModel(models::Loss::Logistic, 1, false);
-  algorithms::Method algorithm;
+  std::optional<data::Projection> projection;      // of the encoded features, to what the model reads
+  std::optional<models::Model> model;              // none of a job of statistics
+  algorithms::Method algorithm;                    // of a job of statistics what asks for them
   std::optional<theorems::TheoremChoice> theorem;  // where one chose the algorithm and its numbers
   double draw_fraction = 1.0;
-  bool with_replacement = false;  // the draws: @see releases::ReleaseShape
-  releases::ClipNorm clip;
+  bool with_replacement = false;  // the draws: @see releases::RecordSet
+  releases::Bound bound;          // of a record's gradient; of statistics that of an encoded number
   std::string unit;
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
   NoiseChoice noise_choice;
   std::optional<Shuffle> shuffle;    // of mode "shuffle"
   std::vector<CohortMember> cohort;  // in SiloId order
   Participation participation;
-  std::uint64_t evaluation_every = 0;
+  std::uint64_t evaluation_every = 0;  // of a job with a model
   queries::PointType point_type = queries::PointType::F64;
   queries::WireLattice reply_lattice;
   folds::Aggregation aggregation;  // of answers; evaluations are always averaged
@@ -62,6 +64,8 @@ struct Job {
   std::optional<Initial> initial;  // without one a run starts at 0, a network at its seed's weights
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
+  /// @pre the bound is one in l2
+  [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 
 /// Of a job's file: a silo keeps it for every run it accepts.
@@ -71,6 +75,9 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 /// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
 /// Takes time in proportion to the bytes: no plan is made.
 [[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
+
+/// The whole job: the file with what the parser takes for whatever it leaves out, in their places.
+[[nodiscard]] Result<std::string> full_job(std::string_view bytes, const std::string& file);
 
 /// The parser behind it. @param problems may be a recording one
 [[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems);
@@ -92,5 +99,7 @@ inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 [[nodiscard]] Result<planning::Plan> plan_of(const Job& job, const CohortMember& member);
 
 [[nodiscard]] std::unique_ptr<algorithms::FederatedAlgorithm> make_algorithm(const Job& job);
+/// What makes a job's algorithm: `make_algorithm`, or what gives one that asks and answers the same.
+using AlgorithmMaker = std::function<std::unique_ptr<algorithms::FederatedAlgorithm>(const Job& job)>;
 
 }  // namespace undertone::jobs

@@ -166,7 +166,8 @@ ModelChoice parse_model(config::Section section, const data::Schema& schema, Eig
   ModelChoice out{models::LinearModel(models::Loss::Logistic, std::max<Eigen::Index>(features, 1), false)};
   if (section.recording() || loss) {
     const models::LinearLoss made = parse_loss(section, loss.value_or(models::Loss::Logistic));
-    const bool intercept = section.boolean("intercept", "of a linear model: adds a constant feature");
+    section.otherwise("intercept", true);
+    const bool intercept = section.boolean("intercept", "of a linear model: adds a constant feature (default true)");
     out.model = models::LinearModel(made, features, intercept);
     if (!section.recording() &&
         (several != nullptr || made.classifies() != std::holds_alternative<data::BinaryLabel>(schema.label))) {

@@ -31,7 +31,7 @@ Result<algorithms::GradientShape> with_noise(const NoiseChoice& choice, algorith
     const auto records = static_cast<double>(facts.records);
     const double drawn = std::max(1.0, std::floor(shape.draw_fraction * records));
     Result<algorithms::NoiseShifts> printed =
-        method->theorem_noise({records, drawn, facts.epsilon.value(), facts.delta.value()});
+        method->theorem_noise({records, drawn, facts.epsilon().value(), facts.delta()});
     if (!printed) return Error{printed.error().code, facts.silo.name() + ": " + printed.error().message};
     shifts = *std::move(printed);
   }

@@ -1,21 +1,21 @@
 #include "shared/jobs/planner.hpp"
 
-#include <tuple>
 #include <utility>
 
 #include "shared/config/json_section.hpp"
 
 namespace undertone::jobs {
-namespace {
-
-/// Of a silo's facts all but its name: what its plan is a function of.
-using PlannedFacts = std::tuple<std::int64_t, std::int64_t, bool, double, double>;
 
 PlannedFacts planned_facts(const releases::SiloFacts& facts) {
-  return {facts.records, facts.holdout_records, facts.holdout_public, facts.epsilon.value(), facts.delta.value()};
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&facts.target);
+  return {facts.records,
+          facts.holdout_records,
+          facts.holdout_public,
+          facts.target.index(),
+          facts.epsilon().value(),
+          facts.delta(),
+          concentrated == nullptr ? 0.0 : concentrated->rho.value()};
 }
-
-}  // namespace
 
 Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job) {
   std::map<PlannedFacts, planning::Plan> planned;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "shared/base/byte_stream.hpp"
@@ -10,6 +11,10 @@
 #include "shared/jobs/job.hpp"
 
 namespace undertone::jobs {
+
+/// Of a silo's facts all but its name: what its plan is a function of. Silos with equal ones are alike.
+using PlannedFacts = std::tuple<std::int64_t, std::int64_t, bool, std::size_t, double, double, double>;
+[[nodiscard]] PlannedFacts planned_facts(const releases::SiloFacts& facts);
 
 /// What makes the plan of a silo: `plan_of`, or what gives the same faster. @see plan_of
 using Planner = std::function<Result<planning::Plan>(const Job& job, const CohortMember& member)>;

@@ -1,21 +1,45 @@
 #include "shared/jobs/round_spec.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 
 namespace undertone::jobs {
 
 std::uint64_t RoundSpec::weight(const CohortMember& member) const {
+  if (statistic) return 1;
   if (!evaluation) return member.weight;
   const auto records = static_cast<std::uint64_t>(std::max<std::int64_t>(member.facts.holdout_records, 1));
   return std::min(records, folds::LatticeFold::kWeightMax);
 }
 
-RoundSpec round_spec(const Job& job, releases::QuestionKind kind) {
+bool RoundSpec::admits(const queries::Answer& answer) const {
+  const std::vector<std::int64_t>& values = queries::values_of(answer);
+  if (static_cast<Eigen::Index>(values.size()) != dimension) return false;
+  if (std::holds_alternative<queries::Selected>(answer) != candidates.has_value()) return false;
+  return !candidates || (values.front() >= 0 && values.front() < *candidates);
+}
+
+RoundSpec round_spec(const Job& job, const releases::Ask& ask) {
+  return round_spec(ask, job.reply_lattice, job.aggregation);
+}
+
+RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
+                     const folds::Aggregation& aggregation) {
   RoundSpec spec;
-  spec.evaluation = kind == releases::QuestionKind::Metrics;
-  spec.dimension = spec.evaluation ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension();
-  if (!spec.evaluation) spec.aggregation = job.aggregation;  // metrics are always a mean
-  spec.lattice = job.reply_lattice;
+  spec.evaluation = ask.kind() == releases::QuestionKind::Metrics;
+  spec.dimension = ask.answer_size();
+  spec.lattice = wire;
+  if (const geometry::Vertices* candidates = ask.candidates()) {
+    spec.candidates = candidates->count();
+    spec.lattice = {queries::ReplyType::I64, 0};
+  } else if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) {
+    spec.statistic = true;
+    spec.lattice = {queries::ReplyType::I64, statistic->indicators ? 0 : mechanisms::kValueStepLog2};
+  } else if (!spec.evaluation) {
+    spec.aggregation = aggregation;  // metrics are always a mean
+  }
   return spec;
 }
 

@@ -110,6 +110,10 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
   at_least("gap", facts.gap);
   if (section.has("seed")) facts.seed = static_cast<std::uint64_t>(section.integer("seed", 0, INT64_MAX, "public"));
   if (section.recording()) return std::nullopt;
+  if (!context.refusal.empty()) {
+    section.problem("theorem", context.refusal);
+    return std::nullopt;
+  }
   if (context.kinked) {
     if (Status chosen = choose_envelope(name, problem, facts); !chosen) {
       section.problem("theorem", refusal(chosen.error().message, facts, problem));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "shared/config/section.hpp"
 #include "shared/theorems/theorem_parameters.hpp"
@@ -14,6 +15,7 @@ struct TheoremContext {
   std::optional<double> proven_smoothness = {};  // beta, from the model and its public bounds; nothing is known of some
   std::optional<double> proven_lipschitz = {};   // L, likewise
   bool kinked = false;                           // a loss that has a kink and is not smoothed
+  std::string refusal = {};                      // why no theorem is for the job, if so
 };
 
 /// An `algorithm` that names a theorem instead of a kind: the theorem chooses the kind and all of its numbers; for a

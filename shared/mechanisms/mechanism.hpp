@@ -1,9 +1,14 @@
 #pragma once
 
+#include <string_view>
 #include <variant>
 
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/mechanisms/selection/clamped_sum.hpp"
+#include "shared/mechanisms/selection/exponential_mechanism.hpp"
+#include "shared/releases/cost.hpp"
 #include "shared/releases/silo_facts.hpp"
 
 namespace undertone::mechanisms {
@@ -23,6 +28,26 @@ struct BinomialSum {
   BinomialParameters parameters;
   BinomialShift shift;  // of a total that holds the coins of the honest silos the plan counts on
 };
-using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum>;
+/// One candidate by the exponential mechanism, from scores of the exact sum of clamped records.
+struct Selection {
+  ClampLattice lattice;
+  ExponentialMechanism draw;
+};
+using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection>;
+
+/// "Gaussian, exactly rounded to a lattice", for people.
+[[nodiscard]] std::string_view name_of(const Mechanism& mechanism) noexcept;
+/// What one release costs a record that it reads once, by its own noise, rounded up. A binomial sum's is mu^2 of a
+/// Gaussian release that costs at least as much; its failure is charged apart. @pre planned
+[[nodiscard]] releases::Cost cost_of(const Mechanism& mechanism);
+/// The integers that a sum is made of; null of a selection and of what is not planned.
+[[nodiscard]] const Lattice* lattice_of(const Mechanism& mechanism) noexcept;
+/// Of the noise on a coordinate of a silo's sum over so many records, real units; a binomial sum's with the largest
+/// variance that rounding can add. Zero of public records, and of a selection, which has no noise of that kind.
+/// @pre planned
+[[nodiscard]] double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records);
+/// The mechanism on a lattice whose step is `factor` times as long: in lattice units nothing changes, so neither does
+/// what it costs. @pre a sum
+[[nodiscard]] Mechanism with_step_scaled(Mechanism mechanism, double factor);
 
 }  // namespace undertone::mechanisms

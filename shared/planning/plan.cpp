@@ -24,18 +24,27 @@ std::optional<releases::GaussianShift> own_shift(const mechanisms::BinomialSum& 
                        parameters.coins(),
                        parameters.heads().numerator,
                        parameters.heads().denominator,
-                       release.shape.dimension,
+                       release.ask.dimension,
                        release.records_drawn,
                        sum.shift.failure};
   if (const auto one = known.find(coins); one != known.end()) return one->second;
   const Result<mechanisms::BinomialShift> own =
-      mechanisms::binomial_shift(parameters, release.shape.dimension, release.records_drawn, sum.shift.failure);
+      mechanisms::binomial_shift(parameters, release.ask.dimension, release.records_drawn, sum.shift.failure);
   if (!own) return std::nullopt;
   known.emplace(coins, own->shift);
   return own->shift;
 }
 
 }  // namespace
+
+const releases::Ask* ask_of(const Schedule& schedule, RoundIndex round) {
+  std::uint64_t first = 0;
+  for (const ScheduledRounds& part : schedule) {
+    if (round.value < first + part.rounds) return &part.ask;
+    first += part.rounds;
+  }
+  return nullptr;
+}
 
 const Release* Plan::release(RoundIndex round) const {
   std::uint64_t first = 0;
@@ -46,7 +55,7 @@ const Release* Plan::release(RoundIndex round) const {
   return nullptr;
 }
 
-releases::ShiftSquaredAmount Plan::cost(releases::Block block) const {
+const releases::Cost& Plan::cost(releases::Block block) const {
   switch (block) {
     case releases::Block::Training:
       return training_cost_;
@@ -58,26 +67,19 @@ releases::ShiftSquaredAmount Plan::cost(releases::Block block) const {
 
 bool Plan::protects(releases::Block block) const {
   return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
-    return segment.release.shape.block == block && !segment.release.is_public();
+    return segment.release.ask.records.block == block && !segment.release.is_public();
   });
 }
 
 bool Plan::reads_parts(releases::Block block) const {
   return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
-    return segment.release.shape.block == block && !segment.release.is_public() && segment.release.reads_part();
+    return segment.release.ask.records.block == block && !segment.release.is_public() && segment.release.reads_part();
   });
 }
 
 bool Plan::draws_with_replacement() const {
   return std::any_of(segments_.begin(), segments_.end(),
-                     [](const Segment& segment) { return segment.release.shape.with_replacement; });
-}
-
-bool Plan::lists(releases::Block block) const {
-  return reads_parts(block) || (credit_ && protects(block)) ||
-         std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
-           return segment.release.shape.block == block && segment.release.draws() > 1;
-         });
+                     [](const Segment& segment) { return segment.release.ask.records.with_replacement; });
 }
 
 accounting::PrivacyEvent Plan::event_of(const Release& release) const {
@@ -93,7 +95,8 @@ std::optional<double> Plan::epsilon_of_other_events(
       shuffling_ && shuffling_->binomial ? static_cast<std::uint64_t>(shuffling_->honest_silos) : 1;
   // What samplers may be off is reserved at the plan's own epsilon: at a larger one it takes more of delta, which makes
   // epsilon larger again.
-  releases::Delta left = mechanism_delta_;
+  if (!mechanism_delta_) return std::nullopt;
+  releases::Delta left = *mechanism_delta_;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     double worst = 0.0;
     for (const std::vector<accounting::RepeatedEvent>& events : blocks) {
@@ -123,10 +126,10 @@ std::optional<double> Plan::epsilon_of_known_draws() const {
     std::vector<accounting::RepeatedEvent>& known = blocks.emplace_back();
     for (const Segment& segment : segments_) {
       const Release& release = segment.release;
-      if (release.shape.block != block || release.is_public()) continue;
+      if (release.ask.records.block != block || release.is_public()) continue;
       accounting::PrivacyEvent event = local_event(release);
       if (const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
-          subset != nullptr && !release.shape.local)
+          subset != nullptr && release.ask.local() == nullptr)
         event = accounting::KnownSubsetGaussianEvent{subset->rate, subset->shift};
       known.push_back({std::move(event), segment.rounds * release.draws(), footprint_of(release)});
     }
@@ -138,42 +141,77 @@ std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const
   std::vector<accounting::RepeatedEvent> out;
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
-    if (release.shape.block != block || release.is_public()) continue;
+    if (release.ask.records.block != block || release.is_public()) continue;
     out.push_back({event_of(release), segment.rounds * release.draws(), footprint_of(release)});
   }
   return out;
 }
 
-double Plan::epsilon_of(releases::ShiftSquaredAmount training, releases::ShiftSquaredAmount holdout) const {
+namespace {
+
+/// Takes off what is left as many releases of this cost as that may have been of.
+std::uint64_t take_rounds(const releases::Cost& each, std::uint64_t rounds_max, releases::Cost& left) {
+  const auto take = [rounds_max](auto cost, auto& rest) -> std::uint64_t {
+    if (cost.units() == 0) return 0;
+    const auto rounds = static_cast<std::uint64_t>(
+        std::min<releases::UInt128>(rounds_max, (rest.units() + cost.units() - 1) / cost.units()));
+    rest = std::decay_t<decltype(rest)>::from_units(rest.units() - std::min(rest.units(), cost.units() * rounds));
+    return rounds;
+  };
+  // A release has one law.
+  return std::max({take(each.gaussian, left.gaussian), take(each.pure, left.pure), take(each.ranged, left.ranged)});
+}
+
+}  // namespace
+
+double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const {
   double worst = 0.0;
   for (const auto& [block, spent] :
        {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
-    if (spent.units() == 0) continue;
-    if (!reads_parts(block) && !credit_) {
-      worst = std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent), mechanism_delta_));
+    if (spent.is_zero()) continue;
+    if (spent.is_gaussian() && !reads_parts(block) && !credit_) {
+      worst =
+          std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent.gaussian), *mechanism_delta_));
       continue;
     }
-    releases::UInt128 left = spent.units();
+    releases::Cost left = spent;
     std::vector<accounting::RepeatedEvent> made;
     std::vector<accounting::RepeatedEvent> made_locally;
     for (const Segment& segment : segments_) {
-      if (segment.release.shape.block != block || segment.release.is_public() || left == 0) continue;
-      const releases::UInt128 each = segment.release.cost().units();
-      const auto rounds =
-          static_cast<std::uint64_t>(std::min<releases::UInt128>(segment.rounds, (left + each - 1) / each));
-      left -= std::min(left, each * rounds);
+      if (segment.release.ask.records.block != block || segment.release.is_public()) continue;
+      const std::uint64_t rounds = take_rounds(segment.release.cost(), segment.rounds, left);
+      if (rounds == 0) continue;
       const accounting::Footprint footprint = footprint_of(segment.release);
       made.push_back({event_of(segment.release), rounds * segment.release.draws(), footprint});
       made_locally.push_back({local_event(segment.release), rounds * segment.release.draws(), footprint});
     }
-    Result<double> epsilon = accounting::charged_epsilon(made, mechanism_delta_);
+    Result<double> epsilon = charged(made);
     if (credit_) {  // few rounds can cost less without what mixing takes off delta
-      const Result<double> local = accounting::charged_epsilon(made_locally, mechanism_delta_);
+      const Result<double> local = charged(made_locally);
       if (local && (!epsilon || *local < *epsilon)) epsilon = local;
     }
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
   }
   return std::min(worst, epsilon_.value_rounded_up());
+}
+
+Result<double> Plan::charged(const std::vector<accounting::RepeatedEvent>& events) const {
+  if (mechanism_delta_) return accounting::charged_epsilon(events, *mechanism_delta_);
+  // Of a pure target: what a record meets adds up, and nothing else is known to be true.
+  const auto met = accounting::by_position(events);
+  if (!met) return met.error();
+  double worst = 0.0;
+  for (const std::vector<accounting::RepeatedEvent>& position : *met) {
+    double sum = 0.0;  // of multiples of 2^-40 below 2^13, exact
+    for (const accounting::RepeatedEvent& one : position) {
+      const auto* pure = std::get_if<accounting::ApproximateEvent>(&one.event);
+      const auto* ranged = std::get_if<accounting::ExponentialEvent>(&one.event);
+      UNDERTONE_CHECK((pure != nullptr && pure->delta == 0.0) || ranged != nullptr);
+      sum += static_cast<double>(one.times) * (pure != nullptr ? pure->epsilon : ranged->epsilon).value();
+    }
+    worst = std::max(worst, sum);
+  }
+  return worst;
 }
 
 std::optional<double> Plan::epsilon_without_shuffler() const {
@@ -184,10 +222,10 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     std::vector<accounting::RepeatedEvent>& events = blocks.emplace_back();
     for (const Segment& segment : segments_) {
-      if (credit_ && segment.release.shape.block == block && !segment.release.is_public())
+      if (credit_ && segment.release.ask.records.block == block && !segment.release.is_public())
         events.push_back({local_event(segment.release), segment.rounds, footprint_of(segment.release)});
       const auto* binomial = std::get_if<mechanisms::BinomialSum>(&segment.release.mechanism);
-      if (binomial == nullptr || segment.release.shape.block != block) continue;
+      if (binomial == nullptr || segment.release.ask.records.block != block) continue;
       const std::optional<releases::GaussianShift> own = own_shift(*binomial, segment.release, known);
       if (!own) return std::nullopt;
       events.push_back(
@@ -199,11 +237,11 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
 
 Result<double> Plan::charge(releases::Block block, const releases::Epsilon& target) const {
   if (!protects(block)) return 0.0;
-  if (reads_parts(block)) return accounting::charged_epsilon(events(block), mechanism_delta_);
-  const releases::GaussianShift shift = accounting::total_shift(cost(block));
-  const double epsilon = accounting::epsilon_of_gaussian(shift, mechanism_delta_);
+  if (reads_parts(block) || !cost(block).is_gaussian()) return charged(events(block));
+  const releases::GaussianShift shift = accounting::total_shift(cost(block).gaussian);
+  const double epsilon = accounting::epsilon_of_gaussian(shift, *mechanism_delta_);
   // The inverse is rounded up by more than the profile is: at the target itself the profile says.
-  const bool holds = accounting::log_delta_of_gaussian(target.value(), shift) <= std::log(mechanism_delta_.value());
+  const bool holds = accounting::log_delta_of_gaussian(target.value(), shift) <= std::log(mechanism_delta_->value());
   return holds ? std::min(epsilon, target.value()) : epsilon;
 }
 
@@ -218,7 +256,7 @@ std::optional<accounting::ShuffledRounds> Plan::reported_rounds() const {
         const Release& release = segments_[i].release;
         if (release.is_public()) continue;
         if (first == nullptr) first = &release;
-        if (release.shape.shift || release.shape.with_replacement || release.draws() != 1 ||
+        if (release.ask.shift || release.ask.records.with_replacement || release.draws() != 1 ||
             release.records_drawn != first->records_drawn || release.population != first->population) {
           return std::nullopt;
         }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "shared/accounting/accountant.hpp"
@@ -11,19 +12,22 @@
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
 #include "shared/planning/release.hpp"
+#include "shared/releases/cost.hpp"
 #include "shared/releases/fixed_amount.hpp"
 #include "shared/releases/quantities.hpp"
 #include "shared/releases/silo_facts.hpp"
 
 namespace undertone::planning {
 
-/// Rounds that ask for the same shape, in a row.
+/// Rounds that ask for the same, in a row.
 struct ScheduledRounds {
-  releases::ReleaseShape shape;
+  releases::Ask ask;
   std::uint64_t rounds = 0;
 };
 /// What a job asks of every silo, in order. Public.
 using Schedule = std::vector<ScheduledRounds>;
+/// What a round asks for; null beyond the schedule.
+[[nodiscard]] const releases::Ask* ask_of(const Schedule& schedule, RoundIndex round);
 
 /// What hides a silo's private replies among others'. The guarantee then rests on a shuffler that does not collude with
 /// whoever reads them, and on so many honest silos in every round, the silo itself among them.
@@ -31,6 +35,14 @@ struct Shuffling {
   std::int64_t honest_silos = 1;
   bool binomial = true;        // else Gaussian reports, mixed
   std::int64_t coins_max = 1;  // of a record's coordinate, binomial
+};
+
+/// What each release may cost, by the law of its noise.
+struct PureShare {
+  releases::Epsilon epsilon;
+};
+struct RangedShare {
+  releases::Epsilon epsilon;
 };
 
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
@@ -47,23 +59,22 @@ class Plan {
   /// Draws of noise of all rounds: as many, or more where a message is made of several.
   [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
   [[nodiscard]] const std::vector<Segment>& segments() const noexcept { return segments_; }
-  /// Sum of mu^2 over the releases that read the block: what a run may spend of it, sampled or not.
-  [[nodiscard]] releases::ShiftSquaredAmount cost(releases::Block block) const;
+  /// What the releases that read the block cost together: what a run may spend of it, sampled or not.
+  [[nodiscard]] const releases::Cost& cost(releases::Block block) const;
   /// Whether some release of the block is charged: not whether it spends much.
   [[nodiscard]] bool protects(releases::Block block) const;
   /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
   [[nodiscard]] bool reads_parts(releases::Block block) const;
   /// Whether a release may hold a record several times.
   [[nodiscard]] bool draws_with_replacement() const;
-  /// Whether a ledger lists the block's releases: where parts are read, or a message is made of several draws.
-  [[nodiscard]] bool lists(releases::Block block) const;
   /// The private releases of a block as the accountant sees them.
   [[nodiscard]] std::vector<accounting::RepeatedEvent> events(releases::Block block) const;
   /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
   /// odometer, no guarantee.
-  [[nodiscard]] double epsilon_of(releases::ShiftSquaredAmount training, releases::ShiftSquaredAmount holdout) const;
+  [[nodiscard]] double epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
-  /// "MU2*ROUNDS@K/N" with commas between, mu^2 in units of 2^-40; "r" follows where K are drawn with replacement,
+  /// "LAW:UNITS*ROUNDS@K/N" with commas between, the cost of a draw as `Cost::to_string` writes it; "r" follows where K
+  /// are drawn with replacement,
   /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
   /// permutation are read.
   [[nodiscard]] std::string releases_text(releases::Block block) const;
@@ -80,8 +91,9 @@ class Plan {
   /// (epsilon, delta) for replacement of any one record: the dearest block, mechanism and implementation delta added.
   [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept { return epsilon_; }
   [[nodiscard]] releases::DeltaAmount delta() const noexcept { return delta_; }
-  /// The part of delta that the Gaussian profile is evaluated at: what the implementation leaves, at most the amount.
-  [[nodiscard]] releases::Delta mechanism_delta() const noexcept { return mechanism_delta_; }
+  /// The part of delta that profiles are evaluated at: what the implementation leaves, at most the amount. Nothing of a
+  /// pure target.
+  [[nodiscard]] const std::optional<releases::Delta>& mechanism_delta() const noexcept { return mechanism_delta_; }
   /// What all binomial sums of the plan take of delta together: their failures, rounded up; of reports the credit's.
   /// @see BinomialShift, ShufflerCredit
   [[nodiscard]] releases::DeltaAmount failure_delta() const noexcept { return failure_delta_; }
@@ -97,17 +109,24 @@ class Plan {
  private:
   friend Result<Plan> make_plan(const Schedule&, const releases::SiloFacts&, const std::optional<Shuffling>&);
   /// Chooses every private release's lattice for the target.
-  [[nodiscard]] Status calibrate(const releases::SiloFacts& facts, const releases::Epsilon& epsilon);
-  /// @param group indices of segments that read records together
-  /// @param shifts of groups that read the same records in each of so many rounds, as far as they are known
+  [[nodiscard]] Status calibrate(const releases::SiloFacts& facts, const releases::Target& target);
+  /// How loud the releases of a group are, by the law of their noise.
+  using Strength = std::variant<releases::GaussianShift, PureShare, RangedShare>;
+  /// Of groups that read the same records in each of so many rounds, as far as they are known.
   using EqualShares = std::map<std::uint64_t, releases::GaussianShift>;
   /// Mechanisms by what they are chosen for: an evaluation every few rounds cuts a schedule into thousands of segments
   /// that differ in nothing else.
   struct MechanismDemand {
     Eigen::Index dimension = 0;
     std::int64_t records_drawn = 0;
-    double clip = 0.0;
-    double shift = 0.0;
+    std::size_t bound_kind = 0;
+    double bound_low = 0.0;
+    double bound_high = 0.0;
+    bool counted = false;  // indicators, each a whole unit
+    std::size_t law = 0;
+    double strength = 0.0;
+    std::int64_t score_factor = 0;  // of a selection, as its score range
+    std::int64_t score_range = 0;
     friend auto operator<=>(const MechanismDemand&, const MechanismDemand&) = default;
   };
   using Mechanisms = std::map<MechanismDemand, mechanisms::Mechanism>;
@@ -116,13 +135,16 @@ class Plan {
     EqualShares shifts;
     Mechanisms mechanisms;
   };
+  /// @param group indices of segments that read records together
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
-                                       const releases::Epsilon& epsilon, Found& found);
+                                       const releases::Target& target, Found& found);
+  [[nodiscard]] Result<Strength> strength_of(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
+                                             const releases::Target& target, Found& found) const;
   /// `mechanism_for`, each demand once.
-  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_once(const Release& release, releases::GaussianShift shift,
+  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_once(const Release& release, const Strength& strength,
                                                              Mechanisms& known) const;
-  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_for(const Release& release,
-                                                            releases::GaussianShift shift) const;
+  [[nodiscard]] Result<mechanisms::Mechanism> mechanism_for(const Release& release, const Strength& strength) const;
+  [[nodiscard]] Result<mechanisms::Mechanism> binomial_for(const Release& release, releases::GaussianShift shift) const;
   /// Calibrates until the accountant agrees that the target is met.
   [[nodiscard]] Status meet(const releases::SiloFacts& facts);
   /// Less noise, where mixing allows it; else nothing changes.
@@ -134,30 +156,33 @@ class Plan {
       const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(releases::Block block, const releases::Epsilon& target) const;
-  Plan(releases::DeltaAmount amount, releases::Delta value)
+  /// Epsilon of releases at the mechanism's delta; of a pure target their sum.
+  [[nodiscard]] Result<double> charged(const std::vector<accounting::RepeatedEvent>& events) const;
+  Plan(releases::DeltaAmount amount, std::optional<releases::Delta> value)
       : mechanism_delta_amount_(amount), mechanism_delta_(value) {}
   std::vector<Segment> segments_;
   std::uint64_t rounds_ = 0;
   std::uint64_t draws_ = 0;
-  releases::ShiftSquaredAmount training_cost_;
-  releases::ShiftSquaredAmount holdout_cost_;
+  releases::Cost training_cost_;
+  releases::Cost holdout_cost_;
   releases::EpsilonAmount epsilon_;
   releases::DeltaAmount delta_;
   releases::DeltaAmount mechanism_delta_amount_;
-  releases::Delta mechanism_delta_;
+  std::optional<releases::Delta> mechanism_delta_;
   releases::DeltaAmount failure_delta_;
   double failure_each_ = 0.0;  // of one binomial sum
   std::optional<accounting::ShufflerCredit> credit_;
   std::optional<Shuffling> shuffling_;
 };
 
-/// Calibrates every release of the schedule to the silo's target: all private releases that read the same records with
-/// the same shift and the smallest noise that the accountant allows, the exact Gaussian profile where every record is
-/// read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is drawn. Slices
-/// that no release joins are calibrated each for the whole target. Under replacement of one record the sum over a block
-/// changes by at most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A
-/// pure function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few
-/// are remembered by each thread.
+/// Calibrates every release of the schedule to the silo's target. Sums of l2-bounded vectors are Gaussian, but for pure
+/// targets, where they and all statistics are discrete Laplace; selections are exponential mechanisms. All private
+/// releases that read the same records have the same shift and the smallest noise that the accountant allows, the exact
+/// Gaussian profile where every record is read, numeric composition of the dominating profile of fixed-size subsets or
+/// multisets where a part is drawn. Slices that no release joins are calibrated each for the whole target. Under
+/// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
+/// the draw does not depend on their values. A pure function, computed by both ends and trusted only on the silo's;
+/// sampled plans take up to seconds, the last few are remembered by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos

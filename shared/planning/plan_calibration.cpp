@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/overloaded.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
@@ -29,23 +31,76 @@ bool is_public(const releases::SiloFacts& facts, releases::Block block) {
 }
 
 /// Exact sums of public records are quantised too, so that every mode and order of arrival agrees to the bit.
-mechanisms::Lattice public_lattice(const releases::ClipNorm& clip) {
-  mechanisms::Lattice lattice;
-  lattice.clip = std::int64_t{1} << 30;
-  lattice.step = std::ldexp(clip.value(), -30);
-  return lattice;
+/// @return nothing where no exact form of the ask is planned
+std::optional<mechanisms::Lattice> public_lattice(const releases::Ask& ask) {
+  const auto* l2 = std::get_if<releases::L2Bound>(&ask.bound);
+  if (l2 == nullptr || ask.candidates() != nullptr) return std::nullopt;
+  return mechanisms::Lattice{std::int64_t{1} << 30, std::ldexp(l2->clip.value(), -30)};
+}
+
+/// What all Gaussian releases that read a record may add up to.
+double total_shift_of(const releases::Target& target, const releases::Delta& delta) {
+  if (const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target))
+    return std::sqrt(2.0 * concentrated->rho.value());
+  return accounting::gaussian_shift_for(releases::epsilon_of(target), delta).value();
+}
+
+/// epsilon of each of `rounds` releases whose epsilons add up to at most `total`: whole units, so that none is spent
+/// besides by rounding.
+Result<releases::Epsilon> equal_epsilon(double total, std::uint64_t rounds) {
+  const Result<releases::EpsilonAmount> affordable = releases::EpsilonAmount::rounded_down(total);
+  if (!affordable) return affordable.error();
+  return releases::Epsilon::create(
+      releases::EpsilonAmount::from_units(affordable->units() / rounds).value_rounded_down());
+}
+
+/// The target with its epsilon so many times as large. Epsilon grows at least as the root of rho.
+releases::Target scaled(const releases::Target& target, double factor) {
+  return std::visit(Overloaded{[&](releases::ApproximateDp approximate) -> releases::Target {
+                                 approximate.epsilon = *releases::Epsilon::create(approximate.epsilon.value() * factor);
+                                 return approximate;
+                               },
+                               [&](releases::PureDp pure) -> releases::Target {
+                                 pure.epsilon = *releases::Epsilon::create(pure.epsilon.value() * factor);
+                                 return pure;
+                               },
+                               [&](releases::ConcentratedDp concentrated) -> releases::Target {
+                                 concentrated.rho = *releases::Rho::create(concentrated.rho.value() * factor * factor);
+                                 return concentrated;
+                               }},
+                    target);
 }
 
 /// The shift of each of `rounds` releases that read every record: an equal share in whole units, so that what the
 /// lattices charge, rounded up to a unit, never exceeds the whole.
-Result<releases::GaussianShift> equal_share(std::uint64_t rounds, const releases::Epsilon& epsilon,
-                                            const releases::Delta& delta) {
-  const double total = accounting::gaussian_shift_for(epsilon, delta).value();
+Result<releases::GaussianShift> equal_share(std::uint64_t rounds, double total) {
   const Result<releases::ShiftSquaredAmount> affordable =
       releases::ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
   if (!affordable) return affordable.error();
   const releases::UInt128 each = affordable->units() / rounds;  // whole units: the remainder is not spent
   return releases::GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
+}
+
+/// Whether a private release of this kind has a noise that keeps the target.
+Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
+  const auto refuse = [&](const char* why) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), why)};
+  };
+  if (law_of(ask, facts.target) == Law::Gaussian) {
+    if (!std::holds_alternative<releases::L2Bound>(ask.bound))
+      return refuse("sums of contributions that are not bounded in l2 are not planned");
+    if (std::holds_alternative<releases::ConcentratedDp>(facts.target) && ask.records.with_replacement)
+      return refuse("draws with replacement are not accounted for in zCDP");
+    return {};
+  }
+  if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
+  if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");
+  if (ask.local() != nullptr) return refuse("the noise of local runs is Gaussian: a pure target has none for them");
+  if (ask.records.with_replacement)
+    return refuse("draws with replacement are of Gaussian sums alone: a record that is drawn twice counts twice");
+  if (ask.smoothness())
+    return refuse("the noise of a clip that follows the points is Gaussian: expected no smoothness");
+  return {};
 }
 
 }  // namespace
@@ -62,6 +117,12 @@ Result<releases::DeltaAmount> implementation_delta(const releases::Epsilon& epsi
 
 Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& facts,
                        const std::optional<Shuffling>& shuffling) {
+  const bool pure = std::holds_alternative<releases::PureDp>(facts.target);
+  if (shuffling && !std::holds_alternative<releases::ApproximateDp>(facts.target)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("silo {}: what shufflers hide is accounted for with an epsilon and a delta alone",
+                             facts.silo.name())};
+  }
   std::uint64_t rounds = 0;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds > releases::kRoundsMax - rounds) {
@@ -72,7 +133,7 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
   }
   std::uint64_t draws = 0;
   for (const ScheduledRounds& part : schedule) {
-    const std::uint64_t each = part.shape.local ? part.shape.local->steps : 1;
+    const std::uint64_t each = part.ask.local() != nullptr ? part.ask.local()->steps : 1;
     std::uint64_t all = 0;
     if (each == 0 || __builtin_mul_overflow(each, part.rounds, &all) || all > kDrawsMax - draws) {
       return Error{ErrorCode::LimitExceeded,
@@ -86,22 +147,24 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("silo {}: more than {} honest silos", facts.silo.name(), kDrawsMax)};
   }
-  // A total's coins are those of all honest silos, and so is what their samplers may be off.
-  const Result<releases::DeltaAmount> implementation = implementation_delta(facts.epsilon, draws * silos);
-  if (!implementation) return implementation.error();
-  const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta.value());
-  if (!target_delta) return target_delta.error();
-  if (*implementation >= *target_delta) {
-    return Error{
-        ErrorCode::InvalidArgument,
-        fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
-                    facts.silo.name(), facts.delta.value(), implementation->value_rounded_up(), draws * silos)};
+  releases::DeltaAmount mechanism_amount;
+  if (!pure) {
+    // A total's coins are those of all honest silos, and so is what their samplers may be off.
+    const Result<releases::DeltaAmount> implementation = implementation_delta(facts.epsilon(), draws * silos);
+    if (!implementation) return implementation.error();
+    const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta());
+    if (!target_delta) return target_delta.error();
+    if (*implementation >= *target_delta) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
+                               facts.silo.name(), facts.delta(), implementation->value_rounded_up(), draws * silos)};
+    }
+    mechanism_amount = releases::DeltaAmount::from_units(target_delta->units() - implementation->units());
   }
-  auto mechanism_amount = releases::DeltaAmount::from_units(target_delta->units() - implementation->units());
   std::uint64_t binomial_rounds = 0;
   if (shuffling && shuffling->binomial) {
     for (const ScheduledRounds& part : schedule)
-      if (!is_public(facts, part.shape.block)) binomial_rounds += part.rounds;
+      if (!is_public(facts, part.ask.records.block)) binomial_rounds += part.rounds;
   }
   releases::DeltaAmount failure_all;
   double failure_each = 0.0;
@@ -114,13 +177,17 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     if (!all) return all.error();
     if (*all >= mechanism_amount)
       return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: delta {} does not cover the failures of {} rounds",
-                                                           facts.silo.name(), facts.delta.value(), binomial_rounds)};
+                                                           facts.silo.name(), facts.delta(), binomial_rounds)};
     failure_all = *all;
     mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - failure_all.units());
   }
-  const Result<releases::Delta> mechanism_delta = releases::Delta::create(mechanism_amount.value_rounded_down());
-  if (!mechanism_delta) return mechanism_delta.error();
-  Plan plan(mechanism_amount, *mechanism_delta);
+  std::optional<releases::Delta> mechanism_delta;
+  if (!pure) {
+    const Result<releases::Delta> value = releases::Delta::create(mechanism_amount.value_rounded_down());
+    if (!value) return value.error();
+    mechanism_delta = *value;
+  }
+  Plan plan(mechanism_amount, mechanism_delta);
   plan.shuffling_ = shuffling;
   plan.failure_delta_ = failure_all;
   plan.failure_each_ = failure_each;
@@ -128,37 +195,46 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
   plan.draws_ = draws;
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;
-    const std::int64_t whole = block_records(facts, part.shape.block);
+    const releases::RecordSet& read = part.ask.records;
+    const std::int64_t whole = block_records(facts, read.block);
     const releases::Slice::Positions positions =
-        part.shape.slice ? part.shape.slice->positions(whole) : releases::Slice::Positions{0, whole};
+        read.slice ? read.slice->positions(whole) : releases::Slice::Positions{0, whole};
     const std::int64_t population = positions.to - positions.from;
-    UNDERTONE_CHECK(part.shape.local.has_value() == (part.shape.kind == releases::QuestionKind::LocalRun));
     const auto drawn =
-        part.shape.local
+        part.ask.local() != nullptr
             ? std::min<std::int64_t>(population, 1)
-            : static_cast<std::int64_t>(std::floor(part.shape.draw_fraction * static_cast<double>(population)));
+            : static_cast<std::int64_t>(std::floor(read.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
-      const char* block = part.shape.block == releases::Block::Training ? "training" : "holdout";
-      if (part.shape.slice && population < 1) {
+      const char* block = read.block == releases::Block::Training ? "training" : "holdout";
+      if (read.slice && population < 1) {
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("silo {}: {} rounds read disjoint parts of its n = {} {} records, which leaves none for "
                         "part {}: R K <= n is needed, K >= 1 records a round",
-                        facts.silo.name(), part.shape.slice->of, whole, block, part.shape.slice->index + 1)};
+                        facts.silo.name(), read.slice->of, whole, block, read.slice->index + 1)};
       }
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: K = {} of n = {} {} records a round, expected from 1 to n (draw_fraction {})",
-                               facts.silo.name(), drawn, population, block, part.shape.draw_fraction)};
+                               facts.silo.name(), drawn, population, block, read.draw_fraction)};
     }
-    if (part.shape.with_replacement && (shuffling || part.shape.local)) {
+    if (read.with_replacement && (shuffling || part.ask.local() != nullptr)) {
       return Error{
           ErrorCode::InvalidArgument,
           fmt::format("silo {}: draws with replacement are of sums that no shuffler hides", facts.silo.name())};
     }
     mechanisms::Mechanism mechanism = mechanisms::Unplanned{};
-    if (const auto records = releases::public_block(facts, part.shape.block))
-      mechanism = mechanisms::ExactPublicSum{*records, public_lattice(part.shape.clip)};
-    plan.segments_.push_back({{part.shape, drawn, population, mechanism, whole, positions}, part.rounds});
+    if (const auto records = releases::public_block(facts, read.block)) {
+      const std::optional<mechanisms::Lattice> lattice = public_lattice(part.ask);
+      if (!lattice) {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("silo {}: of public records sums of l2-bounded vectors alone are planned", facts.silo.name())};
+      }
+      mechanism = mechanisms::ExactPublicSum{*records, *lattice};
+    } else if (Status sound = check_noise(part.ask, facts, shuffling.has_value()); !sound) {
+      return sound.error();
+    }
+    plan.segments_.push_back({{part.ask, drawn, population, mechanism, whole, positions}, part.rounds});
     if (plan.segments_.size() > kSegmentsMax) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
@@ -170,24 +246,26 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
 }
 
 Status Plan::meet(const releases::SiloFacts& facts) {
-  const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta.value());
+  const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta());
   if (!target_delta) return target_delta.error();
   const bool fixed = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
-    return segment.release.shape.shift && !is_public(facts, segment.release.shape.block);
+    return segment.release.ask.shift && !is_public(facts, segment.release.ask.records.block);
   });
+  const double promised = facts.epsilon().value();
   // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
-  double aim = facts.epsilon.value();
+  double aim = 1.0;
   for (int attempt = 0; attempt < 4; ++attempt) {
-    if (Status calibrated = calibrate(facts, *releases::Epsilon::create(aim)); !calibrated) return calibrated.error();
+    if (Status calibrated = calibrate(facts, attempt == 0 ? facts.target : scaled(facts.target, aim)); !calibrated)
+      return calibrated.error();
     double epsilon = 0.0;
     for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
-      const Result<double> charged = charge(block, facts.epsilon);
+      const Result<double> charged = charge(block, facts.epsilon());
       if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
       epsilon = std::max(epsilon, *charged);
     }
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
     if (!protects(releases::Block::Training) && !protects(releases::Block::Holdout)) return {};
-    if (epsilon <= facts.epsilon.value()) {
+    if (epsilon <= promised) {
       const Result<releases::EpsilonAmount> amount = releases::EpsilonAmount::rounded_up(epsilon);
       if (!amount) return amount.error();
       epsilon_ = *amount;
@@ -198,36 +276,71 @@ Status Plan::meet(const releases::SiloFacts& facts) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: the noise that was chosen costs epsilon {:.6g} at delta {}, at most {} was "
                                "promised",
-                               facts.silo.name(), epsilon, facts.delta.value(), facts.epsilon.value())};
+                               facts.silo.name(), epsilon, facts.delta(), promised)};
     }
-    aim *= facts.epsilon.value() / epsilon * (1.0 - 1e-6);
+    aim *= promised / epsilon * (1.0 - 1e-6);
   }
   return Error{ErrorCode::Internal,
-               fmt::format("silo {}: no noise was found that meets the promised epsilon {} at delta {}",
-                           facts.silo.name(), facts.epsilon.value(), mechanism_delta_.value())};
+               fmt::format("silo {}: no noise was found that meets the promised epsilon {} at delta "
+                           "{}",
+                           facts.silo.name(), promised, facts.delta())};
 }
 
-Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Epsilon& epsilon) {
+Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target& target) {
   training_cost_ = {};
   holdout_cost_ = {};
   Found found;
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     if (is_public(facts, block)) continue;
     for (const Group& group : groups_of(segments_, block)) {
-      if (Status calibrated = calibrate_group(group, facts, epsilon, found); !calibrated) return calibrated;
+      if (Status calibrated = calibrate_group(group, facts, target, found); !calibrated) return calibrated;
     }
   }
   return {};
 }
 
-Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, releases::GaussianShift shift) const {
-  if (!shuffling_ || !shuffling_->binomial) {
-    const Result<mechanisms::GaussianLattice> lattice =
-        mechanisms::gaussian_lattice(release.shape.clip, shift, release.shape.dimension, release.records_drawn);
-    if (!lattice) return lattice.error();
-    return mechanisms::Mechanism(*lattice);
-  }
-  mechanisms::BinomialRound round{shift, failure_each_, release.shape.dimension,
+Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const Strength& strength) const {
+  return std::visit(
+      Overloaded{
+          [&](releases::GaussianShift shift) -> Result<mechanisms::Mechanism> {
+            if (shuffling_ && shuffling_->binomial) return binomial_for(release, shift);
+            const Result<mechanisms::GaussianLattice> lattice =
+                mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension, release.records_drawn);
+            if (!lattice) return lattice.error();
+            return mechanisms::Mechanism(*lattice);
+          },
+          [&](const PureShare& share) -> Result<mechanisms::Mechanism> {
+            const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
+            const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
+            const Eigen::Index dimension = release.ask.dimension;
+            const Result<mechanisms::LaplaceLattice> lattice =
+                range == nullptr
+                    ? mechanisms::laplace_lattice(release.ask.clip(), share.epsilon, dimension, release.records_drawn)
+                : statistic != nullptr && statistic->indicators
+                    ? mechanisms::laplace_counts(share.epsilon, dimension, release.records_drawn)
+                    : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn);
+            if (!lattice) return lattice.error();
+            return mechanisms::Mechanism(*lattice);
+          },
+          [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
+            const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
+            if (bound == nullptr)
+              return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
+            const geometry::Vertices& candidates = *release.ask.candidates();
+            const auto lattice = mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
+                                                                  candidates.score_factor());
+            if (!lattice) return lattice.error();
+            const auto range = mechanisms::ScoreRange::of_differences(candidates.score_range(lattice->levels()));
+            if (!range) return range.error();
+            const auto draw = mechanisms::ExponentialMechanism::create(share.epsilon, *range);
+            if (!draw) return draw.error();
+            return mechanisms::Mechanism(mechanisms::Selection{*lattice, *draw});
+          }},
+      strength);
+}
+
+Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, releases::GaussianShift shift) const {
+  mechanisms::BinomialRound round{shift, failure_each_, release.ask.dimension,
                                   shuffling_->honest_silos * release.records_drawn, shuffling_->coins_max};
   const Result<mechanisms::BinomialChoice> choice = mechanisms::binomial_parameters_for(round);
   if (!choice) return choice.error();
@@ -244,62 +357,116 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, releas
       mechanisms::binomial_shift(choice->parameters, round.dimension, round.vectors, failure_each_);
   if (!certified) return certified.error();
   return mechanisms::Mechanism(mechanisms::BinomialSum{
-      mechanisms::binomial_lattice(choice->parameters, release.shape.clip), choice->parameters, *certified});
+      mechanisms::binomial_lattice(choice->parameters, release.ask.clip()), choice->parameters, *certified});
 }
 
-Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, releases::GaussianShift shift,
+Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
                                                    Mechanisms& known) const {
-  const MechanismDemand demand{release.shape.dimension, release.records_drawn, release.shape.clip.value(),
-                               shift.value()};
+  MechanismDemand demand;
+  demand.dimension = release.ask.dimension;
+  demand.records_drawn = release.records_drawn;
+  demand.bound_kind = release.ask.bound.index();
+  std::tie(demand.bound_low, demand.bound_high) =
+      std::visit(Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
+                            [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
+                            [](const releases::RangeBound& range) { return std::pair(range.low, range.high); }},
+                 release.ask.bound);
+  demand.law = strength.index();
+  demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
+                                          [](const auto& share) { return share.epsilon.value(); }},
+                               strength);
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
+    demand.counted = statistic->indicators;
+  if (const geometry::Vertices* candidates = release.ask.candidates()) {
+    demand.score_factor = candidates->score_factor();
+    demand.score_range = candidates->score_range(1);
+  }
   if (const auto one = known.find(demand); one != known.end()) return one->second;
-  Result<mechanisms::Mechanism> made = mechanism_for(release, shift);
+  Result<mechanisms::Mechanism> made = mechanism_for(release, strength);
   if (made) known.emplace(demand, *made);
   return made;
 }
 
-Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& facts, const releases::Epsilon& epsilon,
-                             Found& found) {
+Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::SiloFacts& facts,
+                                         const releases::Target& target, Found& found) const {
   std::vector<DrawnRounds> drawn;
   std::uint64_t rounds = 0;
   bool whole = true;  // every release of the group reads the very same records
+  const Law law = law_of(segments_[group.front()].release.ask, target);
+  bool one_law = true;
   for (const std::size_t i : group) {
     const Release& release = segments_[i].release;
     const std::uint64_t draws = segments_[i].rounds * release.draws();
     drawn.push_back({drawn_part(release), draws, footprint_of(release)});
     rounds += draws;
     whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
+    one_law = one_law && law_of(release.ask, target) == law;
+  }
+  if (!one_law && !std::holds_alternative<releases::PureDp>(target)) {
+    return Error{ErrorCode::InvalidArgument,
+                 facts.silo.name() + ": sums and selections of the same records are planned for a pure target alone"};
+  }
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  if (law != Law::Gaussian) {
+    Result<releases::Epsilon> each =
+        concentrated != nullptr && law == Law::Pure
+            // epsilon-DP is epsilon^2/2-zCDP. Source: Bun and Steinke 2016, Proposition 1.4.
+            ? equal_epsilon(std::sqrt(2.0 * concentrated->rho.value()) * (1.0 - 0x1p-50), rounds)
+            : concentrated != nullptr
+                  ? equal_epsilon(
+                        std::sqrt(8.0 * concentrated->rho.value() / static_cast<double>(rounds)) * (1.0 - 0x1p-50), 1)
+              : law == Law::Ranged && std::holds_alternative<releases::ApproximateDp>(target)
+                  ? common_range(rounds, releases::epsilon_of(target), *mechanism_delta_)
+                  : equal_epsilon(releases::epsilon_of(target).value(), rounds);
+    if (!each) return Error{each.error().code, facts.silo.name() + ": " + each.error().message};
+    return law == Law::Pure ? Strength(PureShare{*each}) : Strength(RangedShare{*each});
   }
   // Groups that look alike, such as the parts of one pass, are calibrated once.
   if (std::all_of(drawn.begin(), drawn.end(),
                   [&](const DrawnRounds& one) { return one.footprint == drawn.front().footprint; })) {
     for (DrawnRounds& one : drawn) one.footprint = {};
   }
-  // Chosen noise is taken as it is; what it costs is charged with the rest.
-  const bool chosen = segments_[group.front()].release.shape.shift.has_value();
-  for (const std::size_t i : group)
-    if (segments_[i].release.shape.shift.has_value() != chosen)
-      return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
   const auto known = found.shifts.find(rounds);
-  const Result<releases::GaussianShift> shift = chosen ? *segments_[group.front()].release.shape.shift
-                                                : whole && known != found.shifts.end() ? known->second
-                                                : whole ? equal_share(rounds, epsilon, mechanism_delta_)
-                                                        : common_shift(drawn, epsilon, mechanism_delta_);
-  if (whole && !chosen && shift) found.shifts.emplace(rounds, *shift);
+  // zCDP credits no draw: as if every release read every record.
+  const bool equal = whole || concentrated != nullptr;
+  const Result<releases::GaussianShift> shift =
+      equal && known != found.shifts.end() ? known->second
+      : equal                              ? equal_share(rounds, total_shift_of(target, *mechanism_delta_))
+                                           : common_shift(drawn, releases::epsilon_of(target), *mechanism_delta_);
+  if (equal && shift) found.shifts.emplace(rounds, *shift);
   if (!shift) return Error{shift.error().code, facts.silo.name() + ": " + shift.error().message};
-  if (!chosen && shift->value() > kShiftMax) {
+  if (shift->value() > kShiftMax) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("silo {}: delta {} covers the chance of being drawn at all, so that a release would have "
                              "a shift of {:.3g}, at most {} is allowed: choose a smaller delta",
-                             facts.silo.name(), facts.delta.value(), shift->value(), kShiftMax)};
+                             facts.silo.name(), facts.delta(), shift->value(), kShiftMax)};
   }
+  return Strength(*shift);
+}
+
+Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& facts, const releases::Target& target,
+                             Found& found) {
+  // Chosen noise is taken as it is; what it costs is charged with the rest.
+  const bool chosen = segments_[group.front()].release.ask.shift.has_value();
+  for (const std::size_t i : group)
+    if (segments_[i].release.ask.shift.has_value() != chosen)
+      return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
+  const Result<Strength> common =
+      chosen ? Strength(*segments_[group.front()].release.ask.shift) : strength_of(group, facts, target, found);
+  if (!common) return common.error();
   for (const std::size_t i : group) {
     Segment& segment = segments_[i];
     Release& release = segment.release;
-    const releases::GaussianShift own = release.shape.shift.value_or(*shift);
-    if (own.value() > kShiftMax) {
+    Strength own = release.ask.shift ? Strength(*release.ask.shift) : *common;
+    // Of a pure target all have the same epsilon, whatever their law.
+    if (const auto* share = std::get_if<PureShare>(&own); share && law_of(release.ask, target) == Law::Ranged)
+      own = RangedShare{share->epsilon};
+    else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && law_of(release.ask, target) == Law::Pure)
+      own = PureShare{ranged->epsilon};
+    if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && shift->value() > kShiftMax) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
-                               own.value(), kShiftMax)};
+                               shift->value(), kShiftMax)};
     }
     const Result<mechanisms::Mechanism> mechanism = mechanism_once(release, own, found.mechanisms);
     if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};
@@ -310,11 +477,11 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
 }
 
 Status Plan::charge_cost(const Segment& segment) {
-  const Result<releases::ShiftSquaredAmount> added = segment.release.cost().times(segment.rounds);
+  const Result<releases::Cost> added = segment.release.cost().times(segment.rounds);
   if (!added) return added.error();
-  releases::ShiftSquaredAmount& cost =
-      segment.release.shape.block == releases::Block::Training ? training_cost_ : holdout_cost_;
-  const Result<releases::ShiftSquaredAmount> sum = cost.plus(*added);
+  releases::Cost& cost =
+      segment.release.ask.records.block == releases::Block::Training ? training_cost_ : holdout_cost_;
+  const Result<releases::Cost> sum = cost.plus(*added);
   if (!sum) return sum.error();
   cost = *sum;
   return {};
@@ -324,7 +491,7 @@ void Plan::take_credit(const releases::SiloFacts& facts) {
   const std::optional<accounting::ShuffledRounds> rounds = reported_rounds();
   if (!rounds) return;
   const std::optional<accounting::CreditedShift> found =
-      accounting::credited_shift(*rounds, local_shift_of(segments_), facts.epsilon, mechanism_delta_amount_);
+      accounting::credited_shift(*rounds, local_shift_of(segments_), facts.epsilon(), mechanism_delta_amount_);
   if (!found) return;
   Plan credited = *this;
   credited.credit_ = found->credit;
@@ -345,8 +512,8 @@ void Plan::take_credit(const releases::SiloFacts& facts) {
     if (!credited.charge_cost(segment)) return;
     // The lattice's own shift, a little off what was asked for, is what the failure has to cover.
     const Result<releases::DeltaAmount> failure =
-        accounting::credit_failure(*rounds, accounting::total_shift(segment.release.cost_of_draw()),
-                                   credited.credit_->record_epsilon, credited.credit_->silo_epsilon, facts.epsilon);
+        accounting::credit_failure(*rounds, accounting::total_shift(segment.release.cost_of_draw().gaussian),
+                                   credited.credit_->record_epsilon, credited.credit_->silo_epsilon, facts.epsilon());
     if (!failure || *failure > credited.failure_delta_) return;
   }
   // A record meets as many rounds whichever it is, and what a round is bounded by does not depend on the lattice.

@@ -14,7 +14,7 @@ double rate_of(std::int64_t drawn, std::int64_t population) {
 }
 
 DrawnPart drawn_part(const Release& release) {
-  if (release.shape.with_replacement) return {1.0, release.population, release.records_drawn};
+  if (release.ask.records.with_replacement) return {1.0, release.population, release.records_drawn};
   return {rate_of(release.records_drawn, release.population), 0, 0};
 }
 
@@ -25,7 +25,19 @@ accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::Gaussian
 }
 
 accounting::PrivacyEvent local_event(const Release& release) {
-  return event_of_draw(drawn_part(release), accounting::total_shift(release.cost_of_draw()));
+  const releases::Cost cost = release.cost_of_draw();
+  // Neither is credited with having drawn its records.
+  if (cost.pure.units() > 0)
+    return accounting::ApproximateEvent{*releases::Epsilon::create(cost.pure.value_rounded_up()), 0.0};
+  if (cost.ranged.units() > 0)
+    return accounting::ExponentialEvent{*releases::Epsilon::create(cost.ranged.value_rounded_up())};
+  return event_of_draw(drawn_part(release), accounting::total_shift(cost.gaussian));
+}
+
+Law law_of(const releases::Ask& ask, const releases::Target& target) {
+  if (ask.candidates() != nullptr) return Law::Ranged;
+  if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
+  return std::holds_alternative<releases::PureDp>(target) ? Law::Pure : Law::Gaussian;
 }
 
 accounting::Footprint footprint_of(const Release& release) {
@@ -37,14 +49,14 @@ accounting::Footprint footprint_of(const Release& release) {
 
 releases::GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments) {
   for (const Plan::Segment& segment : segments)
-    if (!segment.release.is_public()) return accounting::total_shift(segment.release.cost_of_draw());
+    if (!segment.release.is_public()) return accounting::total_shift(segment.release.cost_of_draw().gaussian);
   UNDERTONE_CHECK(false);
 }
 
 std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, releases::Block block) {
   Group order;
   for (std::size_t i = 0; i < segments.size(); ++i)
-    if (segments[i].release.shape.block == block) order.push_back(i);
+    if (segments[i].release.ask.records.block == block) order.push_back(i);
   const auto positions = [&](std::size_t i) { return segments[i].release.positions; };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return positions(a).from < positions(b).from; });
@@ -56,6 +68,19 @@ std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, release
     end = std::max(end, positions(i).to);
   }
   return groups;
+}
+
+Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Epsilon& epsilon,
+                                       const releases::Delta& delta) {
+  const Result<double> inverse = accounting::smallest_multiplier(
+      [&](double at) -> Result<double> {
+        const Result<releases::Epsilon> each = releases::Epsilon::create(1.0 / at);
+        if (!each) return each.error();
+        return accounting::charged_epsilon({{accounting::ExponentialEvent{*each}, rounds}}, delta);
+      },
+      epsilon.value());
+  if (!inverse) return inverse.error();
+  return releases::Epsilon::create(1.0 / *inverse * (1.0 - 0x1p-50));
 }
 
 Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const releases::Epsilon& epsilon,

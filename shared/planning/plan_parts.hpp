@@ -26,7 +26,7 @@ struct DrawnPart {
 [[nodiscard]] accounting::PrivacyEvent local_event(const Release& release);
 /// The positions that a release reads, as a part of [0, 1).
 [[nodiscard]] accounting::Footprint footprint_of(const Release& release);
-/// Of the first private release. @pre there is one
+/// Of the first private release. @pre there is one, and it is Gaussian
 [[nodiscard]] releases::GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments);
 
 /// Segments of a block that read some record together, directly or through others: each group is calibrated for itself.
@@ -40,6 +40,13 @@ struct DrawnRounds {
   accounting::Footprint footprint;
   friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
 };
+/// The law of a release's noise: what its event adds up in.
+enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
+[[nodiscard]] Law law_of(const releases::Ask& ask, const releases::Target& target);
+/// The largest common epsilon of so many selections of the same records for (epsilon, delta).
+[[nodiscard]] Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Epsilon& epsilon,
+                                                     const releases::Delta& delta);
+
 /// The largest common shift of a block's releases for (epsilon, delta).
 [[nodiscard]] Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn,
                                                            const releases::Epsilon& epsilon,

@@ -10,10 +10,10 @@ std::string Plan::releases_text(releases::Block block) const {
   std::string out;
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
-    if (release.shape.block != block || release.is_public()) continue;
+    if (release.ask.records.block != block || release.is_public()) continue;
     out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost_of_draw().to_string(), segment.rounds,
                        release.records_drawn, release.population);
-    if (release.shape.with_replacement) out += 'r';
+    if (release.ask.records.with_replacement) out += 'r';
     if (release.draws() > 1) out += fmt::format("^{}", release.draws());
     if (release.population < release.block_records)
       out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
@@ -51,6 +51,15 @@ std::string Plan::accountant() const {
            "without replacement" +
            parts;
   }
+  if (!mechanism_delta_) return "the sum of the planned releases' epsilons" + parts;
+  if (any([](const Segment& s) { return s.release.cost_of_draw().ranged.units() > 0; })) {
+    return "numeric: the least certified epsilon of all planned selections, each of losses in a range "
+           "(epsilon^2/8-zCDP) "
+           "and other releases" +
+           parts;
+  }
+  if (any([](const Segment& s) { return s.release.cost_of_draw().pure.units() > 0; }))
+    return "numeric: the least certified epsilon of all planned releases, each of a pure epsilon" + parts;
   if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;
   return "exact Gaussian: mu = sqrt(sum of mu_r^2) over all planned releases" + parts;
 }
@@ -62,11 +71,11 @@ std::string delta_warning(const Plan& plan) {
   double multiplier = 0.0;
   for (const Plan::Segment& segment : plan.segments()) {
     const Release& release = segment.release;
-    if (release.is_public()) continue;
+    if (release.is_public() || release.cost_of_draw().gaussian.units() == 0) continue;
     const double share = static_cast<double>(release.records_drawn) / static_cast<double>(release.block_records);
     if (share > least) continue;
     least = share;
-    multiplier = 1.0 / std::sqrt(release.cost_of_draw().value_rounded_up());
+    multiplier = 1.0 / std::sqrt(release.cost_of_draw().gaussian.value_rounded_up());
   }
   if (delta * kFarBelow <= least || delta == 0.0) return "";
   return fmt::format(
@@ -88,7 +97,8 @@ std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts) {
         accounting::kCreditedRoundsMax);
   }
   const auto gain_at = [&](const accounting::ShuffledRounds& at, const Result<releases::GaussianShift>& local) {
-    return local ? accounting::silos_for_gain(at, *local, facts.epsilon, plan.mechanism_delta_amount()) : std::nullopt;
+    return local ? accounting::silos_for_gain(at, *local, facts.epsilon(), plan.mechanism_delta_amount())
+                 : std::nullopt;
   };
   const std::int64_t population = rounds->population;
   std::string out = fmt::format("no gain from {} honest silos that each report {} of {} records: ", rounds->silos,
@@ -104,7 +114,7 @@ std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts) {
   one.drawn = 1;
   one.rate = rate_of(1, population);
   const Result<releases::GaussianShift> local =
-      common_shift({{{one.rate}, one.rounds, {}}}, facts.epsilon, plan.mechanism_delta());
+      common_shift({{{one.rate}, one.rounds, {}}}, facts.epsilon(), *plan.mechanism_delta());
   const std::optional<std::uint64_t> of_one = gain_at(one, local);
   out += of_one ? fmt::format("; with one record each from {} silos on", *of_one)
                 : fmt::format("; nor with one record each and {} silos", accounting::kCreditedSilosMax);

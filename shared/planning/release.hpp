@@ -4,20 +4,20 @@
 
 #include "shared/mechanisms/mechanism.hpp"
 #include "shared/releases/ask.hpp"
-#include "shared/releases/fixed_amount.hpp"
+#include "shared/releases/cost.hpp"
 
 namespace undertone::planning {
 
 /// One entry of a plan.
 struct Release {
-  releases::ReleaseShape shape;
+  releases::Ask ask;
   std::int64_t records_drawn = 0;  // K: what the sum is divided by to be a mean
   std::int64_t population = 0;     // n: records of the slice or the block, of which K <= n are drawn, secretly
   mechanisms::Mechanism mechanism = mechanisms::Unplanned{};
   std::int64_t block_records = 0;             // of the whole block
   releases::Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
 
-  /// @pre planned
+  /// @pre planned, a sum
   [[nodiscard]] const mechanisms::Lattice& lattice() const;
   /// Whether the exact sum of public records leaves. Every other release is charged.
   [[nodiscard]] bool is_public() const noexcept {
@@ -28,19 +28,20 @@ struct Release {
   /// @param distance finite, >= 0: of the very points that are evaluated
   [[nodiscard]] Release scaled_to(double distance) const;
   /// How many draws and noises one message is made of: the steps of a local run, else one.
-  [[nodiscard]] std::uint64_t draws() const noexcept { return shape.local ? shape.local->steps : 1; }
-  /// mu^2 of one draw for a record that was drawn once, rounded up; zero for public records and for nothing else. For a
-  /// binomial sum this is mu^2 of a Gaussian release that costs at least as much; the failure probability is charged
-  /// apart. @pre planned
-  [[nodiscard]] releases::ShiftSquaredAmount cost_of_draw() const;
+  [[nodiscard]] std::uint64_t draws() const noexcept { return ask.local() == nullptr ? 1 : ask.local()->steps; }
+  /// What one draw costs a record that was drawn once; zero for public records and for nothing else.
+  /// @see mechanisms::cost_of @pre planned
+  [[nodiscard]] releases::Cost cost_of_draw() const { return mechanisms::cost_of(mechanism); }
   /// The sum of all its draws: what a message costs where a record is in every one of them.
-  [[nodiscard]] releases::ShiftSquaredAmount cost() const;
-  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step, a binomial sum's with
-  /// the largest variance that rounding can add. Zero for public records.
+  [[nodiscard]] releases::Cost cost() const;
+  /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step.
+  /// @see mechanisms::noise_stddev_of_sum
   [[nodiscard]] double noise_stddev_of_mean() const;
-  [[nodiscard]] bool sampled() const noexcept { return shape.with_replacement || records_drawn < population; }
+  [[nodiscard]] bool sampled() const noexcept { return ask.records.with_replacement || records_drawn < population; }
   /// Whether some draw may leave a record of the block out.
-  [[nodiscard]] bool reads_part() const noexcept { return shape.with_replacement || records_drawn < block_records; }
+  [[nodiscard]] bool reads_part() const noexcept {
+    return ask.records.with_replacement || records_drawn < block_records;
+  }
 };
 
 }  // namespace undertone::planning

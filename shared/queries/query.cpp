@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "shared/base/byte_stream.hpp"
+#include "shared/base/overloaded.hpp"
 
 namespace undertone::queries {
 
@@ -21,6 +22,9 @@ releases::QuestionKind kind_of(const Question& question) noexcept {
     releases::QuestionKind operator()(const LocalRunQuestion&) const noexcept {
       return releases::QuestionKind::LocalRun;
     }
+    releases::QuestionKind operator()(const StatisticQuestion&) const noexcept {
+      return releases::QuestionKind::Statistic;
+    }
   };
   return std::visit(Kind{}, question);
 }
@@ -35,25 +39,49 @@ Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
       return GradientDifferenceQuestion{std::move(point)};
     case releases::QuestionKind::LocalRun:
       return LocalRunQuestion{std::move(point)};
+    case releases::QuestionKind::Statistic:
+      UNDERTONE_CHECK(point.size() == 0);
+      return StatisticQuestion{};
   }
   UNDERTONE_CHECK(false);
 }
 
 Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept {
-  return kind == releases::QuestionKind::GradientDifference ? 2 * dimension : dimension;
+  switch (kind) {
+    case releases::QuestionKind::Gradient:
+    case releases::QuestionKind::Metrics:
+    case releases::QuestionKind::LocalRun:
+      return dimension;
+    case releases::QuestionKind::GradientDifference:
+      return 2 * dimension;
+    case releases::QuestionKind::Statistic:
+      return 0;
+  }
+  return 0;
+}
+
+std::vector<NamedPoint> named_points(const Question& question) {
+  const Eigen::VectorXd& all = point_of(question);
+  if (std::holds_alternative<StatisticQuestion>(question)) return {};
+  if (!std::holds_alternative<GradientDifferenceQuestion>(question)) return {{"point", all}};
+  const Eigen::Index d = all.size() / 2;
+  return {{"minuend", all.head(d)}, {"subtrahend", all.tail(d)}};
 }
 
 double distance_of(const Question& question) {
   const auto* difference = std::get_if<GradientDifferenceQuestion>(&question);
   if (difference == nullptr) return 0.0;
-  const Eigen::Index d = difference->point.size() / 2;
-  const Eigen::VectorXd apart = difference->point.head(d) - difference->point.tail(d);
+  const std::vector<NamedPoint> points = named_points(question);
+  const Eigen::VectorXd apart = points[0].value - points[1].value;
   const double distance = apart.allFinite() ? apart.stableNorm() : INFINITY;  // stableNorm passes over a NaN
   return std::isfinite(distance) ? distance : std::numeric_limits<double>::max();
 }
 
 const Eigen::VectorXd& point_of(const Question& question) noexcept {
-  return std::visit([](const auto& alternative) -> const Eigen::VectorXd& { return alternative.point; }, question);
+  static const Eigen::VectorXd none;
+  return std::visit(Overloaded{[](const auto& asked) -> const Eigen::VectorXd& { return asked.point; },
+                               [](const StatisticQuestion& /*asked*/) -> const Eigen::VectorXd& { return none; }},
+                    question);
 }
 
 Digest query_digest(const RunId& run, const Query& query) {

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,8 +33,11 @@ struct MetricsQuestion {
 struct LocalRunQuestion {
   Eigen::VectorXd point;  // [d]
 };
+/// The plan's statistic: at no point, since it is of the records themselves.
+struct StatisticQuestion {};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion>;
+using Question =
+    std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion, StatisticQuestion>;
 /// The question of a kind at a point. @param point of the kind's size, @see point_size
 [[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 
@@ -44,9 +48,16 @@ struct Query {
 };
 
 [[nodiscard]] releases::QuestionKind kind_of(const Question& question) noexcept;
-/// What crosses the wire: one point, or two, one after the other.
+/// What crosses the wire: one point, or two, one after the other; of a statistic none.
 [[nodiscard]] const Eigen::VectorXd& point_of(const Question& question) noexcept;
-/// How many numbers a question of this kind brings. @param dimension of the model
+/// A public point of a question by its name.
+struct NamedPoint {
+  std::string_view name;  // "point", or of a difference "minuend" and "subtrahend"
+  Eigen::Ref<const Eigen::VectorXd> value;
+};
+/// In the order in which they cross the wire. They refer to the question.
+[[nodiscard]] std::vector<NamedPoint> named_points(const Question& question);
+/// How many numbers a question of this kind brings: at least 1, but of a statistic. @param dimension of the model
 [[nodiscard]] Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept;
 /// ||w - w'|| of a question with two points; zero of others.
 [[nodiscard]] double distance_of(const Question& question);
@@ -65,9 +76,13 @@ struct NoisedSums {
 struct PublicSums {
   std::vector<std::int64_t> values;
 };
-/// One alternative per release form. Both hold the MEAN over the records drawn, in wire steps; a local run's is the
-/// iterate it ended at.
-using Answer = std::variant<NoisedSums, PublicSums>;
+/// The vertex that a selection chose.
+struct Selected {
+  std::vector<std::int64_t> values;  // [1]: its number
+};
+/// One alternative per release form. Sums hold the MEAN over the records drawn, in wire steps; a local run's is the
+/// iterate it ended at. A statistic's are the totals themselves, in units of the plan's lattice.
+using Answer = std::variant<NoisedSums, PublicSums, Selected>;
 
 /// A silo's answer. It does not name the silo: it may be shuffled.
 struct Reply {

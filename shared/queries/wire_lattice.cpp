@@ -18,21 +18,25 @@ double largest(ReplyType type) noexcept {
 }
 
 Status check_fits(const planning::Release& release, const WireLattice& wire) {
-  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism)) return {};  // counts are on no wire lattice
+  // Counts, candidates and statistics are on no wire lattice of the job's.
+  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism) || release.ask.candidates() != nullptr ||
+      std::holds_alternative<releases::StatisticMap>(release.ask.map)) {
+    return {};
+  }
   const double step = std::ldexp(1.0, wire.step_log2);
   double noise = 0.0;
   // A local run's message has its last step's noise, and is as far off as all its steps may lead.
-  const double last = release.shape.local ? release.shape.local->step_size : 1.0;
+  const double last = release.ask.local() != nullptr ? release.ask.local()->step_size : 1.0;
   const double steps = static_cast<double>(release.draws());
-  if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
-    noise = last * gaussian->noise_stddev() / static_cast<double>(release.records_drawn);
+  if (!release.is_public()) {
+    noise = last * release.noise_stddev_of_mean();
     if (step > 0.25 * noise) {
       return Error{
           ErrorCode::InvalidArgument,
           fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
     }
   }
-  const double extreme = (steps * last * release.shape.clip.value() + 40.0 * std::sqrt(steps) * noise) / step;
+  const double extreme = (steps * last * release.ask.clip().value() + 40.0 * std::sqrt(steps) * noise) / step;
   if (!(extreme < largest(wire.type))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("at a wire step of 2^{} a reply needs {:.3g} steps, its type holds {:.3g}", wire.step_log2,

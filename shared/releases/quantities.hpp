@@ -28,15 +28,25 @@ class Positive {
 struct EpsilonMeaning {
   static constexpr const char* kName = "epsilon";
 };
+struct RhoMeaning {
+  static constexpr const char* kName = "rho";
+};
 struct GaussianShiftMeaning {
   static constexpr const char* kName = "a Gaussian shift";
 };
 struct ClipNormMeaning {
   static constexpr const char* kName = "a clip norm";
 };
+struct CoordinateBoundMeaning {
+  static constexpr const char* kName = "a bound on every coordinate";
+};
 
 /// The epsilon of (epsilon, delta)-DP.
 using Epsilon = Positive<EpsilonMeaning>;
+
+/// Zero-concentrated DP budget of one or more releases. Gaussian noise of shift mu has mu^2/2. Source: Bun and Steinke
+/// 2016.
+using Rho = Positive<RhoMeaning>;
 
 /// mu = sensitivity / noise standard deviation of a Gaussian mechanism, both of the declared neighbouring relation.
 /// Gaussian releases with shifts mu_1, mu_2, ... compose to exactly one with shift sqrt(mu_1^2 + mu_2^2 + ...).
@@ -45,6 +55,9 @@ using GaussianShift = Positive<GaussianShiftMeaning>;
 /// l2 bound enforced on every record's contribution to a sum, in the contribution's unit. The sensitivity of the sum
 /// under replacement of one record is twice this.
 using ClipNorm = Positive<ClipNormMeaning>;
+
+/// Largest magnitude that any coordinate of a record's contribution may have, in the contribution's unit.
+using CoordinateBound = Positive<CoordinateBoundMeaning>;
 
 /// The delta of (epsilon, delta)-DP, in (0, 1).
 class Delta {

@@ -6,6 +6,7 @@
 #include "shared/base/ids.hpp"
 #include "shared/releases/quantities.hpp"
 #include "shared/releases/records.hpp"
+#include "shared/releases/target.hpp"
 
 namespace undertone::releases {
 
@@ -15,8 +16,11 @@ struct SiloFacts {
   std::int64_t records = 0;          // n_i, of the training block
   std::int64_t holdout_records = 0;  // of the holdout block
   bool holdout_public = false;       // declared so by its owner
-  Epsilon epsilon;                   // target, for every single record, over the whole run
-  Delta delta;
+  Target target;
+
+  [[nodiscard]] const Epsilon& epsilon() const noexcept { return epsilon_of(target); }
+  /// 0 of a pure target.
+  [[nodiscard]] double delta() const noexcept { return delta_of(target); }
 };
 
 /// That a block's owner declared its records public: nothing else says so, and only `public_block` makes one.

@@ -46,7 +46,7 @@ struct Context {
     Result<mechanisms::BinomialEstimate> estimate = mechanisms::estimate_of(
         counts, layout.parameters(), clip, static_cast<std::int64_t>(replies) * layout.vectors());
     if (!estimate) return malformed(estimate.error().message);
-    return folds::Gathered{round, static_cast<Eigen::Index>(replies), std::move(estimate->mean)};
+    return folds::Gathered{round, static_cast<Eigen::Index>(replies), folds::Mean{std::move(estimate->mean)}};
   }
   [[nodiscard]] Digest digest(std::uint64_t replies, std::string_view content) const {
     ByteWriter writer;
@@ -203,7 +203,7 @@ class ReportsFold final : public BatchFold {
   [[nodiscard]] Result<folds::Gathered> gathered() const override {
     UNDERTONE_CHECK(!reports_.empty());
     if (fold_.replies() == 0) return context_.malformed("no report of the batch is one that an honest silo sends");
-    return folds::Gathered{context_.round, fold_.replies(), fold_.mean()};
+    return folds::Gathered{context_.round, fold_.replies(), folds::Mean{fold_.mean()}};
   }
   [[nodiscard]] Digest digest() const override {
     UNDERTONE_CHECK(!reports_.empty());

@@ -67,13 +67,13 @@ Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const plan
   if (cohort < 1 || cohort > kCohortMax) {
     return refused(form, ErrorCode::LimitExceeded, fmt::format("1 to {} silos, got {}", kCohortMax, cohort));
   }
-  if (release.shape.dimension < 1 || release.records_drawn < 1 || release.shape.local) {
+  if (release.ask.dimension < 1 || release.records_drawn < 1 || release.ask.local()) {
     return refused(
         form, ErrorCode::InvalidArgument,
-        fmt::format("expected sums of at least 1 coordinate and record, got {} and {}{}", release.shape.dimension,
-                    release.records_drawn, release.shape.local ? " of local runs" : ""));
+        fmt::format("expected sums of at least 1 coordinate and record, got {} and {}{}", release.ask.dimension,
+                    release.records_drawn, release.ask.local() ? " of local runs" : ""));
   }
-  const auto dimension = static_cast<std::uint64_t>(release.shape.dimension);
+  const auto dimension = static_cast<std::uint64_t>(release.ask.dimension);
   if (dimension > kMessageBytesMax) {
     return refused(form, ErrorCode::LimitExceeded,
                    fmt::format("{} coordinates are more than {} bytes hold", dimension, kMessageBytesMax));
@@ -107,7 +107,7 @@ Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const plan
 }
 
 releases::ClipNorm RoundLayout::clip_of(const queries::Question& question) const {
-  return release_.scaled_to(queries::distance_of(question)).shape.clip;
+  return release_.scaled_to(queries::distance_of(question)).ask.clip();
 }
 
 const mechanisms::BinomialParameters& RoundLayout::parameters() const {

@@ -45,7 +45,7 @@ class RoundLayout {
   /// How many shufflers a silo sends to.
   [[nodiscard]] std::size_t shufflers() const noexcept { return form_ == Form::Shares ? 2 : 1; }
   [[nodiscard]] std::size_t cohort() const noexcept { return cohort_; }
-  [[nodiscard]] Eigen::Index dimension() const noexcept { return release_.shape.dimension; }
+  [[nodiscard]] Eigen::Index dimension() const noexcept { return release_.ask.dimension; }
   /// K: records of a silo's sum.
   [[nodiscard]] std::int64_t vectors() const noexcept { return release_.records_drawn; }
   [[nodiscard]] const queries::WireLattice& wire() const noexcept { return wire_; }

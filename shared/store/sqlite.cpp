@@ -11,6 +11,12 @@ namespace {
 
 constexpr int kBusyMs = 2000;
 
+/// The file that a failure is about, so that somebody can look at its disk.
+std::string file_of(sqlite3* handle) {
+  const char* file = handle == nullptr ? nullptr : sqlite3_db_filename(handle, "main");
+  return file == nullptr || *file == '\0' ? "SQLite" : file;
+}
+
 Error failure_of(sqlite3* handle, const char* what) {
   return {ErrorCode::StorageFailed,
           fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
@@ -88,7 +94,8 @@ Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  return failure_of(sqlite3_db_handle(statement_), "SQLite");
+  sqlite3* handle = sqlite3_db_handle(statement_);
+  return failure_of(handle, file_of(handle).c_str());
 }
 
 Status Statement::run() {
@@ -165,7 +172,7 @@ Result<Database> Database::in_memory() {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open(":memory:", &handle);
   Database database(handle);
-  if (code != SQLITE_OK) return failure_of(handle, "SQLite");
+  if (code != SQLITE_OK) return failure_of(handle, file_of(handle).c_str());
   return database;
 }
 

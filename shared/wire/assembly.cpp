@@ -126,6 +126,9 @@ Result<Message> Decoder::Assembly::finish() {
   queries::Answer answer = queries::NoisedSums{};
   if (reply.form() == v1::ANSWER_FORM_PUBLIC_SUMS) {
     answer = queries::PublicSums{std::move(values)};
+  } else if (reply.form() == v1::ANSWER_FORM_SELECTED) {
+    if (values.front() < 0) return malformed("a selection of a candidate below 0");
+    answer = queries::Selected{std::move(values)};
   } else {
     answer = queries::NoisedSums{std::move(values)};
   }

@@ -86,6 +86,8 @@ class Decoder {
   struct Assembly;
   [[nodiscard]] Status on_envelope(const v1::Envelope& envelope, std::vector<Message>& out);
   [[nodiscard]] Status on_chunk(std::uint64_t offset, std::string_view elements, std::vector<Message>& out);
+  /// Makes the vector of which everything has come a message, if it is wanted.
+  [[nodiscard]] Status complete(std::vector<Message>& out);
   /// Whether protobuf may parse it: what it holds is expected here, and bounded.
   [[nodiscard]] Status admit(std::string_view payload) const;
   Limits limits_;

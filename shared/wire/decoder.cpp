@@ -117,7 +117,9 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
   const auto begin = [&](v1::ElementType element, std::uint64_t dimension) -> Status {
     const bool of_bytes = element == v1::ELEMENT_TYPE_BYTES;
     const std::uint64_t most = of_bytes ? kBytesPerElement * limits_.dimension_max : limits_.dimension_max;
-    if (dimension == 0 || dimension > most) {
+    // `check` has seen to it that a statistic's question, and no other, has no point.
+    const bool no_point = envelope.query().kind() == v1::QUESTION_KIND_STATISTIC;
+    if ((dimension == 0 && !no_point) || dimension > most) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("a {} {}, at least 1 and at most {} are allowed",
                                of_bytes ? "number of bytes" : "vector of dimension", dimension, most)};
@@ -136,7 +138,7 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     assembly_->header = envelope;
     assembly_->element = element;
     assembly_->dimension = dimension;
-    return {};
+    return dimension == 0 ? complete(out) : Status();
   };
   switch (body) {
     case Body::kHello:
@@ -223,13 +225,19 @@ Status Decoder::on_chunk(std::uint64_t offset, std::string_view elements, std::v
       elements.size() / width > assembly_->dimension - assembly_->received || offset != assembly_->received) {
     return malformed("a part of a vector that does not continue it");
   }
-  if (!assembly_->wanted) {
+  if (assembly_->wanted) {
+    UNDERTONE_TRY(assembly_->append(elements));
+  } else {
     assembly_->received += elements.size() / width;
-    if (assembly_->received == assembly_->dimension) assembly_.reset();
+  }
+  return assembly_->received < assembly_->dimension ? Status() : complete(out);
+}
+
+Status Decoder::complete(std::vector<Message>& out) {
+  if (!assembly_->wanted) {
+    assembly_.reset();
     return {};
   }
-  UNDERTONE_TRY(assembly_->append(elements));
-  if (assembly_->received < assembly_->dimension) return {};
   Result<Message> message = assembly_->finish();
   assembly_.reset();
   if (!message) return message.error();

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "shared/base/large_memory.hpp"
+#include "shared/base/overloaded.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/frame.hpp"
 
@@ -126,6 +127,13 @@ void to_proto(const wire::Receipt& receipt, v1::LedgerReceipt& out) {
 
 v1::QuestionKind to_proto(releases::QuestionKind kind) { return static_cast<v1::QuestionKind>(kind); }
 
+v1::AnswerForm form_of(const queries::Answer& answer) {
+  return std::visit(Overloaded{[](const queries::NoisedSums& /*sums*/) { return v1::ANSWER_FORM_NOISED_SUMS; },
+                               [](const queries::PublicSums& /*sums*/) { return v1::ANSWER_FORM_PUBLIC_SUMS; },
+                               [](const queries::Selected& /*one*/) { return v1::ANSWER_FORM_SELECTED; }},
+                    answer);
+}
+
 /// Fills an envelope from each message; a vector's elements are pointed at, to be sent in chunks.
 struct Filler {
   v1::Envelope& envelope;
@@ -183,8 +191,7 @@ struct Filler {
     envelope.set_run(message.run.bytes());
     envelope.set_round(message.reply.round.value);
     v1::Reply& reply = *envelope.mutable_reply();
-    reply.set_form(std::holds_alternative<queries::NoisedSums>(message.reply.answer) ? v1::ANSWER_FORM_NOISED_SUMS
-                                                                                     : v1::ANSWER_FORM_PUBLIC_SUMS);
+    reply.set_form(form_of(message.reply.answer));
     reply.set_dimension(values.size());
     reply.set_step_log2(message.reply.step_log2);
     reply.set_noise(message.reply.noise == crypto::NoiseKind::Secure ? v1::NOISE_KIND_SECURE : v1::NOISE_KIND_TEST);

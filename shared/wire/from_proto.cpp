@@ -190,10 +190,12 @@ Result<BatchClose> from_proto(const v1::BatchClose& close, const RunId& run, Rou
 }
 
 Status check(const v1::Query& query) {
-  if (query.kind() < v1::QUESTION_KIND_GRADIENT || query.kind() > v1::QUESTION_KIND_LOCAL_RUN)
+  if (query.kind() < v1::QUESTION_KIND_GRADIENT || query.kind() > v1::QUESTION_KIND_STATISTIC)
     return malformed("a question of no known kind");
   const bool two_points = query.kind() == v1::QUESTION_KIND_GRADIENT_DIFFERENCE;
   if (two_points && query.dimension() % 2 != 0) return malformed("two points of an odd dimension together");
+  if (query.kind() == v1::QUESTION_KIND_STATISTIC && query.dimension() != 0)
+    return malformed("a point with a question that is asked at none");
   if (query.element() != v1::ELEMENT_TYPE_F32 && query.element() != v1::ELEMENT_TYPE_F64)
     return malformed("a point that is neither f32 nor f64");
   if (const Result<std::optional<SealingTerms>> sealing = sealing_of(query); !sealing) return sealing.error();
@@ -201,13 +203,17 @@ Status check(const v1::Query& query) {
 }
 
 Status check(const v1::Reply& reply) {
-  if (reply.form() != v1::ANSWER_FORM_NOISED_SUMS && reply.form() != v1::ANSWER_FORM_PUBLIC_SUMS)
+  if (reply.form() < v1::ANSWER_FORM_NOISED_SUMS || reply.form() > v1::ANSWER_FORM_SELECTED)
     return malformed("an unknown form of answer");
   if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64)
     return malformed("a reply that is neither i32 nor i64");
   if (reply.noise() != v1::NOISE_KIND_SECURE && reply.noise() != v1::NOISE_KIND_TEST)
     return malformed("a reply that does not say who drew its noise");
   if (reply.step_log2() < -60 || reply.step_log2() > 60) return malformed("a reply's step outside 2^-60 .. 2^60");
+  if (reply.form() == v1::ANSWER_FORM_SELECTED &&
+      (reply.dimension() != 1 || reply.element() != v1::ELEMENT_TYPE_I64 || reply.step_log2() != 0)) {
+    return malformed("a selection that is not one whole number in i64");
+  }
   return {};
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/base/overloaded.hpp"
+#include "silo/agent/encoded_column.hpp"
+
 namespace undertone::silo {
 namespace {
 
@@ -16,39 +19,116 @@ const char* means_of(releases::QuestionKind kind) {
       return "the mean of differences of gradients at two points";
     case releases::QuestionKind::LocalRun:
       return "the end of a descent of its own";
+    case releases::QuestionKind::Statistic:
+      return "totals";
   }
   return "";
 }
 
-std::string describe_segment(const planning::Plan::Segment& segment) {
+/// How a release's records are drawn, as an aside.
+std::string drawn_of(const planning::Release& release) {
+  if (release.ask.records.with_replacement) {
+    return release.ask.records.slice
+               ? " (drawn afresh each time from a part that no other line reads, with replacement: one "
+                 "may be among them twice)"
+               : " (drawn afresh each time, with replacement: one may be among them twice)";
+  }
+  if (release.ask.records.slice) {
+    return release.ask.records.slice->cut == releases::Slice::Cut::Equal ? " (each time others than before)"
+                                                                         : " (that no other line reads)";
+  }
+  return release.sampled() ? " (drawn afresh each time)" : "";
+}
+
+/// What each of the releases costs, of a law whose epsilons add up.
+std::string epsilon_each(const planning::Release& release) {
+  const releases::Cost cost = release.cost();
+  const double epsilon = cost.pure.value_rounded_up() + cost.ranged.value_rounded_up();
+  return fmt::format("epsilon {:.6g} each", epsilon);
+}
+
+const char* block_of(const planning::Release& release) {
+  return release.ask.records.block == releases::Block::Training ? "training" : "holdout";
+}
+
+std::string describe_selection(const planning::Plan::Segment& segment, const geometry::Vertices& candidates) {
   const planning::Release& release = segment.release;
+  return fmt::format(
+      "{} times which of {} vertices the gradients over {} {} records point to{}: the index of one vertex leaves, "
+      "drawn "
+      "by the exponential mechanism, at {}; every coordinate of a record's gradient cut to at most {:.4g}",
+      segment.rounds, candidates.count(), release.records_drawn, block_of(release), drawn_of(release),
+      epsilon_each(release), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+}
+
+/// The noise is one silo's: of a count in records, of a mean in the column's unit.
+std::string describe_statistic(const planning::Plan::Segment& segment, const releases::StatisticMap& statistic,
+                               const data::Schema& schema) {
+  const planning::Release& release = segment.release;
+  const auto& range = std::get<releases::RangeBound>(release.ask.bound);
+  const double per_mean = release.noise_stddev_of_mean();
+  std::string columns;
+  for (const std::size_t coordinate : statistic.coordinates) {
+    const EncodedColumn column = encoded_column(schema, coordinate);
+    if (!columns.empty()) columns += ", ";
+    if (statistic.indicators) {
+      columns += fmt::format("the count of {} (+- {:.4g} records)", column.name,
+                             per_mean * static_cast<double>(release.records_drawn));
+    } else {
+      columns += fmt::format("the mean of {} (+- {:.4g}; each value cut to {:.6g} .. {:.6g})", column.name,
+                             per_mean * column.half_range(), column.value_of(range.low), column.value_of(range.high));
+    }
+  }
+  return fmt::format(
+      "{} times {} over {} {} records{}, with discrete Laplace noise of the standard deviation in brackets, at {}",
+      segment.rounds, columns, release.records_drawn, block_of(release), drawn_of(release), epsilon_each(release));
+}
+
+std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {
+  const planning::Release& release = segment.release;
+  if (const geometry::Vertices* candidates = release.ask.candidates()) return describe_selection(segment, *candidates);
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
+    return describe_statistic(segment, *statistic, schema);
   const double stddev = release.noise_stddev_of_mean();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
-  const char* block = release.shape.block == releases::Block::Training ? "training" : "holdout";
-  std::string what = release.shape.local ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
-                                                       means_of(release.shape.kind), release.draws(), block)
+  const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
+  const char* block = block_of(release);
+  std::string what = release.ask.local() ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
+                                                       means_of(release.ask.kind()), release.draws(), block)
                                          : fmt::format("{} times {} over {} {} records", segment.rounds,
-                                                       means_of(release.shape.kind), release.records_drawn, block);
-  if (release.shape.with_replacement) {
-    what += release.shape.slice
-                ? " (drawn afresh each time from a part that no other line reads, with replacement: one "
-                  "may be among them twice)"
-                : " (drawn afresh each time, with replacement: one may be among them twice)";
-  } else if (release.shape.slice) {
-    what += release.shape.slice->cut == releases::Slice::Cut::Equal ? " (each time others than before)"
-                                                                    : " (that no other line reads)";
-  } else if (release.sampled()) {
-    what += " (drawn afresh each time)";
-  }
+                                                       means_of(release.ask.kind()), release.records_drawn, block);
+  what += drawn_of(release);
   if (release.is_public()) return what + ", exactly: their owner declared these records public";
   return what + fmt::format(
-                    ", each record clipped to norm {:.4g}, with noise of standard deviation {:.4g} on each of "
+                    ", each record clipped to norm {:.4g}, with {}noise of standard deviation {:.4g} on each of "
                     "{} numbers{}{}",
-                    release.shape.clip.value(), stddev, release.shape.dimension,
+                    release.ask.clip().value(), laplace ? "discrete Laplace " : "", stddev, release.ask.dimension,
                     summed ? " before other silos' noise is added" : "",
-                    release.shape.smoothness ? "; both are less, in proportion, where the two points are near"
-                    : release.shape.local    ? " of every step"
+                    release.ask.smoothness() ? "; both are less, in proportion, where the two points are near"
+                    : release.ask.local()    ? " of every step"
+                    : laplace                ? ", at " + epsilon_each(release)
                                              : "");
+}
+
+/// Whether a line of one says all that a line of the other does of what is asked, drawing aside.
+bool reads_alike(const releases::Ask& one, const releases::Ask& other) {
+  if (one.bound.index() != other.bound.index()) return false;
+  const bool bounds = std::visit(Overloaded{[&](const releases::L2Bound& l2) { return l2.clip == other.clip(); },
+                                            [&](const releases::MaxBound& max) {
+                                              return max.bound == std::get<releases::MaxBound>(other.bound).bound;
+                                            },
+                                            [&](const releases::RangeBound& range) {
+                                              const auto& same = std::get<releases::RangeBound>(other.bound);
+                                              return range.low == same.low && range.high == same.high;
+                                            }},
+                                 one.bound);
+  if (!bounds || one.kind() != other.kind()) return false;
+  if ((one.candidates() == nullptr) != (other.candidates() == nullptr)) return false;
+  if (one.candidates() != nullptr && one.candidates()->count() != other.candidates()->count()) return false;
+  const auto* statistic = std::get_if<releases::StatisticMap>(&one.map);
+  if (statistic == nullptr) return true;
+  const auto& same = std::get<releases::StatisticMap>(other.map);
+  return statistic->coordinates == same.coordinates && statistic->indicators == same.indicators;
 }
 
 /// Neighbouring segments of one shape are one line to a reader.
@@ -56,12 +136,11 @@ std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
   std::vector<planning::Plan::Segment> out;
   for (const planning::Plan::Segment& segment : plan.segments()) {
     const auto same = [&segment](const planning::Plan::Segment& other) {
-      return other.release.shape.kind == segment.release.shape.kind &&
-             other.release.shape.block == segment.release.shape.block &&
-             other.release.shape.with_replacement == segment.release.shape.with_replacement &&
+      return reads_alike(other.release.ask, segment.release.ask) &&
+             other.release.ask.records.block == segment.release.ask.records.block &&
+             other.release.ask.records.with_replacement == segment.release.ask.records.with_replacement &&
              other.release.records_drawn == segment.release.records_drawn &&
-             other.release.draws() == segment.release.draws() &&
-             other.release.shape.clip == segment.release.shape.clip && other.release.cost() == segment.release.cost();
+             other.release.draws() == segment.release.draws() && other.release.cost() == segment.release.cost();
     };
     const auto known = std::find_if(out.begin(), out.end(), same);
     if (known == out.end()) {
@@ -116,21 +195,27 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   const double epsilon = plan.epsilon().value_rounded_up();
   const double delta = plan.delta().value_rounded_up();
   std::string text = fmt::format("Job \"{}\", run {}\n", job.name, run.hex().substr(64, 32));
-  text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
-                      job.model.name(), job.model.dimension(), job.cohort.size(), job.algorithm->name(), dataset);
+  if (job.model) {
+    text += fmt::format("  It trains a {} model of {} numbers with {} silos, by {}, on the data set \"{}\".\n",
+                        job.model->name(), job.model->dimension(), job.cohort.size(), job.algorithm->name(), dataset);
+  } else {
+    text += fmt::format("  It trains nothing: it asks {} silos for {}, of the data set \"{}\".\n", job.cohort.size(),
+                        job.algorithm->name(), dataset);
+  }
   if (job.projection) {
     text += fmt::format("  The model reads {} numbers of each record, which the job computes from its features.\n",
                         job.projection->directions.cols());
   }
   if (job.initial) text += describe_start(*job.initial);
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
-  for (const planning::Plan::Segment& segment : merged(plan)) text += "    - " + describe_segment(segment) + "\n";
+  for (const planning::Plan::Segment& segment : merged(plan))
+    text += "    - " + describe_segment(segment, job.schema) + "\n";
   if (job.noise_choice.by != jobs::NoiseChoice::By::Accountant)
     text +=
         "  The noise was chosen by the job, not as the least that keeps a promise; what follows is what it costs.\n";
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     // (0, delta)-DP is a promise that a record may be shown with probability delta.
-    if (epsilon > 0.0 || plan.cost(block).units() == 0) continue;
+    if (epsilon > 0.0 || plan.cost(block).is_zero()) continue;
     text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
   }
   if (const std::string bare = planning::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
@@ -150,12 +235,18 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   if (filter != nullptr) {
     const auto rho = [](releases::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
     const auto left = [](releases::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };
+    const releases::Cost& training = plan.cost(releases::Block::Training);
+    const releases::Cost& holdout = plan.cost(releases::Block::Holdout);
+    if (!training.is_gaussian() || !holdout.is_gaussian()) {
+      text += "  The data set's filter counts Gaussian noise alone: nothing of this job can be charged to it.\n";
+      return text;
+    }
     text += fmt::format(
         "  Cost: rho {:.6g} of the training and {:.6g} of the holdout records, if all of it is released; the data "
         "set's filter\n"
         "  has {:.6g} and {:.6g} left. Each answer is charged when it leaves; what is not asked costs nothing.\n",
-        rho(plan.cost(releases::Block::Training)), rho(plan.cost(releases::Block::Holdout)),
-        left(filter->left(releases::Block::Training)), left(filter->left(releases::Block::Holdout)));
+        rho(training.gaussian), rho(holdout.gaussian), left(filter->left(releases::Block::Training)),
+        left(filter->left(releases::Block::Holdout)));
     if (plan.reads_parts(releases::Block::Training) || plan.reads_parts(releases::Block::Holdout))
       text +=
           "  The filter counts every answer as though it had read all records: reading a part saves nothing there.\n";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/overloaded.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -24,7 +25,9 @@ const char* chosen_by(const jobs::NoiseChoice& choice) {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chrono::milliseconds interval) {
+/// @param exact_samplers whose time is not constant
+std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chrono::milliseconds interval,
+                                     bool exact_samplers) {
   std::vector<std::string> out = {
       fmt::format("the number of training records ({}) and of holdout records ({}), which are public", facts.records,
                   facts.holdout_records),
@@ -40,6 +43,12 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
       "an old copy of the ledger restored with its head file, if the coordinator lies about the last head it saw",
       ("more than AES-256, SHA-256, Ed25519 (of a shuffled run X25519, XSalsa20-Poly1305 and BLAKE2b too) and the "
        "operating system's generator can bear: keys and noise rest on them")};
+  if (exact_samplers && interval.count() == 0) {
+    out.emplace_back(
+        "how long drawing a reply's noise or choice takes, which tells something of the noise and, of a selection, of "
+        "the "
+        "records: replies leave as soon as they are ready");
+  }
   if (facts.holdout_public)
     out.emplace_back(
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
@@ -48,15 +57,43 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
 }
 
 /// If all records were one person's: the shift of replacing every record is at most records times that of one, in each
-/// block, and the blocks' releases compose like any others.
+/// block, and so is the epsilon of a pure or ranged release; the blocks' releases compose like any others.
 double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account) {
-  const double training = account.training_reserved.value_rounded_up();
-  const double holdout = account.holdout_reserved.value_rounded_up();
+  const double training = account.training_reserved.gaussian.value_rounded_up();
+  const double holdout = account.holdout_reserved.gaussian.value_rounded_up();
   const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
   const double shift_squared = training * squared(facts.records) + holdout * squared(facts.holdout_records);
-  if (!(shift_squared > 0.0)) return 0.0;
-  const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
-  return accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), plan.mechanism_delta());
+  const auto pure = [](const releases::Cost& cost, std::int64_t records) {
+    return static_cast<double>(records) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
+  };
+  double epsilon =
+      (pure(account.training_reserved, facts.records) + pure(account.holdout_reserved, facts.holdout_records)) *
+      (1.0 + 1e-12);
+  if (shift_squared > 0.0) {
+    const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
+    epsilon += accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), plan.mechanism_delta().value());
+  }
+  return epsilon;
+}
+
+/// The exact samplers of releases whose noise is not Gaussian: nothing of them is credited to delta.
+bool draws_exactly(const planning::Plan& plan) {
+  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+    return std::holds_alternative<mechanisms::LaplaceLattice>(segment.release.mechanism) ||
+           std::holds_alternative<mechanisms::Selection>(segment.release.mechanism);
+  });
+}
+
+std::string samplers_of(std::chrono::milliseconds interval) {
+  return fmt::format(
+      "of Laplace noise and selections exact, before the reply is rounded to the wire: no floating-point number "
+      "decides; "
+      "how long a selection takes depends on the records, {}",
+      interval.count() == 0
+          ? "and is not covered"
+          : fmt::format("and replies are held to multiples of {} ms after the query: longer ones show "
+                        "which multiple",
+                        interval.count()));
 }
 
 /// Whom the guarantee is against, and whom it takes on trust.
@@ -104,12 +141,61 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
   return {};
 }
 
+/// What each kind of release is by, and what it is bounded to. Empty where all of them are Gaussian or exact.
+std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Plan& plan) {
+  std::vector<std::string> out;
+  const bool network = job.model && job.model->network() != nullptr;
+  const auto of = [&](const planning::Release& release) -> std::string {
+    const auto* l2 = std::get_if<releases::L2Bound>(&release.ask.bound);
+    const auto* max = std::get_if<releases::MaxBound>(&release.ask.bound);
+    const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
+    const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
+    return std::visit(
+        Overloaded{
+            [&](const mechanisms::Selection& /*draw*/) {
+              return fmt::format(
+                  "the exponential mechanism on integer scores, of gradients clamped to {} in every coordinate",
+                  max->bound.value());
+            },
+            [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {
+              if (statistic == nullptr)
+                return fmt::format("discrete Laplace noise on {} of records clipped to norm {}",
+                                   network ? "sums rounded to a lattice, the clip norm less by a proven bound on "
+                                             "all rounding,"
+                                           : "integer sums",
+                                   l2->clip.value());
+              if (statistic->indicators) return "discrete Laplace noise on counts";
+              return fmt::format("discrete Laplace noise on integer totals of encoded numbers clamped to [{}, {}]",
+                                 range->low, range->high);
+            },
+            [&](const mechanisms::GaussianLattice& /*noise*/) {
+              return fmt::format(
+                  "Gaussian noise, exactly rounded to a lattice, on sums of records clipped to "
+                  "norm {}",
+                  l2->clip.value());
+            },
+            [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },
+            [](const mechanisms::BinomialSum& /*counts*/) { return std::string(); },
+            [](const mechanisms::Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); }},
+        release.mechanism);
+  };
+  if (!draws_exactly(plan)) return out;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    std::string one = of(segment.release);
+    if (!one.empty() && std::find(out.begin(), out.end(), one) == out.end()) out.push_back(std::move(one));
+  }
+  return out;
+}
+
 std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
+  std::string listed;
+  for (const std::string& one : mechanisms_of(job, plan)) listed += (listed.empty() ? "" : "; ") + one;
+  if (!listed.empty()) return listed;
   if (plan.shuffling() && plan.shuffling()->binomial)
     return "a binomial vector sum: integer sums of clipped records, rounded at random to a grid, with binomial noise "
            "of "
            "every silo, of which nobody sees less than the total over all silos of a round";
-  if (job.model.network() == nullptr)
+  if (!job.model || job.model->network() == nullptr)
     return "Gaussian noise, exactly rounded to a lattice, on integer sums of clipped records";
   return "Gaussian noise, exactly rounded to a lattice, on sums of clipped records rounded to it, the clip norm less "
          "by a "
@@ -142,11 +228,12 @@ std::vector<std::string> advisories_of(const jobs::Job& job, const planning::Pla
 }  // namespace
 
 bool concerned_by_places(const jobs::Job& job, const RunAccount& account) {
-  if (account.releases == account.releases_in_secret_order || job.model.network() == nullptr) return false;
+  if (account.releases == account.releases_in_secret_order || !job.model || job.model->network() == nullptr)
+    return false;
   const planning::Schedule schedule = jobs::schedule_of(job);
   return std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.shape.block == releases::Block::Training && part.shape.draw_fraction < 1.0 && !part.shape.local &&
-           !part.shape.with_replacement;
+    return part.ask.records.block == releases::Block::Training && part.ask.records.draw_fraction < 1.0 &&
+           !part.ask.local() && !part.ask.records.with_replacement;
   });
 }
 
@@ -182,7 +269,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
-  const std::vector<std::string> gaps = not_covered(facts, release_interval);
+  const std::vector<std::string> gaps = not_covered(facts, release_interval, draws_exactly(plan));
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
   const bool seeded = noise != crypto::NoiseKind::Secure;
@@ -203,10 +290,13 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   }
   json["adjacency"] = "replace_one";
   json["mechanism"] = mechanism_of(job, plan);
+  if (draws_exactly(plan)) json["samplers"] = samplers_of(release_interval);
   json["noise_chosen_by"] = chosen_by(job.noise_choice);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
   json["delta"] = delta;
+  if (!std::holds_alternative<releases::ApproximateDp>(facts.target))
+    json["promised"] = releases::to_string(facts.target);
   // Made of the same draws, so as little true of a run that an advisory concerns.
   json["epsilon_odometer"] = advisories.empty() ? Json(odometer) : Json(nullptr);
   json["odometer_note"] =
@@ -236,13 +326,22 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += "  adjacency    one record replaced by any other\n";
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
-        return segment.release.shape.kind == releases::QuestionKind::GradientDifference;
+        return segment.release.ask.kind() == releases::QuestionKind::GradientDifference;
       });
-  text += fmt::format("  mechanism    {}, clip norm {}{}\n",
-                      local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan), job.clip.value(),
-                      differences ? ", at most twice that for differences of gradients" : "");
+  if (draws_exactly(plan)) {
+    text +=
+        fmt::format("  mechanism    {}\n  samplers     {}\n", mechanism_of(job, plan), samplers_of(release_interval));
+  } else {
+    text += fmt::format("  mechanism    {}, clip norm {}{}\n",
+                        local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan),
+                        std::get<releases::L2Bound>(job.bound).clip.value(),
+                        differences ? ", at most twice that for differences of gradients" : "");
+  }
   text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice));
   text += fmt::format("  accountant   {}\n", plan.accountant());
+  // What is promised as an epsilon and a delta is said by the guarantee.
+  if (!std::holds_alternative<releases::ApproximateDp>(facts.target))
+    text += fmt::format("  promised     {}\n", releases::to_string(facts.target));
   text += fmt::format("  guaranteed   epsilon {}, delta {}, for everything this run could send\n", epsilon, delta);
   text += advisories.empty()
               ? fmt::format(

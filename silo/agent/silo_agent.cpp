@@ -39,7 +39,8 @@ bool SiloAgent::answers_quickly(const wire::Message& message) const {
   constexpr std::int64_t kProductsMax = 100'000;
   return machine != nullptr && !machine->projects(query->run) &&
          queries::kind_of(query->query.question) != releases::QuestionKind::LocalRun &&
-         queries::point_of(query->query.question).size() * machine->records() <= kProductsMax;
+         std::max<Eigen::Index>(queries::point_of(query->query.question).size(), 1) * machine->records() <=
+             kProductsMax;
 }
 
 std::vector<Action> SiloAgent::on_message(const wire::Message& message) {

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/jobs/round_spec.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/sealed/seal_reply.hpp"
+#include "silo/agent/encoded_column.hpp"
 #include "silo/agent/privacy_statement.hpp"
 #include "silo/oracles/counts_oracle.hpp"
 #include "silo/oracles/sum_oracle.hpp"
@@ -39,6 +41,32 @@ static_assert(kExplanationBytesMax <= wire::kExplanationBytesMax);
 bool is_judgement(wire::Refusal refusal) {
   return refusal == wire::Refusal::Policy || refusal == wire::Refusal::Budget || refusal == wire::Refusal::InvalidJob ||
          refusal == wire::Refusal::Owner;
+}
+
+/// Whether an oracle has an answer to the ask: what a job's parser sees to, and an oracle stops the process for.
+Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
+  const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
+  const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
+  if (statistic == nullptr) {
+    if (!job.model) return refuse("a job without a model asks for what a model makes of records");
+    if (ask.candidates() != nullptr &&
+        (ask.kind() != releases::QuestionKind::Gradient || job.model->network() != nullptr))
+      return refuse("selections are by gradients of linear models: a network's records have none of their own");
+    return {};
+  }
+  if (job.projection || ask.candidates() != nullptr || !std::holds_alternative<releases::RangeBound>(ask.bound))
+    return refuse("statistics are sums over encoded columns in public ranges");
+  const std::size_t columns = data::encoded_width(job.schema);
+  for (const std::size_t coordinate : statistic->coordinates) {
+    if (coordinate > columns)
+      return refuse(fmt::format("a statistic of column {}, records have {} and a label", coordinate, columns));
+    const EncodedColumn column = encoded_column(job.schema, coordinate);
+    const bool counted = column.kind == EncodedColumn::Kind::Indicator;
+    if (column.kind == EncodedColumn::Kind::Class || counted != statistic->indicators)
+      return refuse(fmt::format("a {} of \"{}\", which is no {}", statistic->indicators ? "count" : "mean", column.name,
+                                statistic->indicators ? "value of a list" : "number"));
+  }
+  return {};
 }
 
 Tell desk_not_written(const Error& error) {
@@ -105,6 +133,8 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   }
   Result<planning::Plan> planned = setup_.planner(*job, *member);
   if (!planned) return planned.error();
+  for (const planning::Plan::Segment& segment : planned->segments())
+    UNDERTONE_TRY(check_answerable(*job, segment.release.ask));
   if (job->shuffle && ask_policy) {
     const std::vector<Objection> undialled = undialled_shufflers(*job, setup_.shufflers);
     if (!undialled.empty()) return Error{ErrorCode::PolicyRefused, undialled.front().sentence};
@@ -126,7 +156,7 @@ Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer&
 void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
   waiting_.erase(run);
-  if (workspace_.run == run) workspace_ = {};
+  if (workspace_ && workspace_->run == run) workspace_.reset();
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout})
     permutations_.erase({run, block});
 }
@@ -184,8 +214,8 @@ void SiloMachine::refuse_offer(const wire::JobOffer& offer, const Error& error,
                    0.0,
                    setup_.clock()};
     const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
-    if (member != nullptr) past.epsilon = member->facts.epsilon.value();
-    if (member != nullptr) past.delta = member->facts.delta.value();
+    if (member != nullptr) past.epsilon = member->facts.epsilon().value();
+    if (member != nullptr) past.delta = member->facts.delta();
     if (Status noted = setup_.desk.past().note(past); !noted) out.emplace_back(desk_not_written(noted.error()));
   }
   refuse_job(offer.run, refusal, kind, reasons, out);
@@ -209,8 +239,8 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
                  0.0,
                  setup_.clock()};
   const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
-  if (member != nullptr) past.epsilon = member->facts.epsilon.value();
-  if (member != nullptr) past.delta = member->facts.delta.value();
+  if (member != nullptr) past.epsilon = member->facts.epsilon().value();
+  if (member != nullptr) past.delta = member->facts.delta();
   return setup_.desk.past().note(past);
 }
 
@@ -343,26 +373,26 @@ bool SiloMachine::concerned_by_places(const RunId& run, const RunAccount& accoun
 
 const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const planning::Release& release) {
   constexpr std::size_t kPermutationsMax = 2;  // as large as a column of the data each; made again when needed
-  if (release.shape.slice && permutations_.size() >= kPermutationsMax &&
-      !permutations_.contains({run, release.shape.block})) {
+  if (release.ask.records.slice && permutations_.size() >= kPermutationsMax &&
+      !permutations_.contains({run, release.ask.records.block})) {
     permutations_.clear();
   }
   static const std::vector<std::int64_t> none;
-  if (!release.shape.slice) return none;
-  std::vector<std::int64_t>& kept = permutations_[{run, release.shape.block}];
+  if (!release.ask.records.slice) return none;
+  std::vector<std::int64_t>& kept = permutations_[{run, release.ask.records.block}];
   if (kept.empty())
     kept = setup_.randomness.permutation(
-        {run, release.shape.block, setup_.ledger.permutation_key(run, release.shape.block)}, release.block_records);
+        {run, release.ask.records.block, setup_.ledger.permutation_key(run, release.ask.records.block)},
+        release.block_records);
   return kept;
 }
 
 SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job& job) {
-  if (workspace_.sums != nullptr && workspace_.run == run) return workspace_;
-  workspace_ = {};  // at most one projected copy at a time
-  Workspace made{run, make_record_sums(job.model), std::nullopt};
+  if (workspace_ && workspace_->run == run) return *workspace_;
+  workspace_.reset();  // at most one projected copy at a time
+  Workspace made{run, job.model ? make_record_sums(*job.model) : nullptr, std::nullopt};
   if (job.projection) made.projected = job.projection->project(setup_.dataset);
-  workspace_ = std::move(made);
-  return workspace_;
+  return workspace_.emplace(std::move(made));
 }
 
 OracleData SiloMachine::oracle_data(const Workspace& workspace, const planning::Release& release) {
@@ -390,8 +420,9 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
   }
-  if (queries::kind_of(query.question) != release->shape.kind || message.type != job.point_type ||
-      queries::point_of(query.question).size() != queries::point_size(release->shape.kind, job.model.dimension()) ||
+  const Eigen::Index dimension = job.model ? job.model->dimension() : 0;  // without a model there is no point either
+  if (queries::kind_of(query.question) != release->ask.kind() || message.type != job.point_type ||
+      queries::point_of(query.question).size() != queries::point_size(release->ask.kind(), dimension) ||
       !queries::point_of(query.question).allFinite()) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} asks another question than the plan", query.round.value)};
@@ -406,11 +437,11 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
     return sealed;
   }
   Workspace& own = workspace(message.run, job);
-  queries::Answer answer = answer_question(query, *release, *token, oracle_data(own, *release), *own.sums,
-                                           job.reply_lattice, setup_.randomness);
-  queries::Reply reply{query.round, job.reply_lattice.step_log2, setup_.randomness.kind(), std::move(answer)};
-  std::string bytes =
-      encoder_.encode(wire::ReplyMessage{message.run, digest, job.reply_lattice.type, std::move(reply)});
+  const queries::WireLattice wire = jobs::round_spec(job, release->ask).lattice;
+  queries::Answer answer =
+      answer_question(query, *release, *token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
+  queries::Reply reply{query.round, wire.step_log2, setup_.randomness.kind(), std::move(answer)};
+  std::string bytes = encoder_.encode(wire::ReplyMessage{message.run, digest, wire.type, std::move(reply)});
   UNDERTONE_TRY(setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()));
   return bytes;
 }
@@ -433,11 +464,12 @@ Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& messa
   const sealed::SealFor seal_for{message.run, message.query.round, digest, *recipients};
   Workspace& own = workspace(message.run, job);
   const OracleData data = oracle_data(own, release);
+  UNDERTONE_CHECK(own.sums != nullptr);  // statistics are not shuffled: the plan has seen to it
   RecordSums& sums = *own.sums;
   Result<std::vector<sealed::SealedMessage>> sealed = [&] {
     if (shuffle.form == jobs::Shuffle::Form::Reports) {
       const queries::Answer answer =
-          answer_question(message.query, release, token, data, sums, job.reply_lattice, setup_.randomness);
+          answer_question(message.query, release, token, data, &sums, job.reply_lattice, setup_.randomness);
       return sealed::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), *layout, seal_for);
     }
     const std::unique_ptr<ReleaseStream> stream = setup_.randomness.open(token);

@@ -147,7 +147,7 @@ class SiloMachine {
   /// What answers the questions of a run; kept for the run that asked last.
   struct Workspace {
     RunId run;
-    std::unique_ptr<RecordSums> sums;
+    std::unique_ptr<RecordSums> sums;        // null of a job without a model
     std::optional<data::Dataset> projected;  // the data set as the run's model reads it, where that is another
   };
   [[nodiscard]] Workspace& workspace(const RunId& run, const jobs::Job& job);
@@ -160,7 +160,7 @@ class SiloMachine {
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
   std::map<std::pair<RunId, releases::Block>, std::vector<std::int64_t>> permutations_;
-  Workspace workspace_;
+  std::optional<Workspace> workspace_;
   BinomialCoins coins_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };

@@ -22,6 +22,30 @@ constexpr const char* kDescription =
     "start or read its "
     "files; 5 halted: a person must look at the ledger.";
 
+/// What the manual page shows.
+std::vector<service::Example> examples(const std::string& program) {
+  const auto of = [&](const char* command, const char* about) {
+    return service::Example{fmt::format("{} {}", program, command), about};
+  };
+  return {
+      of("init --kit .",
+         "In the folder of the start-up kit: make the key, which never leaves it, and a signing request."),
+      of("dataset add main --csv patients.csv --schema schema.json --holdout-fraction 0.2",
+         "Enter a data set into silo.json and begin its ledger."),
+      of("check", "Read the data as `run` would and show what would be used; nothing is sent."),
+      of("check --job job.json", "What an offer of this job would be answered, and why."),
+      of("run", "Connect to the coordinator and serve until SIGTERM."),
+      of("jobs", "Jobs that wait, that run, that ended and that were refused, with the reasons."),
+      of("approve breast-cancer", "Read what the job would release and cost, then take part in it, or not."),
+      of("budget --dataset main", "What the policy grants, what is reserved, what is left."),
+      of("releases breast-cancer --values --json", "Exactly what left the building in a run, with the numbers."),
+      of("withdraw breast-cancer", "Answer nothing more in this run; what was sent stays charged."),
+      of("ledger verify", "Read the ledgers back and check them."),
+      of("ledger export --out ledger.jsonl", "Every entry as a JSON line, for an auditor."),
+      of("dataset amend main", "Accept the data set's present content; all spending is carried over."),
+  };
+}
+
 }  // namespace
 
 int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind noise,
@@ -30,7 +54,8 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   CLI::App app{kDescription, program};
   app.require_subcommand(1);
   app.set_version_flag("--version", service::Program(program).build());
-  const service::HelpCommands help(app, program);
+  const service::HelpCommands help(app, program, service::Program(program).build(), examples(program),
+                                   {{"job", "complete-jobs"}});
   OwnerOptions options;
   options.noise = noise;
   // What each command does once everything is parsed.
@@ -73,6 +98,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add(app, "run", "Connect to the coordinator and serve until SIGTERM",
       [&] { return run_agent(options.config, make_randomness); });
   speaks_json(add(app, "jobs", "Jobs that were offered, and where they stand", [&] { return list_jobs(options); }));
+  CLI::App* complete = add(app, "complete-jobs", "Names of jobs, for a shell that completes one",
+                           [&] { return complete_jobs(options); });
+  complete->group("");  // the completion script's own
+  complete->add_option("job", options.job, "what was typed of it");
   asks(takes_job(add(app, "approve", "Show what a job would release and cost, and take part in it",
                      [&] { return approve_job(options); })));
   asks(takes_job(add(app, "refuse", "Refuse a job that waits", [&] { return refuse_job(options); })));
@@ -102,12 +131,22 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   dataset->require_subcommand(1);
   speaks_json(
       add(*dataset, "list", "Data sets and what they have been charged", [&] { return list_datasets(options); }));
+  DraftedDataset drafted;
+  CLI::App* draft_command =
+      dataset->add_subcommand("draft", "Guess a schema from a CSV file, with its bounds left for you to say");
+  actions[draft_command] = [&] { return draft_dataset(drafted); };
+  draft_command->add_option("csv", drafted.csv, "the data, with a header")->required();
+  draft_command->add_option("--label", drafted.label, "the column that is to be predicted");
+  draft_command->add_option("--separator", drafted.separator, "between cells; guessed without it")
+      ->check(CLI::IsMember({",", ";", "tab"}));
+  draft_command->add_option("--out", drafted.out, "a file; without it, the terminal");
   NewDataset added;
   CLI::App* add_command = add(*dataset, "add", "Enter a data set into the configuration and begin its ledger",
                               [&] { return add_dataset(options, added); });
   add_command->add_option("name", options.dataset, "1 to 64 of [a-z0-9-]")->required();
   add_command->add_option("--csv", added.csv, "the data")->required();
-  add_command->add_option("--schema", added.schema, "a JSON file with label and features, or a job")->required();
+  add_command->add_option("--schema", added.schema, "a JSON file with label and features, a draft, or a job")
+      ->required();
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();

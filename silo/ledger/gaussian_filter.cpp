@@ -46,11 +46,12 @@ bool FilterTerms::sound() const {
          std::log(profile_delta->value()) + kSlack;
 }
 
-bool GaussianFilter::spend(releases::Block block, releases::ShiftSquaredAmount cost, std::uint64_t draws) {
-  if (cost.units() == 0) return true;
-  if (draws > draws_left() || cost > left(block)) return false;
+bool GaussianFilter::spend(releases::Block block, const releases::Cost& cost, std::uint64_t draws) {
+  if (cost.is_zero()) return true;
+  if (!cost.is_gaussian() || draws > draws_left() || cost.gaussian > left(block)) return false;
   releases::ShiftSquaredAmount& spent = block == releases::Block::Training ? training_ : holdout_;
-  spent = releases::ShiftSquaredAmount::from_units(spent.units() + cost.units());  // at most the terms': no overflow
+  // At most the terms': no overflow.
+  spent = releases::ShiftSquaredAmount::from_units(spent.units() + cost.gaussian.units());
   draws_ += draws;
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "shared/base/result.hpp"
 #include "shared/planning/plan.hpp"
+#include "shared/releases/cost.hpp"
 #include "shared/releases/fixed_amount.hpp"
 
 namespace undertone::silo {
@@ -39,9 +40,10 @@ class GaussianFilter {
   explicit GaussianFilter(const FilterTerms& terms) : terms_(terms) {}
 
   [[nodiscard]] const FilterTerms& terms() const noexcept { return terms_; }
-  /// Whether a release of this cost fits; if so it is counted. Without a cost it always fits: it carries no noise.
+  /// Whether a release of this cost fits; if so it is counted. Without a cost it always fits: it carries no noise. One
+  /// that is not Gaussian never does.
   /// @param draws of noise that it is made of
-  [[nodiscard]] bool spend(releases::Block block, releases::ShiftSquaredAmount cost, std::uint64_t draws);
+  [[nodiscard]] bool spend(releases::Block block, const releases::Cost& cost, std::uint64_t draws);
   /// Records may be in another block from now on.
   void content_changed();
   [[nodiscard]] releases::ShiftSquaredAmount left(releases::Block block) const;

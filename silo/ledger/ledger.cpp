@@ -29,6 +29,33 @@ Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
 }
 
+Error not_for_a_filter() {
+  return {ErrorCode::PolicyRefused,
+          "this data set is under a filter, which adds up the shifts of Gaussian noise alone: it takes no job whose "
+          "answers have another"};
+}
+
+/// Whether a plan that spends is charged for it: what is Gaussian costs a delta, and nothing that is charged is free.
+Status check_charged(const planning::Plan& plan) {
+  bool gaussian = false;
+  bool spends = false;
+  for (const Block block : {Block::Training, Block::Holdout}) {
+    const releases::Cost& cost = plan.cost(block);
+    if (plan.protects(block) == cost.is_zero())
+      return Error{ErrorCode::Internal, "the plan has private releases that cost nothing: it is not reserved"};
+    gaussian = gaussian || cost.gaussian.units() != 0;
+    spends = spends || !cost.is_zero();
+  }
+  if (!spends) return {};
+  const bool pure = !plan.mechanism_delta();
+  if (pure ? gaussian || plan.delta().units() != 0 || plan.mechanism_delta_amount().units() != 0 ||
+                 plan.epsilon().units() == 0
+           : plan.mechanism_delta_amount().units() == 0 || plan.mechanism_delta_amount() > plan.delta()) {
+    return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
+  }
+  return {};
+}
+
 /// Whether anything was ever kept here. @return true where tables are, whichever: what is missing of them is then made
 Result<bool> has_begun(store::Database& database) {
   Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master");
@@ -41,23 +68,33 @@ Result<bool> has_begun(store::Database& database) {
 
 }  // namespace
 
-releases::ShiftSquaredAmount RunAccount::reserved(Block block) const {
+const releases::Cost& RunAccount::reserved(Block block) const {
   return block == Block::Training ? training_reserved : holdout_reserved;
 }
 
-releases::ShiftSquaredAmount RunAccount::spent(Block block) const {
+const releases::Cost& RunAccount::spent(Block block) const {
   return block == Block::Training ? training_spent : holdout_spent;
 }
 
-std::optional<std::uint64_t> RunAccount::spend(Block block, releases::ShiftSquaredAmount cost) {
+const ListedReleases& RunAccount::releases_of(Block block) const {
+  return block == Block::Training ? training_releases : holdout_releases;
+}
+
+std::optional<std::uint64_t> RunAccount::draws_of(Block block, const releases::Cost& cost) const {
+  const Result<releases::Cost> sum = spent(block).plus(cost);
+  if (!sum || !sum->fits(reserved(block))) return std::nullopt;
+  const ListedReleases& list = releases_of(block);
+  return list.listed() ? list.draws_of(cost) : std::optional<std::uint64_t>(1);
+}
+
+std::optional<std::uint64_t> RunAccount::spend(Block block, const releases::Cost& cost) {
+  const std::optional<std::uint64_t> draws = draws_of(block, cost);
+  if (!draws) return std::nullopt;
   const bool training = block == Block::Training;
-  releases::ShiftSquaredAmount& so_far = training ? training_spent : holdout_spent;
-  SampledReleases& list = training ? training_releases : holdout_releases;
-  const auto sum = so_far.plus(cost);
-  if (!sum || *sum > reserved(block)) return std::nullopt;
-  const std::optional<std::uint64_t> draws = list.listed() ? list.take(cost) : std::optional<std::uint64_t>(1);
-  if (draws) so_far = *sum;
-  return draws;
+  releases::Cost& so_far = training ? training_spent : holdout_spent;
+  so_far = *so_far.plus(cost);
+  ListedReleases& list = training ? training_releases : holdout_releases;
+  return list.listed() ? list.take(cost) : draws;
 }
 
 Ledger::Ledger(store::Database& database, HeadStore& head, const SigningKey& key, crypto::NoiseKind noise, Clock clock)
@@ -77,7 +114,7 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
   UNDERTONE_TRY(ledger.check_head());
   if (ledger.head_.sequence == 0) {
     const Json body{{"kind", "opened"},
-                    {"format", "1"},
+                    {"format", to_string(LedgerFormat::Two)},
                     {"dataset", dataset.name},
                     {"digest", to_hex(dataset.digest)},
                     {"public_holdout", to_hex(dataset.public_holdout)},
@@ -258,11 +295,12 @@ Status Ledger::check_affordable(const planning::Plan& plan) const {
       return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
     }
     for (const Block block : {Block::Training, Block::Holdout}) {
-      if (plan.cost(block) <= filter_->left(block)) continue;
+      const releases::ShiftSquaredAmount shift_squared = plan.cost(block).gaussian;
+      if (shift_squared <= filter_->left(block)) continue;
       return Error{ErrorCode::BudgetExhausted,
                    fmt::format("the job's releases cost rho {:.6g} of the {} block; the data set's filter has {:.6g} "
                                "left",
-                               plan.cost(block).value_rounded_up() / 2.0, block_name(block),
+                               shift_squared.value_rounded_up() / 2.0, block_name(block),
                                filter_->left(block).value_rounded_down() / 2.0)};
     }
     if (plan.draws() > filter_->draws_left()) {
@@ -281,9 +319,7 @@ Status Ledger::could_reserve(const planning::Plan& plan) const {
     return Error{ErrorCode::BudgetExhausted, fmt::format("a ledger takes at most {} jobs, {} of them open; it has {}",
                                                          kRunsMax, kOpenRunsMax, accounts_.size())};
   }
-  const bool spends = plan.protects(Block::Training) || plan.protects(Block::Holdout);
-  if (spends && (plan.mechanism_delta_amount() > plan.delta() || plan.delta().units() == 0))
-    return Error{ErrorCode::Internal, "the plan spends and is charged no delta: it is not reserved"};
+  UNDERTONE_TRY(check_charged(plan));
   if (filter_ && plan.shuffling()) {
     return Error{
         ErrorCode::PolicyRefused,
@@ -295,6 +331,8 @@ Status Ledger::could_reserve(const planning::Plan& plan) const {
         "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
         "with replacement"};
   }
+  if (filter_ && !(plan.cost(Block::Training).is_gaussian() && plan.cost(Block::Holdout).is_gaussian()))
+    return not_for_a_filter();
   return check_affordable(plan);
 }
 
@@ -305,6 +343,8 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
     return check_reserved(run, plan);
   }
   UNDERTONE_TRY(could_reserve(plan));
+  if (format_ == LedgerFormat::One)
+    UNDERTONE_TRY(append(Json{{"kind", "upgraded"}, {"format", to_string(LedgerFormat::Two)}}, nullptr));
   Json body{{"kind", filter_ ? "accepted" : "reserved"},
             {"run", run.hex()},
             {"epsilon", plan.epsilon().to_string()},
@@ -313,9 +353,9 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
             {"training", plan.cost(Block::Training).to_string()},
             {"holdout", plan.cost(Block::Holdout).to_string()},
             {"plan", to_hex(plan_digest(plan))}};
-  // Where a sum of costs says too little, the releases stand beside it.
-  if (plan.lists(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
-  if (plan.lists(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
+  // A sum of costs says too little: the releases stand beside it.
+  if (plan.protects(Block::Training)) body["training_releases"] = plan.releases_text(Block::Training);
+  if (plan.protects(Block::Holdout)) body["holdout_releases"] = plan.releases_text(Block::Holdout);
   if (const std::optional<planning::Shuffling>& shuffling = plan.shuffling()) {
     body["shuffled"] = fmt::format("{}:{}:{}", shuffling->binomial ? "binomial" : "reports", shuffling->honest_silos,
                                    plan.failure_delta().to_string());
@@ -359,7 +399,7 @@ Status Ledger::check_reserved(const RunId& run, const planning::Plan& plan) cons
   return {};
 }
 
-Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, releases::ShiftSquaredAmount cost) const {
+Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, const releases::Cost& cost) const {
   const RunAccount* known = account(run);
   if (known == nullptr) return Error{ErrorCode::UnknownRun, "no job was accepted under this run"};
   if (known->ended) return Error{ErrorCode::UnplannedQuery, "this run has ended: nothing more is answered in it"};
@@ -368,8 +408,13 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, rele
                  fmt::format("round {} is asked after round {}; rounds are never repeated or reordered", round.value,
                              known->last_round->value)};
   }
-  RunAccount after = *known;  // what is spent is what is committed: here it is only asked whether it fits
-  const std::optional<std::uint64_t> draws = after.spend(block, cost);
+  if (cost.is_zero() && !may_cost_nothing(block)) {
+    return Error{ErrorCode::PolicyRefused,
+                 fmt::format("round {} asks for exact answers about block \"{}\", whose records this ledger does not "
+                             "know as declared public",
+                             round.value, block_name(block))};
+  }
+  const std::optional<std::uint64_t> draws = known->draws_of(block, cost);
   if (!draws) {
     return Error{ErrorCode::BudgetExhausted,
                  fmt::format("round {} would spend more than was reserved for the run", round.value)};
@@ -378,6 +423,7 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, rele
   if (!filter_) return Error{ErrorCode::LedgerCorrupt, "a run is charged to a filter that is not there"};
   if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta)
     return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
+  if (!cost.is_gaussian()) return not_for_a_filter();
   silo::GaussianFilter then = *filter_;
   if (!then.spend(block, cost, *draws)) {
     return Error{ErrorCode::BudgetExhausted,
@@ -389,27 +435,32 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, rele
 Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const planning::Release& release,
                                      const Digest& query) {
   if (broken_) return store_failed();
-  if (std::holds_alternative<mechanisms::Unplanned>(release.mechanism) ||
-      (release.cost().units() == 0) != release.is_public()) {
+  const Block block = release.ask.records.block;
+  if (std::holds_alternative<mechanisms::Unplanned>(release.mechanism)) {
+    return Error{ErrorCode::UnplannedQuery, fmt::format("round {} of block \"{}\" has no mechanism: it is not granted",
+                                                        round.value, block_name(block))};
+  }
+  const releases::Cost cost = release.cost();
+  if (cost.is_zero() != release.is_public()) {
     return Error{
         ErrorCode::UnplannedQuery,
         fmt::format("round {} of block \"{}\" costs nothing without being of public records: it is not granted",
-                    round.value, block_name(release.shape.block))};
+                    round.value, block_name(block))};
   }
-  UNDERTONE_TRY(check_spend(run, round, release.shape.block, release.cost()));
-  return SpendToken(run, round, release.shape.block, release.cost(), query, clock_());
+  UNDERTONE_TRY(check_spend(run, round, block, cost));
+  return SpendToken(run, round, block, cost, query, clock_());
 }
 
 Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::NoiseKind noise) {
   const SpendToken spent = std::move(token);
   UNDERTONE_CHECK(spent.valid_ && noise == noise_);
-  // Again: other tokens may have been used since this one was granted.
+  // Again: other tokens may have been used since this one was granted. It finds the run.
   UNDERTONE_TRY(check_spend(spent.run_, spent.round_, spent.block_, spent.cost_));
   const Json body{{"kind", "released"},
                   {"run", spent.run_.hex()},
                   {"round", std::to_string(spent.round_.value)},
                   {"block", block_name(spent.block_)},
-                  {"cost", spent.cost_.to_string()},
+                  {"cost", cost_text(spent.cost_, account(spent.run_)->format)},
                   {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))},
                   {"order", "secret"},

@@ -15,7 +15,8 @@
 #include "shared/wire/receipt.hpp"
 #include "silo/ledger/gaussian_filter.hpp"
 #include "silo/ledger/head_store.hpp"
-#include "silo/ledger/sampled_releases.hpp"
+#include "silo/ledger/ledger_format.hpp"
+#include "silo/ledger/listed_releases.hpp"
 #include "silo/ledger/spend_token.hpp"
 
 namespace undertone::silo {
@@ -48,12 +49,13 @@ struct StoredReply {
 struct RunAccount {
   releases::EpsilonAmount epsilon;  // the guarantee: reserved, or covered by the data set's filter
   releases::DeltaAmount delta;
-  releases::ShiftSquaredAmount training_reserved;
-  releases::ShiftSquaredAmount holdout_reserved;
-  releases::ShiftSquaredAmount training_spent;  // the odometer
-  releases::ShiftSquaredAmount holdout_spent;
-  SampledReleases training_releases;  // listed where sampling is what the charge rests on
-  SampledReleases holdout_releases;
+  releases::Cost training_reserved;
+  releases::Cost holdout_reserved;
+  releases::Cost training_spent;  // the odometer
+  releases::Cost holdout_spent;
+  ListedReleases training_releases;  // every charged one; in the first format only where sampling matters
+  ListedReleases holdout_releases;
+  LedgerFormat format = LedgerFormat::Two;  // in which the run was reserved, and in which its costs are written
   std::uint64_t releases = 0;
   std::uint64_t releases_in_secret_order = 0;  // of these: made since a record's place in a draw is secret
   std::optional<RoundIndex> last_round;
@@ -63,10 +65,15 @@ struct RunAccount {
   bool ended = false;
   bool returned = false;  // ended before any reply left: the reservation was released
 
-  [[nodiscard]] releases::ShiftSquaredAmount reserved(releases::Block block) const;
-  [[nodiscard]] releases::ShiftSquaredAmount spent(releases::Block block) const;
-  /// Whether a release of this cost fits what was reserved for the block; if so it is counted.
-  [[nodiscard]] std::optional<std::uint64_t> spend(releases::Block block, releases::ShiftSquaredAmount cost);
+  [[nodiscard]] const releases::Cost& reserved(releases::Block block) const;
+  [[nodiscard]] const releases::Cost& spent(releases::Block block) const;
+  /// Whether a release of this cost fits what was reserved for the block. @return how many draws of noise it is made of
+  [[nodiscard]] std::optional<std::uint64_t> draws_of(releases::Block block, const releases::Cost& cost) const;
+  /// The same, and counts it.
+  [[nodiscard]] std::optional<std::uint64_t> spend(releases::Block block, const releases::Cost& cost);
+
+ private:
+  [[nodiscard]] const ListedReleases& releases_of(releases::Block block) const;
 };
 
 /// The silo's append-only, hash-chained, signed record of what its data set has been charged and what left for it
@@ -74,6 +81,7 @@ struct RunAccount {
 /// accepted. A release commits its entry, the reply's exact bytes and the chain link in one transaction.
 /// A data set whose owner switched it to a filter has one reservation, the filter's, and every release is charged to it
 /// when it is committed: what a job does not use is never spent.
+/// A ledger of the first format goes on in it until a run is reserved: an entry then says that the second begins.
 /// Everything fails closed: after an error of the store nothing more is handed out.
 class Ledger {
  public:
@@ -144,6 +152,9 @@ class Ledger {
   [[nodiscard]] const std::map<RunId, RunAccount>& accounts() const noexcept { return accounts_; }
   [[nodiscard]] const std::optional<silo::GaussianFilter>& filter() const noexcept { return filter_; }
   [[nodiscard]] const DatasetIdentity& dataset() const noexcept { return dataset_; }
+  /// Of the runs that are reserved from here on, but for the first reservation in a ledger of the first format, which
+  /// upgrades it.
+  [[nodiscard]] LedgerFormat format() const noexcept { return format_; }
   [[nodiscard]] const Budget& budget() const noexcept { return budget_; }
   [[nodiscard]] releases::EpsilonAmount epsilon_reserved() const noexcept { return epsilon_reserved_; }
   [[nodiscard]] releases::DeltaAmount delta_reserved() const noexcept { return delta_reserved_; }
@@ -170,12 +181,20 @@ class Ledger {
   /// Whether a head that was kept outside is one of this ledger's. @return its sequence
   [[nodiscard]] Result<std::uint64_t> check_not_behind(const std::string& head);
   [[nodiscard]] Status apply(const LedgerEntry& entry);
+  /// A reservation's entry.
+  [[nodiscard]] Status apply_reservation(std::uint64_t sequence, const nlohmann::json& body);
+  /// A release's, or what ends its run.
+  [[nodiscard]] Status apply_to_run(std::uint64_t sequence, const nlohmann::json& body);
   [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
+  /// Whether exact answers about the block are expected at all: of a holdout that the owner declared public.
+  [[nodiscard]] bool may_cost_nothing(releases::Block block) const {
+    return block == releases::Block::Holdout && dataset_.public_holdout != Digest{};
+  }
   /// Whether the run may release so much of the block now, as far as reservation and filter go.
   [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,
-                                   releases::ShiftSquaredAmount cost) const;
+                                   const releases::Cost& cost) const;
   [[nodiscard]] Status append(nlohmann::json body, const std::function<Status()>& with_it);
   [[nodiscard]] Result<std::optional<Digest>> hash_at(std::uint64_t sequence);
 
@@ -185,6 +204,7 @@ class Ledger {
   crypto::NoiseKind noise_;
   Clock clock_;
   DatasetIdentity dataset_;  // as the ledger records it
+  LedgerFormat format_ = LedgerFormat::Two;
   Budget budget_;
   std::map<RunId, RunAccount> accounts_;
   releases::EpsilonAmount epsilon_reserved_;

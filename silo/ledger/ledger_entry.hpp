@@ -11,6 +11,7 @@
 #include "shared/crypto/noise_kind.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/store/sqlite.hpp"
+#include "silo/ledger/ledger_format.hpp"
 
 namespace undertone::silo {
 
@@ -64,6 +65,7 @@ struct EntryFields {
   Amount amount(const char* key) {
     return value(Amount::parse(text(key)));
   }
+  releases::Cost cost(const char* key, LedgerFormat format) { return value(parse_cost(text(key), format)); }
 };
 
 }  // namespace undertone::silo

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "silo/ledger/ledger.hpp"
 #include "silo/ledger/ledger_entry.hpp"
@@ -8,6 +9,12 @@ namespace undertone::silo {
 
 using Json = nlohmann::json;
 using releases::Block;
+
+namespace {
+
+constexpr const char* kUnreadable = "lacks a field or has one that cannot be read";
+
+}  // namespace
 
 Status Ledger::replay() {
   Status replayed = each_entry(*database_, [this](const LedgerEntry& entry) -> Status {
@@ -39,7 +46,9 @@ Status Ledger::apply(const LedgerEntry& entry) {
     const Digest digest = fields.value(digest_from_hex(fields.text("digest")));
     if (kind == "opened") {
       dataset_.name = fields.text("dataset");
-      if (fields.text("format") != "1") return corrupt(entry.sequence, "has a format that this program does not know");
+      const Result<LedgerFormat> format = parse_format(fields.text("format"));
+      if (!format) return corrupt(entry.sequence, "has a format that this program does not know");
+      format_ = *format;
       if (fields.text("noise") != noise_name(noise_)) {
         return corrupt(entry.sequence, fmt::format("this ledger is for {} noise, this program draws {} noise",
                                                    fields.text("noise"), noise_name(noise_)));
@@ -61,70 +70,22 @@ Status Ledger::apply(const LedgerEntry& entry) {
                                   fields.amount<releases::DeltaAmount>("delta"),
                                   fields.amount<releases::DeltaAmount>("mechanism_delta"),
                                   fields.amount<releases::ShiftSquaredAmount>("shift_squared")};
-    if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
+    if (!fields.good) return corrupt(entry.sequence, kUnreadable);
     if (!terms.sound()) return corrupt(entry.sequence, "starts a filter that its epsilon and delta do not cover");
     UNDERTONE_TRY(charge(entry.sequence, terms.epsilon, terms.delta));
     filter_.emplace(terms);
+  } else if (kind == "upgraded") {
+    if (format_ != LedgerFormat::One || fields.text("format") != to_string(LedgerFormat::Two))
+      return corrupt(entry.sequence, "goes on in a format that does not follow the one before");
+    format_ = LedgerFormat::Two;
   } else if (kind == "reserved" || kind == "accepted") {
-    if ((kind == "accepted") != filter_.has_value())
-      return corrupt(entry.sequence, "reserves a run beside a filter, or accepts one without");
-    const RunId run = fields.run();
-    RunAccount account;
-    account.epsilon = fields.amount<releases::EpsilonAmount>("epsilon");
-    account.delta = fields.amount<releases::DeltaAmount>("delta");
-    account.training_reserved = fields.amount<releases::ShiftSquaredAmount>("training");
-    account.holdout_reserved = fields.amount<releases::ShiftSquaredAmount>("holdout");
-    for (const auto& [key, list] : {std::pair("training_releases", &account.training_releases),
-                                    std::pair("holdout_releases", &account.holdout_releases)}) {
-      if (!body.contains(key)) continue;
-      *list = fields.value(SampledReleases::parse(fields.text(key)));
-    }
-    if (body.contains("plan")) account.plan = fields.value(digest_from_hex(fields.text("plan")));
-    if (body.contains("at")) account.reserved_at = fields.text("at");
-    account.filtered = filter_.has_value();
-    if (!accounts_.emplace(run, account).second) return corrupt(entry.sequence, "reserves a run twice");
-    if (!account.filtered) {
-      UNDERTONE_TRY(charge(entry.sequence, account.epsilon, account.delta));
-    }
+    UNDERTONE_TRY(apply_reservation(entry.sequence, body));
   } else if (kind == "released" || kind == "ended" || kind == "returned") {
-    const auto found = accounts_.find(fields.run());
-    if (found == accounts_.end() || found->second.ended)
-      return corrupt(entry.sequence, "concerns a run that is not open");
-    RunAccount& account = found->second;
-    if (kind == "released") {
-      const RoundIndex round{fields.index("round")};
-      const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
-      if (block == Block::Holdout && fields.text("block") != "holdout")
-        return corrupt(entry.sequence, "reads a block that is neither training nor holdout");
-      const auto cost = fields.amount<releases::ShiftSquaredAmount>("cost");
-      const std::optional<std::uint64_t> draws = account.spend(block, cost);
-      if (!draws) return corrupt(entry.sequence, "spends more than was reserved");
-      if (account.filtered && !filter_->spend(block, cost, *draws))
-        return corrupt(entry.sequence, "spends more than the data set's filter has left");
-      if (account.last_round && round <= *account.last_round)
-        return corrupt(entry.sequence, "repeats or reorders a round");
-      account.last_round = round;
-      ++account.releases;
-      if (body.contains("order")) {
-        if (fields.text("order") != "secret") return corrupt(entry.sequence, "has an order that is not secret");
-        ++account.releases_in_secret_order;
-      }
-    } else {
-      account.ended = true;
-      account.training_releases = {};  // nothing more is crossed off
-      account.holdout_releases = {};
-      account.returned = kind == "returned";
-      if (account.returned == (account.releases != 0))
-        return corrupt(entry.sequence, "returns a reservation that was used, or ends one that was not");
-      if (account.returned && !account.filtered) {
-        epsilon_reserved_ = releases::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
-        delta_reserved_ = releases::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
-      }
-    }
+    UNDERTONE_TRY(apply_to_run(entry.sequence, body));
   } else {
     return corrupt(entry.sequence, "is of a kind that this program does not know");
   }
-  if (!fields.good) return corrupt(entry.sequence, "lacks a field or has one that cannot be read");
+  if (!fields.good) return corrupt(entry.sequence, kUnreadable);
   head_ = {entry.sequence == 1 ? entry.hash : head_.ledger, entry.sequence, entry.hash, entry.signature};
   head_text_ = Json{{"format", "undertone.ledger-head/1"},
                     {"sequence", std::to_string(entry.sequence)},
@@ -132,6 +93,77 @@ Status Ledger::apply(const LedgerEntry& entry) {
                     {"body", to_hex(entry.body)},
                     {"signature", to_hex(entry.signature)}}
                    .dump();
+  return {};
+}
+
+Status Ledger::apply_reservation(std::uint64_t sequence, const Json& body) {
+  EntryFields fields{body};
+  if ((fields.text("kind") == "accepted") != filter_.has_value())
+    return corrupt(sequence, "reserves a run beside a filter, or accepts one without");
+  const RunId run = fields.run();
+  RunAccount account;
+  account.format = format_;
+  account.epsilon = fields.amount<releases::EpsilonAmount>("epsilon");
+  account.delta = fields.amount<releases::DeltaAmount>("delta");
+  account.training_reserved = fields.cost("training", format_);
+  account.holdout_reserved = fields.cost("holdout", format_);
+  for (const auto& [key, list, reserved] :
+       {std::tuple("training_releases", &account.training_releases, account.training_reserved),
+        std::tuple("holdout_releases", &account.holdout_releases, account.holdout_reserved)}) {
+    if (body.contains(key)) *list = fields.value(ListedReleases::parse(fields.text(key), format_));
+    if (format_ == LedgerFormat::Two && fields.good && list->total() != reserved)
+      return corrupt(sequence, "reserves another cost than that of the releases that it lists");
+  }
+  if (filter_ && !(account.training_reserved.is_gaussian() && account.holdout_reserved.is_gaussian()))
+    return corrupt(sequence, "accepts releases that are not Gaussian under a filter");
+  if (body.contains("plan")) account.plan = fields.value(digest_from_hex(fields.text("plan")));
+  if (body.contains("at")) account.reserved_at = fields.text("at");
+  account.filtered = filter_.has_value();
+  if (!fields.good) return corrupt(sequence, kUnreadable);
+  const auto epsilon = account.epsilon;
+  const auto delta = account.delta;
+  if (!accounts_.emplace(run, std::move(account)).second) return corrupt(sequence, "reserves a run twice");
+  return filter_ ? Status() : charge(sequence, epsilon, delta);
+}
+
+Status Ledger::apply_to_run(std::uint64_t sequence, const Json& body) {
+  EntryFields fields{body};
+  const auto found = accounts_.find(fields.run());
+  if (found == accounts_.end() || found->second.ended) return corrupt(sequence, "concerns a run that is not open");
+  RunAccount& account = found->second;
+  const std::string kind = fields.text("kind");
+  if (kind == "released") {
+    const RoundIndex round{fields.index("round")};
+    const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
+    if (block == Block::Holdout && fields.text("block") != "holdout")
+      return corrupt(sequence, "reads a block that is neither training nor holdout");
+    const releases::Cost cost = fields.cost("cost", account.format);
+    if (!fields.good) return corrupt(sequence, kUnreadable);
+    if (cost.is_zero() && !may_cost_nothing(block))
+      return corrupt(sequence, "costs nothing, but its records were not declared public");
+    const std::optional<std::uint64_t> draws = account.spend(block, cost);
+    if (!draws) return corrupt(sequence, "spends more than was reserved");
+    if (account.filtered && !filter_->spend(block, cost, *draws))
+      return corrupt(sequence, "spends more than the data set's filter has left");
+    if (account.last_round && round <= *account.last_round) return corrupt(sequence, "repeats or reorders a round");
+    account.last_round = round;
+    ++account.releases;
+    if (body.contains("order")) {
+      if (fields.text("order") != "secret") return corrupt(sequence, "has an order that is not secret");
+      ++account.releases_in_secret_order;
+    }
+    return {};
+  }
+  account.ended = true;
+  account.training_releases = {};  // nothing more is crossed off
+  account.holdout_releases = {};
+  account.returned = kind == "returned";
+  if (account.returned == (account.releases != 0))
+    return corrupt(sequence, "returns a reservation that was used, or ends one that was not");
+  if (account.returned && !account.filtered) {
+    epsilon_reserved_ = releases::EpsilonAmount::from_units(epsilon_reserved_.units() - account.epsilon.units());
+    delta_reserved_ = releases::DeltaAmount::from_units(delta_reserved_.units() - account.delta.units());
+  }
   return {};
 }
 

@@ -30,13 +30,13 @@ class SpendToken {
 
  private:
   friend class Ledger;
-  SpendToken(RunId run, RoundIndex round, releases::Block block, releases::ShiftSquaredAmount cost, Digest query,
+  SpendToken(RunId run, RoundIndex round, releases::Block block, const releases::Cost& cost, Digest query,
              std::int64_t at)
       : run_(run), round_(round), block_(block), cost_(cost), query_(query), at_(at) {}
   RunId run_;
   RoundIndex round_;
   releases::Block block_;
-  releases::ShiftSquaredAmount cost_;
+  releases::Cost cost_;
   Digest query_;
   std::int64_t at_;  // when it was granted: before any record was looked at, so that the entry tells nothing of how
                      // long that took

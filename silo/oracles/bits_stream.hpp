@@ -30,6 +30,13 @@ class BitsStream final : public ReleaseStream {
   void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) override {
     mechanisms::add_coins(coins, *bits_, counts);
   }
+  void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
+    noise.add_noise(sums, *bits_);
+  }
+  [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
+                                   std::span<const std::int64_t> scores) override {
+    return mechanism.select(scores, *bits_);
+  }
   [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
                                                 const sealed::ShareModulus& modulus) override {
     return sealed::split_counts(counts, modulus, *bits_);

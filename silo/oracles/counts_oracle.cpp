@@ -27,7 +27,7 @@ const noise::BinomialTable& BinomialCoins::of(const mechanisms::BinomialParamete
 std::vector<std::int64_t> draw_and_count(const queries::Query& query, const planning::Release& planned,
                                          const OracleData& data, RecordSums& sums, BinomialCoins& coins,
                                          ReleaseStream& stream) {
-  const auto [release, sum] = draw_exact_sum(query, planned, data, sums, stream);
+  const auto [release, sum] = draw_exact_sum(query, planned, data, &sums, stream);
   const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism);
   UNDERTONE_CHECK(binomial != nullptr);
   std::vector<std::int64_t> counts(sum.size(), 0);

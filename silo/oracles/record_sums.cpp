@@ -46,14 +46,27 @@ class LinearSums final : public RecordSums {
     });
   }
 
-  void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+  void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(lattice, model_.dimension());
+    Numbers factors{};
+    Numbers norms_squared{};
+    for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
+      const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
+      left = left.subspan(now.size());
+      derivatives(point, drawn, now, factors, norms_squared);
+      clamped.add_linear(std::span(factors).first(now.size()), drawn.block.features, now);
+    }
+    clamped.take(sum);
+  }
+
+  void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
     // A linear model's gradient is a (x, 1) at either point, so the difference is too.
-    const Eigen::Index d = model_.dimension();
     Numbers there{};
     add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
-      derivatives(points.tail(d), drawn, positions, there, norms_squared);
-      derivatives(points.head(d), drawn, positions, factors, norms_squared);
+      derivatives(points.subtrahend, drawn, positions, there, norms_squared);
+      derivatives(points.minuend, drawn, positions, factors, norms_squared);
       for (std::size_t i = 0; i < positions.size(); ++i) factors[i] -= there[i];
     });
   }
@@ -114,7 +127,17 @@ class MomentSums final : public RecordSums {
     }
   }
 
-  void differences(const Eigen::VectorXd& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+  void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(lattice, model_.dimension());
+    for (const std::int64_t j : drawn.positions) {
+      model_.gradient(point, drawn.block, j, gradient_);
+      clamped.add(gradient_);
+    }
+    clamped.take(sum);
+  }
+
+  void differences(const PointPair& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                    std::span<std::int64_t> /*sum*/) override {
     UNDERTONE_CHECK(false);  // a job of moments has one round, of gradients
   }
@@ -143,10 +166,14 @@ class LayeredSums final : public RecordSums {
     round(lattice, sum);
   }
 
-  void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);  // a job that selects by a network's gradients is refused where it is offered
+  }
+
+  void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                    std::span<std::int64_t> sum) override {
-    const Eigen::Index d = model_.dimension();
-    model_.clipped_difference_sum(points.head(d), points.tail(d), drawn.block, drawn.positions, clip(lattice, drawn),
+    model_.clipped_difference_sum(points.minuend, points.subtrahend, drawn.block, drawn.positions, clip(lattice, drawn),
                                   sum_);
     round(lattice, sum);
   }
@@ -182,6 +209,8 @@ double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dim
   // rounding to integers by 1/2 a coordinate, sqrt(d)/2 in all. Twice these, for two sums, stay within 2 Lambda if
   //   clip (1 + share) (1 + 2^-53 n) / step + sqrt(d)/2 <= Lambda.
   // A record that was drawn j times moves the first term j-fold at most, and the others not at all.
+  // This is of the integers themselves, so it holds for whatever is derived from their l2 norm, such as 2 Lambda
+  // sqrt(d) in l1 for Laplace noise.
   const double units = static_cast<double>(lattice.clip) - 0.5 * std::sqrt(static_cast<double>(dimension)) - 1e-6;
   UNDERTONE_CHECK(units > 0.0);  // the plan's lattices have Lambda >= sqrt(d)
   const double loss = (1.0 + rounding_share) * (1.0 + 0x1p-52 * static_cast<double>(records));

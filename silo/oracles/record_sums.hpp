@@ -6,13 +6,15 @@
 #include <span>
 
 #include "shared/mechanisms/lattice.hpp"
+#include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/models/model.hpp"
 
 namespace undertone::silo {
 
 /// Exact integer sums over drawn records, with the scratch that the model takes. For two blocks that differ in one
 /// record, sums over the same draw differ by at most 2 * lattice.clip in l2 for each time that it is drawn, whatever
-/// the records hold.
+/// the records hold. By Cauchy and Schwarz that is at most 2 * lattice.clip * sqrt(d) in l1, and as a sum of integers
+/// at most the integer below: what Laplace noise is calibrated to. @see mechanisms::laplace_lattice
 /// One object for one thread.
 class RecordSums {
  public:
@@ -33,8 +35,18 @@ class RecordSums {
   /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
   virtual void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                          std::span<std::int64_t> sum) = 0;
-  /// Of differences of a record's gradients at two points. @param points [2d] @param sum [d] out, lattice units
-  virtual void differences(const Eigen::VectorXd& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
+  /// Of gradients at a point, clamped coordinate by coordinate: replacing a record moves every coordinate by at most
+  /// twice the lattice's levels. @see mechanisms::ClampedSum
+  /// @pre each record's gradient is computed for itself, as those of networks are not @param sum [d] out, lattice units
+  virtual void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice,
+                                 const Drawn& drawn, std::span<std::int64_t> sum) = 0;
+  /// A record's gradient at the first point less that at the second: [d] each.
+  struct PointPair {
+    Eigen::Ref<const Eigen::VectorXd> minuend;
+    Eigen::Ref<const Eigen::VectorXd> subtrahend;
+  };
+  /// Of differences of a record's gradients at two points. @param sum [d] out, lattice units
+  virtual void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                            std::span<std::int64_t> sum) = 0;
   /// Of centred metrics. @param point [d] @param sum [metrics] out, lattice units
   virtual void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,

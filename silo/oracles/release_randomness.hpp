@@ -7,6 +7,8 @@
 
 #include "shared/crypto/noise_kind.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/mechanisms/selection/exponential_mechanism.hpp"
 #include "shared/noise/binomial_table.hpp"
 #include "shared/sealed/encoding_randomness.hpp"
 #include "silo/ledger/spend_token.hpp"
@@ -29,6 +31,11 @@ class ReleaseStream : public sealed::EncodingRandomness {
                            const mechanisms::BinomialParameters& parameters, std::span<std::int64_t> counts) = 0;
   /// @see mechanisms::add_coins
   virtual void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
+  /// @see mechanisms::LaplaceSum::add_noise
+  virtual void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) = 0;
+  /// @see mechanisms::ExponentialMechanism::select
+  [[nodiscard]] virtual std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
+                                           std::span<const std::int64_t> scores) = 0;
 };
 
 /// Which permutation: a run has one of each block, the same again after a crash.

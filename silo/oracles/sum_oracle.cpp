@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "shared/base/overloaded.hpp"
 #include "silo/oracles/local_run.hpp"
+#include "silo/oracles/statistic.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -13,7 +15,7 @@ constexpr std::size_t kNoiseBlock =
 
 const models::Records& block_of(const planning::Release& planned, const OracleData& data) {
   const models::Records& block =
-      planned.shape.block == releases::Block::Training ? data.dataset.training : data.dataset.holdout;
+      planned.ask.records.block == releases::Block::Training ? data.dataset.training : data.dataset.holdout;
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
   UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
   return block;
@@ -26,31 +28,78 @@ std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, cons
   return out;
 }
 
+void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& stream, std::vector<std::int64_t>& sum) {
+  // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
+  std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
+  for (std::size_t from = 0; from < sum.size(); from += noise.size()) {
+    const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), sum.size() - from));
+    stream.fill_gaussian(gaussian.log2_stddev, part);
+    for (std::size_t j = 0; j < part.size(); ++j) sum[from + j] += part[j];
+  }
+}
+
+/// Totals that leave as they are, cut to what a reply may hold: noise that large has probability below e^(-2^20).
+std::vector<std::int64_t> within_wire(std::vector<std::int64_t> totals) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 62U;
+  for (std::int64_t& total : totals) total = std::clamp(total, -kMax, kMax);
+  return totals;
+}
+
+std::int64_t chosen(const planning::Release& release, const mechanisms::Selection& selection,
+                    const std::vector<std::int64_t>& gradient_sum, ReleaseStream& stream) {
+  const geometry::Vertices* candidates = release.ask.candidates();
+  UNDERTONE_CHECK(candidates != nullptr);
+  // The very range that the draw is calibrated to.
+  UNDERTONE_CHECK(selection.draw.range().value() >= candidates->score_range(selection.lattice.levels()));
+  std::vector<std::int64_t> scores(static_cast<std::size_t>(candidates->count()));
+  candidates->scores(gradient_sum, scores);
+  return static_cast<std::int64_t>(stream.select(selection.draw, scores));
+}
+
 }  // namespace
 
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                     const models::Records& block, const std::vector<std::int64_t>& drawn,
-                                    RecordSums& sums) {
-  const Eigen::VectorXd& point = queries::point_of(question);
-  std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension));
-  switch (release.shape.kind) {
-    case releases::QuestionKind::Gradient:
-      sums.gradients(point, release.lattice(), {block, drawn}, sum);
-      return sum;
-    case releases::QuestionKind::GradientDifference:
-      sums.differences(point, release.lattice(), {block, drawn}, sum);
-      return sum;
-    case releases::QuestionKind::Metrics:
-      sums.metrics(point, release.lattice(), {block, drawn}, sum);
-      return sum;
-    case releases::QuestionKind::LocalRun:
-      break;  // has no sum without noise
-  }
-  UNDERTONE_CHECK(false);
+                                    RecordSums* sums) {
+  const RecordSums::Drawn records{block, drawn};
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(release.ask.dimension));
+  const auto of_model = [&]() -> RecordSums& {
+    UNDERTONE_CHECK(sums != nullptr);
+    return *sums;
+  };
+  // What a model's vectors are clipped to is an l2 norm, whatever noise is added.
+  const auto clipped_to = [&]() -> const mechanisms::Lattice& {
+    UNDERTONE_CHECK(std::holds_alternative<releases::L2Bound>(release.ask.bound));
+    return release.lattice();
+  };
+  std::visit(Overloaded{[&](const releases::GradientMap& /*map*/) {
+                          const Eigen::VectorXd& point = queries::point_of(question);
+                          if (const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism)) {
+                            of_model().clamped_gradients(point, selection->lattice, records, sum);
+                          } else {
+                            of_model().gradients(point, clipped_to(), records, sum);
+                          }
+                        },
+                        [&](const releases::GradientDifferenceMap& /*map*/) {
+                          const std::vector<queries::NamedPoint> points = queries::named_points(question);
+                          UNDERTONE_CHECK(points.size() == 2);
+                          of_model().differences({points[0].value, points[1].value}, clipped_to(), records, sum);
+                        },
+                        [&](const releases::MetricsMap& /*map*/) {
+                          of_model().metrics(queries::point_of(question), clipped_to(), records, sum);
+                        },
+                        [&](const releases::StatisticMap& statistic) {
+                          const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
+                          UNDERTONE_CHECK(range != nullptr && statistic.coordinates.size() == sum.size());
+                          sum = statistic_totals(statistic, *range, release.lattice(), records);
+                        },
+                        [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); }},  // no sum without noise
+             release.ask.map);
+  return sum;
 }
 
 queries::Answer answer_question(const queries::Query& query, const planning::Release& release, const SpendToken& token,
-                                const OracleData& data, RecordSums& sums, const queries::WireLattice& wire,
+                                const OracleData& data, RecordSums* sums, const queries::WireLattice& wire,
                                 ReleaseRandomness& randomness) {
   UNDERTONE_CHECK(token.valid() && token.round() == query.round);
   const std::unique_ptr<ReleaseStream> stream = randomness.open(token);
@@ -58,24 +107,24 @@ queries::Answer answer_question(const queries::Query& query, const planning::Rel
 }
 
 DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
-                        RecordSums& sums, ReleaseStream& stream) {
+                        RecordSums* sums, ReleaseStream& stream) {
   const models::Records& block = block_of(planned, data);
-  UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
+  UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
   // Of the pair of points that is evaluated, never of a norm that was told.
   const planning::Release release = planned.scaled_to(queries::distance_of(query.question));
 
   std::vector<std::int64_t> drawn;
-  if (release.shape.with_replacement) {
+  if (release.ask.records.with_replacement) {
     drawn = stream.multiset(release.population, release.records_drawn);
   } else if (release.sampled()) {
     drawn = stream.subset(release.population, release.records_drawn);
     // Draws with and without a record then couple slot for slot: whatever a sum makes of places, one slot differs.
-    if (!sums.adds_integers()) drawn = reordered(drawn, stream.order(release.records_drawn));
+    if (sums != nullptr && !sums->adds_integers()) drawn = reordered(drawn, stream.order(release.records_drawn));
   } else {
     drawn.resize(static_cast<std::size_t>(release.population));
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
   }
-  if (release.shape.slice) {
+  if (release.ask.records.slice) {
     UNDERTONE_CHECK(data.permutation.size() == static_cast<std::size_t>(block.count()));
     for (std::int64_t& j : drawn) j = data.permutation[static_cast<std::size_t>(release.positions.from + j)];
   }
@@ -83,26 +132,35 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
 }
 
 queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned, const OracleData& data,
-                             RecordSums& sums, const queries::WireLattice& wire, ReleaseStream& stream) {
-  if (planned.shape.kind == releases::QuestionKind::LocalRun) {
-    UNDERTONE_CHECK(queries::kind_of(query.question) == planned.shape.kind);
+                             RecordSums* sums, const queries::WireLattice& wire, ReleaseStream& stream) {
+  if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
+    UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
     return queries::NoisedSums{
-        local_run(queries::point_of(query.question), planned, block_of(planned, data), wire, sums, stream)};
+        local_run(queries::point_of(query.question), planned, block_of(planned, data), wire, *sums, stream)};
   }
   auto [release, sum] = draw_exact_sum(query, planned, data, sums, stream);
-  if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
-    // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
-    std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
-    for (std::size_t from = 0; from < sum.size(); from += noise.size()) {
-      const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), sum.size() - from));
-      stream.fill_gaussian(gaussian->log2_stddev, part);
-      for (std::size_t j = 0; j < part.size(); ++j) sum[from + j] += part[j];
-    }
-    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
-  }
-  const auto* exact = std::get_if<mechanisms::ExactPublicSum>(&release.mechanism);
-  UNDERTONE_CHECK(exact != nullptr && exact->records.block() == release.shape.block);
-  return queries::PublicSums{queries::to_wire(sum, release, wire)};
+  return std::visit(
+      Overloaded{[&](const mechanisms::GaussianLattice& gaussian) -> queries::Answer {
+                   add_gaussian(gaussian, stream, sum);
+                   return queries::NoisedSums{queries::to_wire(sum, release, wire)};
+                 },
+                 [&](const mechanisms::LaplaceLattice& laplace) -> queries::Answer {
+                   stream.add_laplace(laplace.noise, sum);
+                   if (std::holds_alternative<releases::StatisticMap>(release.ask.map))
+                     return queries::NoisedSums{within_wire(std::move(sum))};
+                   return queries::NoisedSums{queries::to_wire(sum, release, wire)};
+                 },
+                 [&](const mechanisms::Selection& selection) -> queries::Answer {
+                   return queries::Selected{{chosen(release, selection, sum, stream)}};
+                 },
+                 [&](const mechanisms::ExactPublicSum& exact) -> queries::Answer {
+                   UNDERTONE_CHECK(exact.records.block() == release.ask.records.block);
+                   return queries::PublicSums{queries::to_wire(sum, release, wire)};
+                 },
+                 // Its counts are for shufflers alone: @see draw_and_count
+                 [](const mechanisms::BinomialSum& /*counts*/) -> queries::Answer { UNDERTONE_CHECK(false); },
+                 [](const mechanisms::Unplanned& /*nothing*/) -> queries::Answer { UNDERTONE_CHECK(false); }},
+      release.mechanism);
 }
 
 }  // namespace undertone::silo

@@ -10,12 +10,14 @@
 
 namespace undertone::silo {
 
-/// The exact integer sum over a block's drawn records, before noise. For any two blocks that differ in one record, the
-/// sums over the same draw differ by at most 2 * lattice.clip in l2: @see RecordSums
+/// The exact integer sum over a block's drawn records, before noise, as the release's map, bound and mechanism say: of
+/// what a model makes of a record, clipped or, for a selection, clamped; or of numbers of the record itself. How far
+/// one record moves it: @see RecordSums, statistic_totals
 /// @param question any but a local run @param drawn positions in the block
+/// @param sums null of a job without a model, whose releases are statistics
 [[nodiscard]] std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
-                                                  RecordSums& sums);
+                                                  RecordSums* sums);
 
 /// What an oracle reads of a silo: its records, and the permutation that slices are cut from.
 struct OracleData {
@@ -26,17 +28,19 @@ struct OracleData {
 /// What a release draws and adds up, before its noise.
 struct DrawnSum {
   planning::Release release;      // scaled to the query's points
-  std::vector<std::int64_t> sum;  // [dimension], lattice units
+  std::vector<std::int64_t> sum;  // [dimension], units of the release's lattice
 };
 /// The draw, which looks at no record, and the exact sum over what was drawn.
 /// @param planned any release but a local run, of the same kind as the query and matching the data set
 [[nodiscard]] DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& planned,
-                                      const OracleData& data, RecordSums& sums, ReleaseStream& stream);
+                                      const OracleData& data, RecordSums* sums, ReleaseStream& stream);
 
 /// What `answer_question` does once a release's randomness is open: a stream, and only a granted release has one.
-/// @param planned of Gaussian noise, or of public records
+/// Sums leave as means on the job's wire lattice, totals of a statistic in units of the release's, and of a selection
+/// the number of the vertex that was chosen: no score, no sum.
+/// @param planned of any mechanism but a binomial sum. @see draw_and_count
 [[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned,
-                                           const OracleData& data, RecordSums& sums, const queries::WireLattice& wire,
+                                           const OracleData& data, RecordSums* sums, const queries::WireLattice& wire,
                                            ReleaseStream& stream);
 
 /// Answers a question as the plan's release says. The query contributes its point and nothing else. The draw comes
@@ -44,7 +48,7 @@ struct DrawnSum {
 /// @param release the plan's entry for this round, of the same kind as the query and matching the data set
 /// @param token granted by the ledger for this very round
 [[nodiscard]] queries::Answer answer_question(const queries::Query& query, const planning::Release& release,
-                                              const SpendToken& token, const OracleData& data, RecordSums& sums,
+                                              const SpendToken& token, const OracleData& data, RecordSums* sums,
                                               const queries::WireLattice& wire, ReleaseRandomness& randomness);
 
 }  // namespace undertone::silo

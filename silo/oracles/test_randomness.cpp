@@ -29,6 +29,13 @@ class SeededStream final : public ReleaseStream {
   void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) override {
     stream_.add_coins(coins, counts);
   }
+  void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
+    stream_.add_laplace(noise, sums);
+  }
+  [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
+                                   std::span<const std::int64_t> scores) override {
+    return stream_.select(mechanism, scores);
+  }
   [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
                                                 const sealed::ShareModulus& modulus) override {
     return stream_.split(counts, modulus);
@@ -70,6 +77,11 @@ class NoiselessStream final : public ReleaseStream {
     const auto of = static_cast<std::int64_t>(coins.p().denominator);
     const std::int64_t mean = (2 * coins.trials() * heads + of - 1) / (2 * of);
     for (std::int64_t& count : counts) count += mean;
+  }
+  void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {}
+  [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
+                                   std::span<const std::int64_t> scores) override {
+    return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
   }
   [[nodiscard]] Result<sealed::SharePair> split(std::span<const std::int64_t> counts,
                                                 const sealed::ShareModulus& modulus) override {

@@ -26,7 +26,8 @@ class TestRandomness final : public ReleaseRandomness {
 
 /// No noise at all, for baselines and for comparison with textbook methods. Sampling, shares and orders stay seeded.
 /// A binomial sum is rounded to the nearest grid integer, and its coins come up exactly as often as on average, rounded
-/// down where that is a half: what the analyzer makes of a coordinate is then off by at most 1 grid unit a silo.
+/// down where that is a half: what the analyzer makes of a coordinate is then off by at most 1 grid unit a silo. A
+/// selection takes the best candidate, of several the first.
 class NoiselessRandomness final : public ReleaseRandomness {
  public:
   NoiselessRandomness(std::uint64_t seed, SiloId silo) : sampling_(seed, std::move(silo)) {}

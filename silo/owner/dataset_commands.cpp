@@ -4,7 +4,10 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/certificates/start_up_kit.hpp"
+#include "shared/data/csv_survey.hpp"
+#include "shared/service/clock.hpp"
 #include "silo/owner/job_prospects.hpp"
+#include "silo/owner/schema_draft.hpp"
 #include "silo/owner/start_checks.hpp"
 
 /// Kits and data sets.
@@ -165,6 +168,41 @@ int list_datasets(const OwnerOptions& options) {
   return kDone;
 }
 
+int draft_dataset(const DraftedDataset& drafted) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  if (drafted.out.empty() && !terminal)
+    return fail({ErrorCode::InvalidArgument,
+                 "a draft tells what the file holds: it is shown on a terminal alone; name a file of yours with --out"},
+                kUsage);
+  std::optional<char> separator;
+  if (!drafted.separator.empty()) separator = drafted.separator == "tab" ? '\t' : drafted.separator.front();
+  const Result<data::CsvSurvey> survey = data::survey_csv(drafted.csv, separator);
+  if (!survey) return fail(survey.error());
+  const Result<SchemaDraft> draft = draft_schema(*survey, drafted.label);
+  if (!draft) return fail(draft.error());
+  const std::string text = draft->document.dump(2) + "\n";
+  if (drafted.out.empty()) {
+    fmt::print("{}", text);
+  } else if (Status written = write_file_atomically(drafted.out, text); !written) {
+    return fail(written.error());
+  }
+  if (terminal) {
+    fmt::print("\n{} records, {} columns, separated by {}{}\n", survey->records, survey->columns.size(),
+               survey->dialect.separator == '\t'  ? "tabs"
+               : survey->dialect.separator == ';' ? "semicolons"
+                                                  : "commas",
+               survey->dialect.decimal_comma ? ", decimal comma" : "");
+    for (const std::string& remark : draft->remarks) fmt::print("  {}\n", plain_text(remark));
+  } else {
+    fmt::print("What the columns hold is shown on a terminal alone.\n");
+  }
+  fmt::print(
+      "The bounds are left blank: read off the data they would publish one person's value each. Say what is plausible\n"
+      "in the world. Lists of categories were read off the file: see that they are what anybody could write down who "
+      "has\nnot seen it. Nothing was sent and nothing was charged.\n");
+  return kDone;
+}
+
 int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> before = load_silo_config(options.config);
   if (!before) return fail(before.error());
@@ -190,16 +228,17 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Json& sibling = document.at("datasets").front().at("ledger");
   const std::filesystem::path ledger = sibling.at("path").get<std::string>();
   const std::filesystem::path head = sibling.at("head").get<std::string>();
-  document["datasets"].push_back({{"name", options.dataset},
-                                  {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()},
-                                  {"schema", fields},
-                                  {"holdout_fraction", added.holdout_fraction},
-                                  {"holdout_seed", added.holdout_seed},
-                                  {"holdout_public", added.holdout_public},
-                                  {"ledger",
-                                   {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
-                                    {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
-                                    {"key", sibling.at("key")}}}});
+  Json entry = {{"name", options.dataset},
+                {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()}};
+  if (schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
+  entry["schema"] = fields;
+  entry["holdout_fraction"] = added.holdout_fraction;
+  entry["holdout_seed"] = added.holdout_seed;
+  entry["holdout_public"] = added.holdout_public;
+  entry["ledger"] = {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
+                     {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
+                     {"key", sibling.at("key")}};
+  document["datasets"].push_back(std::move(entry));
   const std::string text = document.dump(2) + "\n";
   const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
   if (!parsed) return fail(parsed.error());

@@ -21,7 +21,8 @@ Progress progress_line() {
 Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey& key, const Progress& progress) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(config.csv, error);
-  if (error) return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read", config.csv.string())};
+  if (error)
+    return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read: {}", config.csv.string(), error.message())};
   // Whatever decides which record is in which block, and what is not protected.
   HmacSha256 content = key.keyed_digest("data set");
   ByteWriter length;
@@ -34,6 +35,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
     content.update(bytes);
   };
   options.progress = progress;
+  options.dialect = config.dialect;
   Result<data::CsvRecords> read = data::read_csv(config.csv, config.schema, options);
   if (!read) return read.error();
   if (seen != size)

@@ -1,11 +1,14 @@
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/net/socket_table.hpp"
 #include "shared/service/clock.hpp"
+#include "shared/service/help_texts.hpp"
 #include "silo/agent/job_summary.hpp"
+#include "silo/owner/disk_room.hpp"
 #include "silo/owner/job_prospects.hpp"
 
 /// Jobs, and what the owner says to them.
@@ -137,6 +140,21 @@ int list_jobs(const OwnerOptions& options) {
   return kDone;
 }
 
+int complete_jobs(const OwnerOptions& options) {
+  const Result<Files> files = open_files(options);
+  if (!files) return kDone;
+  std::set<std::string> printed;
+  const auto offer = [&](const std::string& word) {
+    // The operator chose the names: what a shell would expand is left out.
+    if (!service::is_completable(word) || !word.starts_with(options.job)) return;
+    if (printed.insert(word).second) fmt::print("{}\n", word);
+  };
+  for (const KnownRun& run : files->runs) offer(run.name);
+  if (options.job.empty()) return kDone;
+  for (const KnownRun& run : files->runs) offer(short_name(run.run));
+  return kDone;
+}
+
 int approve_job(const OwnerOptions& options) {
   return decide(
       options, Decision::Approved, "Take part, and charge this?",
@@ -162,6 +180,13 @@ int check_health(const OwnerOptions& options) {
   const std::uint16_t port = config->proxy ? config->proxy->port : config->port;
   if (!net::connected_to(*sockets, port))
     return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kNo);
+  // Connected it may be, and refuse everything: what cannot be committed is not answered.
+  std::vector<std::filesystem::path> written = {config->desk};
+  for (const DatasetConfig& dataset : config->datasets)
+    written.insert(written.end(), {dataset.ledger, dataset.ledger_head});
+  for (const std::filesystem::path& file : written) {
+    if (const Status room = check_room(file); !room) return fail(room.error(), kNo);
+  }
   fmt::print("connected to port {}\n", port);
   return kDone;
 }

@@ -63,7 +63,10 @@ int list_releases(const OwnerOptions& options, bool values) {
       return Error{ErrorCode::LedgerCorrupt, fmt::format("the reply of entry {} cannot be read", entry.sequence)};
     const std::vector<std::int64_t>& sent = queries::values_of(reply->reply.answer);
     line["numbers"] = sent.size();
-    line["noised"] = std::holds_alternative<queries::NoisedSums>(reply->reply.answer);
+    // Exactly leaves what its form says, and nothing else.
+    line["noised"] = !std::holds_alternative<queries::PublicSums>(reply->reply.answer);
+    line["cost"] = text_of(body, "cost");
+    if (std::holds_alternative<queries::Selected>(reply->reply.answer)) line["selection"] = true;
     if (values) {
       line["values"] = Json::array();
       for (const std::int64_t value : sent)
@@ -79,9 +82,10 @@ int list_releases(const OwnerOptions& options, bool values) {
   }
   for (const Json& line : out) {
     const std::string what =
-        line.contains("sealed_for")
-            ? fmt::format("noised counts sealed for {}",
-                          fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
+        line.contains("sealed_for") ? fmt::format("noised counts sealed for {}",
+                                                  fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
+        : line.contains("selection")
+            ? std::string("one candidate, chosen at random by its score")
             : fmt::format("{} numbers{}", line["numbers"].get<std::size_t>(),
                           line["noised"].get<bool>() ? " with noise" : " exactly (public records)");
     fmt::print("{}  round {:>5}  {:8}  {}, {} bytes, SHA-256 {}\n", line["at"].get<std::string>(),
@@ -116,6 +120,8 @@ int show_ledger(const OwnerOptions& options) {
       std::string line = fmt::format("{:>7}  {:20}  {:9}", entry.sequence, text_of(body, "at"), text_of(body, "kind"));
       if (!run.empty()) line += "  run " + run.substr(64, 12);
       if (const std::string round = text_of(body, "round"); !round.empty()) line += "  round " + round;
+      if (const std::string cost = text_of(body, "cost"); !cost.empty()) line += "  cost " + cost;
+      if (const std::string format = text_of(body, "format"); !format.empty()) line += "  format " + format;
       fmt::print("{}\n", line);
       return {};
     });

@@ -24,6 +24,8 @@ struct OwnerOptions {
 [[nodiscard]] int init_party(const std::filesystem::path& kit, bool renew);
 /// Reads the data as `run` would, and shows what would be used. Values appear on a terminal alone (decision 12).
 [[nodiscard]] int check_data(const OwnerOptions& options);
+/// Prints names of jobs for a shell that completes `options.job`. It says nothing of what goes wrong.
+[[nodiscard]] int complete_jobs(const OwnerOptions& options);
 [[nodiscard]] int list_jobs(const OwnerOptions& options);
 [[nodiscard]] int approve_job(const OwnerOptions& options);
 [[nodiscard]] int refuse_job(const OwnerOptions& options);
@@ -35,14 +37,25 @@ struct OwnerOptions {
 /// Every entry as a JSON line, for an auditor.
 [[nodiscard]] int export_ledger(const OwnerOptions& options, const std::filesystem::path& out);
 [[nodiscard]] int show_budget(const OwnerOptions& options);
-/// Whether an agent on this machine is connected to the coordinator, or to the proxy on the way; nothing is opened.
+/// Whether an agent on this machine is connected to the coordinator, or to the proxy on the way, and the disks of what
+/// it commits have room; nothing is opened.
 [[nodiscard]] int check_health(const OwnerOptions& options);
 [[nodiscard]] int set_paused(const OwnerOptions& options, bool paused);
 [[nodiscard]] int list_datasets(const OwnerOptions& options);
+/// What a data set's draft is made of.
+struct DraftedDataset {
+  std::filesystem::path csv;
+  std::string label;               // the target's column; empty: the owner names it later
+  std::string separator;           // ",", ";" or "tab"; empty: guessed
+  std::filesystem::path out = {};  // empty: the terminal
+};
+/// Guesses a schema from a file and writes it with its bounds left blank. What the file holds is told on a terminal
+/// alone.
+[[nodiscard]] int draft_dataset(const DraftedDataset& drafted);
 /// Enters a data set into the configuration and begins its ledger.
 struct NewDataset {
   std::filesystem::path csv;
-  std::filesystem::path schema;  // a JSON file: {"label", "features"}, or a job that has them as "data"
+  std::filesystem::path schema;  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
   double holdout_fraction = 0.0;
   std::uint64_t holdout_seed = 1;
   bool holdout_public = false;

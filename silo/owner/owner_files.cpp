@@ -25,8 +25,8 @@ KnownRun with_job(KnownRun run, const SiloId& silo) {
   if (!job) return run;
   run.name = job->name;
   if (const jobs::CohortMember* member = job->member(silo)) {
-    run.epsilon = member->facts.epsilon.value();
-    run.delta = member->facts.delta.value();
+    run.epsilon = member->facts.epsilon().value();
+    run.delta = member->facts.delta();
   }
   run.job.emplace(*std::move(job));
   return run;

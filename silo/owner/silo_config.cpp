@@ -124,10 +124,24 @@ void parse_ledger(config::Section section, const std::filesystem::path& folder, 
   section.finish();
 }
 
+data::CsvDialect parse_dialect(config::Section section) {
+  data::CsvDialect out;
+  if (section.has("separator"))
+    out.separator = section.choice<char>("separator", {{",", ','}, {";", ';'}, {"tab", '\t'}},
+                                         "what stands between cells (default a comma)");
+  if (section.has("decimal"))
+    out.decimal_comma = section.choice<bool>("decimal", {{"point", false}, {"comma", true}},
+                                             "how numbers are written: 1.5 or 1,5 (default point)");
+  section.finish();
+  return out;
+}
+
 DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
   out.csv = folder / section.text("csv", "the data: UTF-8 with a header");
+  if (section.has("file"))
+    out.dialect = parse_dialect(section.object("file", "how this silo's file is written; other silos' may differ"));
   out.schema = jobs::parse_schema(section.object("schema", "as a job's data"));
   out.split.holdout_fraction =
       section.number("holdout_fraction", 0.0, jobs::kHoldoutFractionMax, "of the records, kept for evaluation");

@@ -9,6 +9,7 @@
 
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
+#include "shared/data/csv_dialect.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
 #include "shared/net/dial.hpp"
@@ -22,6 +23,7 @@ namespace undertone::silo {
 struct DatasetConfig {
   std::string name;  // 1 to 64 of [a-z0-9-]
   std::filesystem::path csv;
+  data::CsvDialect dialect;
   data::Schema schema;
   data::SplitRule split;
   bool holdout_public = false;

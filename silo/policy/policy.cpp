@@ -73,7 +73,7 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
                                      const jobs::CohortMember& member, crypto::NoiseKind noise) {
   Objections out;
   const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Policy, std::move(sentence)}); };
-  check_allowed(policy.models, job.model.name(), "model", ObjectionKind::Policy, out);
+  if (job.model) check_allowed(policy.models, job.model->name(), "model", ObjectionKind::Policy, out);
   check_allowed(policy.algorithms, job.algorithm->name(), "algorithm", ObjectionKind::Policy, out);
   if (job.projection && !policy.projections) {
     object("the job computes what its model reads from a record's features; policy.projections does not allow that");
@@ -93,12 +93,21 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
     object(fmt::format("the job's cohort has {} silos, the policy asks for at least {}", job.cohort.size(),
                        policy.cohort_min));
   }
-  if (claimed.epsilon > policy.epsilon_max) {
-    object(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon.value(),
+  if (claimed.epsilon() > policy.epsilon_max) {
+    object(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon().value(),
                        policy.epsilon_max.value()));
   }
-  if (claimed.delta > policy.delta_max) {
-    object(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta.value(),
+  const planning::Schedule schedule = jobs::schedule_of(job);
+  const bool selects = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return part.ask.candidates() != nullptr;
+  });
+  if (selects && policy.release_interval.count() == 0) {
+    object(
+        "the job asks for selections, and how long drawing one takes depends on the records: expected "
+        "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
+  }
+  if (claimed.delta() > policy.delta_max.value()) {
+    object(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta(),
                        policy.delta_max.value()));
   }
   return out;

@@ -32,12 +32,12 @@ struct ShuffleTrust {
 
 /// What the institution allows. What is not named is refused.
 struct Policy {
-  std::vector<std::string> models;
-  std::vector<std::string> algorithms;
-  std::vector<std::string> units;  // protected units that the institution accepts
-  std::int64_t records_min = 0;    // least training records to take part with
-  std::size_t cohort_min = 1;      // least silos in a job's cohort
-  releases::Epsilon epsilon_max;   // of one job
+  std::vector<std::string> models;      // of jobs that have one
+  std::vector<std::string> algorithms;  // "statistics" among them, where jobs may ask for such
+  std::vector<std::string> units;       // protected units that the institution accepts
+  std::int64_t records_min = 0;         // least training records to take part with
+  std::size_t cohort_min = 1;           // least silos in a job's cohort
+  releases::Epsilon epsilon_max;        // of one job
   releases::Delta delta_max;
   Budget total;  // of all jobs on a data set
   Approval approval = Approval::Manual;

@@ -21,7 +21,8 @@ struct Silos {
       : settings(std::move(asked)) {
     RandomSource random(1);
     datasets.resize(silos);
-    const planning::Schedule schedule = settings->schedule({releases::ClipNorm::create(10.0).value(), draw_fraction});
+    const planning::Schedule schedule =
+        settings->schedule({releases::L2Bound{releases::ClipNorm::create(10.0).value()}, draw_fraction});
     const auto target = releases::Epsilon::create(3.0).value();
     const auto delta = releases::Delta::create(1e-6).value();
     std::vector<planning::Plan::Segment> releases;
@@ -31,7 +32,10 @@ struct Silos {
       for (double& value : training.features.reshaped()) value = 2.0 * random.unit() - 1.0;
       for (double& value : training.targets) value = random.chance(0.5) ? 1.0 : -1.0;
       const SiloId id = SiloId::create(fmt::format("silo-{}", i)).value();
-      if (i == 0) releases = planning::make_plan(schedule, {id, records, 0, false, target, delta}).value().segments();
+      if (i == 0)
+        releases = planning::make_plan(schedule, {id, records, 0, false, releases::ApproximateDp{target, delta}})
+                       .value()
+                       .segments();
       members.push_back({id, &datasets[i], releases, 1, 1});
     }
   }

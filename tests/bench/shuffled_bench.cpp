@@ -27,11 +27,13 @@ unsigned char* raw(std::string& bytes) { return reinterpret_cast<unsigned char*>
 /// A release of a plan for epsilon 1 over so many rounds, of all records of a silo. @param shuffled where at least 20
 /// of 25 silos are honest
 planning::Release release_of(std::uint64_t rounds, bool shuffled) {
-  const releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, 1.0, kDimension,
-                                     releases::ClipNorm::create(1.0).value()};
+  const releases::Ask shape{releases::GradientMap{},
+                            {releases::Block::Training, 1.0},
+                            releases::L2Bound{releases::ClipNorm::create(1.0).value()},
+                            kDimension};
   const releases::SiloFacts facts{
-      SiloId::create("a").value(),          kBatch, 0, false, releases::Epsilon::create(1.0).value(),
-      releases::Delta::create(1e-6).value()};
+      SiloId::create("a").value(), kBatch, 0, false,
+      releases::ApproximateDp{releases::Epsilon::create(1.0).value(), releases::Delta::create(1e-6).value()}};
   const std::optional<planning::Shuffling> shuffling =
       shuffled ? std::optional(planning::Shuffling{20, true, std::int64_t{1} << 24U}) : std::nullopt;
   return planning::make_plan({{shape, rounds}}, facts, shuffling)->segments().front().release;
@@ -118,7 +120,7 @@ void BM_DrawAndCount(benchmark::State& state) {
       state, [&] { benchmark::DoNotOptimize(one.counts().data()); },
       [&] {
         benchmark::DoNotOptimize(
-            silo::draw_and_sum(one.query, one.gaussian, {one.dataset, {}}, *one.sums, kWire, one.stream));
+            silo::draw_and_sum(one.query, one.gaussian, {one.dataset, {}}, one.sums.get(), kWire, one.stream));
       });
   state.counters["of_8_2_d"] = 2.0 * static_cast<double>(one.layout.message_bytes()) / (16.0 * kDimension);
   state.counters["grid"] = static_cast<double>(one.layout.parameters().grid());

@@ -21,11 +21,11 @@ void job(std::string_view input) {
   if (parsed->shuffle) UNDERTONE_CHECK(!jobs::to_string(parsed->shuffle->form).empty());
   if (parsed->noise_choice.by != jobs::NoiseChoice::By::Accountant) {
     // What a theorem or a hand says of the noise; a job's numbers may be beyond what it speaks of.
-    const algorithms::GradientShape shape{parsed->clip, parsed->draw_fraction};
+    const algorithms::GradientShape shape{parsed->bound, parsed->draw_fraction};
     for (const jobs::CohortMember& member : parsed->cohort)
       (void)jobs::with_noise(parsed->noise_choice, shape, parsed->algorithm, member.facts);
   }
-  if (const models::Network* network = parsed->model.network()) {
+  if (const models::Network* network = parsed->model->network()) {
     const nlohmann::ordered_json again = jobs::to_json(network->shape());
     UNDERTONE_CHECK(again.at("hidden").size() == network->shape().hidden.size());
   }

@@ -7,6 +7,7 @@
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/fault_world.hpp"
+#include "tests/support/long_advance.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -60,7 +61,7 @@ struct Submitted {
 /// A coordinator and everything that it ever said. It dies between any two events; its store survives.
 class World {
  public:
-  World(Submitted& submitted, std::uint8_t how) : submitted_(submitted) {
+  World(Submitted& submitted, std::uint8_t how) : submitted_(submitted), takes_long_(how >= 128) {
     limits_.runs_at_once = 1 + how % 3U;
     for (std::size_t i = 0; i < kRuns; ++i) {
       const std::size_t job = (i + how / 3U) % kRuns;
@@ -88,6 +89,7 @@ class World {
     } else if (what == 11) {
       now_ += milliseconds(input.rarely(3) ? 9000 : 400);
       ++clock_;
+      finish_advance();
       carry_out(service_->on_timer(now_));
     } else if (what == 12) {
       if (input.rarely(4)) cancel(submitted_.runs[job]);
@@ -115,10 +117,19 @@ class World {
   void boot() {
     service_.emplace(
         store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{"adder-a", "adder-b"},
-        submitted_.known_plans.planner());
+        submitted_.known_plans.planner(),
+        takes_long_ ? tests::taking_long() : jobs::AlgorithmMaker(jobs::make_algorithm));
     connected_.clear();
+    advances_.clear();
     ended_here_.clear();
     carry_out(service_->start(now_));
+  }
+  /// What takes long and was handed out, if anything was.
+  void finish_advance() {
+    if (advances_.empty()) return;
+    Advance advance = std::move(advances_.begin()->second);
+    advances_.erase(advances_.begin());
+    carry_out(service_->on_advanced(std::move(advance).perform(), now_));
   }
   void cancel(const RunId& run) {
     auto cancelled = service_->cancel(run, "enough", now_);
@@ -165,7 +176,7 @@ class World {
       metrics = queries::kind_of(std::get<wire::QueryMessage>(query).query.question) == releases::QuestionKind::Metrics;
     }
     const auto dimension =
-        metrics ? parsed.model.metric_names().size() : static_cast<std::size_t>(parsed.model.dimension());
+        metrics ? parsed.model->metric_names().size() : static_cast<std::size_t>(parsed.model->dimension());
     const std::uint64_t value = input.number() % (std::uint64_t{1} << (how % 63U));
     std::vector<std::int64_t> values(
         dimension + ((how & 0xf8U) == 0xc0U ? 1 : 0),
@@ -209,8 +220,11 @@ class World {
   /// No event of a peer is an error of the service: its host would stop.
   void carry_out(Result<JobService::Actions> actions) {
     UNDERTONE_CHECK(actions.has_value());
-    for (const JobService::Action& action : *actions) {
-      if (const auto* sent = std::get_if<JobService::SessionSend>(&action)) {
+    for (JobService::Action& action : *actions) {
+      if (auto* advance = std::get_if<Advance>(&action)) {
+        const RunId run = advance->run();
+        UNDERTONE_CHECK(takes_long_ && advances_.emplace(run, std::move(*advance)).second);  // a round closes once
+      } else if (const auto* sent = std::get_if<JobService::SessionSend>(&action)) {
         check_sent(*sent);
       } else if (const auto* shuffled = std::get_if<JobService::SendToShuffler>(&action)) {
         check_sent(*shuffled);
@@ -236,6 +250,7 @@ class World {
     const wire::Message message = decoded(*sent.bytes);
     const auto* query = std::get_if<wire::QueryMessage>(&message);
     if (query == nullptr) return;
+    UNDERTONE_CHECK(!advances_.contains(query->run));  // the round is closed, and the next is not known
     const Digest digest = queries::query_digest(query->run, query->query);
     const auto known = asked_.try_emplace({query->run, query->query.round}, Asked{digest, *sent.bytes}).first;
     UNDERTONE_CHECK(known->second.query == digest);
@@ -277,6 +292,8 @@ class World {
   }
 
   Submitted& submitted_;
+  bool takes_long_;
+  std::map<RunId, Advance> advances_;  // handed out, of this life
   ServiceLimits limits_;
   std::int64_t clock_ = 1'763'716'143;
   TimePoint now_{};

@@ -107,7 +107,7 @@ class World {
     const folds::Gathered gathered = machine_.gathered();
     UNDERTONE_CHECK(gathered.replies == static_cast<Eigen::Index>(accepted_));
     const double expected = static_cast<double>(sum_ / static_cast<long double>(weight_)) * 0x1p-20;
-    UNDERTONE_CHECK(std::abs(gathered.mean[0] - expected) <= 1e-12 * (1.0 + std::abs(expected)));
+    UNDERTONE_CHECK(std::abs(gathered.mean()[0] - expected) <= 1e-12 * (1.0 + std::abs(expected)));
   }
 
   TimePoint now_{};

@@ -110,8 +110,9 @@ class World {
     machine_.reset();
     ledger_.reset();
     const auto clock = [] { return std::int64_t{1'763'716'143}; };
+    const Digest holdout = offered_.silo.facts.holdout_public ? sha256("holdout") : Digest{};
     ledger_ = std::make_unique<Ledger>(
-        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_.kind(), clock).value());
+        Ledger::open(database_, head_, key_, {"data", {}, holdout}, policy_.total, randomness_.kind(), clock).value());
     desk_.emplace(Desk::open(desk_database_).value());
     machine_ = std::make_unique<SiloMachine>(SiloMachine::Setup{offered_.silo.id,
                                                                 policy_,
@@ -135,13 +136,16 @@ class World {
     const RoundIndex round{input.below(6)};
     const std::uint8_t how = input.byte();
     const planning::Release* release = offered_.plans[job].release(round);
-    const releases::QuestionKind kind = (how & 0x30U) == 0x30U || release == nullptr
-                                            ? static_cast<releases::QuestionKind>(1 + how % 4)
-                                            : release->shape.kind;
+    const releases::QuestionKind other =
+        (how & 0x40U) != 0 ? releases::QuestionKind::Statistic : static_cast<releases::QuestionKind>(1 + how % 4);
+    const releases::QuestionKind kind = (how & 0x30U) == 0x30U || release == nullptr ? other : release->ask.kind();
+    // The decoder lets no point through with a statistic.
+    const bool at_a_point = kind != releases::QuestionKind::Statistic;
+    const std::optional<models::Model>& model = offered_.parsed[job].model;
     const Eigen::Index dimension =
-        queries::point_size(kind, offered_.parsed[job].model.dimension()) + ((how & 0xc0U) == 0xc0U ? 2 : 0);
+        queries::point_size(kind, model ? model->dimension() : 1) + (at_a_point && (how & 0xc0U) == 0xc0U ? 2 : 0);
     Eigen::VectorXd point = Eigen::VectorXd::Constant(dimension, 0.25 * (how % 4));
-    if ((how & 0x0fU) == 0x0fU) point[0] = 1e300;
+    if (at_a_point && (how & 0x0fU) == 0x0fU) point[0] = 1e300;
     const auto type = (how & 0x18U) == 0x18U ? queries::PointType::F32 : offered_.parsed[job].point_type;
     const wire::QueryMessage query{run, type, {round, queries::question_of(kind, std::move(point))}};
     carry_out(query, &query);

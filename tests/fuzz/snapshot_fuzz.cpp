@@ -26,8 +26,9 @@ void restore(const jobs::Job& job, std::string_view state) {
     const auto* query = std::get_if<queries::Query>(&step);
     if (query == nullptr) return;
     const bool metrics = queries::kind_of(query->question) == releases::QuestionKind::Metrics;
-    const auto dimension = metrics ? static_cast<Eigen::Index>(job.model.metric_names().size()) : job.model.dimension();
-    auto next = algorithm->advance({query->round, 2, Eigen::VectorXd::Constant(dimension, 0.125)});
+    const auto dimension =
+        metrics ? static_cast<Eigen::Index>(job.model->metric_names().size()) : job.model->dimension();
+    auto next = algorithm->advance({query->round, 2, folds::Mean{Eigen::VectorXd::Constant(dimension, 0.125)}});
     if (!next) return;
     step = *std::move(next);
   }

@@ -3,11 +3,13 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
 #include <boost/asio/write.hpp>
+#include <condition_variable>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
 #include "shared/net/http_client.hpp"
+#include "tests/support/long_advance.hpp"
 #include "tests/support/loopback.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -455,6 +457,92 @@ TEST_F(ServiceLoopbackTest, WhileAJobIsPlannedEverybodyElseIsServed) {
   std::array<char, 64> answer{};
   const std::size_t size = submitting.read_some(asio::buffer(answer));
   EXPECT_EQ(std::string(answer.data(), std::min<std::size_t>(size, 12)), "HTTP/1.1 201");
+}
+
+/// The first advance of the job "slow" is begun, and lasts until it is allowed to end or nobody waits for it.
+class SlowStart {
+ public:
+  jobs::AlgorithmMaker maker() {
+    return [this](const jobs::Job& job) {
+      if (job.name != "slow") return jobs::make_algorithm(job);
+      return tests::taking_long([this](const std::stop_token& nobody_waits) { return work(nobody_waits); })(job);
+    };
+  }
+  void allow_end() {
+    const std::lock_guard lock(mutex_);
+    allowed_ = true;
+    changed_.notify_all();
+  }
+  /// Waits for it. @return whether it has begun
+  bool begun() { return becomes(begun_); }
+  /// Waits for it. @return whether it has ended
+  bool ended() { return becomes(ended_); }
+
+ private:
+  bool work(const std::stop_token& nobody_waits) {
+    std::unique_lock lock(mutex_);
+    begun_ = true;
+    changed_.notify_all();
+    const bool done = changed_.wait(lock, nobody_waits, [this] { return allowed_; });
+    ended_ = true;
+    changed_.notify_all();
+    return done;
+  }
+  bool becomes(const bool& flag) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&flag] { return flag; });
+  }
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool begun_ = false;
+  bool allowed_ = false;
+  bool ended_ = false;
+};
+
+TEST_F(ServiceLoopbackTest, WhileAnAlgorithmTakesLongEverybodyElseIsServed) {
+  tests::SmallFederation slow = federation_;
+  slow.name = "slow";
+  const auto trained_alone = [&] {
+    LoopbackCoordinator hub(consortium_);
+    const RunId run = hub.submit(slow.job());
+    const auto agents = silos(hub.ports().silos);
+    return hub.outcome(run).value();
+  };
+  const algorithms::Outcome alone = trained_alone();
+  SlowStart start;
+  LoopbackCoordinator hub(
+      consortium_, [&](auto& config) { http(config, false); }, start.maker());
+  const RunId waiting = hub.submit(slow.job());
+  const auto agents = silos(hub.ports().silos);
+  ASSERT_TRUE(start.begun());
+  // The advance lasts while another run comes and goes, and what is asked is answered.
+  EXPECT_TRUE(hub.outcome(hub.submit(federation_.job())));
+  EXPECT_NE(talk(hub.ports().http, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").find("200 OK"),
+            std::string::npos);
+  hub.on_thread([&](auto& host) {
+    EXPECT_EQ(host.service().connected().size(), 5U);
+    EXPECT_EQ(host.service().machine(waiting)->rounds_closed(), 0U);
+  });
+  start.allow_end();
+  EXPECT_EQ(hub.outcome(waiting).value().vectors.at("weights"), alone.vectors.at("weights"));
+}
+
+TEST_F(ServiceLoopbackTest, NoAdvanceKeepsARunThatIsCancelledOrAProcessThatIsToEnd) {
+  federation_.name = "slow";
+  for (const bool cancelled : {true, false}) {
+    SCOPED_TRACE(cancelled);
+    SlowStart start;  // and nobody allows it to end
+    LoopbackCoordinator hub(
+        consortium_, [&](auto& config) { http(config, false); }, start.maker());
+    const RunId run = hub.submit(federation_.job());
+    const auto agents = silos(hub.ports().silos);
+    ASSERT_TRUE(start.begun());
+    if (!cancelled) continue;
+    const net::HttpClient client(endpoint(false, hub.ports().http), nullptr, "lakeside", kToken, milliseconds(3000));
+    EXPECT_EQ(client.request("POST", "/api/v1/runs/" + run.hex() + "/cancel", "")->status, 200);
+    EXPECT_EQ(hub.outcome(run).error().code, ErrorCode::Cancelled);
+    EXPECT_TRUE(start.ended());
+  }
 }
 
 TEST_F(ServiceLoopbackTest, StrangersWhoHoldEveryConnectionKeepNoSiloOut) {

@@ -6,6 +6,7 @@
 #include "shared/base/random_source.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 #include "tests/support/placed_sums.hpp"
+#include "tests/support/record_maps.hpp"
 
 // What amplification by secret draws rests on (docs/accounting.md, fixed-size subsets): a sum in which a record was
 // drawn and one in which another was drawn in its stead are within 2 Lambda, too, with the other draws the same.
@@ -49,6 +50,13 @@ class ToldDraw final : public silo::ReleaseStream {
   void add_coins(const noise::BinomialTable& /*coins*/, std::span<std::int64_t> /*counts*/) override {
     UNDERTONE_CHECK(false);
   }
+  void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {
+    UNDERTONE_CHECK(false);
+  }
+  std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
+                     std::span<const std::int64_t> /*scores*/) override {
+    UNDERTONE_CHECK(false);
+  }
   Result<sealed::SharePair> split(std::span<const std::int64_t> /*counts*/,
                                   const sealed::ShareModulus& /*modulus*/) override {
     UNDERTONE_CHECK(false);
@@ -70,8 +78,10 @@ double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64
 
 planning::Release drawn_release(QuestionKind kind, Eigen::Index dimension, std::int64_t drawn,
                                 std::int64_t population) {
-  planning::Release release{{kind, Block::Training, static_cast<double>(drawn) / static_cast<double>(population),
-                             dimension, releases::ClipNorm::create(0.1).value()},
+  planning::Release release{{tests::map_of(kind),
+                             {Block::Training, static_cast<double>(drawn) / static_cast<double>(population)},
+                             releases::L2Bound{releases::ClipNorm::create(0.1).value()},
+                             dimension},
                             drawn,
                             population,
                             mechanisms::gaussian_lattice(releases::ClipNorm::create(0.1).value(),
@@ -114,7 +124,7 @@ double farthest(const queries::Question& question, const planning::Release& rele
     ToldDraw draw(slots);
     const std::vector<std::int64_t> no_permutation;
     const auto sums = make_sums(dataset.training);
-    return silo::draw_exact_sum({RoundIndex{0}, question}, release, {dataset, no_permutation}, *sums, draw).sum;
+    return silo::draw_exact_sum({RoundIndex{0}, question}, release, {dataset, no_permutation}, sums.get(), draw).sum;
   };
   const std::vector<std::int64_t> a = sum(pair.first, with);
   const std::vector<std::int64_t> a_changed = sum(pair.second, with);
@@ -156,7 +166,7 @@ TEST(DrawnSlotsTest, AnotherRecordInTheChangedOnesSlotMovesASumByNoMoreThanDecla
     if (random.chance(0.5)) features.head(3).setOnes();
     const Neighbours pair = with_changed(dataset, changed, features, 1.0 - dataset.training.targets[changed]);
     const double moved =
-        farthest(queries::question_of(release.shape.kind, points), release, pair, random,
+        farthest(queries::question_of(release.ask.kind(), points), release, pair, random,
                  [&](const models::Records& /*block*/) { return silo::make_record_sums(made.network); });
     ASSERT_LE(moved, 2.0);
     largest = std::max(largest, moved);
@@ -193,15 +203,15 @@ TEST(DrawnSlotsTest, ASumsPlacesDoMatterInTheModelThatTheTestBeforePlays) {
   const planning::Release release = drawn_release(QuestionKind::Gradient, made.network.dimension(), 5, 10);
   const auto sum = [&](const std::vector<std::int64_t>& drawn) {
     PlacedSums sums(made.network, dataset.training);
-    return silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, drawn, sums);
+    return silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, drawn, &sums);
   };
   const double apart =
       distance(sum({0, 1, 2, 4, 5}), sum({1, 2, 4, 5, 0})) / static_cast<double>(release.lattice().clip);
   EXPECT_GT(apart, 1.9);
   const auto sums = silo::make_record_sums(made.network);
   EXPECT_EQ(
-      silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, {0, 1, 2, 4, 5}, *sums),
-      silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, {1, 2, 4, 5, 0}, *sums));
+      silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, {0, 1, 2, 4, 5}, sums.get()),
+      silo::exact_sum(queries::GradientQuestion{made.weights}, release, dataset.training, {1, 2, 4, 5, 0}, sums.get()));
 }
 
 TEST(DrawnSlotsTest, ASecretOrderIsDrawnWhereSumsAreNotOfIntegersAndOnlyThere) {
@@ -214,7 +224,7 @@ TEST(DrawnSlotsTest, ASecretOrderIsDrawnWhereSumsAreNotOfIntegersAndOnlyThere) {
     ToldDraw draw({3, 9, 0, 4, 5});
     const auto sums = silo::make_record_sums(model);
     const queries::Query query{RoundIndex{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(model.dimension())}};
-    static_cast<void>(silo::draw_exact_sum(query, release, {dataset, no_permutation}, *sums, draw));
+    static_cast<void>(silo::draw_exact_sum(query, release, {dataset, no_permutation}, sums.get(), draw));
     EXPECT_EQ(draw.orders(), model.network() == nullptr ? 0 : 1);
   }
 }

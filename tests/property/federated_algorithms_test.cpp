@@ -79,26 +79,26 @@ Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& r
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
 Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
                                 const queries::Query& query, const RunId& run, std::uint64_t seed) {
-  const Eigen::Index d = job.model.dimension();
+  const Eigen::Index d = job.model->dimension();
   const Eigen::VectorXd& points = queries::point_of(query.question);
   models::Records records = silo.dataset.training;
   if (job.projection)
     records.features =
         job.projection->directions.transpose() * (records.features.colwise() - job.projection->origin).eval();
   const planning::Release& release = *plan.release(query.round);
-  if (release.shape.local) {
+  if (release.ask.local()) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
     Eigen::VectorXd w = points;
-    for (std::uint64_t step = 0; step < release.shape.local->steps; ++step) {
+    for (std::uint64_t step = 0; step < release.ask.local()->steps; ++step) {
       const auto j = static_cast<Eigen::Index>(stream->below(static_cast<std::uint64_t>(records.count())));
-      w -= release.shape.local->step_size * clipped(gradient_of(job.model, records, j, w), job.clip.value());
+      w -= release.ask.local()->step_size * clipped(gradient_of(*job.model, records, j, w), job.clip().value());
     }
     return w;
   }
   const std::vector<std::int64_t> order =
       silo::TestRandomness(seed, silo.id).permutation({run, releases::Block::Training, {}}, records.count());
   std::vector<std::int64_t> drawn;
-  if (release.shape.with_replacement) {
+  if (release.ask.records.with_replacement) {
     drawn = silo::TestRandomness(seed, silo.id)
                 .stream(run, query.round)
                 ->multiset(release.population, release.records_drawn);
@@ -107,17 +107,18 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
   }
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
   for (const std::int64_t i : drawn) {
-    const Eigen::Index j = release.shape.slice ? order[static_cast<std::size_t>(i)] : i;
+    const Eigen::Index j = release.ask.records.slice ? order[static_cast<std::size_t>(i)] : i;
     if (points.size() == d) {
-      sum += clipped(gradient_of(job.model, records, j, points), job.clip.value());
+      sum += clipped(gradient_of(*job.model, records, j, points), job.clip().value());
       continue;
     }
     const Eigen::VectorXd apart = points.head(d) - points.tail(d);
-    const double norm = release.shape.smoothness
-                            ? std::min(2.0 * job.clip.value(), *release.shape.smoothness * apart.norm())
-                            : 2.0 * job.clip.value();
+    const double norm = release.ask.smoothness()
+                            ? std::min(2.0 * job.clip().value(), *release.ask.smoothness() * apart.norm())
+                            : 2.0 * job.clip().value();
     sum += clipped(
-        gradient_of(job.model, records, j, points.head(d)) - gradient_of(job.model, records, j, points.tail(d)), norm);
+        gradient_of(*job.model, records, j, points.head(d)) - gradient_of(*job.model, records, j, points.tail(d)),
+        norm);
   }
   return sum / static_cast<double>(release.records_drawn);
 }
@@ -126,7 +127,7 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
 Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
                               const std::vector<planning::Plan>& plans, const queries::Query& query, const RunId& run,
                               std::uint64_t seed) {
-  Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model.dimension());
+  Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model->dimension());
   double weights = 0.0;
   for (std::size_t i = 0; i < silos.size(); ++i) {
     const auto weight = static_cast<double>(job.member(silos[i].id)->weight);
@@ -134,6 +135,22 @@ Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silo
     weights += weight;
   }
   return total / weights;
+}
+
+/// What silos choose without noise: the vertex against which their clamped gradients point most.
+folds::Tally textbook_tally(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
+                            const geometry::Vertices& candidates, const queries::Query& query) {
+  const double bound = std::get<releases::MaxBound>(job.bound).bound.value();
+  folds::Tally out;
+  for (const simulation::SimulatedSilo& silo : silos) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(job.model->dimension());
+    for (Eigen::Index j = 0; j < silo.dataset.training.count(); ++j) {
+      const Eigen::VectorXd own = gradient_of(*job.model, silo.dataset.training, j, queries::point_of(query.question));
+      sum += own.cwiseMax(-bound).cwiseMin(bound);
+    }
+    out.votes[candidates.minimiser(sum)] += static_cast<double>(job.member(silo.id)->weight);
+  }
+  return out;
 }
 
 TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThemDo) {
@@ -161,9 +178,12 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
       // A silo truncates to its lattice: a thousandth of the clip norm a round at most, and a hundred rounds' errors
       // stay within 2 % of a step here. An anchor, slice or clip that is wrong is off by more than 10 %.
       EXPECT_LE((expected - found).norm(), 0.02 * (1.0 + expected.norm())) << "round " << asked;
-      step =
-          algorithm->advance({query->round, 5, textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)})
-              .value();
+      const geometry::Vertices* candidates = plans.front().release(query->round)->ask.candidates();
+      folds::Folded folded =
+          candidates == nullptr
+              ? folds::Folded(folds::Mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)})
+              : folds::Folded(textbook_tally(silos, job, *candidates, trace.asked[asked]));
+      step = algorithm->advance({query->round, 5, std::move(folded)}).value();
       ++asked;
     }
     EXPECT_EQ(trace.asked.size(), asked + 1);  // and the evaluation at the end
@@ -195,7 +215,7 @@ std::string weighted(const std::string& job, const std::vector<int>& weights) {
 Result<simulation::DirectCohort> direct(const jobs::Job& job, const std::vector<simulation::SimulatedSilo>& silos,
                                         const RunId& run, std::uint64_t seed, std::size_t answering,
                                         std::size_t threads) {
-  return simulation::DirectCohort::create({job.model, job.reply_lattice, run, seed, simulation::SimulatedNoise::Seeded,
+  return simulation::DirectCohort::create({*job.model, job.reply_lattice, run, seed, simulation::SimulatedNoise::Seeded,
                                            answering, threads, job.aggregation},
                                           simulation::plan_cohort(job, silos).value().members);
 }
@@ -252,7 +272,7 @@ TEST(DirectCohortTest, WithSilosMissingTheScaledMeanLeadsToTheWeightedOptimumAnd
       silos[i].dataset.training.features.setZero();
       silos[i].dataset.training.targets.setConstant(i == 0 ? 0.8 : -0.8);
     }
-    auto cohort = simulation::DirectCohort::create({job.model, job.reply_lattice, RunId{sha256("missing"), {}}, 5,
+    auto cohort = simulation::DirectCohort::create({*job.model, job.reply_lattice, RunId{sha256("missing"), {}}, 5,
                                                     simulation::SimulatedNoise::None, 1, 1, job.aggregation},
                                                    simulation::plan_cohort(job, silos).value().members)
                       .value();
@@ -335,7 +355,7 @@ class Accepted {
   }
   /// Whether the silo answered.
   bool ask(std::uint64_t round, releases::QuestionKind kind) {
-    const Eigen::Index size = queries::point_size(kind, parsed_.model.dimension());
+    const Eigen::Index size = queries::point_size(kind, parsed_.model->dimension());
     const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
     queries::Question question = queries::question_of(kind, point);
     const std::uint64_t before = ledger_.account(run_)->releases;
@@ -356,7 +376,8 @@ class Accepted {
   tests::MemoryHead head_;
   SigningKey key_ = SigningKey::from_seed(std::string(32, 'p')).value();
   silo::TestRandomness randomness_{1, silo_.id};
-  silo::Ledger ledger_ = silo::Ledger::open(disk_, head_, key_, {"data", {}, {}}, tests::generous_policy().total,
+  Digest holdout_ = silo_.facts.holdout_public ? sha256("holdout") : Digest{};
+  silo::Ledger ledger_ = silo::Ledger::open(disk_, head_, key_, {"data", {}, holdout_}, tests::generous_policy().total,
                                             crypto::NoiseKind::Test, [] { return std::int64_t{0}; })
                              .value();
   silo::SiloMachine machine_{
@@ -374,7 +395,7 @@ void expect_only_the_plan_is_answered(const tests::SmallFederation& federation, 
     const std::uint64_t round = random.below(silo.plan().rounds() + 3);
     const auto kind = static_cast<QuestionKind>(1 + random.below(4));
     const planning::Release* release = silo.plan().release({round});
-    const bool planned = release != nullptr && release->shape.kind == kind && (!last || round > *last);
+    const bool planned = release != nullptr && release->ask.kind() == kind && (!last || round > *last);
     EXPECT_EQ(silo.ask(round, kind), planned) << "round " << round;
     if (planned) last = round;
   }

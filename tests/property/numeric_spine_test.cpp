@@ -22,9 +22,9 @@ Eigen::VectorXd textbook_gradient(const std::vector<simulation::SimulatedSilo>& 
       x << records.features.col(i), 1.0;
       const double z = x.dot(w);
       const double y = records.targets[i];
-      const double slope = job.model.linear()->loss() == models::Loss::Logistic ? -y / (1.0 + std::exp(y * z)) : z - y;
+      const double slope = job.model->linear()->loss() == models::Loss::Logistic ? -y / (1.0 + std::exp(y * z)) : z - y;
       Eigen::VectorXd g = slope * x;
-      if (g.norm() > job.clip.value()) g *= job.clip.value() / g.norm();
+      if (g.norm() > job.clip().value()) g *= job.clip().value() / g.norm();
       sum += g;
     }
     const double weight = static_cast<double>(job.member(silo.id)->weight);

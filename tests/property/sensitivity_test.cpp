@@ -8,6 +8,7 @@
 #include "shared/mechanisms/clipped_sum.hpp"
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
 #include "silo/oracles/sum_oracle.hpp"
+#include "tests/support/record_maps.hpp"
 
 namespace undertone {
 namespace {
@@ -62,7 +63,10 @@ planning::Release release_of(RandomSource& random, QuestionKind kind, const mode
   const releases::ClipNorm clip_norm = releases::ClipNorm::create(clip).value();
   const releases::GaussianShift shift =
       releases::GaussianShift::create(std::pow(10.0, -2.0 + 2.0 * random.unit())).value();
-  return {{kind, kind == QuestionKind::Gradient ? Block::Training : Block::Holdout, 1.0, dimension, clip_norm},
+  return {{tests::map_of(kind),
+           {kind == QuestionKind::Gradient ? Block::Training : Block::Holdout},
+           releases::L2Bound{clip_norm},
+           dimension},
           records,
           records,
           mechanisms::gaussian_lattice(clip_norm, shift, dimension, records).value()};
@@ -96,7 +100,7 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
         release_of(random, seed % 5 == 0 ? QuestionKind::Metrics : QuestionKind::Gradient, model, count);
     Eigen::VectorXd point(model.dimension());
     for (double& w : point) w = wide(random);
-    const queries::Question question = release.shape.kind == QuestionKind::Gradient
+    const queries::Question question = release.ask.kind() == QuestionKind::Gradient
                                            ? queries::Question(queries::GradientQuestion{point})
                                            : queries::Question(queries::MetricsQuestion{point});
     models::Records records = random_records(random, loss, count, true);
@@ -104,7 +108,7 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
     std::vector<std::int64_t> drawn;
     for (std::int64_t j = 0; j < drawn_count; ++j) drawn.push_back(j);
     const std::vector<std::int64_t> before =
-        silo::exact_sum(question, release, records, drawn, *silo::make_record_sums(model));
+        silo::exact_sum(question, release, records, drawn, silo::make_record_sums(model).get());
     for (int replacement = 0; replacement < 20; ++replacement) {
       models::Records neighbour = records;
       const auto j = static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count)));
@@ -112,7 +116,7 @@ TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {
       neighbour.features.col(j) = other.features.col(0);
       neighbour.targets[j] = other.targets[0];
       const std::vector<std::int64_t> after =
-          silo::exact_sum(question, release, neighbour, drawn, *silo::make_record_sums(model));
+          silo::exact_sum(question, release, neighbour, drawn, silo::make_record_sums(model).get());
       const Int128 moved = squared_distance(before, after);
       ASSERT_TRUE(moved <= declared(release));
       largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
@@ -147,15 +151,18 @@ TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesT
     const Eigen::Index d = network.dimension();
     const bool difference = seed % 3 == 0;
     const auto count = static_cast<Eigen::Index>(2 + random.below(90));  // several chunks
-    planning::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient, Block::Training,
-                               1.0, d, releases::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value()},
-                              count,
-                              count,
-                              mechanisms::GaussianLattice{}};
+    planning::Release release{
+        {tests::map_of(difference ? QuestionKind::GradientDifference : QuestionKind::Gradient),
+         {},
+         releases::L2Bound{releases::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value()},
+         d},
+        count,
+        count,
+        mechanisms::GaussianLattice{}};
     auto& lattice = std::get<mechanisms::GaussianLattice>(release.mechanism).lattice;
     // From the coarsest that a plan may choose, where rounding is half of everything, to fine ones.
     lattice.clip = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(d)))) << random.below(24);
-    lattice.step = release.shape.clip.value() / static_cast<double>(lattice.clip);
+    lattice.step = release.ask.clip().value() / static_cast<double>(lattice.clip);
     Eigen::VectorXd point(difference ? 2 * d : d);
     const bool huge = seed % 7 == 0;
     for (double& w : point) w = huge ? wide(random) : 2.0 * random.unit() - 1.0;
@@ -169,19 +176,19 @@ TEST(SensitivityTest, NetworksSumsMoveByNoMoreThanDeclaredOnTheCoarsestLatticesT
     for (Eigen::Index j = 0; j < count; ++j) random_record(records, j);
     std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
-    const queries::Question question = queries::question_of(release.shape.kind, point);
+    const queries::Question question = queries::question_of(release.ask.kind(), point);
     const auto sums = silo::make_record_sums(network);
-    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, *sums);
+    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, sums.get());
     for (int replacement = 0; replacement < 8; ++replacement) {
       models::Records neighbour = records;
       random_record(neighbour, static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count))));
-      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, *sums);
+      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, sums.get());
       const Int128 moved = squared_distance(before, after);
       ASSERT_TRUE(moved <= declared(release));
       largest = std::max(largest, std::sqrt(static_cast<double>(moved) / static_cast<double>(declared(release))));
     }
     // Asked again with scratch that has seen other records: the same integers.
-    ASSERT_EQ(silo::exact_sum(question, release, records, drawn, *sums), before);
+    ASSERT_EQ(silo::exact_sum(question, release, records, drawn, sums.get()), before);
   }
   EXPECT_GT(largest, 0.7);
 }
@@ -212,14 +219,17 @@ TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThan
     const bool difference = seed % 3 == 0;
     const auto count = static_cast<Eigen::Index>(1 + random.below(60));
     const releases::ClipNorm clip = releases::ClipNorm::create(std::pow(10.0, -3.0 + 6.0 * random.unit())).value();
-    const planning::Release release{{difference ? QuestionKind::GradientDifference : QuestionKind::Gradient,
-                                     Block::Training, 1.0, model.dimension(), clip},
-                                    count,
-                                    count,
-                                    random_binomial(random, clip)};
-    Eigen::VectorXd point(queries::point_size(release.shape.kind, model.dimension()));
+    const planning::Release release{
+        {tests::map_of(difference ? QuestionKind::GradientDifference : QuestionKind::Gradient),
+         {},
+         releases::L2Bound{clip},
+         model.dimension()},
+        count,
+        count,
+        random_binomial(random, clip)};
+    Eigen::VectorXd point(queries::point_size(release.ask.kind(), model.dimension()));
     for (double& w : point) w = seed % 7 == 0 ? wide(random) : 2.0 * random.unit() - 1.0;
-    const queries::Question question = queries::question_of(release.shape.kind, point);
+    const queries::Question question = queries::question_of(release.ask.kind(), point);
     const auto random_record = [&](models::Records& records, Eigen::Index j) {
       for (Eigen::Index f = 0; f < model.features(); ++f)
         records.features(f, j) = random.chance(0.02) ? hostile(random) : 40.0 * random.unit() - 20.0;
@@ -230,12 +240,12 @@ TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThan
     std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
     const auto sums = silo::make_record_sums(model);
-    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, *sums);
+    const std::vector<std::int64_t> before = silo::exact_sum(question, release, records, drawn, sums.get());
     expect_within_range(before, release, count);
     for (int replacement = 0; replacement < 8; ++replacement) {
       models::Records neighbour = records;
       random_record(neighbour, static_cast<Eigen::Index>(random.below(static_cast<std::uint64_t>(count))));
-      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, *sums);
+      const std::vector<std::int64_t> after = silo::exact_sum(question, release, neighbour, drawn, sums.get());
       expect_within_range(after, release, count);
       const Int128 moved = squared_distance(before, after);
       ASSERT_TRUE(moved <= declared(release));

@@ -31,7 +31,7 @@ class CountingFold final : public sealed::BatchFold {
     return {};
   }
   Result<folds::Gathered> gathered() const override {
-    return folds::Gathered{kRound, static_cast<Eigen::Index>(replies_), Eigen::VectorXd::Zero(1)};
+    return folds::Gathered{kRound, static_cast<Eigen::Index>(replies_), folds::Mean{Eigen::VectorXd::Zero(1)}};
   }
   Digest digest() const override { return sha256("batch"); }
 

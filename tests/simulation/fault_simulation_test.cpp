@@ -2,8 +2,10 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <set>
 
 #include "tests/support/fault_world.hpp"
+#include "tests/support/long_advance.hpp"
 
 namespace undertone {
 namespace {
@@ -16,7 +18,29 @@ struct Tally {
   std::uint64_t refused = 0;
   std::uint64_t crashes = 0;
   std::uint64_t events = 0;
+  std::uint64_t long_advances = 0;  // begun
+  std::uint64_t lost_advances = 0;  // begun, and nothing came of them: of a life or a run that ended meanwhile
 };
+
+/// Counts a world's advances, by what its runs say.
+Federation::Watch watch_advances(Tally& tally) {
+  Federation::Watch watch;
+  watch.of_run = [&tally, under_way = std::set<RunId>()](const coordinator::JobService::OfRun& said) mutable {
+    if (const auto* event = std::get_if<coordinator::RunMachine::LogEvent>(&said.what)) {
+      const bool began = event->event.starts_with("advance_began");
+      const bool started = event->event.starts_with("run_started");
+      if ((began || started) && under_way.erase(said.run) != 0) ++tally.lost_advances;
+      if (!began) return;
+      ++tally.long_advances;
+      under_way.insert(said.run);
+    } else if (std::holds_alternative<coordinator::RunMachine::RoundClosed>(said.what)) {
+      under_way.erase(said.run);
+    } else if (std::holds_alternative<coordinator::RunMachine::Ended>(said.what)) {
+      tally.lost_advances += under_way.erase(said.run);
+    }
+  };
+  return watch;
+}
 
 /// A run ends well or says why not.
 void expect_stated(const Result<algorithms::Outcome>& outcome, Tally& tally) {
@@ -34,7 +58,7 @@ void run_seed(tests::FaultWorlds& worlds, std::uint64_t seed, Tally& tally) {
   Federation::Setup setup = worlds.world(seed);
   const std::size_t jobs = setup.jobs.size();
   Federation federation(std::move(setup));
-  federation.run();
+  federation.run(watch_advances(tally));
   tally.crashes += federation.world().crashes();
   tally.events += federation.world().events();
   for (const std::string& violation : federation.violations()) ADD_FAILURE() << violation;
@@ -59,25 +83,29 @@ TEST(FaultSimulationTest, WorldsKeepEveryPromise) {
     run_seed(worlds, seed, tally);
   }
   std::cout << "succeeded " << tally.succeeded << ", failed " << tally.failed << ", crashes " << tally.crashes
-            << ", events " << tally.events << "\n";
+            << ", events " << tally.events << ", long advances " << tally.long_advances << ", of which "
+            << tally.lost_advances << " were lost\n";
   if (seeds < 200) return;
   // The worlds must be wild enough to test something and calm enough to finish something.
   EXPECT_GT(tally.succeeded, seeds / 2);
   EXPECT_GT(tally.failed, seeds / 100);
   EXPECT_GT(tally.crashes, 5 * seeds);
+  EXPECT_GT(tally.long_advances, seeds);
+  EXPECT_GT(tally.lost_advances, seeds / 10);
 }
 
 TEST(FaultSimulationTest, ACrashAtAnySinglePointChangesNothing) {
   tests::FaultWorlds worlds;
-  for (const char* form : {"", "shares"}) {
-    SCOPED_TRACE(form);
+  for (const auto& [form, takes_long] :
+       {std::pair("", false), std::pair("shares", false), std::pair("", true), std::pair("shares", true)}) {
+    SCOPED_TRACE(fmt::format("{}{}", form, takes_long ? ", taking long" : ""));
     tests::SmallFederation small;
     small.silos = 3;
     small.rounds = 2;
     small.evaluation_every = 0;
     small.equal = true;
     if (*form != '\0') small.shuffle = tests::FaultWorlds::shuffle(form);
-    const auto world_with = [&](std::optional<std::uint64_t> point) {
+    const auto world_with = [&, form = form, takes_long = takes_long](std::optional<std::uint64_t> point) {
       Federation::Setup setup{
           .jobs = {{tests::FaultWorlds::named(small), "small"}}, .silos = small.cohort(), .seed = 5};
       if (*form != '\0') {
@@ -87,6 +115,10 @@ TEST(FaultSimulationTest, ACrashAtAnySinglePointChangesNothing) {
       }
       setup.faults.crash_at_point = point;
       setup.faults.power_loss = 1.0;
+      if (takes_long) {
+        setup.make_algorithm = tests::taking_long();
+        setup.faults.work_max = std::chrono::milliseconds(500);
+      }
       setup.planner = worlds.planner();
       return std::make_unique<Federation>(std::move(setup));
     };
@@ -95,8 +127,9 @@ TEST(FaultSimulationTest, ACrashAtAnySinglePointChangesNothing) {
     const algorithms::Outcome undisturbed = calm->outcome().value();
     const std::uint64_t points = calm->world().crash_points();
     ASSERT_GT(points, 300U);
-    // Neighbouring writes of one commit are much alike.
-    for (std::uint64_t point = 1 + small.shuffle.size() % 2; point <= points && !HasFailure(); point += 3) {
+    // Neighbouring writes of one commit are much alike, and what takes long only adds the points while it does.
+    const std::uint64_t stride = takes_long ? 11 : 3;
+    for (std::uint64_t point = 1 + small.shuffle.size() % 2; point <= points && !HasFailure(); point += stride) {
       SCOPED_TRACE(point);
       const auto world = world_with(point);
       world->run();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "lab/audit/gaussian_distinguisher.hpp"
 #include "lab/audit/transcript_audit.hpp"
 #include "shared/crypto/test_bits.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
@@ -50,16 +51,17 @@ class LightSilo final : public AuditedSilo {
   LightSilo(const jobs::Job& job, const planning::Plan& plan, Fault fault, std::uint64_t seed)
       : job_(&job), plan_(&plan), fault_(fault), seed_(seed) {}
 
-  Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
+  Result<Transcript> run(const data::Dataset& dataset, const NextPoint& next) override {
     crypto::TestBits bits(seed_, fault_ == Fault::ConstantSeed ? "always" : fmt::format("run {}", runs_++),
                           crypto::InsecureForTestsOnly{});
     const models::Records& records = dataset.training;
     std::vector<std::int64_t> drawn;
-    std::vector<Eigen::VectorXd> means;
+    Transcript transcript;
     for (std::uint64_t round = 0; round < plan_->rounds(); ++round) {
       const planning::Release& release = *plan_->release({round});
-      if (release.shape.kind == releases::QuestionKind::Metrics) {
-        means.push_back(evaluated(release, dataset.holdout, point, bits));
+      const Eigen::VectorXd point = next(transcript);
+      if (release.ask.kind() == releases::QuestionKind::Metrics) {
+        transcript.push_back({point, evaluated(release, dataset.holdout, point, bits)});
         continue;
       }
       if (round == 0 || fault_ != Fault::BatchReused) drawn = draw(release, bits);
@@ -69,22 +71,22 @@ class LightSilo final : public AuditedSilo {
         for (int again = 0; again < 3; ++again) mean += noised(release, sum, bits);
         mean *= 0.25;
       }
-      means.push_back(std::move(mean));
+      transcript.push_back({point, std::move(mean)});
     }
-    return means;
+    return transcript;
   }
 
  private:
   Eigen::VectorXd evaluated(const planning::Release& release, const models::Records& holdout,
                             const Eigen::VectorXd& point, crypto::TestBits& bits) const {
-    std::vector<std::int64_t> sum(static_cast<std::size_t>(release.shape.dimension), 0);
-    Eigen::VectorXd metrics(release.shape.dimension);
+    std::vector<std::int64_t> sum(static_cast<std::size_t>(release.ask.dimension), 0);
+    Eigen::VectorXd metrics(release.ask.dimension);
     for (Eigen::Index j = 0; j < holdout.count(); ++j) {
-      job_->model.linear()->centred_metrics(point, holdout, j, metrics);
+      job_->model->linear()->centred_metrics(point, holdout, j, metrics);
       mechanisms::add_clipped(metrics, release.lattice(), sum);
     }
     if (std::holds_alternative<mechanisms::GaussianLattice>(release.mechanism)) return noised(release, sum, bits);
-    return Eigen::VectorXd::Zero(release.shape.dimension);  // public: nobody looks
+    return Eigen::VectorXd::Zero(release.ask.dimension);  // public: nobody looks
   }
   std::vector<std::int64_t> draw(const planning::Release& release, crypto::TestBits& bits) const {
     if (fault_ == Fault::DrawIsPublic) {  // whoever knows that the record is drawn sees the release unsampled
@@ -99,27 +101,27 @@ class LightSilo final : public AuditedSilo {
     mechanisms::Lattice lattice = release.lattice();
     if (fault_ == Fault::HalfTheSensitivity) lattice.clip *= 2;
     if (fault_ == Fault::ClipForgotten || fault_ == Fault::ClipAfterTheSum) {
-      Eigen::VectorXd sum = Eigen::VectorXd::Zero(job_->model.dimension());
+      Eigen::VectorXd sum = Eigen::VectorXd::Zero(job_->model->dimension());
       Eigen::VectorXd one(sum.size());
       for (const std::int64_t j : drawn) {
-        job_->model.linear()->gradient(point, records, j, one);
+        job_->model->linear()->gradient(point, records, j, one);
         sum += one;
       }
-      const double bound = job_->clip.value() * static_cast<double>(drawn.size());
+      const double bound = job_->clip().value() * static_cast<double>(drawn.size());
       if (fault_ == Fault::ClipAfterTheSum && sum.norm() > bound) sum *= bound / sum.norm();
       std::vector<std::int64_t> out(static_cast<std::size_t>(sum.size()));
       for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = static_cast<std::int64_t>(sum[static_cast<Eigen::Index>(i)] / lattice.step);
       return out;
     }
-    mechanisms::ClippedSum sum(lattice, release.shape.dimension);
+    mechanisms::ClippedSum sum(lattice, release.ask.dimension);
     for (const std::int64_t j : drawn) {
       double factor = 0.0;
       double norm_squared = 0.0;
-      job_->model.linear()->derivatives(point, records, {&j, 1}, {&factor, 1}, {&norm_squared, 1});
+      job_->model->linear()->derivatives(point, records, {&j, 1}, {&factor, 1}, {&norm_squared, 1});
       sum.add({&factor, 1}, {&norm_squared, 1}, records.features, {&j, 1});
     }
-    std::vector<std::int64_t> out(static_cast<std::size_t>(release.shape.dimension));
+    std::vector<std::int64_t> out(static_cast<std::size_t>(release.ask.dimension));
     sum.take(out);
     return out;
   }
@@ -128,7 +130,7 @@ class LightSilo final : public AuditedSilo {
     const auto& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
     std::vector<std::int64_t> noise(sum.size());
     const bool unnoised = fault_ == Fault::NoiseForgotten ||
-                          (fault_ == Fault::HoldoutUnnoised && release.shape.block == releases::Block::Holdout);
+                          (fault_ == Fault::HoldoutUnnoised && release.ask.records.block == releases::Block::Holdout);
     if (!unnoised)
       noise::fill_rounded_gaussian(bits, gaussian.log2_stddev - (fault_ == Fault::NoiseHalved ? 1 : 0), noise);
     Eigen::VectorXd mean(static_cast<Eigen::Index>(sum.size()));
@@ -166,14 +168,14 @@ struct Audited {
       : bytes(audited_job(draw_fraction, features, records, rounds)),
         job(jobs::parse_job(bytes, "job").value()),
         plan(jobs::plan_of(job, job.cohort.front()).value()),
-        pair(worst_pair(job, job.cohort.front(), PairShape::Crowd)) {}
+        pair(worst_pair(job, job.cohort.front(), plan, PairShape::Crowd)) {}
   /// A job that evaluates a private holdout, and the pair that differs there.
   static Audited evaluated() {
     Audited out(1.0);
     out.bytes = audited_job(1.0, 16, 10, 4, true);
     out.job = jobs::parse_job(out.bytes, "job").value();
     out.plan = jobs::plan_of(out.job, out.job.cohort.front()).value();
-    out.pair = worst_pair(out.job, out.job.cohort.front(), PairShape::Holdout);
+    out.pair = worst_pair(out.job, out.job.cohort.front(), out.plan, PairShape::Holdout);
     return out;
   }
   AuditFinding audit(Fault fault, std::uint64_t seed, std::int64_t trials) const {
@@ -191,7 +193,7 @@ struct Audited {
 TEST(TranscriptAuditTest, FindsEachFaultInNineteenOfTwentySeeds) {
   const Audited whole(1.0);
   Audited alone(1.0);
-  alone.pair = worst_pair(alone.job, alone.job.cohort.front(), PairShape::Alone);
+  alone.pair = worst_pair(alone.job, alone.job.cohort.front(), alone.plan, PairShape::Alone);
   const Audited sampled(0.2, 16, 10, 12);
   const Audited holdout = Audited::evaluated();
   struct Case {
@@ -243,7 +245,8 @@ TEST(TranscriptAuditTest, TheProductsEvaluationIsAudited) {
   const AuditFinding finding = audit_transcripts(*product, audited.plan, audited.pair, {.trials = 400}).value();
   EXPECT_FALSE(finding.flagged());
   EXPECT_GT(finding.counts.true_positives, finding.counts.false_positives);  // the pair is looked at where it differs
-  EXPECT_NEAR(audited.pair.reach, std::sqrt(2.0 / 3.0), 1e-12);  // two of three metrics change by their whole range
+  // Two of three metrics change by their whole range.
+  EXPECT_NEAR(audited.pair.test->reach(), std::sqrt(2.0 / 3.0), 1e-12);
 }
 
 TEST(TranscriptAuditTest, ComesCloseToTheTruthOfASoundSilo) {
@@ -261,14 +264,16 @@ TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
   std::uint64_t runs = 0;
   const auto product = product_silo(audited.job, audited.bytes, member,
                                     [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });
+  const Eigen::VectorXd& direction =
+      dynamic_cast<const GaussianDistinguisher&>(*audited.pair.test).projection().direction;
   constexpr int kRuns = 300;
   double difference = 0.0;
   std::size_t replies = 0;
   for (int i = 0; i < kRuns; ++i) {
     for (const auto& [dataset, sign] : {std::pair(&audited.pair.first, 1.0), std::pair(&audited.pair.second, -1.0)}) {
-      for (const auto& mean : product->run(*dataset, audited.pair.point).value()) {
-        if (mean.size() != audited.pair.direction.size()) continue;  // the evaluation at the end
-        difference += sign * mean.dot(audited.pair.direction);
+      for (const SeenRound& seen : product->run(*dataset, audited.pair.test->asker()).value()) {
+        if (seen.values.size() != direction.size()) continue;  // the evaluation at the end
+        difference += sign * seen.values.dot(direction);
         ++replies;
       }
     }
@@ -277,7 +282,7 @@ TEST(TranscriptAuditTest, TheProductAnswersTheAuditAsItsPlanSays) {
   const planning::Release& release = *audited.plan.release({0});
   const double drawn = static_cast<double>(release.records_drawn);
   const double noise = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev() / drawn;
-  const double expected = 2.0 * audited.pair.reach / static_cast<double>(release.population);
+  const double expected = 2.0 * audited.pair.test->reach() / static_cast<double>(release.population);
   const double count = 4.0 * kRuns;
   EXPECT_NEAR(difference / count, expected, 6.0 * noise * std::sqrt(2.0 / count));
   EXPECT_GT(expected, 6.0 * noise * std::sqrt(2.0 / count));

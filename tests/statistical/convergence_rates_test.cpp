@@ -201,7 +201,8 @@ class PhasedCohort {
           normals_.add(phase.stddev, answer);
           mean += answer / static_cast<double>(off.size());
         }
-        algorithms::Step next = algorithm.advance({query.round, static_cast<Eigen::Index>(off.size()), mean}).value();
+        algorithms::Step next =
+            algorithm.advance({query.round, static_cast<Eigen::Index>(off.size()), folds::Mean{mean}}).value();
         step = std::move(next);
       }
     }

@@ -98,12 +98,9 @@ class Answers {
       ids_.push_back(SiloId::create(fmt::format("silo-{}", i)).value());
       datasets_.push_back({records_of(40 + i, records, static_cast<double>(i) - 1.0, 0.8), {}});
     }
-    const releases::SiloFacts facts{ids_.front(),
-                                    records,
-                                    0,
-                                    true,
-                                    releases::Epsilon::create(epsilon).value(),
-                                    releases::Delta::create(1e-3).value()};
+    const releases::SiloFacts facts{
+        ids_.front(), records, 0, true,
+        releases::ApproximateDp{releases::Epsilon::create(epsilon).value(), releases::Delta::create(1e-3).value()}};
     plan_.emplace(planning::make_plan(schedule, facts).value());
   }
   const models::Records& records(std::size_t silo) const { return datasets_[silo].training; }
@@ -119,8 +116,8 @@ class Answers {
     folds::LatticeFold fold(kFeatures, kStepLog2, queries::ReplyType::I64);
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       const auto stream = silo::TestRandomness(7, ids_[i]).stream(RunId{}, {round});
-      fold.add(queries::values_of(silo::draw_and_sum({{round}, question}, release(planned), {datasets_[i], {}}, *sums_,
-                                                     {queries::ReplyType::I64, kStepLog2}, *stream)),
+      fold.add(queries::values_of(silo::draw_and_sum({{round}, question}, release(planned), {datasets_[i], {}},
+                                                     sums_.get(), {queries::ReplyType::I64, kStepLog2}, *stream)),
                1);
     }
     return fold.mean();
@@ -134,7 +131,7 @@ class Answers {
 };
 
 algorithms::GradientShape shape_of(double clip, double draw_fraction) {
-  return {releases::ClipNorm::create(clip).value(), draw_fraction};
+  return {releases::L2Bound{releases::ClipNorm::create(clip).value()}, draw_fraction};
 }
 
 algorithms::Problem free_problem() {
@@ -306,7 +303,7 @@ class Listener final : public algorithms::FederatedAlgorithm {
       : questions_(std::move(questions)), rounds_(rounds) {}
   algorithms::Step start() override { return current(); }
   Result<algorithms::Step> advance(const folds::Gathered& gathered) override {
-    answers.push_back(gathered.mean);
+    answers.push_back(gathered.mean());
     return current();
   }
   Eigen::VectorXd candidate() const override { return {}; }
@@ -327,7 +324,7 @@ std::vector<Eigen::VectorXd> listen(const RandomSilos& federation, std::vector<q
                                     std::uint64_t rounds, std::uint64_t seed) {
   Listener listener(std::move(questions), rounds);
   auto cohort = simulation::DirectCohort::create(
-                    {federation.job->model, federation.job->reply_lattice, RunId{}, seed,
+                    {*federation.job->model, federation.job->reply_lattice, RunId{}, seed,
                      simulation::SimulatedNoise::Seeded, static_cast<std::size_t>(RandomSilos::kAnswering), 1},
                     simulation::plan_cohort(*federation.job, federation.silos).value().members)
                     .value();

@@ -34,7 +34,8 @@ class LightSilo final : public AuditedSilo {
   LightSilo(const jobs::Job& job, const planning::Plan& plan, bool ascending, bool placed, std::uint64_t seed)
       : job_(&job), release_(*plan.release({0})), ascending_(ascending), placed_(placed), bits_(seed, "", {}) {}
 
-  Result<std::vector<Eigen::VectorXd>> run(const data::Dataset& dataset, const Eigen::VectorXd& point) override {
+  Result<Transcript> run(const data::Dataset& dataset, const NextPoint& next) override {
+    const Eigen::VectorXd point = next({});
     silo::BitsStream<crypto::TestBits> stream(bits_);
     std::vector<std::int64_t> drawn = stream.subset(release_.population, release_.records_drawn);
     if (!ascending_) {
@@ -51,7 +52,7 @@ class LightSilo final : public AuditedSilo {
     for (std::size_t i = 0; i < sum.size(); ++i)
       mean[static_cast<Eigen::Index>(i)] =
           static_cast<double>(sum[i] + noise[i]) * gaussian.lattice.step / static_cast<double>(release_.records_drawn);
-    return std::vector{std::move(mean), Eigen::VectorXd(Eigen::VectorXd::Zero(2))};  // the public evaluation after it
+    return Transcript{{point, std::move(mean)}, {point, Eigen::VectorXd::Zero(2)}};  // the public evaluation after it
   }
 
  private:
@@ -63,9 +64,10 @@ class LightSilo final : public AuditedSilo {
     const auto known = sums_.find(key);
     if (known != sums_.end()) return known->second;
     const std::unique_ptr<silo::RecordSums> sums =
-        placed_ ? std::make_unique<PlacedSums>(*job_->model.network(), dataset.training)
-                : silo::make_record_sums(job_->model);
-    return sums_[key] = silo::exact_sum(queries::GradientQuestion{point}, release_, dataset.training, drawn, *sums);
+        placed_ ? std::make_unique<PlacedSums>(*job_->model->network(), dataset.training)
+                : silo::make_record_sums(*job_->model);
+    return sums_[key] =
+               silo::exact_sum(queries::GradientQuestion{point}, release_, dataset.training, drawn, sums.get());
   }
 
   const jobs::Job* job_;
@@ -85,7 +87,7 @@ struct Audited {
     LightSilo silo(job, plan, ascending, placed, 11);
     AuditSettings settings;
     settings.trials = trials;
-    return audit_transcripts(silo, plan, worst_pair(job, job.cohort.front(), shape), settings).value();
+    return audit_transcripts(silo, plan, worst_pair(job, job.cohort.front(), plan, shape), settings).value();
   }
 };
 
@@ -108,7 +110,8 @@ TEST(NetworkAuditTest, AndWhereARecordsArithmeticIsItsOwnThereIsNothingToHide) {
 
 TEST(NetworkAuditTest, ACrowdComesCloseToTheClaimAndNotAbove) {
   const Audited audited;
-  EXPECT_NEAR(worst_pair(audited.job, audited.job.cohort.front(), PairShape::Crowd).reach, 1.0, 1e-3);
+  EXPECT_NEAR(worst_pair(audited.job, audited.job.cohort.front(), audited.plan, PairShape::Crowd).test->reach(), 1.0,
+              1e-3);
   const AuditFinding finding = audited.audit(PairShape::Crowd, false, false, 100'000);
   EXPECT_FALSE(finding.flagged()) << finding.lower << " of " << finding.claimed;
   EXPECT_GT(finding.lower_told, 0.6 * finding.claimed);
@@ -124,7 +127,8 @@ TEST(NetworkAuditTest, TheProductIsPlayedWithEveryShapeThatThereIs) {
   EXPECT_EQ(shapes, (std::vector{PairShape::Crowd, PairShape::Cancelling}));
   for (const PairShape shape : shapes) {
     const AuditFinding finding =
-        audit_transcripts(*product, audited.plan, worst_pair(audited.job, member, shape), {.trials = 200}).value();
+        audit_transcripts(*product, audited.plan, worst_pair(audited.job, member, audited.plan, shape), {.trials = 200})
+            .value();
     EXPECT_FALSE(finding.flagged());
   }
 }

@@ -44,7 +44,7 @@ TEST(ShuffledCountsTest, AreUnbiasedAndHaveTheVarianceOfTheFormula) {
   for (std::size_t i = 0; i < ShuffledRound::kCohort; ++i) {
     silos.push_back(dataset(i));
     const std::vector<std::int64_t> sum =
-        silo::exact_sum(round.query.question, round.release, silos.back().training, {0, 1, 2, 3}, *sums);
+        silo::exact_sum(round.query.question, round.release, silos.back().training, {0, 1, 2, 3}, sums.get());
     for (Eigen::Index j = 0; j < kDimension; ++j) {
       const double units = static_cast<double>(sum[static_cast<std::size_t>(j)]) * 0x1p-32 + 0.5 * 3.0 * kRecords;
       const double fraction = units - std::floor(units);
@@ -71,15 +71,15 @@ TEST(ShuffledCountsTest, AreUnbiasedAndHaveTheVarianceOfTheFormula) {
       for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
     }
     const Eigen::VectorXd off =
-        mechanisms::estimate_of(total, parameters, round.release.shape.clip, 3 * kRecords).value().sum - truth;
+        mechanisms::estimate_of(total, parameters, round.release.ask.clip(), 3 * kRecords).value().sum - truth;
     off_sum += off;
     squares += off.cwiseAbs2();
   }
   for (Eigen::Index j = 0; j < kDimension; ++j) {
     SCOPED_TRACE(j);
     const double expected =
-        mechanisms::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, rounding[j]);
-    EXPECT_LE(expected, mechanisms::binomial_sum_variance(parameters, round.release.shape.clip, 3 * kRecords, 0.75));
+        mechanisms::binomial_sum_variance(parameters, round.release.ask.clip(), 3 * kRecords, rounding[j]);
+    EXPECT_LE(expected, mechanisms::binomial_sum_variance(parameters, round.release.ask.clip(), 3 * kRecords, 0.75));
     EXPECT_NEAR(off_sum[j] / kRounds, 0.0, 6.5 * std::sqrt(expected / kRounds));
     EXPECT_NEAR(squares[j] / kRounds, expected, 6.5 * expected * std::sqrt(2.02 / kRounds));
   }

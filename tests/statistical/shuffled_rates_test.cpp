@@ -72,10 +72,10 @@ algorithms::MinibatchSgdSettings settings() {
 /// What every silo plans: all silos are honest.
 planning::Release planned(std::size_t silos, Mode mode) {
   const releases::SiloFacts facts{
-      SiloId::create("silo").value(),         kRecords, 0, true, releases::Epsilon::create(kEpsilon).value(),
-      releases::Delta::create(kDelta).value()};
+      SiloId::create("silo").value(), kRecords, 0, true,
+      releases::ApproximateDp{releases::Epsilon::create(kEpsilon).value(), releases::Delta::create(kDelta).value()}};
   const planning::Schedule schedule =
-      algorithms::MinibatchSgd::schedule(settings(), {releases::ClipNorm::create(kClip).value()});
+      algorithms::MinibatchSgd::schedule(settings(), {releases::L2Bound{releases::ClipNorm::create(kClip).value()}});
   std::optional<planning::Shuffling> shuffling;
   if (mode == Mode::Shuffled) shuffling = planning::Shuffling{static_cast<std::int64_t>(silos), true, kCoinsMax};
   const planning::Plan plan = planning::make_plan(schedule, facts, shuffling).value();
@@ -199,7 +199,7 @@ class Listener final : public algorithms::FederatedAlgorithm {
   Listener(Eigen::VectorXd point, std::uint64_t rounds) : point_(std::move(point)), rounds_(rounds) {}
   algorithms::Step start() override { return current(); }
   Result<algorithms::Step> advance(const folds::Gathered& gathered) override {
-    answers.push_back(gathered.mean);
+    answers.push_back(gathered.mean());
     return current();
   }
   Eigen::VectorXd candidate() const override { return point_; }
@@ -237,7 +237,7 @@ TEST(ShuffledRatesTest, TheNoiseOfTheMeanIsThatWhichThePlanPredicts) {
       double least = most;
       if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&release.mechanism)) {
         const double all = static_cast<double>(count) * kRecords;
-        least = std::sqrt(mechanisms::binomial_sum_variance(binomial->parameters, release.shape.clip,
+        least = std::sqrt(mechanisms::binomial_sum_variance(binomial->parameters, release.ask.clip(),
                                                             static_cast<std::int64_t>(all), 0.0)) /
                 all;
         EXPECT_GE(least, 0.99 * most);

@@ -72,11 +72,12 @@ std::vector<PlannedNoise> noises_for(TheoremName name) {
 
 /// What silos calibrate for the choice.
 planning::Plan plan_of(const TheoremChoice& choice, const TheoremFacts& facts) {
-  const algorithms::GradientShape shape{releases::ClipNorm::create(facts.lipschitz).value(), choice.draw_fraction};
-  return planning::make_plan(
-             choice.method->schedule(shape),
-             {SiloId::create("silo").value(), static_cast<std::int64_t>(facts.records), 0, true,
-              releases::Epsilon::create(facts.epsilon).value(), releases::Delta::create(facts.delta).value()})
+  const algorithms::GradientShape shape{releases::L2Bound{releases::ClipNorm::create(facts.lipschitz).value()},
+                                        choice.draw_fraction};
+  return planning::make_plan(choice.method->schedule(shape),
+                             {SiloId::create("silo").value(), static_cast<std::int64_t>(facts.records), 0, true,
+                              releases::ApproximateDp{releases::Epsilon::create(facts.epsilon).value(),
+                                                      releases::Delta::create(facts.delta).value()}})
       .value();
 }
 
@@ -290,7 +291,7 @@ TEST(TheoremRunsTest, TheNoiseIsThatOfThePlansThatSilosCalibrate) {
     const planning::Plan plan = plan_of(choice, facts);
     for (std::uint64_t round = 0; round < plan.rounds(); ++round) {
       const planning::Release& release = *plan.release({round});
-      const double supposed = release.shape.kind == releases::QuestionKind::GradientDifference ? setup.noise.difference
+      const double supposed = release.ask.kind() == releases::QuestionKind::GradientDifference ? setup.noise.difference
                               : setup.gradient_of_round.empty()                                ? setup.noise.gradient
                                                                 : setup.gradient_of_round.at(round);
       EXPECT_NEAR(release.noise_stddev_of_mean(), supposed, 0.01 * supposed) << round;

@@ -40,10 +40,11 @@ struct Listener {
     const auto clock = [] { return std::int64_t{0}; };
     std::optional<silo::Ledger> ledger;
     std::optional<silo::SiloMachine> machine;
+    const Digest holdout = spec.facts.holdout_public ? sha256("holdout") : Digest{};
     const auto boot = [&] {
       machine.reset();
       ledger.emplace(
-          silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind(), clock)
+          silo::Ledger::open(database, head, key, {"data", {}, holdout}, spec.policy.total, randomness.kind(), clock)
               .value());
       machine.emplace(silo::SiloMachine::Setup{spec.id,
                                                spec.policy,
@@ -60,13 +61,13 @@ struct Listener {
     boot();
     (void)machine->on_message(wire::JobOffer{run, job});
 
-    const Eigen::VectorXd point = Eigen::VectorXd::Constant(parsed.model.dimension(), 0.05);
+    const Eigen::VectorXd point = Eigen::VectorXd::Constant(parsed.model->dimension(), 0.05);
     const planning::Release& release = *plan.release({0});
     std::vector<std::int64_t> everybody(static_cast<std::size_t>(spec.dataset.training.count()));
     std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
     const std::vector<std::int64_t> sum =
         silo::exact_sum(queries::GradientQuestion{point}, release, spec.dataset.training, everybody,
-                        *silo::make_record_sums(parsed.model));
+                        silo::make_record_sums(*parsed.model).get());
     const double records = static_cast<double>(release.records_drawn);
     const double claimed = std::get<mechanisms::GaussianLattice>(release.mechanism).noise_stddev() / records;
     for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -81,7 +82,7 @@ struct Listener {
         noise.push_back((std::ldexp(static_cast<double>(values[j]), parsed.reply_lattice.step_log2) - mean) / claimed);
       }
     }
-    dimension = static_cast<std::size_t>(parsed.model.dimension());
+    dimension = static_cast<std::size_t>(parsed.model->dimension());
   }
   std::vector<double> noise;  // round by round
   std::size_t dimension = 0;
@@ -155,8 +156,7 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   constexpr Eigen::Index kFeatures = 8;
   constexpr std::int64_t kRecords = 20;
   const releases::ClipNorm clip = releases::ClipNorm::create(1.0).value();
-  releases::ReleaseShape shape{releases::QuestionKind::LocalRun, releases::Block::Training, 1.0, kFeatures, clip};
-  shape.local = releases::LocalSteps{kSteps, 0.25};
+  const releases::Ask shape{releases::LocalRunMap{{kSteps, 0.25}}, {}, releases::L2Bound{clip}, kFeatures};
   const auto lattice =
       mechanisms::gaussian_lattice(clip, releases::GaussianShift::create(0.5).value(), kFeatures, 1).value();
   const planning::Release release{shape, 1, kRecords, lattice, kRecords, {0, kRecords}};
@@ -181,7 +181,7 @@ TEST(LocalRunNoiseTest, AMessageHasTheNoiseOfEveryStepAndReadsEveryRecordAlike) 
   // 0.25 of it after the step size, sixteen times the rounding and a fiftieth of the noise; so without noise.
   silo::NoiselessRandomness quiet(3, SiloId::create("silo-1").value());
   planning::Release single = release;
-  single.shape.local = releases::LocalSteps{1, 1.0};
+  single.ask.map = releases::LocalRunMap{{1, 1.0}};
   std::vector<int> read(kFeatures, 0);
   records.features.setZero();
   for (std::int64_t j = 0; j < kRecords; ++j) records.features(j % kFeatures, j) = 1.0;

@@ -45,7 +45,8 @@ std::filesystem::path file_of(const std::string& name) {
 /// Where the accuracy stands in a job's metrics.
 std::optional<std::size_t> accuracy_of(const std::filesystem::path& file) {
   const jobs::Job job = jobs::parse_job(read_file(file, jobs::kJobBytesMax).value(), file.filename().string()).value();
-  const std::vector<std::string_view> names = job.model.metric_names();
+  if (!job.model) return std::nullopt;  // of statistics
+  const std::vector<std::string_view> names = job.model->metric_names();
   const auto found = std::find(names.begin(), names.end(), "accuracy");
   if (found == names.end()) return std::nullopt;
   return static_cast<std::size_t>(found - names.begin());
@@ -76,7 +77,7 @@ TEST(WorkedJobsTest, NoneIsLeftOut) {
   for (const WorkedJob& job : kWorkedJobs) held.insert(job.name);
   std::size_t seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(UNDERTONE_JOBS)) {
-    if (!accuracy_of(entry.path())) continue;  // of moments there is none
+    if (!accuracy_of(entry.path())) continue;  // of moments, statistics and numbers there is none
     ++seen;
     EXPECT_TRUE(held.contains(entry.path().stem().string())) << entry.path();
   }

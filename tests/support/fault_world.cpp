@@ -4,6 +4,7 @@
 
 #include "shared/base/random_source.hpp"
 #include "shared/sealed/sealing_key.hpp"
+#include "tests/support/long_advance.hpp"
 
 namespace undertone::tests {
 namespace {
@@ -153,6 +154,12 @@ simulation::SimulatedFederation::Setup FaultWorlds::world(std::uint64_t seed) {
       });
   setup.time_max = std::chrono::minutes(dies_all_the_time || waits_always ? 100 : 20);
   setup.planner = planner();
+  // Apart again. A round of such a world closes, and much may happen before it is known what follows from it.
+  RandomSource working(seed * 53 + 11);
+  if (working.chance(0.3)) {
+    setup.make_algorithm = taking_long();
+    setup.faults.work_max = milliseconds(working.below(1500));
+  }
   return setup;
 }
 

@@ -21,7 +21,8 @@ class KnownPlans {
 };
 
 /// Whole federations under faults, each a function of its seed: calm and wild, of one to three jobs, with and without
-/// shufflers, with owners who change their minds, and with silos that lie to shufflers and about them.
+/// shufflers, with owners who change their minds, with algorithms that take long, and with silos that lie to shufflers
+/// and about them.
 class FaultWorlds {
  public:
   FaultWorlds();

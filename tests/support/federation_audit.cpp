@@ -126,8 +126,8 @@ class Auditor {
                                          {deployment_.head(silo), deployment_.dataset(silo), std::nullopt});
     for (const std::string& problem : findings.problems) add("{}: {}", silo.name(), problem);
     if (findings.runs.size() > 1) add("{}: {} reservations for one run", silo.name(), findings.runs.size());
-    if (findings.epsilon > member.facts.epsilon.value() * (1 + 1e-9))
-      add("{}: charged {} where the job costs {}", silo.name(), findings.epsilon, member.facts.epsilon.value());
+    if (findings.epsilon > member.facts.epsilon().value() * (1 + 1e-9))
+      add("{}: charged {} where the job costs {}", silo.name(), findings.epsilon, member.facts.epsilon().value());
     const auto answer = run.answers.find(silo);
     if (answer != run.answers.end() && !answer->second && findings.runs.empty())
       add("{}: the coordinator has an acceptance that the ledger knows nothing of", silo.name());
@@ -172,18 +172,23 @@ class Auditor {
   /// What the replies that the ledgers hold fold into.
   static Result<folds::Gathered> fold(const jobs::Job& job, const queries::Query& query, const RoundRecord& round,
                                       const std::map<SiloId, LedgerRows>& ledgers) {
-    const jobs::RoundSpec spec = jobs::round_spec(job, queries::kind_of(query.question));
+    const planning::Schedule schedule = jobs::schedule_of(job);
+    const releases::Ask* ask = planning::ask_of(schedule, query.round);
+    if (ask == nullptr) return Error{ErrorCode::StorageFailed, "the store has a round beyond the job's schedule"};
+    const jobs::RoundSpec spec = jobs::round_spec(job, *ask);
     folds::RoundFold out = spec.fold();
+    std::int64_t records = 0;
     for (const auto& [silo, digest] : round.accepted) {
       const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
       if (!reply) return reply.error();
       const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-      if (static_cast<Eigen::Index>(values.size()) != spec.dimension)
+      records += job.member(silo)->facts.records;
+      if (!spec.admits(reply->reply.answer))
         return Error{ErrorCode::StorageFailed, "a ledger holds a reply that is not of its query's shape"};
       out.add(values, spec.weight(*job.member(silo)));
     }
     if (out.replies() == 0) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
-    return folds::Gathered{round.round, out.replies(), out.value()};
+    return folds::Gathered{round.round, out.replies(), out.value(), records};
   }
 
   /// The algorithm again, over the replies that the ledgers hold.
@@ -209,7 +214,7 @@ class Auditor {
     const auto model = nlohmann::json::parse(*file, nullptr, false);
     std::vector<double> written;
     for (const auto& weight : model.at("weights")) written.push_back(weight.at("weight").get<double>());
-    if (job.model.linear()->intercept()) written.push_back(model.at("intercept").get<double>());
+    if (job.model->linear()->intercept()) written.push_back(model.at("intercept").get<double>());
     const Eigen::VectorXd& weights = driver.outcome().vectors.at("weights");
     if (!std::equal(weights.begin(), weights.end(), written.begin(), written.end()))
       add("the model is not what its algorithm makes of the replies in the ledgers");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "silo/ledger/ledger.hpp"
 #include "silo/ledger/ledger_entry.hpp"
@@ -90,27 +91,34 @@ class LedgerOnDisk : public ::testing::Test {
   }
 
   /// Replaces a text in the last entry, and signs what comes out.
-  void rewrite(const std::string& from, const std::string& to) {
+  void rewrite(const std::string& from, const std::string& to) { rewrite_at(0, from, to); }
+  /// In this entry, 0 for the last, and signs it and all that follow.
+  void rewrite_at(std::uint64_t sequence, const std::string& from, const std::string& to) {
     store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
-    LedgerEntry entry;
-    Digest ledger{};
+    std::vector<LedgerEntry> entries;
     ASSERT_TRUE(each_entry(database, [&](const LedgerEntry& one) -> Status {
-      if (one.sequence == 1) ledger = one.hash;
-      entry = one;
+      entries.push_back(one);
       return {};
     }));
-    const std::size_t at = entry.body.find(from);
-    ASSERT_NE(at, std::string::npos) << entry.body;
-    entry.body.replace(at, from.size(), to);
-    entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
-    entry.signature = key_.sign(head_message(ledger, entry.sequence, entry.hash));
-    {
+    ASSERT_LE(sequence, entries.size());
+    std::string& body = entries[(sequence == 0 ? entries.size() : sequence) - 1].body;
+    const std::size_t at = body.find(from);
+    ASSERT_NE(at, std::string::npos) << body;
+    body.replace(at, from.size(), to);
+    Digest previous{};
+    for (LedgerEntry& entry : entries) {
+      entry.previous = previous;
+      entry.hash = entry_hash(entry.sequence, entry.previous, entry.body);
+      entry.signature = key_.sign(head_message(entries.front().hash, entry.sequence, entry.hash));
+      previous = entry.hash;
       store::Statement update =
-          database.prepare("UPDATE entries SET body = ?, hash = ?, signature = ? WHERE sequence = ?").value();
-      update.bind_blob(1, entry.body).bind_blob(2, as_bytes(entry.hash)).bind_blob(3, entry.signature);
-      update.bind(4, static_cast<std::int64_t>(entry.sequence));
+          database.prepare("UPDATE entries SET previous = ?, body = ?, hash = ?, signature = ? WHERE sequence = ?")
+              .value();
+      update.bind_blob(1, as_bytes(entry.previous)).bind_blob(2, entry.body).bind_blob(3, as_bytes(entry.hash));
+      update.bind_blob(4, entry.signature).bind(5, static_cast<std::int64_t>(entry.sequence));
       ASSERT_TRUE(update.run());
     }
+    const LedgerEntry& entry = entries.back();
     ASSERT_TRUE(head_.write(nlohmann::json{{"format", "undertone.ledger-head/1"},
                                            {"sequence", std::to_string(entry.sequence)},
                                            {"previous", to_hex(entry.previous)},
@@ -127,7 +135,7 @@ class LedgerOnDisk : public ::testing::Test {
   TemporaryFolder folder_;
   SigningKey key_;
   silo::FileHeadStore head_{head_file()};
-  DatasetIdentity dataset_{"heart", sha256("content"), {}};
+  DatasetIdentity dataset_{"heart", sha256("content"), sha256("holdout")};
   Budget budget_{*releases::EpsilonAmount::rounded_down(10.0), *releases::DeltaAmount::rounded_down(1e-2)};
   std::string job_;
   jobs::Job parsed_;

@@ -11,7 +11,8 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-LoopbackCoordinator::LoopbackCoordinator(Certificates& certificates, const Change& change)
+LoopbackCoordinator::LoopbackCoordinator(Certificates& certificates, const Change& change,
+                                         jobs::AlgorithmMaker make_algorithm)
     : database_(store::Database::in_memory().value()), store_(coordinator::RunStore::open(database_).value()) {
   config_.consortium = certificates.authority().consortium();
   config_.name = "hub";
@@ -20,7 +21,7 @@ LoopbackCoordinator::LoopbackCoordinator(Certificates& certificates, const Chang
   config_.connections_max = 64;
   config_.results = folder_.path() / "results";
   if (change) change(config_);
-  host_.emplace(context_, config_, store_, [this](const coordinator::JobService::OfRun& said) {
+  const auto watch = [this](const coordinator::JobService::OfRun& said) {
     // The end is told when its result is written: by then everybody may have heard of it and the machine be gone.
     if (const coordinator::RunMachine* machine = host_->service().machine(said.run))
       encoded_ = machine->messages_encoded();
@@ -29,7 +30,8 @@ LoopbackCoordinator::LoopbackCoordinator(Certificates& certificates, const Chang
     const std::lock_guard lock(mutex_);
     outcomes_.emplace(said.run, ended->outcome);
     ended_.notify_all();
-  });
+  };
+  host_.emplace(context_, config_, store_, watch, std::move(make_algorithm));
   ports_ = host_->start().value();
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -105,9 +107,10 @@ LoopbackSilo::LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t 
                                    .session = {}});
   if (change) change(*config_);
   const auto clock = [] { return std::int64_t{1'700'000'000}; };
-  ledger_.emplace(
-      silo::Ledger::open(database_, head_, key_, {"data", {}, {}}, config_->policy.total, randomness_.kind(), clock)
-          .value());
+  const Digest holdout = spec_.facts.holdout_public ? sha256("holdout") : Digest{};
+  ledger_.emplace(silo::Ledger::open(database_, head_, key_, {"data", {}, holdout}, config_->policy.total,
+                                     randomness_.kind(), clock)
+                      .value());
   std::vector<std::unique_ptr<silo::SiloMachine>> machines;
   machines.push_back(std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{spec_.id,
                                                                                   config_->policy,

@@ -20,7 +20,8 @@ namespace undertone::tests {
 class LoopbackCoordinator {
  public:
   using Change = std::function<void(coordinator::CoordinatorConfig&)>;
-  LoopbackCoordinator(Certificates& certificates, const Change& change = nullptr);
+  LoopbackCoordinator(Certificates& certificates, const Change& change = nullptr,
+                      jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm);
   ~LoopbackCoordinator();
   LoopbackCoordinator(const LoopbackCoordinator&) = delete;
   LoopbackCoordinator& operator=(const LoopbackCoordinator&) = delete;

@@ -50,7 +50,7 @@ folds::Gathered NoisyCohort::ask(const queries::Query& query) {
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(problem_->problem.dimension);
   for (const std::size_t i : asked) mean += answer(query, problem_->silos[i]);
   mean /= static_cast<double>(asked.size());
-  return {query.round, static_cast<Eigen::Index>(asked.size()), std::move(mean)};
+  return {query.round, static_cast<Eigen::Index>(asked.size()), folds::Mean{std::move(mean)}};
 }
 
 Eigen::VectorXd NoisyCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {

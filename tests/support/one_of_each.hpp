@@ -20,6 +20,7 @@ inline std::vector<wire::Message> one_of_each(const RunId& run) {
       JobAnswer{run, Refusal::Budget},
       QueryMessage{run, queries::PointType::F64, {{4}, queries::GradientQuestion{Eigen::Vector3d(0.1, -2.0, 1e300)}}},
       QueryMessage{run, queries::PointType::F32, {{5}, queries::MetricsQuestion{Eigen::Vector2d(0.5, -0.25)}}},
+      QueryMessage{run, queries::PointType::F64, {{7}, queries::StatisticQuestion{}}},
       QueryRefused{run, {9}, Refusal::Unplanned},
       ReplyMessage{run,
                    sha256("q"),
@@ -29,6 +30,8 @@ inline std::vector<wire::Message> one_of_each(const RunId& run) {
                    sha256("q"),
                    queries::ReplyType::I32,
                    {{4}, 3, crypto::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
+      ReplyMessage{
+          run, sha256("q"), queries::ReplyType::I64, {{8}, 0, crypto::NoiseKind::Secure, queries::Selected{{5}}}},
       ReceiptMessage{receipt},
       JobEnded{run, true},
       JobEndedSeen{run},

@@ -60,7 +60,11 @@ class PlacedSums final : public silo::RecordSums {
     // What the first layer contributes belongs to the columns swapped back: units that saturate leave nothing there.
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += rest[j];
   }
-  void differences(const Eigen::VectorXd& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+  void clamped_gradients(const Eigen::VectorXd& /*point*/, const mechanisms::ClampLattice& /*lattice*/,
+                         const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) override {
+    UNDERTONE_CHECK(false);
+  }
+  void differences(const PointPair& /*points*/, const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                    std::span<std::int64_t> /*sum*/) override {
     UNDERTONE_CHECK(false);
   }

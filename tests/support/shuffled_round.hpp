@@ -43,7 +43,7 @@ class ShuffledRound {
       mechanism = mechanisms::BinomialSum{mechanisms::binomial_lattice(parameters(), clip),
                                           parameters(),
                                           {releases::GaussianShift::create(0.5).value(), 1e-9}};
-    return {{releases::QuestionKind::Gradient, releases::Block::Training, 1.0, dimension, clip},
+    return {{releases::GradientMap{}, {}, releases::L2Bound{clip}, dimension},
             kRecords,
             kRecords,
             mechanism,

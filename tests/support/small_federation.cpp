@@ -80,12 +80,13 @@ std::string SmallFederation::job() const {
       R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"{}","unit":"record","noise":"{}","clip_norm":{}{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"record","noise":"{}","{}":{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 {}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
       name, label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
-      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise, clip_norm, by_hand,
-      shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
+      regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise,
+      coordinate_bound > 0.0 ? "coordinate_bound" : "clip_norm", coordinate_bound > 0.0 ? coordinate_bound : clip_norm,
+      by_hand, shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
       initial.empty() ? "" : fmt::format("\"initial\":{},", initial), evaluation_every, points);
 }
@@ -103,6 +104,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     std::string projection = {};
     double noise_multiplier = 0.0;
     int silos = 5;
+    double coordinate_bound = 0.0;
   };
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
@@ -139,6 +141,15 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
       {"spider_alternate",
        {R"({"kind":"spider_alternate","pairs":3,"step_size":0.4,"draw_fraction":0.5,"seed":5})", whole, none}},
       {"local_sgd", {R"({"kind":"local_sgd","rounds":4,"local_steps":5,"step_size":0.1})", ball, none}},
+      {"private_frank_wolfe",
+       {R"({"kind":"private_frank_wolfe","iterates":6,"vertices":{"kind":"l1_ball","radius":3}})",
+        R"({"kind":"l1_ball","radius":3})",
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        1.0}},
       {"noisy_minibatch_sgd, softmax",
        {R"({"kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":0.5})", ball,
         R"({"kind":"l2","strength":0.01})", R"({"kind":"softmax"})"}},
@@ -164,6 +175,7 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.projection = row.projection;
     federation.noise_multiplier = row.noise_multiplier;
     federation.silos = row.silos;
+    federation.coordinate_bound = row.coordinate_bound;
     out.emplace_back(name, federation);
   }
   return out;
@@ -195,7 +207,7 @@ silo::Policy generous_policy() {
           *releases::Delta::create(1e-2),
           {*releases::EpsilonAmount::rounded_down(100.0), *releases::DeltaAmount::rounded_down(0.1)},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(0),
+          std::chrono::milliseconds(1),
           std::nullopt,
           true};
 }

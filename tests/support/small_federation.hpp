@@ -22,6 +22,7 @@ struct SmallFederation {
   double draw_fraction = 1.0;
   double step_size = 0.5;
   double clip_norm = 1.0;
+  double coordinate_bound = 0.0;  // in its place where it is positive
   double noise_multiplier = 0.0;  // chosen by hand where it is positive
   std::string averaging = "uniform";
   std::string points = "f64";

@@ -116,10 +116,10 @@ Result<Step> ProxSvrg::advance(const folds::Gathered& gathered) {
   const std::uint64_t step = within % (settings_.inner + 1);
   if (step == 0) {
     anchor_ = iterate_;
-    anchor_gradient_ = gathered.mean;
+    anchor_gradient_ = gathered.mean();
   } else {
     if (epoch * settings_.inner + step - 1 == chosen(round_ / per_restart)) output_ = iterate_;
-    const Eigen::VectorXd estimate = anchor_gradient_ + gathered.mean;
+    const Eigen::VectorXd estimate = anchor_gradient_ + gathered.mean();
     if (Status done = descent_.step(round_, settings_.problem, estimate, iterate_); !done) return done.error();
   }
   ++round_;

@@ -53,7 +53,7 @@ Step ProximalSgd::current() const {
 Result<Step> ProximalSgd::advance(const folds::Gathered& gathered) {
   if (Status told = check_told("proximal SGD", round_, settings_.rounds, settings_.problem, gathered); !told)
     return told.error();
-  if (Status done = descent_.step(round_, settings_.problem, gathered.mean, iterate_); !done) return done.error();
+  if (Status done = descent_.step(round_, settings_.problem, gathered.mean(), iterate_); !done) return done.error();
   ++round_;
   return current();
 }

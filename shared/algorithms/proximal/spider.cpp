@@ -101,7 +101,7 @@ Result<Step> Spider::advance(const folds::Gathered& gathered) {
   if (Status told = check_told("SPIDER", round_, settings_.rounds, settings_.problem, gathered); !told)
     return told.error();
   if (round_ % settings_.period == 0) estimate_.setZero();
-  estimate_ += gathered.mean;
+  estimate_ += gathered.mean();
   before_ = iterate_;
   if (Status done = descent_.step(round_, settings_.problem, estimate_, iterate_); !done) return done.error();
   ++round_;
@@ -188,7 +188,7 @@ Result<Step> SpiderAlternate::advance(const folds::Gathered& gathered) {
   if (Status told = check_told("SPIDER's alternate form", round_, rounds(), settings_.problem, gathered); !told)
     return told.error();
   if (round_ % 2 == 0) estimate_.setZero();
-  estimate_ += gathered.mean;
+  estimate_ += gathered.mean();
   ++round_;
   if (round_ < rounds()) {
     before_ = iterate_;

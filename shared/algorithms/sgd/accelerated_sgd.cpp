@@ -227,7 +227,7 @@ Result<Step> AcceleratedSgd::advance(const folds::Gathered& gathered) {
     return told.error();
   const auto [alpha, eta, mu] = weights();
   const Eigen::VectorXd at = middle();
-  Eigen::VectorXd gradient = gathered.mean;
+  Eigen::VectorXd gradient = gathered.mean();
   settings_.problem.regulariser.add_smooth_gradient(at, gradient);
   gradient += settings_.phases[phase_].proximity * (at - centre_);
   iterate_ = (alpha * mu * at + ((1.0 - alpha) * mu + eta) * iterate_ - alpha * gradient) / (mu + eta);

@@ -80,7 +80,7 @@ Step LocalSgd::current() const {
 Result<Step> LocalSgd::advance(const folds::Gathered& gathered) {
   if (Status told = check_told("local SGD", round_, settings_.rounds, settings_.problem, gathered); !told)
     return told.error();
-  iterate_ = gathered.mean;
+  iterate_ = gathered.mean();
   if (Status converges = check_converges("local SGD", round_, settings_.problem, iterate_); !converges)
     return converges.error();
   settings_.problem.settle(iterate_);

@@ -188,7 +188,7 @@ Result<Step> MinibatchSgd::advance(const folds::Gathered& gathered) {
     average_ += (iterate_ - average_) / relative_weight_;
   }
 
-  Eigen::VectorXd gradient = gathered.mean;
+  Eigen::VectorXd gradient = gathered.mean();
   settings_.problem.regulariser.add_smooth_gradient(iterate_, gradient);
   server_.direct(round_, gradient);
   iterate_ -= settings_.step_size * settings_.steps.factor(round_, settings_.rounds) * gradient;

@@ -1,5 +1,6 @@
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "shared/base/bisection.hpp"
@@ -13,6 +14,26 @@ constexpr unsigned kLaplaceFractionBits = 40;
 constexpr unsigned kDenominatorBitsMax = 20;
 constexpr UInt128 kNumeratorMax = UInt128{1} << 40U;
 constexpr double kLaplaceEpsilonMax = 1024.0;
+
+/// @param sensitivity in lattice units, real: rounded down to a whole one, since integers move by whole ones
+Result<LaplaceLattice> on_lattice(const Lattice& lattice, double sensitivity, releases::Epsilon epsilon,
+                                  std::int64_t records) {
+  if (records < 1 || records > LaplaceSum::kSumMax / lattice.clip) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("sums of {} records of {} lattice units leave 61 bits", records, lattice.clip)};
+  }
+  if (!(sensitivity <= static_cast<double>(IntegerL1Sensitivity::kMax))) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("an l1 sensitivity of {:.6g} lattice units, at most {} is allowed", sensitivity,
+                             IntegerL1Sensitivity::kMax)};
+  }
+  const Result<IntegerL1Sensitivity> moved =
+      IntegerL1Sensitivity::create(static_cast<std::int64_t>(std::floor(sensitivity)));
+  if (!moved) return moved.error();
+  const Result<LaplaceSum> noise = LaplaceSum::create(epsilon, *moved);
+  if (!noise) return noise.error();
+  return LaplaceLattice{lattice, *noise};
+}
 
 UInt128 quotient_up(UInt128 numerator, UInt128 denominator) { return (numerator + denominator - 1) / denominator; }
 
@@ -80,6 +101,41 @@ std::int64_t LaplaceSum::half_width(double alpha) const {
   while (log_tail(high) > wanted) high = 2 * high + 1;
   const auto serves = [&](std::int64_t magnitude) { return !(log_tail(magnitude) > wanted); };
   return bisect_integers(SearchRange<std::int64_t>{-1, high}, serves).high;
+}
+
+Result<LaplaceLattice> laplace_lattice(releases::ClipNorm clip, releases::Epsilon epsilon, Eigen::Index dimension,
+                                       std::int64_t records) {
+  UNDERTONE_CHECK(dimension >= 1);
+  const double root = std::sqrt(static_cast<double>(dimension));
+  Lattice lattice;
+  lattice.clip = std::int64_t{1} << static_cast<unsigned>(std::ceil(std::log2(root)) + 10.0);
+  lattice.step = clip.value() / static_cast<double>(lattice.clip);
+  // The factor keeps the rounding of the root on the safe side.
+  return on_lattice(lattice, 2.0 * static_cast<double>(lattice.clip) * root * (1.0 + 0x1p-40), epsilon, records);
+}
+
+Result<LaplaceLattice> laplace_counts(releases::Epsilon epsilon, Eigen::Index dimension, std::int64_t records) {
+  UNDERTONE_CHECK(dimension >= 1);
+  return on_lattice({1, 1.0}, static_cast<double>(dimension), epsilon, records);
+}
+
+Result<LaplaceLattice> laplace_values(const releases::RangeBound& range, releases::Epsilon epsilon,
+                                      Eigen::Index dimension, std::int64_t records) {
+  UNDERTONE_CHECK(dimension >= 1);
+  constexpr double kMagnitudeMax = 0x1p20;
+  const double low = std::ldexp(range.low, -kValueStepLog2);
+  const double high = std::ldexp(range.high, -kValueStepLog2);
+  const double largest = std::max(std::abs(low), std::abs(high));
+  if (!(low < high && largest <= std::ldexp(kMagnitudeMax, -kValueStepLog2) && std::floor(low) == low &&
+        std::floor(high) == high)) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("a range of values must have ends that are multiples of 2^{}, of magnitude at most {}, got "
+                    "[{}, {}]",
+                    kValueStepLog2, kMagnitudeMax, range.low, range.high)};
+  }
+  const Lattice lattice{static_cast<std::int64_t>(largest), std::ldexp(1.0, kValueStepLog2)};
+  return on_lattice(lattice, (high - low) * static_cast<double>(dimension), epsilon, records);
 }
 
 double LaplaceSum::log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const {

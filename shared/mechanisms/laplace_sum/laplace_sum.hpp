@@ -1,12 +1,15 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <span>
 
 #include "shared/accounting/accountant.hpp"
 #include "shared/base/result.hpp"
 #include "shared/crypto/noise_bits.hpp"
+#include "shared/mechanisms/lattice.hpp"
 #include "shared/noise/discrete_samplers.hpp"
+#include "shared/releases/ask.hpp"
 #include "shared/releases/fixed_amount.hpp"
 #include "shared/releases/quantities.hpp"
 
@@ -83,5 +86,28 @@ class LaplaceSum {
   noise::Rational scale_;
   releases::EpsilonAmount epsilon_;
 };
+
+/// A lattice and the noise on it, for one Laplace release of a sum.
+struct LaplaceLattice {
+  Lattice lattice;
+  LaplaceSum noise;
+};
+
+/// Of vectors that are clipped to integer l2 norm Lambda, a power of two of at least 2^10 sqrt(dimension): replacing
+/// one moves the sum by at most floor(2 Lambda sqrt(dimension)) in l1.
+/// @param records how many vectors are added up
+/// @return an error where the sum could leave 61 bits, or the sensitivity or the scale its own bound
+[[nodiscard]] Result<LaplaceLattice> laplace_lattice(releases::ClipNorm clip, releases::Epsilon epsilon,
+                                                     Eigen::Index dimension, std::int64_t records);
+/// Of vectors of indicators, which are counted: a unit is one record, and replacing one moves each count by at most 1.
+[[nodiscard]] Result<LaplaceLattice> laplace_counts(releases::Epsilon epsilon, Eigen::Index dimension,
+                                                    std::int64_t records);
+/// The step of a lattice of values.
+inline constexpr int kValueStepLog2 = -20;
+/// Of vectors whose coordinates are clamped to [low, high], at 2^20 units per real unit: replacing one moves every
+/// coordinate by at most high - low.
+/// @param range whose ends are multiples of 2^-20 of magnitude at most 2^20
+[[nodiscard]] Result<LaplaceLattice> laplace_values(const releases::RangeBound& range, releases::Epsilon epsilon,
+                                                    Eigen::Index dimension, std::int64_t records);
 
 }  // namespace undertone::mechanisms

@@ -27,8 +27,9 @@ struct Agent {
         desk_database(store::Database::in_memory().value()),
         desk(silo::Desk::open(desk_database).value()),
         head(folder / (spec.id.name() + ".head")),
-        ledger(silo::Ledger::open(database, head, key, {"data", {}, {}}, spec.policy.total, randomness.kind(),
-                                  service::wall_clock)
+        ledger(silo::Ledger::open(database, head, key,
+                                  {"data", {}, spec.facts.holdout_public ? sha256("holdout") : Digest{}},
+                                  spec.policy.total, randomness.kind(), service::wall_clock)
                    .value()) {
     std::vector<std::unique_ptr<silo::SiloMachine>> machines;
     machines.push_back(std::make_unique<silo::SiloMachine>(silo::SiloMachine::Setup{silo.id,

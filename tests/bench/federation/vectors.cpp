@@ -94,7 +94,7 @@ Eigen::VectorXd vector_round(asio::io_context& context, VectorHub& hub, const wi
   for (const auto& session : hub.ready) session->send(query);
   query.reset();
   while (hub.round->state() != coordinator::RoundMachine::State::Closed) context.run_one();
-  return hub.round->gathered().mean;
+  return hub.round->gathered().mean();
 }
 
 constexpr int kVectorRounds = 3;

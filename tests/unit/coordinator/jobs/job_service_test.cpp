@@ -10,6 +10,8 @@
 #include "shared/base/files.hpp"
 #include "shared/sealed/hand_over_receipt.hpp"
 #include "shared/sealed/seal_reply.hpp"
+#include "tests/support/described_json.hpp"
+#include "tests/support/long_advance.hpp"
 #include "tests/support/one_of_each.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
@@ -25,7 +27,9 @@ class ServiceTest : public ::testing::Test {
  protected:
   ServiceTest() : database_(store::Database::in_memory().value()), store_(RunStore::open(database_).value()) { boot(); }
   void boot() {
-    service_.emplace(store_, wire::Limits{}, limits_, [this] { return clock_; });
+    service_.emplace(
+        store_, wire::Limits{}, limits_, [this] { return clock_; }, std::set<std::string>{}, jobs::plan_of,
+        make_algorithm_);
     actions_ = service_->start(now_).value();
   }
   static std::string job(int number) {
@@ -55,6 +59,22 @@ class ServiceTest : public ::testing::Test {
     actions_ = service_->on_message(silo(number), message, now_).value();
   }
 
+  /// Every silo takes the run and answers its first query.
+  void answer_all(const RunId& run) {
+    for (int i = 0; i < 5; ++i) say(i, wire::JobAnswer{run, std::nullopt});
+    wire::Decoder decoder{wire::Limits{}};
+    const auto sent = std::find_if(actions_.begin(), actions_.end(), [](const JobService::Action& action) {
+      return std::holds_alternative<RunMachine::Send>(action);
+    });
+    const auto heard = decoder.feed(*std::get<RunMachine::Send>(*sent).bytes).value();
+    const queries::Query& query = std::get<wire::QueryMessage>(heard.at(0)).query;
+    const queries::Reply reply{query.round, -40, crypto::NoiseKind::Test,
+                               queries::NoisedSums{std::vector<std::int64_t>(5, 0)}};
+    for (int i = 0; i < 5; ++i)
+      say(i, wire::ReplyMessage{run, queries::query_digest(run, query), queries::ReplyType::I64, reply});
+  }
+
+  jobs::AlgorithmMaker make_algorithm_ = jobs::make_algorithm;
   ServiceLimits limits_;
   std::int64_t clock_ = 1'700'000'000;
   TimePoint now_{};
@@ -140,6 +160,31 @@ TEST_F(ServiceTest, ACancelledRunIsToldToWhoAcceptedIt) {
   say(0, wire::JobEndedSeen{run});
   EXPECT_EQ(service_->machine(run), nullptr);  // whoever was involved has heard
   EXPECT_TRUE(store_.ends_unseen(silo(0)).value().empty());
+}
+
+TEST_F(ServiceTest, WhatIsAdvancedForARunThatIsGoneIsDroppedAndOtherRunsGoOn) {
+  make_algorithm_ = tests::taking_long();
+  boot();
+  for (int i = 0; i < 5; ++i) (void)service_->on_connected(silo(i), now_).value();
+  const RunId gone = submit(1);
+  const RunId other = submit(2);
+  std::map<RunId, Advance> handed_out;
+  for (const RunId& run : {gone, other}) {
+    answer_all(run);
+    for (JobService::Action& action : actions_) {
+      if (auto* advance = std::get_if<Advance>(&action)) handed_out.emplace(advance->run(), std::move(*advance));
+    }
+  }
+  ASSERT_EQ(handed_out.size(), 2U);
+  (void)service_->cancel(gone, "enough", now_).value();
+  for (int i = 0; i < 5; ++i) say(i, wire::JobEndedSeen{gone});
+  ASSERT_EQ(service_->machine(gone), nullptr);
+  EXPECT_TRUE(service_->on_advanced(std::move(handed_out.at(gone)).perform(), now_).value().empty());
+  EXPECT_EQ(state(gone), RunState::Cancelled);
+  EXPECT_TRUE(store_.rounds(gone).value().empty());
+  actions_ = service_->on_advanced(std::move(handed_out.at(other)).perform(), now_).value();
+  EXPECT_EQ(offers(), 5U);  // the next query
+  EXPECT_EQ(store_.rounds(other).value().size(), 1U);
 }
 
 TEST_F(ServiceTest, ASiloThatMissedAnEndHearsOfItWhenItComesBackEvenAfterARestart) {
@@ -605,6 +650,7 @@ class ApiTest : public ServiceTest {
       const auto actions = service_->cancel(run, "cancelled", now_);
       return actions ? Status() : Status(actions.error());
     };
+    hooks.make_sealing_key = [] { return Result<Digest>(Digest{}); };
     hooks.sessions = [] { return std::vector<SiloSession>{{silo(0), "build", 2, 1'700'000'000}}; };
     hooks.gauges = [this] {
       Metrics::Gauges gauges;
@@ -612,6 +658,7 @@ class ApiTest : public ServiceTest {
       return gauges;
     };
     hooks.ready = [] { return true; };
+    hooks.now = [this] { return now_; };
     api_.emplace(*service_, folder_.path(), metrics_, hooks);
   }
   ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
@@ -622,6 +669,10 @@ class ApiTest : public ServiceTest {
   }
   nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
     return nlohmann::json::parse(ask(method, target, body).body);
+  }
+  static nlohmann::json described() {
+    std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
+    return nlohmann::json::parse(file);
   }
   tests::TemporaryFolder folder_;
   Metrics metrics_;
@@ -667,7 +718,7 @@ TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
   const nlohmann::json one = json("GET", "/api/v1/runs/" + run);
   EXPECT_EQ(one["state"], "joining");
   EXPECT_EQ(one["silos"].size(), 5U);
-  EXPECT_EQ(one["silos"][0]["why_missing"], "not connected");
+  EXPECT_EQ(one["silos"][0]["why_missing"], "never connected: no certificate of this name was ever seen");
   EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/job").body, job(1));
   EXPECT_TRUE(json("GET", "/api/v1/runs/" + run + "/rounds?from=0")["rounds"].empty());
   EXPECT_EQ(ask("GET", "/api/v1/runs/" + run + "/result").status, 404);
@@ -675,6 +726,40 @@ TEST_F(ApiTest, AJobIsSubmittedListedInspectedAndCancelled) {
   EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 409);
   EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["state"], "cancelled");
   EXPECT_EQ(json("GET", "/api/v1/silos")["silos"][0]["silo"], "silo-0");
+}
+
+TEST_F(ApiTest, SaysHowLongOwnersAreAwaitedStill) {
+  const std::string run = json("POST", "/api/v1/jobs", job(1))["run"];
+  const std::int64_t whole = service_->machine(RunId::from_hex(run).value())->job().participation.join_deadline.count();
+  EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["join_left_ms"], whole);
+  now_ += std::chrono::milliseconds(7);
+  EXPECT_EQ(json("GET", "/api/v1/runs/" + run)["join_left_ms"], whole - 7);
+  EXPECT_EQ(ask("POST", "/api/v1/runs/" + run + "/cancel").status, 200);
+  EXPECT_FALSE(json("GET", "/api/v1/runs/" + run).contains("join_left_ms"));
+}
+
+TEST_F(ApiTest, ASiloThatNeverWasHereIsNamedAndOneThatWasIsNot) {
+  for (int i = 0; i < 4; ++i) {
+    (void)service_->on_connected(silo(i), now_).value();
+    service_->on_disconnected(silo(i));
+  }
+  const nlohmann::json submitted = json("POST", "/api/v1/jobs", job(1));
+  EXPECT_EQ(submitted["never_seen"], nlohmann::json({"silo-4"}));
+  const nlohmann::json silos = json("GET", "/api/v1/runs/job-1")["silos"];
+  EXPECT_EQ(silos[3]["why_missing"], "not connected");
+  EXPECT_EQ(silos[4]["why_missing"], "never connected: no certificate of this name was ever seen");
+  EXPECT_EQ(json("GET", "/api/v1/silos")["silos"].size(), 4U);
+  (void)service_->on_connected(silo(4), now_).value();
+  EXPECT_FALSE(json("POST", "/api/v1/jobs", job(1)).contains("never_seen"));
+  EXPECT_FALSE(json("POST", "/api/v1/jobs", "{}").contains("never_seen"));
+}
+
+TEST_F(ApiTest, AnAnswerNamesAHundredSilosThatNeverWereHereAtMost) {
+  nlohmann::json many = nlohmann::json::parse(job(1));
+  many["cohort"] = {many["cohort"][0]};
+  many["cohort"][0]["silo"] = "clinic-{001}";
+  many["cohort"][0]["count"] = 101;
+  EXPECT_EQ(json("POST", "/api/v1/jobs", many.dump())["never_seen"].size(), 100U);
 }
 
 TEST_F(ApiTest, WhatIsWrongIsAnsweredWithAStatusAndASentence) {
@@ -781,13 +866,111 @@ TEST_F(ApiTest, ARunShowsItsNewestEvaluationAndHowFarItIs) {
 }
 
 TEST_F(ApiTest, TheDocumentAsksForWhatTheServiceMissesInAnEmptyJob) {
-  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/openapi.json");
-  const nlohmann::json required = nlohmann::json::parse(file)["components"]["schemas"]["Job"]["required"];
+  const nlohmann::json document = described();
+  const std::string schema = document["components"]["schemas"]["Job"]["$ref"];
+  std::ifstream file(UNDERTONE_SOURCE_DIR "/docs/" + schema);
+  const nlohmann::json required = nlohmann::json::parse(file)["required"];
   const std::string refusal = json("POST", "/api/v1/jobs", "{}")["error"]["message"];
   EXPECT_FALSE(required.empty());
   for (const nlohmann::json& key : required) {
     EXPECT_NE(refusal.find("/" + key.get<std::string>() + ":"), std::string::npos) << key << "\n" << refusal;
   }
+}
+
+/// A service with runs in every state, and what may be asked of it.
+class DescribedApiTest : public ApiTest {
+ protected:
+  DescribedApiTest() {
+    run_ = submit(1, 0xa1);
+    say(1, wire::JobAnswer{run_, std::nullopt});
+    say(2, wire::JobAnswer{run_, wire::Refusal::Budget, "budget"});
+    const RoundRecord closed{RoundIndex{0},
+                             {{silo(1), Digest{}}},
+                             {silo(2)},
+                             milliseconds(1),
+                             algorithms::MetricsRow{0, 3, {0.5, 0.75, 0.25}}};
+    store_.close_round(run_, closed, {RoundIndex{1}, "", Digest{}}, false).value();
+    const RunId over = submit(2, 0xb2);
+    (void)service_->cancel(over, "enough", now_).value();
+    std::filesystem::create_directories(folder_.path() / over.hex());
+    for (const char* name : {"result.json", "model.json"})
+      write_file_atomically(folder_.path() / over.hex() / name, "{}").value();
+    for (const std::uint8_t nonce : {std::uint8_t{1}, std::uint8_t{2}})
+      (void)service_->cancel(submit(3, nonce, true), "enough", now_).value();
+  }
+  /// As a path names a run: by its name, its id, several at once, none, one that nobody submitted.
+  [[nodiscard]] std::vector<std::string> words() const {
+    return {run_.hex(), run_.hex().substr(64, 12), "job-1", "job-2", "job-3", "nobody",
+            "a1",       std::string(96, 'f'),      "~"};
+  }
+  RunId run_;
+};
+
+TEST_F(DescribedApiTest, EveryAnswerIsOneThatTheDocumentDescribes) {
+  const nlohmann::json document = described();
+  std::map<int, int> statuses;
+  const auto look = [&](const std::string& method, const std::string& target, const std::string& body,
+                        const nlohmann::json& operation, bool authorised) {
+    SCOPED_TRACE(method + " " + target + " " + body.substr(0, 60));
+    const ApiReply reply = ask(method, target, body, authorised);
+    ++statuses[reply.status];
+    EXPECT_NE(reply.status, 500) << reply.body;
+    ASSERT_TRUE(operation["responses"].contains(std::to_string(reply.status))) << reply.status << reply.body;
+    nlohmann::json response = operation["responses"][std::to_string(reply.status)];
+    if (response.contains("$ref"))
+      response = document.at(nlohmann::json::json_pointer(response["$ref"].get<std::string>().substr(1)));
+    const std::string kind = reply.content_type.substr(0, reply.content_type.find(';'));
+    ASSERT_TRUE(response["content"].contains(kind)) << reply.content_type;
+    if (kind != "application/json") return;
+    const std::vector<std::string> wrong =
+        tests::against_schema(nlohmann::json::parse(reply.body), response["content"][kind]["schema"], document);
+    EXPECT_TRUE(wrong.empty()) << wrong.front() << "\n" << reply.body;
+  };
+  nlohmann::json less = nlohmann::json::parse(job(4));
+  less.erase("cohort");
+  const std::vector<std::string> bodies = {"", "{}", "[]", "null", "{", less.dump(), job(4), job(4), job(1)};
+  for (const auto& [path, methods] : document["paths"].items()) {
+    for (const auto& [name, operation] : methods.items()) {
+      if (name == "parameters") continue;
+      const std::string method = name == "get" ? "GET" : "POST";
+      ASSERT_TRUE(name == "get" || name == "post") << name;
+      std::vector<std::string> queries = {""};
+      for (const nlohmann::json& parameter : operation.value("parameters", nlohmann::json::array())) {
+        for (const char* value : {"", "0", "1", "2", "201", "-1", "x", "1.5", "99999999999999999999"})
+          queries.push_back(fmt::format("?{}={}", parameter["name"].get<std::string>(), value));
+      }
+      std::vector<std::string> targets = {path};
+      if (const std::size_t at = path.find("{run}"); at != std::string::npos) {
+        targets.clear();
+        for (const std::string& word : words()) targets.push_back(std::string(path).replace(at, 5, word));
+      }
+      for (const std::string& target : targets) {
+        look(method, target, "", operation, false);
+        for (const std::string& query : queries)
+          for (const std::string& body : operation.contains("requestBody") ? bodies : std::vector<std::string>{""})
+            look(method, target + query, body, operation, true);
+      }
+    }
+  }
+  for (const int status : {200, 201, 400, 401, 404, 409}) EXPECT_GT(statuses[status], 0) << status;
+}
+
+TEST(DescribedJsonTest, NoticesWhatASchemaForbids) {
+  const nlohmann::json document = nlohmann::json::parse(
+      R"({"name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 3}, "when": {"type": ["string", "null"]}})");
+  const nlohmann::json schema = nlohmann::json::parse(
+      R"({"type": "object", "required": ["name"], "properties": {"name": {"$ref": "#/name"}, "when": {"$ref": "#/when"},
+          "all": {"type": "array", "maxItems": 2, "items": {"type": "integer", "minimum": 0}},
+          "state": {"enum": ["on", "off"]}}})");
+  const auto wrong = [&](const char* text) {
+    return tests::against_schema(nlohmann::json::parse(text), schema, document).size();
+  };
+  EXPECT_EQ(wrong(R"({"name": "abc", "when": null, "all": [0, 1], "state": "on", "more": 1})"), 0U);
+  EXPECT_EQ(wrong("[]"), 1U);
+  EXPECT_EQ(wrong("{}"), 1U);
+  EXPECT_EQ(wrong(R"({"name": "ABCD"})"), 2U);
+  EXPECT_EQ(wrong(R"({"name": "abc", "when": 1, "all": [0, -1, 1.5], "state": "of"})"), 5U);
+  EXPECT_THROW((void)tests::against_schema(1, {{"multipleOf", 2}}, document), std::invalid_argument);
 }
 
 TEST_F(ApiTest, ListsAreCutIntoPages) {

@@ -48,7 +48,7 @@ TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
   EXPECT_TRUE(m.on_reply(silo("a"), reply(1024), reception).empty());
   EXPECT_TRUE(m.on_reply(silo("b"), reply(2048), reception).empty());
   EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(3072), reception)));
-  EXPECT_EQ(m.gathered().mean[0], 2.0);  // (1024 + 2048 + 3072) / 3 steps of 2^-10
+  EXPECT_EQ(m.gathered().mean()[0], 2.0);  // (1024 + 2048 + 3072) / 3 steps of 2^-10
   EXPECT_EQ(m.gathered().replies, 3);
 }
 
@@ -166,7 +166,7 @@ TEST(RoundMachineTest, WhoeverSaysWhatNoHonestSiloDoesIsLost) {
   EXPECT_EQ(reception, Reception::Implausible);
   EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_reply(silo("c"), reply(103), reception)));  // b is not waited for
   EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("b")});
-  EXPECT_EQ(m.gathered().mean[0], 102.0 / 1024.0);
+  EXPECT_EQ(m.gathered().mean()[0], 102.0 / 1024.0);
 }
 
 TEST(RoundMachineTest, WhatShufflersAndHandOversSayChangesNothing) {
@@ -190,6 +190,7 @@ TEST(RoundMachineTest, OpensWithTheQueryToEverybodyAndTakesLaterSilosInUntilItEn
   EXPECT_EQ(m.missing().size(), 4U);
   EXPECT_TRUE(m.cancel().empty());
   EXPECT_FALSE(m.expect(silo("e"), {}));
+  EXPECT_FALSE(m.wants(silo("d")));
   EXPECT_TRUE(m.on_lost(silo("a")).empty());
   EXPECT_TRUE(m.on_deadline(kStart + milliseconds(100)).empty());
   EXPECT_FALSE(m.closed());
@@ -215,7 +216,7 @@ TEST(RoundMachineTest, FoldsAsItIsAsked) {
   (void)m.on_reply(silo("a"), reply(1 << 30), reception);
   (void)m.on_reply(silo("b"), reply(1024), reception);
   (void)m.on_reply(silo("c"), reply(-7), reception);
-  EXPECT_EQ(m.gathered().mean[0], 1.0);
+  EXPECT_EQ(m.gathered().mean()[0], 1.0);
 }
 
 TEST(RoundMachineTest, ScalesToTheWholeCohortWhereTheJobAsksForIt) {
@@ -228,7 +229,7 @@ TEST(RoundMachineTest, ScalesToTheWholeCohortWhereTheJobAsksForIt) {
   (void)m.on_reply(silo("a"), reply(1024), reception);
   (void)m.on_reply(silo("b"), reply(-1024), reception);
   EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(100))));
-  EXPECT_EQ(m.gathered().mean[0], 1.0);  // (4/2) (6 - 1) / 10
+  EXPECT_EQ(m.gathered().mean()[0], 1.0);  // (4/2) (6 - 1) / 10
 }
 
 TEST(RoundMachineTest, ASiloThatWillNotAnswerIsNotWaitedFor) {

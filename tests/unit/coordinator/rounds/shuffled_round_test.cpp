@@ -48,7 +48,7 @@ class ScriptedFold final : public sealed::BatchFold {
   Result<folds::Gathered> gathered() const override {
     if (script_->does_not_belong_together) return Error{ErrorCode::Malformed, "the total is out of range"};
     return folds::Gathered{kRound, static_cast<Eigen::Index>(script_->taken.front().replies),
-                           Eigen::VectorXd::Constant(1, 0.5)};
+                           folds::Mean{Eigen::VectorXd::Constant(1, 0.5)}};
   }
   Digest digest() const override { return sha256(script_->taken.front().units); }
 

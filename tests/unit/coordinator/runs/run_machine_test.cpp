@@ -7,6 +7,7 @@
 
 #include "shared/sealed/additive_shares.hpp"
 #include "shared/sealed/round_layout.hpp"
+#include "tests/support/long_advance.hpp"
 #include "tests/support/shuffled_job.hpp"
 #include "tests/support/small_federation.hpp"
 
@@ -60,17 +61,19 @@ std::string text_of(const RunMachine::Action& action) {
   if (const auto* ended = std::get_if<RunMachine::Ended>(&action))
     return ended->outcome ? "succeeded" : "ended: " + ended->outcome.error().message;
   if (std::holds_alternative<RunMachine::Goodbye>(action)) return "goodbye";
+  if (std::holds_alternative<Advance>(action)) return "advance";
   return "";
 }
 
 /// A run's machine on a store in memory, which survives the machine.
 class RunAtHand {
  public:
-  explicit RunAtHand(const std::string& job, std::uint8_t nonce = 1)
-      : database_(store::Database::in_memory().value()),
+  explicit RunAtHand(const std::string& job, jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm)
+      : make_algorithm_(std::move(make_algorithm)),
+        database_(store::Database::in_memory().value()),
         store_(RunStore::open(database_).value()),
         job_(jobs::parse_job(job, "job").value()),
-        run_{sha256(job), Nonce{nonce}} {
+        run_{sha256(job), Nonce{1}} {
     std::vector<SiloId> cohort;
     for (const jobs::CohortMember& member : job_.cohort) cohort.push_back(member.facts.silo);
     const std::string plausible = jobs::PlausibleCohort::of(job_, "job").value().save();
@@ -79,7 +82,8 @@ class RunAtHand {
 
   /// Opens the machine from the store, in place of one that was killed.
   std::string boot() {
-    machine_.emplace(RunMachine::open(store_, *store_.find(run_).value(), wire::Limits{}).value());
+    machine_.emplace(
+        RunMachine::open(store_, *store_.find(run_).value(), wire::Limits{}, jobs::plan_of, make_algorithm_).value());
     return said(machine_->start(now));
   }
   std::string connect(int number) { return said(machine_->on_connected(silo(number))); }
@@ -94,7 +98,7 @@ class RunAtHand {
   [[nodiscard]] wire::ReplyMessage reply(int number) const {
     const double value = 0.25 * (number + 1) / static_cast<double>(query.round.value + 1);
     const auto steps = static_cast<std::int64_t>(std::ldexp(value, 40));
-    const jobs::RoundSpec spec = jobs::round_spec(job_, queries::kind_of(query.question));
+    const jobs::RoundSpec spec = jobs::round_spec(job_, *planning::ask_of(jobs::schedule_of(job_), query.round));
     std::vector<std::int64_t> values(static_cast<std::size_t>(spec.dimension), 0);
     values.front() = steps;
     queries::Answer answer = queries::NoisedSums{values};
@@ -109,6 +113,10 @@ class RunAtHand {
     now += time;
     return said(machine_->on_timer(now));
   }
+  /// Does what takes long and was handed out last.
+  std::string finish_advance() {
+    return said(machine_->on_advanced(std::move(*std::exchange(advance, nullptr)).perform(), now));
+  }
   std::string cancel() { return said(machine_->cancel("enough", now)); }
   /// Three silos are connected and have accepted, so that the first round is open.
   void begin() {
@@ -117,16 +125,17 @@ class RunAtHand {
     for (int i = 0; i < 3; ++i) (void)accept(i);
   }
 
-  /// Carries out what can be: remembers the query, the outcome and the timer.
-  std::string said(const Result<std::vector<RunMachine::Action>>& result) {
+  /// Carries out what can be: remembers the query, the outcome, the timer and what takes long.
+  std::string said(Result<std::vector<RunMachine::Action>> result) {
     std::string out;
-    actions = result.value();
-    for (const RunMachine::Action& action : actions) {
+    actions = std::move(result).value();
+    for (RunMachine::Action& action : actions) {
       if (const auto* send = std::get_if<RunMachine::Send>(&action)) {
         const wire::Message message = decoded(send->bytes);
         if (const auto* asked = std::get_if<wire::QueryMessage>(&message)) query = asked->query;
       }
       if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) timer = armed->at;
+      if (auto* handed = std::get_if<Advance>(&action)) advance = std::make_shared<Advance>(std::move(*handed));
       const std::string text = text_of(action);
       if (!text.empty()) out += (out.empty() ? "" : " | ") + text;
     }
@@ -144,8 +153,10 @@ class RunAtHand {
   TimePoint timer{};
   queries::Query query;
   std::vector<RunMachine::Action> actions;
+  std::shared_ptr<Advance> advance;  // shared, since what is under way in a World is copied
 
  private:
+  jobs::AlgorithmMaker make_algorithm_;
   store::Database database_;
   RunStore store_;
   jobs::Job job_;
@@ -205,7 +216,8 @@ TEST(RunMachineTest, TheWeightsAreWhatTheAlgorithmMakesOfTheWeightedMeans) {
   for (int round = 0; round < 3; ++round) {
     const algorithms::Step step = algorithm->start();
     const auto& query = std::get<queries::Query>(step);
-    const jobs::RoundSpec spec = jobs::round_spec(run.job(), queries::kind_of(query.question));
+    const jobs::RoundSpec spec =
+        jobs::round_spec(run.job(), *planning::ask_of(jobs::schedule_of(run.job()), query.round));
     folds::RoundFold fold = spec.fold();
     for (int i = 0; i < 3; ++i)
       fold.add(queries::values_of(run.reply(i).reply.answer), spec.weight(*run.job().member(silo(i))));
@@ -395,6 +407,62 @@ TEST(RunMachineTest, AnAlgorithmThatDivergesEndsItsOwnRunWithoutAnError) {
   EXPECT_EQ(run.store().rounds(run.id()).value().size(), 3U);  // the fourth was not closed
 }
 
+TEST(RunMachineTest, WhatTakesLongIsHandedOutAndItsRoundCommittedWithWhatFollows) {
+  RunAtHand run(plain_job(), tests::taking_long());
+  run.begin();
+  for (int i = 0; i < 2; ++i) (void)run.answer(i);
+  EXPECT_EQ(run.answer(2), "accepted | advance_began | advance");
+  EXPECT_TRUE(run.store().rounds(run.id()).value().empty());
+  EXPECT_EQ(run.store().find(run.id()).value()->checkpoint->round.value, 0U);
+  EXPECT_EQ(run.machine().rounds_closed(), 0U);
+  EXPECT_EQ(run.machine().why_missing(silo(0)), "");
+  EXPECT_EQ(run.wait(milliseconds(250)), "");
+  EXPECT_EQ(run.finish_advance(), "closed 0 with 3 | silo-0<query | silo-1<query | silo-2<query");
+  EXPECT_EQ(run.store().find(run.id()).value()->checkpoint->query, queries::query_digest(run.id(), run.query));
+  EXPECT_EQ(run.machine().rounds_closed(), 1U);
+  EXPECT_EQ(run.store().rounds(run.id()).value().at(0).elapsed, milliseconds(0));  // silos were not waited for
+}
+
+TEST(RunMachineTest, WhileItAdvancesNothingReopensTheRoundThatIsClosed) {
+  RunAtHand run(plain_job(), tests::taking_long());
+  (void)run.boot();
+  for (int i = 0; i < 3; ++i) (void)run.connect(i);
+  for (int i = 0; i < 2; ++i) (void)run.accept(i);
+  (void)run.wait(kJoinDeadline);
+  (void)run.answer(0);
+  EXPECT_EQ(run.answer(1), "accepted | advance_began | advance");
+  EXPECT_EQ(run.answer(0), "late");
+  EXPECT_EQ(run.machine().refuses(silo(1), {wire::Kind::Reply, run.id(), RoundIndex{0}, 5, 8, 40}),
+            Round::Reception::Late);
+  EXPECT_EQ(run.say(1, wire::QueryRefused{run.id(), RoundIndex{0}, wire::Refusal::UnknownRun}), "");
+  EXPECT_EQ(run.say(1, wire::QueryRefused{run.id(), RoundIndex{0}, wire::Refusal::Budget}), "");
+  run.machine().on_disconnected(silo(1));
+  EXPECT_EQ(run.connect(1), "");
+  EXPECT_EQ(run.wait(kRoundDeadline), "silo-2<job_offer");  // the deadline is over, and is nobody's
+  EXPECT_EQ(run.accept(2), "job_answered");                 // it is asked in the next round
+  EXPECT_EQ(run.say(0, wire::JobAnswer{run.id(), wire::Refusal::Budget}), "job_answered");
+  EXPECT_EQ(run.wait(kRoundDeadline), "");
+  EXPECT_EQ(run.finish_advance(), "closed 0 with 2 | silo-1<query | silo-2<query");
+  EXPECT_EQ(run.timer, run.now + kResend);
+}
+
+TEST(RunMachineTest, ARunThatIsEndedWhileItAdvancesWaitsForNoResultAndTakesNone) {
+  bool given_up = false;
+  RunAtHand run(plain_job(), tests::taking_long([&given_up](const std::stop_token& nobody_waits) {
+                  given_up = nobody_waits.stop_requested();
+                  return true;
+                }));
+  run.begin();
+  for (int i = 0; i < 3; ++i) (void)run.answer(i);
+  EXPECT_EQ(run.cancel(), "ended: enough | silo-0<job_ended | silo-1<job_ended | silo-2<job_ended");
+  EXPECT_EQ(run.finish_advance(), "");
+  EXPECT_TRUE(given_up);
+  EXPECT_TRUE(run.actions.empty());
+  EXPECT_EQ(run.state(), RunState::Cancelled);
+  EXPECT_TRUE(run.store().rounds(run.id()).value().empty());
+  EXPECT_EQ(run.wait(kRoundDeadline), "goodbye");
+}
+
 TEST(RunMachineTest, ACheckpointThatIsNotTheAlgorithmsEndsTheRunWithoutAnError) {
   RunAtHand run(plain_job());
   ASSERT_TRUE(run.store().start_rounds(run.id(), {RoundIndex{0}, "no state of any algorithm", Digest{}}));
@@ -476,7 +544,8 @@ class AddingShuffler {
 /// message is delivered at a time; between any two the coordinator can be killed.
 class World {
  public:
-  explicit World(const std::string& job) : run_(job) {
+  explicit World(const std::string& job, const jobs::AlgorithmMaker& make_algorithm = jobs::make_algorithm)
+      : run_(job, make_algorithm) {
     if (run_.job().shuffle) shuffler_.emplace(run_.job());
   }
 
@@ -508,10 +577,11 @@ class World {
     if (run_.state() == RunState::Succeeded) course_.milestones.erase(course_.milestones.end() - 1);  // said once more
     take(run_.boot());
     for (int i = 0; i < 3; ++i) take(run_.connect(i));
-    if (shuffler_) take(run_.said(run_.machine().on_shuffler_connected("mixer", run_.now)));
+    if (shuffler_) take(shuffler_comes_back());
   }
   void take(const std::string&) {
-    for (const RunMachine::Action& action : std::vector<RunMachine::Action>(run_.actions)) {
+    if (const auto advance = std::exchange(run_.advance, nullptr)) work_on(advance);
+    for (const RunMachine::Action& action : run_.actions) {
       if (const auto* send = std::get_if<RunMachine::Send>(&action)) {
         answer(send->silo, decoded(send->bytes));
       } else if (const auto* to = std::get_if<RunMachine::SendToShuffler>(&action)) {
@@ -524,6 +594,19 @@ class World {
       }
     }
   }
+  /// What takes long takes so long that a silo says again what it said, another comes back, and time goes by.
+  void work_on(const std::shared_ptr<Advance>& advance) {
+    if (!shuffler_) send(1, run_.reply(1));
+    under_way_.emplace_back([this] {
+      run_.machine().on_disconnected(silo(2));
+      return run_.connect(2);
+    });
+    if (shuffler_) under_way_.emplace_back([this] { return shuffler_comes_back(); });
+    under_way_.emplace_back([this] { return run_.wait(kResend); });
+    under_way_.emplace_back(
+        [this, advance] { return run_.said(run_.machine().on_advanced(std::move(*advance).perform(), run_.now)); });
+  }
+  std::string shuffler_comes_back() { return run_.said(run_.machine().on_shuffler_connected("mixer", run_.now)); }
   void answer(const SiloId& from, const wire::Message& message) {
     const int number = from.name().back() - '0';
     if (std::holds_alternative<wire::JobOffer>(message)) {
@@ -565,17 +648,20 @@ std::string shuffled_job(const tests::ShuffledJob& shuffled = tests::ShuffledJob
   return job;
 }
 
-void expect_the_same_whenever_it_is_killed(const std::string& job, int messages_min) {
+/// Also as if nothing took long.
+void expect_the_same_whenever_it_is_killed(const std::string& job, int events_min,
+                                           const jobs::AlgorithmMaker& make_algorithm = jobs::make_algorithm) {
   World undisturbed(job);
-  const int messages = undisturbed.finish(std::nullopt);
-  ASSERT_GE(messages, messages_min);
+  (void)undisturbed.finish(std::nullopt);
+  const int events = World(job, make_algorithm).finish(std::nullopt);
+  ASSERT_GE(events, events_min);
   ASSERT_EQ(undisturbed.state(), RunState::Succeeded);
   const Course& expected = undisturbed.course();
   ASSERT_EQ(expected.milestones,
             (std::vector<std::string>{"closed 0 with 3", "closed 1 with 3", "closed 2 with 3", "succeeded"}));
-  for (int kill = 0; kill <= messages; ++kill) {
+  for (int kill = 0; kill <= events; ++kill) {
     SCOPED_TRACE(kill);
-    World world(job);
+    World world(job, make_algorithm);
     (void)world.finish(kill);
     EXPECT_EQ(world.state(), RunState::Succeeded);
     EXPECT_EQ(world.course().milestones, expected.milestones);
@@ -592,6 +678,12 @@ TEST(RunMachineTest, KilledBetweenAnyTwoEventsItGoesOnAsIfNothingHadBeen) {
 TEST(RunMachineTest, AShuffledRunKilledBetweenAnyTwoEventsFoldsEachBatchOnce) {
   // As above, with hand-overs in two rounds and what the shuffler opened, collected and forwarded in each.
   expect_the_same_whenever_it_is_killed(shuffled_job(), 21);
+}
+
+TEST(RunMachineTest, KilledWhileItAdvancesItAsksTheClosedRoundAgainAndGetsTheSame) {
+  // Three acceptances, three replies in each of three rounds, four events while each is advanced, three ends seen.
+  expect_the_same_whenever_it_is_killed(plain_job(), 27, tests::taking_long());
+  expect_the_same_whenever_it_is_killed(shuffled_job(), 33, tests::taking_long());
 }
 
 TEST(RunMachineTest, AShuffledRoundAsksOnceItsBatchIsOpenAndClosesWithWhatIsForwarded) {
@@ -644,6 +736,43 @@ TEST(RunMachineTest, AShuffledRunThatIsEndedGivesItsBatchUp) {
   EXPECT_EQ(run.cancel(),
             "ended: enough | mixer<batch_abandon | silo-0<job_ended | silo-1<job_ended | "
             "silo-2<job_ended");
+}
+
+TEST(RunMachineTest, WhatAShufflerForwardedIsDeliveredOnceItsRoundIsInTheStore) {
+  for (const bool cancelled : {false, true}) {
+    SCOPED_TRACE(cancelled);
+    RunAtHand run(shuffled_job(), tests::taking_long());
+    AddingShuffler shuffler(run.job());
+    run.begin();
+    const auto shuffler_connects = [&] { return run.said(run.machine().on_shuffler_connected("mixer", run.now)); };
+    const auto from_shuffler = [&](const wire::Message& message) {
+      return run.said(run.machine().on_shuffler_message("mixer", message, run.now));
+    };
+    (void)shuffler_connects();
+    wire::BatchOpen open;
+    for (const RunMachine::Action& action : run.actions) {
+      const auto* sent = std::get_if<RunMachine::SendToShuffler>(&action);
+      if (sent == nullptr) continue;
+      const wire::Message message = decoded(sent->bytes);
+      if (const auto* found = std::get_if<wire::BatchOpen>(&message)) open = *found;
+    }
+    (void)from_shuffler(shuffler.hear(open).at(0));
+    for (int i = 0; i < 2; ++i) (void)shuffler.take(silo(i));
+    (void)from_shuffler(shuffler.take(silo(2)).at(0));
+    const wire::Message forward = shuffler.hear(wire::BatchClose{run.id(), {0}, 0, open.expected}).at(0);
+    EXPECT_EQ(from_shuffler(forward), "advance_began | advance");
+    EXPECT_EQ(from_shuffler(forward), "");
+    EXPECT_EQ(shuffler_connects(), "mixer<job_offer");
+    EXPECT_EQ(run.say(0, wire::ReplyHandedOver{run.id(), RoundIndex{0}}), "");
+    if (cancelled) {
+      EXPECT_EQ(run.cancel(),
+                "ended: enough | mixer<batch_delivered | silo-0<job_ended | silo-1<job_ended | silo-2<job_ended");
+      EXPECT_EQ(run.finish_advance(), "");
+    } else {
+      EXPECT_EQ(run.finish_advance(), "closed 0 with 3 | mixer<batch_delivered | mixer<batch_open");
+    }
+    EXPECT_EQ(from_shuffler(forward), "mixer<batch_delivered");
+  }
 }
 
 TEST(RunMachineTest, ASiloThatAcceptsWhileABatchIsOpenWaitsForTheNextRound) {

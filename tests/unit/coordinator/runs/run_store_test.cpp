@@ -80,6 +80,24 @@ TEST(RunStoreTest, WhatManySilosSayWaitsBounded) {
   EXPECT_EQ(rows_of(counted.database, "receipts"), 4096);
 }
 
+TEST(RunStoreTest, ASiloThatWasEverHereIsKnownAfterARestartAndWrittenOnce) {
+  CountedStore counted;
+  const SiloId silo = SiloId::create("silo").value();
+  const SiloId told = SiloId::create("told").value();
+  EXPECT_FALSE(counted.store.seen().contains(silo));
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(counted.store.record_seen(silo));
+  EXPECT_EQ(counted.store.waiting(), 1U);
+  EXPECT_EQ(counted.commits, 0);
+  ASSERT_TRUE(counted.store.record_receipt(told, receipt_of("its own", 1)));
+  ASSERT_TRUE(counted.store.flush());
+  ASSERT_TRUE(counted.store.record_seen(silo));
+  EXPECT_EQ(counted.store.waiting(), 0U);
+  EXPECT_EQ(rows_of(counted.database, "silos_seen"), 1);
+  // What a silo told before there was a list of them counts too.
+  const RunStore again = RunStore::open(counted.database).value();
+  EXPECT_EQ(again.seen(), (std::set<SiloId>{silo, told}));
+}
+
 TEST(RunStoreTest, WhatASiloSaysOftenCostsNoCommitOfItsOwn) {
   CountedStore counted;
   RunStore& store = counted.store;

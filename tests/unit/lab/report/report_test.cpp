@@ -1,13 +1,19 @@
+#include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sys/stat.h>
 
+#include "lab/report/counting_order.hpp"
 #include "lab/report/epsilon_spent.hpp"
 #include "lab/report/html.hpp"
+#include "lab/report/metric_noise.hpp"
 #include "lab/report/page_assets.hpp"
 #include "lab/report/report_charts.hpp"
 #include "lab/report/report_command.hpp"
 #include "lab/report/report_page.hpp"
+#include "lab/report/reported_sweep.hpp"
 #include "shared/base/digest.hpp"
 #include "shared/base/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -145,7 +151,7 @@ TEST(ReportPageTest, HoldsTheNumbersAsTables) {
   const std::string page = page_of(result());
   for (const char* text : {"<th scope=\"row\">clinic-2</th>", "<td class=\"number\">0.125</td>", "gradient: 0.25 (90)",
                            "<th scope=\"row\">2</th><td>clinic-1</td><td>clinic-2</td>", "<html lang=\"en\">",
-                           "<caption>", "aria-label=\"Line chart: loss by steps"})
+                           "<p class=\"caption\">", "aria-label=\"Line chart: silos that answered by round"})
     EXPECT_TRUE(contains(page, text)) << text;
 }
 
@@ -203,6 +209,8 @@ TEST(ReportPageTest, ComparesRunsBySettingsThatDiffer) {
   EXPECT_FALSE(contains(comparison, "<th scope=\"col\">model</th>"));
   EXPECT_TRUE(contains(comparison, "<a href=\"#run-1\">b</a>"));
   EXPECT_TRUE(contains(comparison, "<td class=\"number\">0.75</td>"));
+  EXPECT_TRUE(
+      contains(comparison, "The same in every run: job lakes; outcome succeeded; guarantee stands; last loss 0.25"));
   EXPECT_TRUE(contains(page, "id=\"run-1\""));
 }
 
@@ -217,6 +225,146 @@ TEST(ReportPageTest, ARunWithoutEvaluationsHasAPage) {
   EXPECT_TRUE(contains(page, "failed: round 3: 1 reply at the deadline"));
   EXPECT_TRUE(contains(page, "No round closed."));
   EXPECT_FALSE(contains(page, "<script"));
+}
+
+TEST(HtmlTest, ColumnsThatSayTheSameInEveryRowAreSaidOnce) {
+  HtmlTable table{"", {"silo", "unit", "epsilon", "note"}, {{"a", "record", "1", ""}, {"b", "record", "2", ""}}, ""};
+  EXPECT_EQ(say_once(table, "The same for every silo: "), "<p>The same for every silo: unit record; note -.</p>\n");
+  EXPECT_EQ(table.header, (std::vector<std::string>{"silo", "epsilon"}));
+  EXPECT_EQ(table.rows[1], (std::vector<std::string>{"b", "2"}));
+  HtmlTable one{"", {"silo", "unit"}, {{"a", "record"}}, ""};
+  EXPECT_EQ(say_once(one, "The same: "), "");
+  EXPECT_EQ(one.header.size(), 2U);
+}
+
+TEST(CountingOrderTest, NumbersInNamesCountByTheirValues) {
+  const std::vector<std::string> ordered = {"",       "step",    "step-0.25", "step-0.5", "step-01", "step-1",
+                                            "step-2", "step-10", "step-10/a", "step-a",   "stepb"};
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    for (std::size_t j = 0; j < ordered.size(); ++j)
+      EXPECT_EQ(counts_before(ordered[i], ordered[j]), i < j) << ordered[i] << " " << ordered[j];
+  }
+}
+
+/// A run of two evaluations.
+ReportedRun evaluated(double first_loss, double last_loss) {
+  ReportedRun run;
+  run.name = "lakes";
+  run.result = parsed(result());
+  run.result.participation.clear();
+  run.result.evaluations = {{1, 2, {{"loss", first_loss}}, std::nullopt, {}},
+                            {2, 2, {{"loss", last_loss}}, std::nullopt, {}}};
+  return run;
+}
+
+TEST(ReportChartsTest, AChartThatTellsNothingIsLeftOut) {
+  EXPECT_EQ(report_charts({evaluated(0.5, 0.25)}).size(), 1U);
+  EXPECT_TRUE(report_charts({evaluated(0.5, 0.5)}).empty());
+  EXPECT_TRUE(report_charts({evaluated(0.5, 0.5 + 1e-9)}).empty());
+  ReportedRun once = evaluated(0.5, 0.25);
+  once.result.evaluations.pop_back();
+  EXPECT_TRUE(report_charts({once}).empty());
+  ReportedRun other = once;  // one point each, but at two places
+  other.result.evaluations[0] = {7, 2, {{"loss", 0.25}}, std::nullopt, {}};
+  EXPECT_EQ(report_charts({once, other}).size(), 1U);
+}
+
+TEST(ReportChartsTest, ParticipationIsDrawnOnlyWhereSomebodyWasMissing) {
+  ReportedRun run = evaluated(0.5, 0.5);
+  run.result.participation = {{0, {"a", "b"}, {}}, {1, {"a", "b"}, {}}};
+  EXPECT_TRUE(report_charts({run}).empty());
+  run.result.participation[1] = {1, {"a"}, {"b"}};
+  EXPECT_EQ(report_charts({run}).size(), 1U);
+}
+
+TEST(ReportChartsTest, NoTwoLinesOfAChartHaveOneColour) {
+  const std::size_t from = kPageScript.find("const colours = [");
+  ASSERT_NE(from, std::string_view::npos);
+  const std::string_view list = kPageScript.substr(from, kPageScript.find(']', from) - from);
+  std::set<std::string_view> colours;
+  std::size_t count = 0;
+  for (std::size_t at = list.find('#'); at != std::string_view::npos; at = list.find('#', at + 1)) {
+    colours.insert(list.substr(at, 7));
+    ++count;
+  }
+  EXPECT_EQ(count, kRunsDrawn);
+  EXPECT_EQ(colours.size(), kRunsDrawn);
+}
+
+TEST(ReportChartsTest, IntervalsGoWithThePointsThatTheyAreOf) {
+  ReportedRun run = evaluated(0.5, 0.25);
+  run.result.evaluations[1].noise_stddevs = {{"loss", 0.1}};
+  const Json chart = report_charts({run}).at(0);
+  EXPECT_EQ(chart["series"][0]["reach"][0], 0.0);
+  EXPECT_NEAR(chart["series"][0]["reach"][1].get<double>(), 0.196, 1e-4);  // 1.96 * 0.1
+  EXPECT_EQ(chart["note"], "Bars are 95 % intervals of the noise.");
+}
+
+TEST(ReportPageTest, NoisedMetricsHaveTheirIntervals) {
+  ReportedRun run = evaluated(0.5, 0.25);
+  run.result.evaluations[1].metrics.emplace_back("accuracy", 0.875);
+  run.result.evaluations[0].metrics.emplace_back("accuracy", 0.75);
+  run.result.evaluations[1].noise_stddevs = {{"loss", 0.04}, {"accuracy", 0.01}};
+  const std::string page = report_page({run});
+  EXPECT_TRUE(contains(page, "<td class=\"number\">0.25 \u00b1 0.078</td>"));  // 1.96 * 0.04
+  EXPECT_TRUE(contains(page, "<td class=\"number\">0.125 \u00b1 0.02</td>"));  // the error, as the accuracy
+  EXPECT_TRUE(contains(page, "95 % interval for the noise"));
+  EXPECT_FALSE(contains(report_page({evaluated(0.5, 0.25)}), "interval"));
+}
+
+/// A sweep's folder with one line a setting: {step_size, rounds, loss, accuracy}.
+void write_sweep(const TemporaryFolder& folder, const std::vector<std::array<double, 4>>& rows) {
+  std::string lines = R"({"format":"undertone.sweep-results/1","job":"aa","note":"not private"})"
+                      "\n";
+  for (const auto& [step, rounds, loss, accuracy] : rows) {
+    for (int seed = 1; seed <= 2; ++seed) {
+      lines +=
+          Json({{"set", {{"/algorithm/step_size", step}, {"/algorithm/rounds", rounds}}},
+                {"seed", seed},
+                {"result", {{"epsilon", 2.0}, {"loss", loss}, {"accuracy", accuracy}, {"positive_share", rounds}}}})
+              .dump() +
+          "\n";
+    }
+  }
+  write(folder.path() / "sweep.jsonl", lines);
+}
+
+std::string sweep_page_of(const TemporaryFolder& folder) { return sweep_page(load_sweep(folder.path()).value(), "s"); }
+
+TEST(SweepPageTest, TheBestSettingsComeFirstAndAllOfThemAreThere) {
+  const TemporaryFolder folder;
+  write_sweep(folder, {{1, 4, 0.25, 0.5}, {2, 4, 0.75, 0.875}, {3, 8, 0.5, 0.75}});
+  const std::string page = sweep_page_of(folder);
+  const auto row = [&](int setting) { return page.find(fmt::format("<th scope=\"row\">{}</th>", setting)); };
+  EXPECT_LT(row(1), row(2));  // the accuracies .875, .75, .5
+  EXPECT_LT(row(2), row(0));
+  EXPECT_NE(row(0), std::string::npos);
+  EXPECT_TRUE(contains(page, "The same in every setting: epsilon 2; runs 2; failed 0"));
+  EXPECT_LT(page.find("<h2>Settings"), page.find("<h2>Charts"));
+}
+
+TEST(SweepPageTest, TheSelectionsScoreDecidesWhichAreBest) {
+  const TemporaryFolder folder;
+  write_sweep(folder, {{1, 4, 0.25, 0.5}, {2, 4, 0.75, 0.875}});
+  write(folder.path() / "selection.json", R"({"score": "loss", "better": "smaller"})");
+  const std::string page = sweep_page_of(folder);
+  EXPECT_LT(page.find("<th scope=\"row\">0</th>"), page.find("<th scope=\"row\">1</th>"));
+}
+
+TEST(SweepPageTest, DrawsTheLinesOfTheBestAndNoFactsOfTheHoldout) {
+  const TemporaryFolder folder;
+  std::vector<std::array<double, 4>> rows;
+  for (int rounds = 1; rounds <= 13; ++rounds) {
+    for (int step = 1; step <= 2; ++step) rows.push_back({1.0 * step, 1.0 * rounds, 0.1, 0.01 * rounds + 0.001 * step});
+  }
+  write_sweep(folder, rows);
+  const std::string page = sweep_page_of(folder);
+  EXPECT_TRUE(contains(page, "\"title\":\"accuracy by step_size\""));
+  EXPECT_TRUE(contains(page, "The lines of the best 12 of 13; the table has all."));
+  EXPECT_TRUE(contains(page, "\"series\":[{\"name\":\"rounds 13.0\""));
+  EXPECT_FALSE(contains(page, "\"name\":\"rounds 1.0\""));  // the worst
+  EXPECT_FALSE(contains(page, "loss by"));                  // the same everywhere
+  EXPECT_FALSE(contains(page, "positive_share by"));
 }
 
 TEST(ReportChartsTest, ThinsEvenlyAndKeepsTheLast) {
@@ -319,10 +467,10 @@ struct WorkedRun {
       ClosedRound& closed = result.participation.emplace_back();
       closed.round = round;
       for (const jobs::CohortMember& member : job.cohort) closed.answered.push_back(member.facts.silo.name());
-      if (plan.release(RoundIndex{round})->shape.kind == releases::QuestionKind::Gradient) {
+      if (plan.release(RoundIndex{round})->ask.kind() == releases::QuestionKind::Gradient) {
         ++steps;
       } else {
-        result.evaluations.push_back({steps, job.cohort.size(), {{"loss", 0.5}}, std::nullopt});
+        result.evaluations.push_back({steps, job.cohort.size(), {{"loss", 0.5}}, std::nullopt, {}});
       }
     }
   }
@@ -358,6 +506,49 @@ TEST(EpsilonSpentTest, RefusesRoundsThatAreNotTheJobs) {
   WorkedRun fewer;
   fewer.result.evaluations.pop_back();
   EXPECT_FALSE(add_epsilon_spent(fewer.result, fewer.job).has_value());
+}
+
+/// Noise of every silo's answer to an evaluation, before the metrics' scales.
+void noise_metrics(RunResult& result, const jobs::Job& job, double stddev) {
+  result.privacy.clear();
+  for (const jobs::CohortMember& member : job.cohort) {
+    SiloPrivacy& silo = result.privacy.emplace_back();
+    silo.silo = member.facts.silo.name();
+    silo.noise = {{"gradient", 90, 7.0, false}, {"metrics", 20, stddev, false}};
+  }
+}
+
+TEST(MetricNoiseTest, IsThatOfAMeanWeightedWithTheHoldoutsOfTheSilosThatAnswered) {
+  WorkedRun run;
+  noise_metrics(run.result, run.job, 0.02);
+  const std::string absent = run.job.cohort.back().facts.silo.name();
+  std::erase(run.result.participation.back().answered, absent);
+  ASSERT_TRUE(add_epsilon_spent(run.result, run.job).has_value());
+  double weights = 0.0;
+  double squares = 0.0;
+  for (std::size_t i = 0; i + 1 < run.job.cohort.size(); ++i) {
+    const auto records = static_cast<double>(run.job.cohort[i].facts.holdout_records);
+    weights += records;
+    squares += records * records;
+  }
+  const Evaluation& last = run.result.evaluations.back();
+  const double stddev = 0.02 * std::sqrt(squares) / weights;
+  EXPECT_NEAR(last.reach("accuracy").value(), 1.959964 * stddev, 1e-12);
+  EXPECT_NEAR(last.reach("loss").value(), 1.959964 * 4.0 * stddev, 1e-12);  // losses are clipped at 4
+  EXPECT_NEAR(last.reach("majority_class_accuracy").value(), 1.959964 * stddev, 1e-12);
+  EXPECT_LT(run.result.evaluations.front().reach("accuracy").value(), last.reach("accuracy").value());
+}
+
+TEST(MetricNoiseTest, ThereIsNoneWhereHoldoutsArePublicOrNothingWasNoised) {
+  WorkedRun open;
+  noise_metrics(open.result, open.job, 0.0);
+  ASSERT_TRUE(add_epsilon_spent(open.result, open.job).has_value());
+  EXPECT_FALSE(open.result.evaluations.back().reach("accuracy").has_value());
+  WorkedRun baseline;
+  noise_metrics(baseline.result, baseline.job, 0.02);
+  for (auto& [name, value] : baseline.result.settings) value = name == "noise" ? "none" : value;
+  ASSERT_TRUE(add_epsilon_spent(baseline.result, baseline.job).has_value());
+  EXPECT_FALSE(baseline.result.evaluations.back().reach("accuracy").has_value());
 }
 
 TEST(ReportCommandTest, WritesThePageIntoTheFolder) {

@@ -17,11 +17,14 @@ releases::GaussianShift shift(double value) { return releases::GaussianShift::cr
 releases::DeltaAmount amount(double value) { return releases::DeltaAmount::rounded_down(value).value(); }
 
 releases::SiloFacts facts(std::int64_t records, double target, double delta_value) {
-  return {SiloId::create("one").value(), records, 0, true, epsilon(target), delta(delta_value)};
+  return {SiloId::create("one").value(), records, 0, true,
+          releases::ApproximateDp{epsilon(target), delta(delta_value)}};
 }
-releases::ReleaseShape gradient(double fraction) {
-  return {releases::QuestionKind::Gradient, releases::Block::Training, fraction, 30,
-          releases::ClipNorm::create(1.0).value()};
+releases::Ask gradient(double fraction) {
+  return {releases::GradientMap{},
+          {releases::Block::Training, fraction},
+          releases::L2Bound{releases::ClipNorm::create(1.0).value()},
+          30};
 }
 planning::Plan plan_of(std::int64_t silos, double fraction, const releases::SiloFacts& silo, std::uint64_t rounds) {
   return planning::make_plan({{gradient(fraction), rounds}}, silo, planning::Shuffling{silos, false, 1}).value();
@@ -200,7 +203,7 @@ TEST(ShuffledPlanTest, AThousandSilosOfOneRecordEachNeedLessNoise) {
   EXPECT_GT(*mixed.epsilon_without_shuffler(), 0.6);
   EXPECT_TRUE(planning::shuffler_needs(mixed, silo).empty());
   // All of delta is accounted for: the profile's part, what rounds are off the bound, the samplers'.
-  const releases::DeltaAmount samplers = planning::implementation_delta(silo.epsilon, mixed.draws()).value();
+  const releases::DeltaAmount samplers = planning::implementation_delta(silo.epsilon(), mixed.draws()).value();
   EXPECT_EQ(mixed.mechanism_delta_amount().units() + mixed.failure_delta().units() + samplers.units(),
             mixed.delta().units());
   EXPECT_LE(mixed.delta().value_rounded_down(), 1e-5);
@@ -210,13 +213,13 @@ TEST(ShuffledPlanTest, TheCreditCoversTheLatticeThatIsUsed) {
   const releases::SiloFacts silo = facts(20, 0.5, 1e-5);
   const planning::Plan plan = plan_of(1000, 0.05, silo, 100);
   ASSERT_TRUE(plan.credit());
-  const releases::GaussianShift used = shift(std::sqrt(plan.release({0})->cost_of_draw().value_rounded_up()));
+  const releases::GaussianShift used = shift(std::sqrt(plan.release({0})->cost_of_draw().gaussian.value_rounded_up()));
   EXPECT_LE(credit_failure(plan.reported_rounds().value(), used, plan.credit()->record_epsilon,
                            plan.credit()->silo_epsilon, epsilon(0.5))
                 .value(),
             plan.failure_delta());
   // What the accountant composes, from the plan's own events, is what the plan says.
-  const double composed = charged_epsilon(plan.events(releases::Block::Training), plan.mechanism_delta()).value();
+  const double composed = charged_epsilon(plan.events(releases::Block::Training), *plan.mechanism_delta()).value();
   EXPECT_NEAR(composed, plan.epsilon().value_rounded_up(), 1e-9);
 }
 
@@ -260,7 +263,7 @@ TEST(ShuffledPlanTest, MoreSilosNeverNeedMoreNoise) {
 TEST(ShuffledPlanTest, TheOdometerRisesToWhatIsCharged) {
   const releases::SiloFacts silo = facts(20, 0.5, 1e-5);
   const planning::Plan plan = plan_of(1000, 0.05, silo, 100);
-  const releases::ShiftSquaredAmount each = plan.release({0})->cost();
+  const releases::Cost each = plan.release({0})->cost();
   double before = 0.0;
   for (const std::uint64_t rounds : {1U, 10U, 50U, 100U}) {
     const double so_far = plan.epsilon_of(each.times(rounds).value(), {});
@@ -283,8 +286,8 @@ TEST(ShuffledPlanTest, DrawsThatDifferAreLeftToTheLocalGuarantee) {
 TEST(ShuffledPlanTest, DisjointPartsAreCreditedEachForItself) {
   planning::Schedule schedule;
   for (std::uint64_t part = 0; part < 4; ++part) {
-    releases::ReleaseShape shape = gradient(0.05);
-    shape.slice = releases::Slice{releases::Slice::Cut::Equal, part, 4};
+    releases::Ask shape = gradient(0.05);
+    shape.records.slice = releases::Slice{releases::Slice::Cut::Equal, part, 4};
     schedule.push_back({shape, 100});
   }
   const planning::Plan parts =
@@ -293,7 +296,7 @@ TEST(ShuffledPlanTest, DisjointPartsAreCreditedEachForItself) {
   EXPECT_EQ(parts.reported_rounds()->rounds, 100U);
   EXPECT_EQ(parts.reported_rounds()->population, 20);
   EXPECT_NEAR(noise_of(parts), noise_of(plan_of(1000, 0.05, facts(20, 0.5, 1e-5), 100)), 0.01 * noise_of(parts));
-  const double composed = charged_epsilon(parts.events(releases::Block::Training), parts.mechanism_delta()).value();
+  const double composed = charged_epsilon(parts.events(releases::Block::Training), *parts.mechanism_delta()).value();
   EXPECT_NEAR(composed, parts.epsilon().value_rounded_up(), 1e-9);
 }
 

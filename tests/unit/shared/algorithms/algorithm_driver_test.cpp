@@ -18,7 +18,7 @@ std::unique_ptr<FederatedAlgorithm> three_steps() {
 }
 
 Result<folds::Gathered> ones(const queries::Query& query) {
-  return folds::Gathered{query.round, 1, Eigen::VectorXd::Ones(2)};
+  return folds::Gathered{query.round, 1, folds::Mean{Eigen::VectorXd::Ones(2)}};
 }
 
 TEST(AlgorithmDriverTest, AsksInOrderUntilTheAlgorithmHasFinished) {
@@ -65,7 +65,7 @@ TEST(AlgorithmDriverTest, AnErrorOfTheAlgorithmIsHandedOn) {
   const auto algorithm = three_steps();
   AlgorithmDriver driver(*algorithm);
   const auto of_another_round = [](const queries::Query& query) -> Result<folds::Gathered> {
-    return folds::Gathered{query.round.next(), 1, Eigen::VectorXd::Ones(2)};
+    return folds::Gathered{query.round.next(), 1, folds::Mean{Eigen::VectorXd::Ones(2)}};
   };
   EXPECT_FALSE(driver.advance(of_another_round));
   EXPECT_EQ(driver.query()->round.value, 0U);

@@ -65,7 +65,7 @@ Eigen::VectorXd run(const Method& settings, const Gradient& gradient, std::uint6
       restart = UINT64_MAX;
       continue;
     }
-    step = algorithm->advance({query->round, 3, answer(*query, gradient)}).value();
+    step = algorithm->advance({query->round, 3, folds::Mean{answer(*query, gradient)}}).value();
   }
   return std::get<Finished>(step).outcome.vectors.at("weights");
 }
@@ -112,16 +112,16 @@ std::vector<std::pair<std::string, Method>> every_algorithm(Eigen::Index d) {
 }
 
 TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
-  const GradientShape shape{releases::ClipNorm::create(1.0).value(), 0.5};
+  const GradientShape shape{releases::L2Bound{releases::ClipNorm::create(1.0).value()}, 0.5};
   const Quadratic problem = Quadratic::in(4);
   for (const auto& [name, settings] : every_algorithm(4)) {
     SCOPED_TRACE(name);
     std::vector<releases::QuestionKind> planned;
     for (const planning::ScheduledRounds& part : settings->schedule(shape)) {
-      planned.insert(planned.end(), part.rounds, part.shape.kind);
-      EXPECT_EQ(part.shape.dimension, 4);
-      const bool difference = part.shape.kind == releases::QuestionKind::GradientDifference;
-      EXPECT_EQ(part.shape.clip.value(), difference ? 2.0 : 1.0);
+      planned.insert(planned.end(), part.rounds, part.ask.kind());
+      EXPECT_EQ(part.ask.dimension, 4);
+      const bool difference = part.ask.kind() == releases::QuestionKind::GradientDifference;
+      EXPECT_EQ(part.ask.clip().value(), difference ? 2.0 : 1.0);
     }
     const auto algorithm = settings->make().value();
     std::vector<releases::QuestionKind> asked;
@@ -131,7 +131,7 @@ TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
       asked.push_back(queries::kind_of(query->question));
       EXPECT_EQ(queries::point_of(query->question).size(), queries::point_size(asked.back(), 4));
       const auto gradient = [&](const Eigen::VectorXd& w) { return problem.gradient(w); };
-      step = algorithm->advance({query->round, 1, answer(*query, gradient)}).value();
+      step = algorithm->advance({query->round, 1, folds::Mean{answer(*query, gradient)}}).value();
     }
     EXPECT_EQ(asked, planned);
   }
@@ -185,7 +185,7 @@ TEST(AlgorithmsTest, AStartIsFiniteOfItsSizeAndInTheDomain) {
 }
 
 TEST(AlgorithmsTest, TheirExtentIsThatOfTheirSchedule) {
-  const GradientShape shape{releases::ClipNorm::create(1.0).value(), 1.0};
+  const GradientShape shape{releases::L2Bound{releases::ClipNorm::create(1.0).value()}, 1.0};
   for (const auto& [name, settings] : every_algorithm(3)) {
     SCOPED_TRACE(name);
     const planning::Schedule schedule = settings->schedule(shape);
@@ -236,9 +236,9 @@ TEST(AlgorithmsTest, RefuseAFoldOfAnotherRoundOrDimension) {
     SCOPED_TRACE(name);
     const auto algorithm = settings->make().value();
     (void)algorithm->start();
-    EXPECT_FALSE(algorithm->advance({RoundIndex{1}, 1, Eigen::VectorXd::Zero(3)}));
-    EXPECT_FALSE(algorithm->advance({RoundIndex{0}, 1, Eigen::VectorXd::Zero(6)}));
-    EXPECT_TRUE(algorithm->advance({RoundIndex{0}, 1, Eigen::VectorXd::Zero(3)}));
+    EXPECT_FALSE(algorithm->advance({RoundIndex{1}, 1, folds::Mean{Eigen::VectorXd::Zero(3)}}));
+    EXPECT_FALSE(algorithm->advance({RoundIndex{0}, 1, folds::Mean{Eigen::VectorXd::Zero(6)}}));
+    EXPECT_TRUE(algorithm->advance({RoundIndex{0}, 1, folds::Mean{Eigen::VectorXd::Zero(3)}}));
   }
 }
 
@@ -253,7 +253,7 @@ TEST(AlgorithmsTest, StopWithASentenceWhenTheyDiverge) {
     Step step = algorithm->start();
     std::string why;
     while (const auto* query = std::get_if<queries::Query>(&step)) {
-      const Result<Step> next = algorithm->advance({query->round, 1, Eigen::VectorXd::Constant(1, 1e300)});
+      const Result<Step> next = algorithm->advance({query->round, 1, folds::Mean{Eigen::VectorXd::Constant(1, 1e300)}});
       if (!next) {
         why = next.error().message;
         break;
@@ -340,9 +340,9 @@ TEST(ProximalSgdTest, StepsAsComputedByHand) {
   problem.dimension = 2;
   problem.regulariser = geometry::Regulariser::l1(0.5, 2).value();
   const auto algorithm = ProximalSgd::create({problem, 2, 0.5}).value();
-  const Step middle = algorithm->advance({RoundIndex{0}, 1, Eigen::Vector2d(-2.0, 0.2)}).value();
+  const Step middle = algorithm->advance({RoundIndex{0}, 1, folds::Mean{Eigen::Vector2d(-2.0, 0.2)}}).value();
   EXPECT_EQ(queries::point_of(std::get<queries::Query>(middle).question), Eigen::Vector2d(0.75, 0.0));
-  const Step last = algorithm->advance({RoundIndex{1}, 1, Eigen::Vector2d(1.0, -1.0)}).value();
+  const Step last = algorithm->advance({RoundIndex{1}, 1, folds::Mean{Eigen::Vector2d(1.0, -1.0)}}).value();
   EXPECT_EQ(std::get<Finished>(last).outcome.vectors.at("weights"), Eigen::Vector2d(0.0, 0.25));
 }
 
@@ -405,7 +405,7 @@ TEST(ProxSvrgTest, TheNextRestartBeginsWhereTheLastOneEnded) {
     }
     if (points.size() == 6) iterates.emplace_back(points.head(3));
     const auto gradient = [&](const Eigen::VectorXd& w) { return problem.gradient(w); };
-    step = algorithm->advance({query->round, 1, answer(*query, gradient)}).value();
+    step = algorithm->advance({query->round, 1, folds::Mean{answer(*query, gradient)}}).value();
   }
 }
 
@@ -432,14 +432,14 @@ TEST(SpiderTest, IsProximalGradientDescentWithoutNoise) {
 }
 
 TEST(SpiderTest, AsksForAnAnchorEveryPeriodAndDifferencesBetween) {
-  const GradientShape shape{releases::ClipNorm::create(1.0).value(), 1.0};
+  const GradientShape shape{releases::L2Bound{releases::ClipNorm::create(1.0).value()}, 1.0};
   Problem free;
   free.dimension = 2;
   // ceil(10/4) = 3 anchors, 7 differences.
   std::uint64_t anchors = 0;
   std::uint64_t differences = 0;
   for (const planning::ScheduledRounds& part : Spider::schedule({free, 10, 4, 0.1, 2.0, 1}, shape))
-    (part.shape.kind == releases::QuestionKind::Gradient ? anchors : differences) += part.rounds;
+    (part.ask.kind() == releases::QuestionKind::Gradient ? anchors : differences) += part.rounds;
   EXPECT_EQ(anchors, 3U);
   EXPECT_EQ(differences, 7U);
 }
@@ -456,7 +456,7 @@ TEST(SpiderAlternateTest, StepsAsComputedByHand) {
     const auto& query = std::get<queries::Query>(step);
     EXPECT_EQ(queries::point_of(query.question)[0], at);
     const auto gradient = [](const Eigen::VectorXd& w) { return Eigen::VectorXd(w.array() - 1.0); };
-    step = algorithm->advance({query.round, 1, answer(query, gradient)}).value();
+    step = algorithm->advance({query.round, 1, folds::Mean{answer(query, gradient)}}).value();
   }
   const double out = std::get<Finished>(step).outcome.vectors.at("weights")[0];
   EXPECT_TRUE(std::find(points.begin() + 1, points.end(), out) != points.end()) << out;
@@ -483,7 +483,7 @@ std::vector<Eigen::VectorXd> asked_of(const Method& settings, const Eigen::Vecto
     points.push_back(at);
     Eigen::VectorXd told = plane_gradient(at.head(2), b);
     if (at.size() == 4) told += off - plane_gradient(at.tail(2), b);
-    step = algorithm->advance({query->round, 1, told}).value();
+    step = algorithm->advance({query->round, 1, folds::Mean{told}}).value();
   }
   points.push_back(std::get<Finished>(step).outcome.vectors.at("weights"));
   return points;
@@ -540,9 +540,9 @@ TEST(ByHandTest, LocalSgdTakesTheMeanOfTheEndsWithinTheDomain) {
   Problem problem = plane();
   problem.domain = geometry::Domain::l2_ball(1.0).value();
   const auto algorithm = LocalSgd::create({problem, 2, 5, 0.1}).value();
-  const Step middle = algorithm->advance({RoundIndex{0}, 3, Eigen::Vector2d(3.0, 4.0)}).value();
+  const Step middle = algorithm->advance({RoundIndex{0}, 3, folds::Mean{Eigen::Vector2d(3.0, 4.0)}}).value();
   EXPECT_LE((queries::point_of(std::get<queries::Query>(middle).question) - Eigen::Vector2d(0.6, 0.8)).norm(), 1e-15);
-  const Step last = algorithm->advance({RoundIndex{1}, 2, Eigen::Vector2d(0.25, -0.5)}).value();
+  const Step last = algorithm->advance({RoundIndex{1}, 2, folds::Mean{Eigen::Vector2d(0.25, -0.5)}}).value();
   EXPECT_EQ(std::get<Finished>(last).outcome.vectors.at("weights"), Eigen::Vector2d(0.25, -0.5));
 }
 

@@ -127,6 +127,79 @@ TEST_F(CsvReaderTest, ALineWithoutEndIsRefusedAfterAFewMegabytes) {
   EXPECT_LT(seen, std::uint64_t{8} << 20U);  // what a longer line costs no more than
 }
 
+TEST_F(CsvReaderTest, AMissingValueThatTheSchemaDoesNotKnowIsToldWithTheKeyThatItNeeds) {
+  const std::string needs =
+      R"(; for values that are missing the schema's column needs "missing": how they are written )"
+      "and what stands for them";
+  for (const char* cell : {"", "NA", " ? ", "null"}) {
+    EXPECT_EQ(problem(std::string(kHeader) + "yes,1," + cell + ",male,a\n"),
+              "f.csv:2: column 3 \"born\": expected a date YYYY-MM-DD" + needs)
+        << cell;
+  }
+  EXPECT_EQ(problem(std::string(kHeader) + "yes,1,soon,male,a\n"),
+            "f.csv:2: column 3 \"born\": expected a date YYYY-MM-DD");
+  // Where the schema has it, another text is a mistake of its own.
+  EXPECT_EQ(problem(std::string(kHeader) + "yes,?,1970-01-06,male,a\n"),
+            "f.csv:2: column 2 \"age\": expected a finite number or a text that means missing");
+}
+
+TEST_F(CsvReaderTest, AnotherSeparatorIsRecognisedInAHeaderOfOneCell) {
+  EXPECT_EQ(
+      problem("sick;age;born;sex;ward\nyes;25;1970-01-06;male;b\n"),
+      "f.csv:1: the schema's column \"age\" is missing; the header is one cell that holds semicolons: is that what "
+      "separates the file's cells?");
+  EXPECT_NE(problem("sick\tage\n").find("that holds tabs"), std::string::npos);
+  EXPECT_EQ(
+      problem("\"sick\";\"age\"\n\"yes\";25\n"),
+      "f.csv:1: a quotation mark where none may stand; semicolons follow them in the header: is that what separates "
+      "the file's cells?");
+  EXPECT_EQ(problem("\"sick\"x,\"age\",\"born\"\n"), "f.csv:1: a quotation mark where none may stand");
+  EXPECT_EQ(problem(std::string(kHeader) + "\"yes\";25,1970-01-06,male,b\n"),
+            "f.csv:2: a quotation mark where none may stand");  // of a record nothing is said
+  EXPECT_EQ(problem("sick\n"), "f.csv:1: the schema's column \"age\" is missing");
+}
+
+TEST_F(CsvReaderTest, AFileThatCannotBeReadIsToldWithTheReason) {
+  const auto reason = [&](const std::string& file) {
+    return read_csv(folder_.path() / file, parse(kSchema), {}).error().message;
+  };
+  EXPECT_EQ(reason("nothing.csv"),
+            (folder_.path() / "nothing.csv").string() + ": cannot be read: No such file or directory");
+  EXPECT_TRUE(reason("").ends_with(": cannot be read: Is a directory"));
+}
+
+TEST_F(CsvReaderTest, ReadsSemicolonsTabsAndDecimalCommasOnceTold) {
+  CsvOptions options;
+  options.dialect = {';', true};
+  const CsvRecords semicolons =
+      read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\nno;NA;1970-01-01;\"a;b\";a\n", options).value();
+  ASSERT_EQ(semicolons.records.count(), 2);
+  EXPECT_EQ(semicolons.records.features(0, 0), -0.75);  // 12.5 in [0, 100]
+  EXPECT_EQ(semicolons.columns[0].missing, 1);
+  const Result<CsvRecords> point = read("sick;age;born;sex;ward\nyes;12.5;1970-01-06;male;b\n", options);
+  ASSERT_FALSE(point);
+  EXPECT_NE(point.error().message.find("column 2 \"age\": expected a finite number with a decimal comma"),
+            std::string::npos)
+      << point.error().message;
+  EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;1,2,5;1970-01-06;male;b\n", options));
+  EXPECT_FALSE(read("sick;age;born;sex;ward\nyes;12,5;1970-01-06;male;b\n"));  // not told
+  options.dialect = {'\t', false};
+  const CsvRecords tabs =
+      read("sick\tage\tborn\tsex\tward\nyes\t\t1970-01-06\tmale\tb\nno\t25\t1970-01-01\tx\ta\n", options).value();
+  EXPECT_EQ(tabs.columns[0].missing, 1);  // an empty cell between tabs is one
+  EXPECT_EQ(tabs.records.features(0, 1), -0.5);
+}
+
+TEST(ParseNumberTest, ADecimalCommaIsReadWhereItWasAskedForAlone) {
+  EXPECT_EQ(parse_number("-1,5e2", true), -150.0);
+  EXPECT_EQ(parse_number("7", true), 7.0);
+  EXPECT_EQ(parse_number("1.5", false), 1.5);
+  for (const char* text : {"1.5", "1,000,5", "1.000,5", ",", "", "1,5x"})
+    EXPECT_FALSE(parse_number(text, true)) << text;
+  EXPECT_FALSE(parse_number(std::string(70, '1') + ",5", true));
+  EXPECT_FALSE(parse_number("1,5", false));
+}
+
 TEST_F(CsvReaderTest, TheLabelMayBeMissingWhereItIsNotAskedFor) {
   CsvOptions options;
   options.with_label = false;

@@ -23,7 +23,7 @@ Eigen::VectorXd fold(const Aggregation& aggregation, const std::vector<Weighted>
   RoundFold out(aggregation, static_cast<Eigen::Index>(replies.front().values.size()), kWire);
   for (const Weighted& reply : replies) out.add(reply.values, reply.weight);
   EXPECT_EQ(out.replies(), static_cast<Eigen::Index>(replies.size()));
-  return out.value();
+  return std::get<Mean>(out.value()).values;
 }
 
 std::vector<Weighted> drawn(std::uint64_t seed, std::size_t count, std::size_t dimension, std::uint64_t weight_most) {
@@ -165,6 +165,24 @@ TEST(AggregationTest, OverAllWaysToMissSilosTheScaledMeanIsTheCohortsAndTheRenor
   EXPECT_NEAR(expectation({Kind::Mean, 0.0, WholeCohort{3, 16}}), 8.0, 1e-12);
   // -16/7, 0 and 272/13: their mean is 6.2125.
   EXPECT_NEAR(expectation({}), (-16.0 / 7.0 + 0.0 + 272.0 / 13.0) / 3.0, 1e-12);
+}
+
+TEST(TallyFoldTest, VotesAddUpInAnyOrder) {
+  const std::vector<std::pair<std::int64_t, std::uint64_t>> votes{{3, 2}, {0, 5}, {3, 4}, {7, 1}};
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    RoundFold fold{TallyFold(8)};
+    for (const std::size_t i : RandomSource(seed).permutation(votes.size()))
+      fold.add({votes[i].first}, votes[i].second);
+    EXPECT_EQ(fold.replies(), 4);
+    EXPECT_EQ(std::get<Tally>(fold.value()).votes, (std::map<Eigen::Index, double>{{0, 5.0}, {3, 6.0}, {7, 1.0}}));
+  }
+}
+
+TEST(TallyFoldTest, AVoteForNobodyStopsTheProcess) {
+  TallyFold fold(8);
+  EXPECT_DEATH(fold.add({8}, 1), "");
+  EXPECT_DEATH(fold.add({-1}, 1), "");
+  EXPECT_DEATH(fold.add({1, 2}, 1), "");
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ constexpr queries::WireLattice kWire{queries::ReplyType::I64, -30};
 std::normal_distribution<double> normal;
 
 releases::SiloFacts facts(std::int64_t records) {
-  return {SiloId::create("a").value(),          records, 0, false, releases::Epsilon::create(1.0).value(),
-          releases::Delta::create(1e-5).value()};
+  return {SiloId::create("a").value(), records, 0, false,
+          releases::ApproximateDp{releases::Epsilon::create(1.0).value(), releases::Delta::create(1e-5).value()}};
 }
 
 /// A plan and what it makes plausible.
@@ -25,8 +25,7 @@ struct Planned {
       : shapes(schedule),
         plan(planning::make_plan(schedule, facts(records)).value()),
         plausible(PlausibleReplies::of(plan, shapes, kWire)) {}
-  Planned(releases::ReleaseShape shape, std::uint64_t rounds)
-      : Planned(planning::Schedule{{std::move(shape), rounds}}) {}
+  Planned(releases::Ask shape, std::uint64_t rounds) : Planned(planning::Schedule{{std::move(shape), rounds}}) {}
   [[nodiscard]] Asked asked(queries::Question question, std::uint64_t round = 0) const {
     return {{{round}, std::move(question)}, shapes};
   }
@@ -38,9 +37,11 @@ struct Planned {
   PlausibleReplies plausible;
 };
 
-releases::ReleaseShape gradients(Eigen::Index dimension) {
-  return {releases::QuestionKind::Gradient, releases::Block::Training, 1.0, dimension,
-          releases::ClipNorm::create(2.0).value()};
+releases::Ask gradients(Eigen::Index dimension) {
+  return {releases::GradientMap{},
+          {releases::Block::Training, 1.0},
+          releases::L2Bound{releases::ClipNorm::create(2.0).value()},
+          dimension};
 }
 
 /// Of the length, in a direction drawn.
@@ -100,9 +101,9 @@ TEST(PlausibleRepliesTest, NoRoundBeyondThePlanIsAdmitted) {
 }
 
 TEST(PlausibleRepliesTest, ADifferenceCountsByTheDistanceOfItsPoints) {
-  releases::ReleaseShape shape = gradients(3);
-  shape.kind = releases::QuestionKind::GradientDifference;
-  shape.smoothness = 0.5;
+  releases::Ask shape = gradients(3);
+  shape.map = releases::GradientDifferenceMap{};
+  shape.bound = releases::L2Bound{shape.clip(), 0.5};
   const Planned planned(shape, 1);
   const PlausibleReplies& plausible = planned.plausible;
   const auto at = [&](double distance) {
@@ -117,9 +118,9 @@ TEST(PlausibleRepliesTest, ADifferenceCountsByTheDistanceOfItsPoints) {
 }
 
 TEST(PlausibleRepliesTest, ALocalRunIsMeasuredFromWhereItBegan) {
-  releases::ReleaseShape shape = gradients(3);
-  shape.kind = releases::QuestionKind::LocalRun;
-  shape.local = releases::LocalSteps{5, 0.1};
+  releases::Ask shape = gradients(3);
+
+  shape.map = releases::LocalRunMap{releases::LocalSteps{5, 0.1}};
   const Planned planned(shape, 1);
   const PlausibleReplies& plausible = planned.plausible;
   Eigen::VectorXd start(3);
@@ -145,7 +146,7 @@ TEST(PlausibleRepliesTest, AreKeptAndReadAsTheyWereAndRoundsThatTakeTurnsCostNoM
   for (int i = 0; i < 40; ++i) {
     schedule.push_back({gradients(3), 4});
     schedule.push_back({gradients(3), i == 7 ? 0U : 2U});
-    schedule.back().shape.clip = releases::ClipNorm::create(0.5).value();
+    schedule.back().ask.bound = releases::L2Bound{releases::ClipNorm::create(0.5).value()};
   }
   const Planned planned(schedule);
   EXPECT_EQ(planned.shapes.count(), 2U);
@@ -174,7 +175,7 @@ TEST(PlausibleRepliesTest, ShapesBeyondTheMostAreTakenForTheLastAndAdmitWhatAnyO
   planning::Schedule schedule;
   for (int i = 1; i <= 300; ++i) {
     schedule.push_back({gradients(3), 1});
-    schedule.back().shape.clip = releases::ClipNorm::create(0.01 * i).value();
+    schedule.back().ask.bound = releases::L2Bound{releases::ClipNorm::create(0.01 * i).value()};
   }
   const Planned planned(schedule);
   EXPECT_EQ(planned.shapes.count(), 256U);

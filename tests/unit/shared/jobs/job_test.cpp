@@ -214,8 +214,8 @@ TEST(CohortConfigTest, ACountIsTheSameMembersWrittenOneByOne) {
     EXPECT_EQ(a.facts.records, b.facts.records);
     EXPECT_EQ(a.facts.holdout_records, b.facts.holdout_records);
     EXPECT_EQ(a.facts.holdout_public, b.facts.holdout_public);
-    EXPECT_EQ(a.facts.epsilon, b.facts.epsilon);
-    EXPECT_EQ(a.facts.delta, b.facts.delta);
+    EXPECT_EQ(a.facts.epsilon(), b.facts.epsilon());
+    EXPECT_EQ(a.facts.delta(), b.facts.delta());
     EXPECT_EQ(a.weight, b.weight);
     EXPECT_EQ(job.member(b.facts.silo), &a);
   }
@@ -314,7 +314,7 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
 
 TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
   std::set<std::string_view> untried;
-  for (const std::string_view name : algorithms::method_names()) untried.insert(name);
+  for (const std::string_view name : algorithms::algorithm_kinds()) untried.insert(name);
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
     untried.erase(std::string_view(name).substr(0, name.find(',')));
@@ -345,7 +345,7 @@ TEST(ProjectionConfigTest, IsOfTheFeaturesAndTakesNoMoreThanStandsInTheFile) {
   says(R"({"origin":[0,0,0,0],"directions":[]})", "/projection/directions");
   federation.projection = R"({"origin":[1,0,0,0],"directions":[{"weights":[0,0,2,0]}]})";
   const Job job = parse_job(federation.job(), "job.json").value();
-  EXPECT_EQ(job.model.features(), 1);
+  EXPECT_EQ(job.model->features(), 1);
   EXPECT_EQ(feature_names(job), std::vector<std::string>{"component 1"});
   models::Records records{Eigen::MatrixXd::Constant(4, 2, 0.5), Eigen::VectorXd::Ones(2)};
   EXPECT_EQ(job.projection->project({records, {}}).training.features, Eigen::MatrixXd::Constant(1, 2, 1.0));
@@ -471,8 +471,8 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
   };
   const Result<Job> softmax = parse_job(with_model(R"({"kind":"softmax"})"), "job.json");
   ASSERT_TRUE(softmax) << softmax.error().message;
-  EXPECT_EQ(softmax->model.dimension(), 10);  // 2 classes of 4 features and a bias
-  EXPECT_EQ(softmax->model.name(), "softmax");
+  EXPECT_EQ(softmax->model->dimension(), 10);  // 2 classes of 4 features and a bias
+  EXPECT_EQ(softmax->model->name(), "softmax");
   const std::string hidden = R"({"kind":"network","seed":1,"hidden":[)";
   says(with_model(R"({"kind":"softmax"})", R"({"column":"y","negative":"no","positive":"yes"})"), "label with classes");
   says(with_model(R"({"kind":"logistic","intercept":true})"), "/model/kind");
@@ -492,7 +492,7 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
       "hidden":[{"kind":"convolution","channels":2,"kernel":2,"activation":"tanh"}]})"),
                 "job.json");
   ASSERT_TRUE(image) << image.error().message;
-  EXPECT_EQ(image->model.dimension(), 2 * 5 + 2 * 3);
+  EXPECT_EQ(image->model->dimension(), 2 * 5 + 2 * 3);
   // The start is public and the seed's.
   const auto start = [](const Job& job) { return job.algorithm->problem().initial; };
   EXPECT_EQ(start(*image), start(*parse_job(with_model(R"({"kind":"network","seed":1,"image":{"channels":1,"height":2,
@@ -570,12 +570,12 @@ TEST(TheoremConfigTest, AKinkedLossGetsTheTheoremsEnvelope) {
   ASSERT_TRUE(job) << job.error().message;
   // Theorem 131: beta = eps n sqrt(M) L/(sqrt(d) D) = 40 sqrt 5/(sqrt 5 10) = 4; L^2/(2 beta) = 1/8.
   EXPECT_NEAR(job->theorem->facts.smoothness, 4.0, 1e-12);
-  EXPECT_NEAR(*job->model.constants(2.0).smoothness, 4.0, 1e-12);
+  EXPECT_NEAR(*job->model->constants(2.0).smoothness, 4.0, 1e-12);
   EXPECT_NEAR(job->theorem->envelope_gap(), 0.125, 1e-12);
   EXPECT_EQ(job->theorem->reasons.back().name, "smoothing");
   federation.algorithm = R"({"theorem":"minibatch_convex"})";
   // (L sqrt M/D)/(1/sqrt n + sqrt(d ln(1/delta))/(eps n)) = 0.223607/(0.158114 + sqrt(46.0517)/40) = 0.682221.
-  EXPECT_NEAR(*parse_job(federation.job(), "job.json")->model.constants(2.0).smoothness,
+  EXPECT_NEAR(*parse_job(federation.job(), "job.json")->model->constants(2.0).smoothness,
               std::sqrt(5.0) / 10.0 / (1.0 / std::sqrt(40.0) + std::sqrt(5.0 * std::log(1e4)) / 40.0), 1e-12);
   federation.algorithm = R"({"theorem":"accelerated_convex","smoothness":4})";
   EXPECT_NE(problems_of(federation).find("the loss has a kink"), std::string::npos);
@@ -727,8 +727,13 @@ TEST(AggregationConfigTest, TheMeanIsScaledToTheCohortWhereAJobOrItsTheoremAsksF
   ASSERT_TRUE(parsed(scaled)->aggregation.scaled_to);
   EXPECT_EQ(parsed(scaled)->aggregation.scaled_to->silos, 5U);
   EXPECT_EQ(parsed(scaled)->aggregation.scaled_to->weights, 170U);
-  EXPECT_TRUE(round_spec(*parsed(scaled), releases::QuestionKind::Gradient).aggregation.scaled_to);
-  EXPECT_FALSE(round_spec(*parsed(scaled), releases::QuestionKind::Metrics).aggregation.scaled_to);
+  const auto of = [](const Job& job, releases::QuestionKind kind) {
+    for (const planning::ScheduledRounds& part : schedule_of(job))
+      if (part.ask.kind() == kind) return round_spec(job, part.ask);
+    return RoundSpec();
+  };
+  EXPECT_TRUE(of(*parsed(scaled), releases::QuestionKind::Gradient).aggregation.scaled_to);
+  EXPECT_FALSE(of(*parsed(scaled), releases::QuestionKind::Metrics).aggregation.scaled_to);
   const auto says = [&](const std::string& aggregation, const std::string& expected) {
     const Result<Job> job = parsed(aggregation);
     ASSERT_FALSE(job);
@@ -815,7 +820,7 @@ TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) 
     EXPECT_NEAR(std::ldexp(1.0, gaussian.log2_stddev) / (2.0 * static_cast<double>(gaussian.lattice.clip)), 40.0, 0.01);
     if (member.facts.holdout_public) {
       // What a plan costs is what its releases cost, not what was promised.
-      EXPECT_LT(plan->epsilon().value_rounded_up(), 0.9 * member.facts.epsilon.value());
+      EXPECT_LT(plan->epsilon().value_rounded_up(), 0.9 * member.facts.epsilon().value());
     }
   }
   EXPECT_FALSE(parse_job(with(R"({"by":"hand"})"), "job.json"));
@@ -826,7 +831,7 @@ TEST(NoiseConfigTest, WhatIsChosenByHandIsChargedAndRefusedWhereItCostsTooMuch) 
   ASSERT_TRUE(theorem);
   const Result<planning::Plan> plan = plan_of(*theorem, theorem->cohort[4]);
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_LT(plan->epsilon().value_rounded_up(), 0.25 * theorem->cohort[4].facts.epsilon.value());
+  EXPECT_LT(plan->epsilon().value_rounded_up(), 0.25 * theorem->cohort[4].facts.epsilon().value());
 }
 
 TEST(ModelConfigTest, ASmallJobCannotAskForMuchMemoryOrTime) {

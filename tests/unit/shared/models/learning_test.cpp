@@ -126,7 +126,8 @@ TEST(L2BallTest, ProjectsOntoTheNearestPoint) {
 /// Feeds gradients to an algorithm and returns what it ends with.
 Eigen::VectorXd run(MinibatchSgd& algorithm, const std::vector<Eigen::VectorXd>& gradients) {
   Step step = algorithm.start();
-  for (std::size_t r = 0; r < gradients.size(); ++r) step = algorithm.advance({RoundIndex{r}, 1, gradients[r]}).value();
+  for (std::size_t r = 0; r < gradients.size(); ++r)
+    step = algorithm.advance({RoundIndex{r}, 1, folds::Mean{gradients[r]}}).value();
   return std::get<Finished>(step).outcome.vectors.at("weights");
 }
 
@@ -171,15 +172,15 @@ TEST(MinibatchSgdTest, IteratesAreRoundedToTheWireType) {
   MinibatchSgdSettings s = settings(1, 2);
   s.problem.point_type = queries::PointType::F32;
   const auto algorithm = MinibatchSgd::create(s).value();
-  const Step step = algorithm->advance({RoundIndex{0}, 1, Eigen::VectorXd::Constant(1, 0.1)}).value();
+  const Step step = algorithm->advance({RoundIndex{0}, 1, folds::Mean{Eigen::VectorXd::Constant(1, 0.1)}}).value();
   EXPECT_EQ(queries::point_of(std::get<queries::Query>(step).question)[0],
             static_cast<double>(static_cast<float>(-0.05)));
 }
 
 TEST(MinibatchSgdTest, RefusesAFoldOfAnotherRoundOrDimension) {
   const auto algorithm = MinibatchSgd::create(settings(2, 2)).value();
-  EXPECT_FALSE(algorithm->advance({RoundIndex{1}, 1, Eigen::Vector2d(0, 0)}));
-  EXPECT_FALSE(algorithm->advance({RoundIndex{0}, 1, Eigen::Vector3d(0, 0, 0)}));
+  EXPECT_FALSE(algorithm->advance({RoundIndex{1}, 1, folds::Mean{Eigen::Vector2d(0, 0)}}));
+  EXPECT_FALSE(algorithm->advance({RoundIndex{0}, 1, folds::Mean{Eigen::Vector3d(0, 0, 0)}}));
 }
 
 std::unique_ptr<WithEvaluation> evaluated(std::uint64_t rounds, std::uint64_t every) {
@@ -201,9 +202,10 @@ TEST(WithEvaluationTest, AsksWhatItsScheduleSaysForEveryShape) {
     for (std::uint64_t every = 0; every <= 4; ++every) {
       SCOPED_TRACE(fmt::format("rounds {} every {}", rounds, every));
       std::vector<releases::QuestionKind> planned;
-      const auto inner = MinibatchSgd::schedule(settings(2, rounds), {releases::ClipNorm::create(1.0).value(), 1.0});
+      const auto inner = MinibatchSgd::schedule(settings(2, rounds),
+                                                {releases::L2Bound{releases::ClipNorm::create(1.0).value()}, 1.0});
       for (const auto& part : WithEvaluation::schedule(inner, LinearModel(Loss::Logistic, 2, false), every)) {
-        planned.insert(planned.end(), part.rounds, part.shape.kind);
+        planned.insert(planned.end(), part.rounds, part.ask.kind());
       }
       const auto algorithm = evaluated(rounds, every);
       RandomSource random(1);
@@ -212,7 +214,7 @@ TEST(WithEvaluationTest, AsksWhatItsScheduleSaysForEveryShape) {
       while (const auto* query = std::get_if<queries::Query>(&step)) {
         EXPECT_EQ(query->round.value, asked.size());
         asked.push_back(queries::kind_of(query->question));
-        step = algorithm->advance({query->round, 1, fake_answer(*query, random)}).value();
+        step = algorithm->advance({query->round, 1, folds::Mean{fake_answer(*query, random)}}).value();
       }
       EXPECT_EQ(asked, planned);
       EXPECT_EQ(asked.back(), releases::QuestionKind::Metrics);  // the model that comes out is evaluated
@@ -238,7 +240,7 @@ TEST(WithEvaluationTest, RestoredAtAnyRoundItEndsBitForBitTheSame) {
         step = again;
         query = std::get_if<queries::Query>(&step);
       }
-      step = algorithm->advance({query->round, 1, fake_answer(*query, random)}).value();
+      step = algorithm->advance({query->round, 1, folds::Mean{fake_answer(*query, random)}}).value();
     }
     return std::get<Finished>(step).outcome;
   };
@@ -302,7 +304,7 @@ TEST(LatticeFoldTest, NarrowRepliesAddUpExactlyBeyondWhatSixtyFourBitsHold) {
 
 planning::Release release(double clip, double shift, std::int64_t records) {
   const releases::ClipNorm clip_norm = releases::ClipNorm::create(clip).value();
-  return {{releases::QuestionKind::Gradient, releases::Block::Training, 1.0, 2, clip_norm},
+  return {{releases::GradientMap{}, {}, releases::L2Bound{clip_norm}, 2},
           records,
           records,
           mechanisms::gaussian_lattice(clip_norm, releases::GaussianShift::create(shift).value(), 2, records).value()};

@@ -11,22 +11,27 @@ namespace undertone::planning {
 namespace {
 
 releases::SiloFacts facts(double epsilon, double delta, bool holdout_public = false) {
-  return {SiloId::create("one").value(),         100, 20, holdout_public, releases::Epsilon::create(epsilon).value(),
-          releases::Delta::create(delta).value()};
+  return {SiloId::create("one").value(), 100, 20, holdout_public,
+          releases::ApproximateDp{releases::Epsilon::create(epsilon).value(), releases::Delta::create(delta).value()}};
 }
 
-releases::ReleaseShape gradient(double fraction = 1.0) {
-  return {releases::QuestionKind::Gradient, releases::Block::Training, fraction, 5,
-          releases::ClipNorm::create(2.0).value()};
+releases::Ask gradient(double fraction = 1.0) {
+  return {releases::GradientMap{},
+          {releases::Block::Training, fraction},
+          releases::L2Bound{releases::ClipNorm::create(2.0).value()},
+          5};
 }
-releases::ReleaseShape metrics() {
-  return {releases::QuestionKind::Metrics, releases::Block::Holdout, 1.0, 3, releases::ClipNorm::create(0.8).value()};
+releases::Ask metrics() {
+  return {releases::MetricsMap{},
+          {releases::Block::Holdout, 1.0},
+          releases::L2Bound{releases::ClipNorm::create(0.8).value()},
+          3};
 }
 
 TEST(PlanTest, TheRoundsOfABlockTogetherCostTheTarget) {
   const Plan plan = make_plan({{gradient(), 25}}, facts(1.0, 1e-5)).value();
   // 25 releases whose shifts add up, in squares, to the one that (1, 1e-5) allows: sigma/Delta = 3.73063163482 (table).
-  const double total = std::sqrt(plan.cost(releases::Block::Training).value_rounded_up());
+  const double total = std::sqrt(plan.cost(releases::Block::Training).gaussian.value_rounded_up());
   EXPECT_LE(total, 1.0 / 3.73063163482);
   EXPECT_GE(total, 0.999 / 3.73063163482);
   EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
@@ -45,8 +50,8 @@ TEST(PlanTest, TheNoiseIsWhatTheAccountantWasTold) {
 TEST(PlanTest, DisjointBlocksAreChargedOnceNotTwice) {
   const Plan apart = make_plan({{gradient(), 10}, {metrics(), 4}}, facts(1.0, 1e-5)).value();
   EXPECT_LE(apart.epsilon().value_rounded_up(), 1.0);
-  EXPECT_TRUE(apart.cost(releases::Block::Holdout).units() > 0);
-  EXPECT_TRUE(apart.cost(releases::Block::Training).units() > 0);
+  EXPECT_TRUE(apart.cost(releases::Block::Holdout).gaussian.units() > 0);
+  EXPECT_TRUE(apart.cost(releases::Block::Training).gaussian.units() > 0);
 }
 
 TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
@@ -59,40 +64,38 @@ TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
                                  plan_digest(make_plan({{gradient(), 11}, {metrics(), 4}}, facts(1.0, 1e-5)).value())};
   const auto with = [&](auto&& change) {
     Schedule changed = schedule;
-    change(changed.front().shape);
+    change(changed.front().ask);
     const auto plan = make_plan(changed, facts(1.0, 1e-5));
     ASSERT_TRUE(plan) << plan.error().message;
     digests.push_back(plan_digest(*plan));
   };
-  with([](releases::ReleaseShape& shape) { shape.dimension = 6; });
-  with([](releases::ReleaseShape& shape) { shape.draw_fraction = 0.5; });
-  with(
-      [](releases::ReleaseShape& shape) { shape.clip = releases::ClipNorm::create(std::nextafter(2.0, 3.0)).value(); });
-  with([](releases::ReleaseShape& shape) {
-    shape.draw_fraction = 0.5;
-    shape.with_replacement = true;
+  with([](releases::Ask& shape) { shape.dimension = 6; });
+  with([](releases::Ask& shape) { shape.records.draw_fraction = 0.5; });
+  with([](releases::Ask& shape) {
+    shape.bound = releases::L2Bound{releases::ClipNorm::create(std::nextafter(2.0, 3.0)).value()};
   });
-  with([](releases::ReleaseShape& shape) { shape.slice = releases::Slice{releases::Slice::Cut::Equal, 0, 2}; });
-  with([](releases::ReleaseShape& shape) { shape.slice = releases::Slice{releases::Slice::Cut::Equal, 1, 2}; });
-  with([](releases::ReleaseShape& shape) {
-    shape.kind = releases::QuestionKind::GradientDifference;
-    shape.smoothness = 0.5;
+  with([](releases::Ask& shape) {
+    shape.records.draw_fraction = 0.5;
+    shape.records.with_replacement = true;
   });
-  with([](releases::ReleaseShape& shape) {
-    shape.kind = releases::QuestionKind::GradientDifference;
-    shape.smoothness = std::nextafter(0.5, 1.0);
+  with([](releases::Ask& shape) { shape.records.slice = releases::Slice{releases::Slice::Cut::Equal, 0, 2}; });
+  with([](releases::Ask& shape) { shape.records.slice = releases::Slice{releases::Slice::Cut::Equal, 1, 2}; });
+  with([](releases::Ask& shape) {
+    shape.map = releases::GradientDifferenceMap{};
+    shape.bound = releases::L2Bound{shape.clip(), 0.5};
   });
-  with([](releases::ReleaseShape& shape) {
-    shape.shift = releases::GaussianShift::create(0.01).value();
-  });  // and so the noise
-  with([](releases::ReleaseShape& shape) { shape.block = releases::Block::Holdout; });
-  with([](releases::ReleaseShape& shape) { shape.slice = releases::Slice{releases::Slice::Cut::Halving, 0, 2}; });
+  with([](releases::Ask& shape) {
+    shape.map = releases::GradientDifferenceMap{};
+    shape.bound = releases::L2Bound{shape.clip(), std::nextafter(0.5, 1.0)};
+  });
+  with([](releases::Ask& shape) { shape.shift = releases::GaussianShift::create(0.01).value(); });  // and so the noise
+  with([](releases::Ask& shape) { shape.records.block = releases::Block::Holdout; });
+  with([](releases::Ask& shape) { shape.records.slice = releases::Slice{releases::Slice::Cut::Halving, 0, 2}; });
   for (const releases::LocalSteps& steps :
        {releases::LocalSteps{3, 0.1}, releases::LocalSteps{4, 0.1}, releases::LocalSteps{3, 0.2}}) {
-    with([&steps](releases::ReleaseShape& shape) {
-      shape.kind = releases::QuestionKind::LocalRun;
-      shape.draw_fraction = 0.01;
-      shape.local = steps;
+    with([&steps](releases::Ask& shape) {
+      shape.records.draw_fraction = 0.01;
+      shape.map = releases::LocalRunMap{steps};
     });
   }
   releases::SiloFacts larger = facts(1.0, 1e-5);
@@ -115,7 +118,7 @@ TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
 
 TEST(PlanTest, PublicRecordsCostNothingAndGetNoNoise) {
   const Plan plan = make_plan({{gradient(), 10}, {metrics(), 4}}, facts(1.0, 1e-5, true)).value();
-  EXPECT_TRUE(plan.cost(releases::Block::Holdout).units() == 0);
+  EXPECT_TRUE(plan.cost(releases::Block::Holdout).gaussian.units() == 0);
   EXPECT_TRUE(std::holds_alternative<mechanisms::ExactPublicSum>(plan.release({12})->mechanism));
   EXPECT_TRUE(std::holds_alternative<mechanisms::GaussianLattice>(plan.release({2})->mechanism));
 }
@@ -127,9 +130,9 @@ TEST(PlanTest, TrainingRecordsAreNeverPublic) {
 
 TEST(PlanTest, RoundRAsksForReleaseR) {
   const Plan plan = make_plan({{gradient(), 2}, {metrics(), 1}, {gradient(), 1}}, facts(1.0, 1e-5)).value();
-  EXPECT_EQ(plan.release({1})->shape.kind, releases::QuestionKind::Gradient);
-  EXPECT_EQ(plan.release({2})->shape.kind, releases::QuestionKind::Metrics);
-  EXPECT_EQ(plan.release({3})->shape.kind, releases::QuestionKind::Gradient);
+  EXPECT_EQ(plan.release({1})->ask.kind(), releases::QuestionKind::Gradient);
+  EXPECT_EQ(plan.release({2})->ask.kind(), releases::QuestionKind::Metrics);
+  EXPECT_EQ(plan.release({3})->ask.kind(), releases::QuestionKind::Gradient);
   EXPECT_EQ(plan.release({4}), nullptr);
   EXPECT_EQ(plan.rounds(), 4U);
 }
@@ -140,8 +143,8 @@ TEST(PlanTest, ADrawIsAFixedNumberOfRecordsAndPaysLess) {
   EXPECT_EQ(tenth.release({0})->records_drawn, 10);
   EXPECT_EQ(tenth.release({0})->population, 100);
   // For the same epsilon a release of a tenth may have a much larger shift; never ten times it.
-  const double gain = std::sqrt(tenth.cost(releases::Block::Training).value_rounded_up() /
-                                whole.cost(releases::Block::Training).value_rounded_up());
+  const double gain = std::sqrt(tenth.cost(releases::Block::Training).gaussian.value_rounded_up() /
+                                whole.cost(releases::Block::Training).gaussian.value_rounded_up());
   EXPECT_GT(gain, 4.0);
   EXPECT_LT(gain, 10.0);
 }
@@ -157,17 +160,19 @@ TEST(PlanTest, ASampledPlanIsChargedByItsDominatingProfile) {
     EXPECT_GE(promised, 0.995 * epsilon);
     const accounting::Bracket numeric =
         accounting::composed_epsilon(
-            {{accounting::subset_gaussian_law(0.05, accounting::total_shift(plan.release({0})->cost())).value(), 200}},
-            plan.mechanism_delta(), {1e-4, accounting::CompositionLimits{}.points_max})
+            {{accounting::subset_gaussian_law(0.05, accounting::total_shift(plan.release({0})->cost().gaussian))
+                  .value(),
+              200}},
+            *plan.mechanism_delta(), {1e-4, accounting::CompositionLimits{}.points_max})
             .value();
     EXPECT_GE(promised, numeric.lower);
     EXPECT_LE(numeric.upper, epsilon * (1.0 + 1e-3));
   }
 }
 
-releases::ReleaseShape multiset(double fraction) {
-  releases::ReleaseShape shape = gradient(fraction);
-  shape.with_replacement = true;
+releases::Ask multiset(double fraction) {
+  releases::Ask shape = gradient(fraction);
+  shape.records.with_replacement = true;
   return shape;
 }
 
@@ -179,20 +184,20 @@ TEST(PlanTest, DrawsWithReplacementAreChargedForEveryTimeThatARecordMayBeIn) {
     EXPECT_EQ(plan.release({0})->records_drawn, drawn);
     EXPECT_TRUE(plan.release({0})->sampled());
     EXPECT_TRUE(plan.reads_parts(releases::Block::Training));  // even as many draws as records leave some out
-    EXPECT_TRUE(plan.lists(releases::Block::Training));
     EXPECT_NE(plan.releases_text(releases::Block::Training).find(fmt::format("*30@{}/100r", drawn)), std::string::npos);
     const double promised = plan.epsilon().value_rounded_up();
     EXPECT_LE(promised, 1.0);
     EXPECT_GE(promised, 0.99);
-    const releases::GaussianShift shift = accounting::total_shift(plan.release({0})->cost());
+    const releases::GaussianShift shift = accounting::total_shift(plan.release({0})->cost().gaussian);
     const accounting::Bracket numeric =
         accounting::composed_epsilon({{accounting::multiset_gaussian_law(100, drawn, shift).value(), 30}},
-                                     plan.mechanism_delta(), {1e-4, accounting::CompositionLimits{}.points_max})
+                                     *plan.mechanism_delta(), {1e-4, accounting::CompositionLimits{}.points_max})
             .value();
     EXPECT_LE(numeric.upper, 1.0 + 1e-3);
     // A subset of as many, or all records once, may have less noise.
     const Plan subset = make_plan({{gradient(fraction), 30}}, facts(1.0, 1e-5)).value();
-    EXPECT_GT(subset.cost(releases::Block::Training).units(), plan.cost(releases::Block::Training).units());
+    EXPECT_GT(subset.cost(releases::Block::Training).gaussian.units(),
+              plan.cost(releases::Block::Training).gaussian.units());
   }
   EXPECT_NE(make_plan({{multiset(0.05), 3}}, facts(1.0, 1e-5))->accountant().find("with replacement"),
             std::string::npos);
@@ -200,7 +205,7 @@ TEST(PlanTest, DrawsWithReplacementAreChargedForEveryTimeThatARecordMayBeIn) {
 
 TEST(PlanTest, TheOdometerOfDrawsWithReplacementRisesToItsEpsilon) {
   const Plan plan = make_plan({{multiset(0.1), 20}}, facts(1.0, 1e-5)).value();
-  const releases::ShiftSquaredAmount each = plan.release({0})->cost();
+  const releases::Cost each = plan.release({0})->cost();
   const double half = plan.epsilon_of(*each.times(10), {});
   EXPECT_GT(half, 0.5);
   EXPECT_LT(half, 0.9);
@@ -214,7 +219,7 @@ TEST(PlanTest, NoShufflerHidesDrawsWithReplacement) {
 
 TEST(PlanTest, TheOdometerOfASampledPlanRisesToItsEpsilon) {
   const Plan plan = make_plan({{gradient(0.1), 50}}, facts(1.0, 1e-5)).value();
-  const releases::ShiftSquaredAmount each = plan.release({0})->cost();
+  const releases::Cost each = plan.release({0})->cost();
   double before = 0.0;
   for (const std::uint64_t made : {1U, 10U, 50U}) {
     const double now = plan.epsilon_of(*each.times(made), {});
@@ -254,20 +259,19 @@ TEST(PlanTest, NeverPromisesLessThanItSpends) {
       for (const std::uint64_t rounds : {1U, 7U, 1000U}) {
         SCOPED_TRACE(fmt::format("epsilon {} delta {} rounds {}", epsilon, delta, rounds));
         const Plan plan = make_plan({{gradient(), rounds}}, facts(epsilon, delta)).value();
-        const releases::GaussianShift mu = accounting::total_shift(plan.cost(releases::Block::Training));
+        const releases::GaussianShift mu = accounting::total_shift(plan.cost(releases::Block::Training).gaussian);
         EXPECT_LE(accounting::log_delta_of_gaussian(plan.epsilon().value_rounded_up(), mu),
-                  std::log(plan.mechanism_delta().value()));
+                  std::log(plan.mechanism_delta()->value()));
         EXPECT_LE(plan.epsilon().value_rounded_up(), epsilon);
-        EXPECT_LT(plan.mechanism_delta().value(), plan.delta().value_rounded_up() * (1.0 + 1e-15));
+        EXPECT_LT(plan.mechanism_delta()->value(), plan.delta().value_rounded_up() * (1.0 + 1e-15));
       }
     }
   }
 }
 
-releases::ReleaseShape sliced(std::uint64_t index, std::uint64_t of,
-                              releases::Slice::Cut cut = releases::Slice::Cut::Equal) {
-  releases::ReleaseShape shape = gradient();
-  shape.slice = releases::Slice{cut, index, of};
+releases::Ask sliced(std::uint64_t index, std::uint64_t of, releases::Slice::Cut cut = releases::Slice::Cut::Equal) {
+  releases::Ask shape = gradient();
+  shape.records.slice = releases::Slice{cut, index, of};
   return shape;
 }
 
@@ -300,8 +304,9 @@ TEST(PlanTest, DisjointSlicesCostOneRelease) {
   EXPECT_EQ(plan.release({3})->records_drawn, 10);
   EXPECT_EQ(plan.release({3})->positions, (releases::Slice::Positions{30, 40}));
   // Each has the shift that a single release of everything would have, and together they cost no more.
-  EXPECT_NEAR(plan.release({3})->cost().value_rounded_up(), single.release({0})->cost().value_rounded_up(),
-              1e-4 * single.release({0})->cost().value_rounded_up());
+  EXPECT_NEAR(plan.release({3})->cost().gaussian.value_rounded_up(),
+              single.release({0})->cost().gaussian.value_rounded_up(),
+              1e-4 * single.release({0})->cost().gaussian.value_rounded_up());
   EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
   EXPECT_GE(plan.epsilon().value_rounded_up(), 0.998);
   EXPECT_TRUE(plan.reads_parts(releases::Block::Training));
@@ -313,7 +318,7 @@ TEST(PlanTest, PhasesOfTheirOwnRecordsAreCalibratedEachForTheTarget) {
   const Plan plan = make_plan({{phase(0), 4}, {phase(1), 16}, {phase(2), 1}}, facts(1.0, 1e-5)).value();
   const double whole = 1.0 / 3.73063163482;  // the shift of (1, 1e-5)
   for (const auto& [round, rounds] : {std::pair(0, 4.0), std::pair(4, 16.0), std::pair(20, 1.0)}) {
-    const double shift_squared = plan.release({static_cast<std::uint64_t>(round)})->cost().value_rounded_up();
+    const double shift_squared = plan.release({static_cast<std::uint64_t>(round)})->cost().gaussian.value_rounded_up();
     EXPECT_NEAR(std::sqrt(shift_squared * rounds), whole, 1e-3 * whole);
   }
   EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
@@ -322,20 +327,20 @@ TEST(PlanTest, PhasesOfTheirOwnRecordsAreCalibratedEachForTheTarget) {
 TEST(PlanTest, ASliceThatAnotherReleaseReadsTooIsChargedWithIt) {
   const Plan plan = make_plan({{sliced(0, 2), 3}, {gradient(), 5}}, facts(1.0, 1e-5)).value();
   // A record of the slice meets all eight.
-  const double together =
-      3.0 * plan.release({0})->cost().value_rounded_up() + 5.0 * plan.release({5})->cost().value_rounded_up();
+  const double together = 3.0 * plan.release({0})->cost().gaussian.value_rounded_up() +
+                          5.0 * plan.release({5})->cost().gaussian.value_rounded_up();
   EXPECT_NEAR(std::sqrt(together), 1.0 / 3.73063163482, 2e-3 / 3.73063163482);
 }
 
 TEST(PlanTest, DifferencesScaleWithTheDistanceOfTheirPoints) {
-  releases::ReleaseShape shape = gradient();
-  shape.kind = releases::QuestionKind::GradientDifference;
-  shape.smoothness = 3.0;
+  releases::Ask shape = gradient();
+  shape.map = releases::GradientDifferenceMap{};
+  shape.bound = releases::L2Bound{shape.clip(), 3.0};
   const Plan plan = make_plan({{shape, 2}}, facts(1.0, 1e-5)).value();
   const Release& planned = *plan.release({0});
   const Release near = planned.scaled_to(0.1);  // min(2, 0.3)
   const Release far = planned.scaled_to(10.0);
-  EXPECT_NEAR(near.shape.clip.value(), 0.3, 1e-15);
+  EXPECT_NEAR(near.ask.clip().value(), 0.3, 1e-15);
   EXPECT_NEAR(near.lattice().step / planned.lattice().step, 0.15, 1e-15);
   EXPECT_EQ(near.lattice().clip, planned.lattice().clip);
   EXPECT_EQ(near.cost(), planned.cost());
@@ -344,7 +349,7 @@ TEST(PlanTest, DifferencesScaleWithTheDistanceOfTheirPoints) {
 }
 
 TEST(PlanTest, RefusesMoreSlicesThanRecordsWithBothNumbers) {
-  const auto refusal = [](const releases::ReleaseShape& shape) {
+  const auto refusal = [](const releases::Ask& shape) {
     const Result<Plan> plan = make_plan({{shape, 1}}, facts(1.0, 1e-5));
     return plan ? std::string() : plan.error().message;
   };

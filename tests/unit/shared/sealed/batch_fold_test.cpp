@@ -71,8 +71,8 @@ TEST(BatchFoldTest, BitsCountsAndSharesGiveTheAnalyzerTheSameNumbers) {
     const folds::Gathered gathered = fold->gathered().value();
     EXPECT_EQ(gathered.round, RoundIndex{7});
     EXPECT_EQ(gathered.replies, 2);
-    EXPECT_NEAR(gathered.mean[0], -28.0 / 24.0, 1e-15);
-    means.push_back(gathered.mean);
+    EXPECT_NEAR(gathered.mean()[0], -28.0 / 24.0, 1e-15);
+    means.push_back(gathered.mean());
     digests.push_back(fold->digest());
   }
   for (const Eigen::VectorXd& mean : means) EXPECT_EQ(mean, means.front());
@@ -85,8 +85,8 @@ TEST(BatchFoldTest, ReportsFoldToTheirEqualMean) {
     const std::vector<Counts> silos = {{-7, 2'147'483'647, 5}, {9, 1, -2'147'483'647}, {1, 2, 3}};
     const folds::Gathered gathered = folded(round, silos)->gathered().value();
     EXPECT_EQ(gathered.replies, 3);
-    EXPECT_EQ(gathered.mean[0], 1.0 / 1'048'576.0);  // 3 steps of 2^-20, by 3
-    EXPECT_EQ(gathered.mean[1], 2'147'483'650.0 / 3.0 / 1'048'576.0);
+    EXPECT_EQ(gathered.mean()[0], 1.0 / 1'048'576.0);  // 3 steps of 2^-20, by 3
+    EXPECT_EQ(gathered.mean()[1], 2'147'483'650.0 / 3.0 / 1'048'576.0);
   }
 }
 
@@ -251,7 +251,7 @@ TEST(ReportsFoldTest, WhatNoHonestSiloSendsIsLeftOutAndCounted) {
   EXPECT_EQ(fold->refused(), 1);
   const folds::Gathered gathered = fold->gathered().value();
   EXPECT_EQ(gathered.replies, 2);
-  EXPECT_EQ(gathered.mean * 0x1p20, Eigen::Vector3d(3, 6, 9));
+  EXPECT_EQ(gathered.mean() * 0x1p20, Eigen::Vector3d(3, 6, 9));
   EXPECT_NE(fold->digest(), folded(round, {all[0], all[2]})->digest());  // it is of all that came
   expect_named(folded(round, {all[1], {-5000, 0, 0}})->gathered(), "no report of the batch");
   EXPECT_EQ(folded(ShuffledRound(ShuffleForm::Reports))->refused(), 0);

@@ -72,8 +72,8 @@ TEST(RoundLayoutTest, WordsHoldATotalOfTheWholeCohort) {
 
 TEST(RoundLayoutTest, ClipsAsThePairOfPointsSays) {
   planning::Release difference = release(ShuffleForm::Shares, 2, 4);
-  difference.shape.kind = releases::QuestionKind::GradientDifference;
-  difference.shape.smoothness = 0.5;
+  difference.ask.map = releases::GradientDifferenceMap{};
+  difference.ask.bound = releases::L2Bound{difference.ask.clip(), 0.5};
   const RoundLayout layout = RoundLayout::create(shuffle(ShuffleForm::Shares), difference, kWire, 3).value();
   // ||(3, 4)|| / 2 = 2.5 is beyond the clip norm of 2, ||(0.3, 0.4)|| / 2 = 0.25 is not.
   EXPECT_EQ(layout.clip_of(queries::GradientDifferenceQuestion{Eigen::Vector4d(3, 4, 0, 0)}).value(), 2.0);
@@ -93,7 +93,7 @@ TEST(RoundLayoutTest, AMessageHasAtMostAGibibyte) {
   // 193 + 2 + 8 d at most 2^30: d up to 134217703.
   const auto reports = [](Eigen::Index dimension, const queries::WireLattice& wire) {
     planning::Release one = release(ShuffleForm::Reports, 1, 4);
-    one.shape.dimension = dimension;
+    one.ask.dimension = dimension;
     return RoundLayout::create(shuffle(ShuffleForm::Reports), one, wire, 3);
   };
   EXPECT_TRUE(reports(134'217'703, kWire));

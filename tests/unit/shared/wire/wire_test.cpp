@@ -199,6 +199,80 @@ TEST(DecoderTest, RefusesADimensionBeforeTheFirstElement) {
   EXPECT_EQ(decoder.feed(bytes).error().code, ErrorCode::LimitExceeded);
 }
 
+/// What the decoder makes of an envelope by itself.
+Result<std::vector<Message>> decoded_alone(const v1::Envelope& envelope, const Decoder::Wanted& wanted = {}) {
+  const std::string payload = envelope.SerializeAsString();
+  std::string frame("UTNE\1\0\1\0", 8);
+  for (std::size_t i = 0; i < 4; ++i) frame.push_back(static_cast<char>((payload.size() >> (8 * i)) & 0xffU));
+  Decoder decoder{Limits{}};
+  if (wanted) decoder.ask_first(wanted);
+  return decoder.feed(frame + payload);
+}
+
+v1::Envelope header_of(const Message& message) {
+  v1::Envelope envelope;
+  EXPECT_TRUE(envelope.ParseFromString(payloads(Encoder{Limits{}}.encode(message)).at(0)));
+  return envelope;
+}
+
+TEST(DecoderTest, AStatisticIsWholeWithItsHeader) {
+  const QueryMessage asked{run(), queries::PointType::F64, {{7}, queries::StatisticQuestion{}}};
+  const std::string bytes = Encoder{Limits{}}.encode(asked);
+  EXPECT_EQ(payloads(bytes).size(), 1U);
+  const std::vector<Message> decoded = Decoder{Limits{}}.feed(bytes + bytes).value();
+  ASSERT_EQ(decoded.size(), 2U);  // nothing is waited for in between
+  const auto& query = std::get<QueryMessage>(decoded[1]).query;
+  EXPECT_TRUE(std::holds_alternative<queries::StatisticQuestion>(query.question));
+  EXPECT_EQ(query.round, RoundIndex{7});
+  const auto unwanted = decoded_alone(header_of(asked), [](const VectorHeader&) { return false; });
+  ASSERT_TRUE(unwanted);
+  EXPECT_TRUE(unwanted->empty());
+}
+
+TEST(DecoderTest, AStatisticAloneHasNoPoint) {
+  v1::Envelope with_point =
+      header_of(QueryMessage{run(), queries::PointType::F64, {{7}, queries::StatisticQuestion{}}});
+  with_point.mutable_query()->set_dimension(1);
+  EXPECT_EQ(decoded_alone(with_point).error().code, ErrorCode::Malformed);
+  for (const v1::QuestionKind kind : {v1::QUESTION_KIND_GRADIENT, v1::QUESTION_KIND_METRICS,
+                                      v1::QUESTION_KIND_GRADIENT_DIFFERENCE, v1::QUESTION_KIND_LOCAL_RUN}) {
+    v1::Envelope none = with_point;
+    none.mutable_query()->set_kind(kind);
+    none.mutable_query()->set_dimension(0);
+    EXPECT_EQ(decoded_alone(none).error().code, ErrorCode::LimitExceeded) << kind;
+  }
+  v1::Envelope unknown = with_point;
+  unknown.mutable_query()->set_kind(static_cast<v1::QuestionKind>(v1::QUESTION_KIND_STATISTIC + 1));
+  EXPECT_EQ(decoded_alone(unknown).error().code, ErrorCode::Malformed);
+}
+
+TEST(DecoderTest, ASelectionIsOneWholeNumberFromZeroOn) {
+  const auto reply = [](std::int64_t index) {
+    return ReplyMessage{
+        run(), sha256("q"), queries::ReplyType::I64, {{8}, 0, crypto::NoiseKind::Secure, queries::Selected{{index}}}};
+  };
+  const std::vector<Message> decoded = Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(reply(0))).value();
+  ASSERT_EQ(decoded.size(), 1U);
+  const auto* selected = std::get_if<queries::Selected>(&std::get<ReplyMessage>(decoded[0]).reply.answer);
+  ASSERT_NE(selected, nullptr);
+  EXPECT_EQ(selected->values, std::vector<std::int64_t>{0});
+  EXPECT_EQ(Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(reply(-1))).error().code, ErrorCode::Malformed);
+
+  const auto refusal = [&](const auto& change) {
+    v1::Envelope header = header_of(reply(3));
+    change(*header.mutable_reply());
+    const auto out = decoded_alone(header);
+    return out ? ErrorCode::Internal : out.error().code;
+  };
+  EXPECT_EQ(refusal([](v1::Reply&) {}), ErrorCode::Internal);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_dimension(2); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_dimension(0); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_element(v1::ELEMENT_TYPE_I32); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_step_log2(-1); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_form(static_cast<v1::AnswerForm>(4)); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_form(v1::ANSWER_FORM_UNSPECIFIED); }), ErrorCode::Malformed);
+}
+
 TEST(DecoderTest, RefusesAWelcomeWithMoreReceiptsThanALedgersSiloHas) {
   Welcome welcome;
   const wire::Receipt receipt{sha256("ledger"), 1, sha256("entry"), std::string(64, 's')};

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "silo/agent/job_summary.hpp"
 #include "silo/agent/privacy_statement.hpp"
 #include "silo/oracles/secure_randomness.hpp"
 #include "silo/oracles/test_randomness.hpp"
@@ -17,10 +18,11 @@ namespace {
 class Agent {
  public:
   explicit Agent(const tests::SmallFederation& federation, Policy policy = tests::generous_policy(),
-                 bool secure = false)
+                 bool secure = false, jobs::Planner plans = jobs::plan_of)
       : job(federation.job()),
         parsed(jobs::parse_job(job, "job").value()),
         run{sha256(job), {7}},
+        planner(std::move(plans)),
         silo_(federation.cohort().front()),
         key_(SigningKey::from_seed(std::string(32, 's')).value()),
         database_(store::Database::in_memory().value()),
@@ -37,8 +39,9 @@ class Agent {
   void boot() {
     machine_.reset();
     ledger_.reset();
+    const Digest holdout = silo_.facts.holdout_public ? sha256("holdout") : Digest{};
     ledger_ = std::make_unique<Ledger>(
-        Ledger::open(database_, head_, key_, {"data", {}, {}}, policy_.total, randomness_->kind(), clock).value());
+        Ledger::open(database_, head_, key_, {"data", {}, holdout}, policy_.total, randomness_->kind(), clock).value());
     desk_.emplace(Desk::open(desk_database_).value());
     machine_ = std::make_unique<SiloMachine>(SiloMachine::Setup{silo_.id,
                                                                 policy_,
@@ -85,7 +88,7 @@ class Agent {
   wire::QueryMessage gradient(std::uint64_t round, double at = 0.1) const {
     return {run,
             queries::PointType::F64,
-            {{round}, queries::GradientQuestion{Eigen::VectorXd::Constant(parsed.model.dimension(), at)}}};
+            {{round}, queries::GradientQuestion{Eigen::VectorXd::Constant(parsed.model->dimension(), at)}}};
   }
   std::optional<wire::Refusal> refusal_of(const wire::Message& message) {
     const Heard heard = say(message);
@@ -104,7 +107,7 @@ class Agent {
   jobs::Job parsed;
   RunId run;
   std::uint32_t protocol = wire::kProtocolMax;
-  jobs::Planner planner = jobs::plan_of;  // from the next boot on
+  jobs::Planner planner;  // from the next boot on
 
  private:
   simulation::SimulatedSilo silo_;
@@ -138,8 +141,9 @@ Result<planning::Plan> plan_with_a_longer_clip(const jobs::Job& job, const jobs:
   if (!plan) return plan;
   planning::Schedule schedule;
   for (const planning::Plan::Segment& segment : plan->segments()) {
-    schedule.push_back({segment.release.shape, segment.rounds});
-    schedule.back().shape.clip = releases::ClipNorm::create(2.0 * segment.release.shape.clip.value()).value();
+    schedule.push_back({segment.release.ask, segment.rounds});
+    schedule.back().ask.bound =
+        releases::L2Bound{releases::ClipNorm::create(2.0 * segment.release.ask.clip().value()).value()};
   }
   return planning::make_plan(schedule, member.facts);
 }
@@ -199,7 +203,7 @@ TEST(SiloMachineTest, NothingAPeerSaysChangesThePlan) {
   Agent agent{{}};
   EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);  // no job, no answer
   ASSERT_EQ(agent.offer(), std::nullopt);
-  const Eigen::Index d = agent.parsed.model.dimension();
+  const Eigen::Index d = agent.parsed.model->dimension();
   const auto metrics = [&](std::uint64_t round) {
     return wire::QueryMessage{
         agent.run, queries::PointType::F64, {{round}, queries::MetricsQuestion{Eigen::VectorXd::Zero(d)}}};
@@ -611,6 +615,181 @@ TEST(SiloMachineTest, WhatNoCoordinatorSendsChangesNothing) {
   EXPECT_EQ(agent.say(agent.gradient(0)).replies.size(), 1U);  // the run goes on
 }
 
+/// Two choices among the vertices of the l1 ball by the gradients of the job's linear model.
+releases::Ask selection_of(const jobs::Job& job) {
+  const Eigen::Index dimension = job.model->dimension();
+  return {releases::GradientMap{},
+          {},
+          releases::MaxBound{releases::CoordinateBound::create(0.5).value()},
+          dimension,
+          releases::SelectionForm{geometry::Vertices::of_l1_ball(dimension, 2.0).value()}};
+}
+Result<planning::Plan> plan_of_selections(const jobs::Job& job, const jobs::CohortMember& member) {
+  return planning::make_plan({{selection_of(job), 2}}, member.facts);
+}
+
+releases::Ask statistic_of(std::vector<std::size_t> coordinates, bool indicators) {
+  const auto dimension = static_cast<Eigen::Index>(coordinates.size());
+  return {releases::StatisticMap{std::move(coordinates), indicators},
+          {},
+          releases::RangeBound{indicators ? 0.0 : -1.0, 1.0},
+          dimension};
+}
+/// Of a pure target: the means of two columns, then a count of a label.
+Result<planning::Plan> plan_of_statistics(const jobs::Job& /*job*/, const jobs::CohortMember& member) {
+  releases::SiloFacts facts = member.facts;
+  facts.target = releases::PureDp{facts.epsilon()};
+  return planning::make_plan({{statistic_of({0, 2}, false), 1}, {statistic_of({4}, true), 1}}, facts);
+}
+
+wire::QueryMessage statistic_query(const Agent& agent, std::uint64_t round) {
+  return {agent.run, queries::PointType::F64, {{round}, queries::StatisticQuestion{}}};
+}
+
+/// An agent that plans every job so.
+Agent agent_that_plans(const jobs::Planner& planner, Policy policy = tests::generous_policy()) {
+  return Agent{{}, std::move(policy), false, planner};
+}
+
+TEST(SiloMachineTest, ASelectionIsAnsweredWithTheNumberOfOneVertexAndNothingElse) {
+  Agent agent = agent_that_plans(plan_of_selections);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::UnknownRun);  // no reservation, no answer
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const Agent::Heard first = agent.say(agent.gradient(0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  const auto& reply = std::get<wire::ReplyMessage>(first.messages.at(0));
+  const auto* selected = std::get_if<queries::Selected>(&reply.reply.answer);
+  ASSERT_NE(selected, nullptr);
+  ASSERT_EQ(selected->values.size(), 1U);
+  EXPECT_GE(selected->values[0], 0);
+  EXPECT_LT(selected->values[0], 2 * agent.parsed.model->dimension());
+  EXPECT_EQ(reply.type, queries::ReplyType::I64);
+  EXPECT_EQ(reply.reply.step_log2, 0);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  agent.boot();
+  EXPECT_EQ(agent.say(agent.gradient(0)).replies, first.replies);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 1U);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0, 0.2)), wire::Refusal::Unplanned);  // another point
+  EXPECT_EQ(agent.refusal_of(statistic_query(agent, 1)), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(2)), wire::Refusal::Unplanned);
+  EXPECT_EQ(agent.say(agent.gradient(1)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, AStatisticIsAnsweredAtNoPointInUnitsOfItsOwnLattice) {
+  Agent agent = agent_that_plans(plan_of_statistics);
+  EXPECT_EQ(agent.refusal_of(statistic_query(agent, 0)), wire::Refusal::UnknownRun);
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  EXPECT_EQ(agent.refusal_of(agent.gradient(0)), wire::Refusal::Unplanned);
+  const Agent::Heard first = agent.say(statistic_query(agent, 0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  const auto& means = std::get<wire::ReplyMessage>(first.messages.at(0)).reply;
+  EXPECT_EQ(std::get<queries::NoisedSums>(means.answer).values.size(), 2U);
+  EXPECT_EQ(means.step_log2, mechanisms::kValueStepLog2);
+  agent.boot();
+  EXPECT_EQ(agent.say(statistic_query(agent, 0)).replies, first.replies);
+  const Agent::Heard second = agent.say(statistic_query(agent, 1));
+  ASSERT_EQ(second.replies.size(), 1U);
+  const auto& count = std::get<wire::ReplyMessage>(second.messages.at(0)).reply;
+  EXPECT_EQ(std::get<queries::NoisedSums>(count.answer).values.size(), 1U);
+  EXPECT_EQ(count.step_log2, 0);
+  EXPECT_EQ(agent.ledger().account(agent.run)->releases, 2U);
+}
+
+TEST(SiloMachineTest, SelectionsAndStatisticsNeedPolicyAndBudgetLikeAnyRelease) {
+  for (const auto& planner : {plan_of_selections, plan_of_statistics}) {
+    Policy other = tests::generous_policy();
+    other.algorithms = {"private_frank_wolfe"};
+    EXPECT_EQ(agent_that_plans(planner, other).offer(), wire::Refusal::Policy);
+    Policy poor = tests::generous_policy();
+    poor.total.epsilon = releases::EpsilonAmount::from_units(1);
+    Agent agent = agent_that_plans(planner, poor);
+    EXPECT_EQ(agent.offer(), wire::Refusal::Budget);
+    EXPECT_EQ(agent.ledger().account(agent.run), nullptr);
+  }
+}
+
+TEST(SiloMachineTest, WhatNoOracleAnswersIsRefusedWhenItIsOffered) {
+  const auto refusal = [](const tests::SmallFederation& federation, const releases::Ask& ask) {
+    const jobs::Planner planner = [&ask](const jobs::Job& /*job*/, const jobs::CohortMember& member) {
+      releases::SiloFacts facts = member.facts;
+      facts.target = releases::PureDp{facts.epsilon()};
+      return planning::make_plan({{ask, 1}}, facts);
+    };
+    return Agent{federation, tests::generous_policy(), false, planner}.offer();
+  };
+  tests::SmallFederation classes;
+  classes.model = R"({"kind":"softmax"})";
+  tests::SmallFederation numbers;
+  numbers.loss = models::Loss::LeastSquares;
+  EXPECT_EQ(refusal({}, statistic_of({3}, false)), std::nullopt);
+  EXPECT_EQ(refusal({}, statistic_of({5}, false)), wire::Refusal::InvalidJob);       // beyond the label
+  EXPECT_EQ(refusal({}, statistic_of({0}, true)), wire::Refusal::InvalidJob);        // a number is no list's value
+  EXPECT_EQ(refusal({}, statistic_of({4}, false)), wire::Refusal::InvalidJob);       // nor a label of two a number
+  EXPECT_EQ(refusal(numbers, statistic_of({4}, false)), std::nullopt);               // this label is one
+  EXPECT_EQ(refusal(classes, statistic_of({4}, false)), wire::Refusal::InvalidJob);  // a class label is not
+  EXPECT_EQ(refusal(classes, statistic_of({4}, true)), wire::Refusal::InvalidJob);
+  const jobs::Job softmax = jobs::parse_job(classes.job(), "job").value();
+  EXPECT_EQ(refusal(classes, selection_of(softmax)), wire::Refusal::InvalidJob);  // a network's gradients
+}
+
+PrivacyStatement statement_by(Agent& agent, std::chrono::milliseconds interval) {
+  const SiloMachine::Accepted* accepted = agent.machine().accepted(agent.run).value();
+  const releases::SiloFacts& facts = agent.parsed.cohort.front().facts;
+  return make_statement(facts.silo, "data", agent.run, accepted->job, accepted->plan, facts,
+                        *agent.ledger().account(agent.run), interval, crypto::NoiseKind::Secure);
+}
+
+TEST(PrivacyStatementTest, SaysByWhatASelectionAndAStatisticArePrivate) {
+  Agent selecting = agent_that_plans(plan_of_selections);
+  ASSERT_EQ(selecting.offer(), std::nullopt);
+  const std::string selection = statement_by(selecting, std::chrono::milliseconds(0)).text;
+  EXPECT_NE(selection.find("the exponential mechanism on integer scores, of gradients clamped to 0.5"),
+            std::string::npos);
+  EXPECT_EQ(selection.find("Gaussian"), std::string::npos);
+  EXPECT_NE(selection.find("how long drawing a reply's noise or choice takes"), std::string::npos);  // not covered
+
+  Agent counting = agent_that_plans(plan_of_statistics);
+  ASSERT_EQ(counting.offer(), std::nullopt);
+  const PrivacyStatement statistic = statement_by(counting, std::chrono::milliseconds(100));
+  EXPECT_NE(statistic.text.find("discrete Laplace noise on integer totals of encoded numbers clamped to [-1, 1]; "
+                                "discrete Laplace noise on counts"),
+            std::string::npos)
+      << statistic.text;
+  EXPECT_NE(statistic.text.find("delta 0, for everything"), std::string::npos);
+  EXPECT_NE(statistic.text.find("replies are held to multiples of 100 ms"), std::string::npos);
+  EXPECT_EQ(statistic.text.find("how long drawing a reply's noise"), std::string::npos);
+  EXPECT_NE(statistic.json.find("\"delta\": 0.0"), std::string::npos);
+  // Of all records one person's, the epsilons of all of them add up.
+  const releases::SiloFacts& facts = counting.parsed.cohort.front().facts;
+  const double all = static_cast<double>(facts.records) * facts.epsilon().value();
+  EXPECT_EQ(statistic.text.find("as good as none if all") != std::string::npos, all > 30.0);
+}
+
+TEST(JobSummaryTest, NamesWhatASelectionAndAStatisticRelease) {
+  const auto summary = [](Agent& agent) {
+    const SiloMachine::Accepted considered = agent.machine().considered(agent.run, agent.job).value();
+    return describe_job(agent.run, considered, agent.parsed.cohort.front().facts.silo, "data", {},
+                        tests::generous_policy().total, nullptr);
+  };
+  Agent selecting = agent_that_plans(plan_of_selections);
+  const std::string selection = summary(selecting);
+  EXPECT_NE(selection.find(fmt::format("2 times which of {} vertices", 2 * selecting.parsed.model->dimension())),
+            std::string::npos)
+      << selection;
+  EXPECT_NE(selection.find("cut to at most 0.5"), std::string::npos);
+  EXPECT_NE(selection.find("epsilon "), std::string::npos);
+
+  Agent counting = agent_that_plans(plan_of_statistics);
+  const std::string statistic = summary(counting);
+  EXPECT_NE(statistic.find("1 times the mean of x0 (+- "), std::string::npos) << statistic;
+  EXPECT_NE(statistic.find("the mean of x2 (+- "), std::string::npos);
+  EXPECT_NE(statistic.find("each value cut to -1 .. 1)"), std::string::npos);
+  EXPECT_NE(statistic.find("1 times the count of y=yes (+- "), std::string::npos);
+  EXPECT_EQ(statistic.find("clipped"), std::string::npos);
+}
+
 TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
   Agent agent{{}};
   ASSERT_EQ(agent.offer(), std::nullopt);
@@ -635,13 +814,13 @@ TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
 /// The statement of a run of four releases, some of which were made before draws were put in a secret order.
 PrivacyStatement statement_of(bool network, double draw_fraction, std::uint64_t in_secret_order) {
   jobs::Job job = Agent{{}}.parsed;
-  if (network) job.model = models::Network::create({{1, 1, job.model.features()}, {}, 2}).value();
+  if (network) job.model = models::Network::create({{1, 1, job.model->features()}, {}, 2}).value();
   releases::SiloFacts facts = job.cohort.front().facts;
   facts.records = 100;
   job.draw_fraction = draw_fraction;
-  const releases::ReleaseShape shape{releases::QuestionKind::Gradient, releases::Block::Training, draw_fraction,
-                                     job.model.dimension(), job.clip};
-  const planning::Plan plan = planning::make_plan({{shape, 4}}, facts, std::nullopt).value();
+  const releases::Ask ask{
+      releases::GradientMap{}, {releases::Block::Training, draw_fraction}, job.bound, job.model->dimension()};
+  const planning::Plan plan = planning::make_plan({{ask, 4}}, facts, std::nullopt).value();
   RunAccount account;
   account.epsilon = plan.epsilon();
   account.releases = 4;

@@ -59,10 +59,10 @@ TEST_F(LedgerFilterTest, ReleasesAreChargedOneByOneAndWhatIsNotAskedIsNotSpent) 
   }
   // Twenty jobs, of each of which one answer left: twenty times that answer's cost.
   const auto spent = plan_.release({0})->cost().times(20).value();
-  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.units());
+  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.gaussian.units());
   EXPECT_EQ(ledger.epsilon_reserved(), budget_.epsilon);
   ledger = open().value();  // replayed
-  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.units());
+  EXPECT_EQ(ledger.filter()->left(Block::Training).units(), terms_->shift_squared.units() - spent.gaussian.units());
   close();
   const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
@@ -73,7 +73,7 @@ TEST_F(LedgerFilterTest, ReleasesAreChargedOneByOneAndWhatIsNotAskedIsNotSpent) 
 TEST_F(LedgerFilterTest, RefusesTheJobAndTheReleaseThatDoNotFit) {
   { (void)open().value(); }
   // A filter that holds 1.55 of the job.
-  const double shift = std::sqrt(1.55 * plan_.cost(Block::Training).value_rounded_up());
+  const double shift = std::sqrt(1.55 * plan_.cost(Block::Training).gaussian.value_rounded_up());
   const double epsilon = accounting::epsilon_of_gaussian(releases::GaussianShift::create(shift).value(),
                                                          releases::Delta::create(1e-3).value());
   ASSERT_TRUE(start_filter(budget_, budget_of(epsilon, 1e-3)));
@@ -85,7 +85,7 @@ TEST_F(LedgerFilterTest, RefusesTheJobAndTheReleaseThatDoNotFit) {
   for (const std::uint8_t nonce : {std::uint8_t{1}, std::uint8_t{2}}) {
     for (std::uint64_t round = 0; round < plan_.rounds(); ++round) {
       const planning::Release& release = *plan_.release({round});
-      if (release.shape.block != Block::Training) continue;
+      if (release.ask.records.block != Block::Training) continue;
       Result<SpendToken> token = ledger.authorise(run(nonce), {round}, release, query(round));
       if (!token) {
         EXPECT_EQ(token.error().code, ErrorCode::BudgetExhausted);
@@ -145,7 +145,7 @@ TEST_F(LedgerFilterTest, ARecordThatChangesBlocksIsChargedForBoth) {
   const silo::FilterTerms terms = silo::FilterTerms::create(budget_.epsilon, budget_.delta).value();
   silo::GaussianFilter filter(terms);
   const auto part = [&](unsigned percent) {
-    return ShiftSquaredAmount::from_units(terms.shift_squared.units() / 100 * percent);
+    return releases::Cost{ShiftSquaredAmount::from_units(terms.shift_squared.units() / 100 * percent), {}, {}};
   };
   ASSERT_TRUE(filter.spend(Block::Training, part(60), 1));
   ASSERT_TRUE(filter.spend(Block::Holdout, part(90), 1));  // other records: in parallel
@@ -185,7 +185,7 @@ TEST_F(LedgerFilterTest, TheVerifierAddsUpWhatTheFilterIsCharged) {
   // A release that the ledger would never have made, signed with its key.
   const std::string cost = "\"cost\":\"";
   rewrite(cost + plan_.release({0})->cost().to_string(),
-          cost + terms_->shift_squared.plus(ShiftSquaredAmount::from_units(1)).value().to_string());
+          cost + "gaussian:" + terms_->shift_squared.plus(ShiftSquaredAmount::from_units(1)).value().to_string());
   const verifier::LedgerFindings findings = verify();
   const auto rule_9 = [](const std::string& problem) { return problem.find("(rule 9)") != std::string::npos; };
   EXPECT_TRUE(std::any_of(findings.problems.begin(), findings.problems.end(), rule_9));
@@ -208,7 +208,7 @@ TEST_F(LedgerFilterTest, TermsStaySoundWhereTheLastDigitsAreRoundedOtherwise) {
 
 TEST_F(LedgerFilterTest, TwoTokensDoNotSpendWhatOneMay) {
   { (void)open().value(); }
-  const double shift = std::sqrt(1.05 * plan_.cost(Block::Training).value_rounded_up());
+  const double shift = std::sqrt(1.05 * plan_.cost(Block::Training).gaussian.value_rounded_up());
   const double epsilon =
       accounting::epsilon_of_gaussian(releases::GaussianShift::create(shift).value(), *releases::Delta::create(1e-3));
   ASSERT_TRUE(start_filter(budget_, budget_of(epsilon, 1e-3)));
@@ -251,7 +251,7 @@ TEST_F(LedgerFilterTest, AnAmendedLedgerCountsBothBlocksSpendingForBoth) {
 
 TEST_F(LedgerFilterTest, ReleasesOfTwoRunsTogetherBeyondTheFilterAreFound) {
   { (void)open().value(); }
-  const double shift = std::sqrt(1.1 * plan_.cost(Block::Training).value_rounded_up());
+  const double shift = std::sqrt(1.1 * plan_.cost(Block::Training).gaussian.value_rounded_up());
   const double epsilon =
       accounting::epsilon_of_gaussian(releases::GaussianShift::create(shift).value(), *releases::Delta::create(1e-3));
   const silo::FilterTerms terms = start_filter(budget_, budget_of(epsilon, 1e-3)).value();
@@ -263,13 +263,11 @@ TEST_F(LedgerFilterTest, ReleasesOfTwoRunsTogetherBeyondTheFilterAreFound) {
     release_in(ledger, run(2), 0);
   }
   close();
-  // Run 2's release made as dear as its own reservation allows: within the run, beyond the filter.
-  const std::string cost = "\"cost\":\"";
-  const std::string dear = plan_.cost(Block::Training).to_string();
-  const auto first = plan_.release({0})->cost().units();
-  ASSERT_LE(plan_.cost(Block::Training).units(), terms.shift_squared.units());
-  rewrite(cost + plan_.release({0})->cost().to_string(), cost + dear);
-  ASSERT_GT(first + plan_.cost(Block::Training).units(), terms.shift_squared.units());
+  // The filter made less, so that both releases do not fit.
+  const auto both = plan_.release({0})->cost().times(2).value().gaussian;
+  ASSERT_LT(both, terms.shift_squared);
+  rewrite_at(2, "\"shift_squared\":\"" + terms.shift_squared.to_string(),
+             "\"shift_squared\":\"" + ShiftSquaredAmount::from_units(both.units() - 1).to_string());
   const std::vector<std::string> problems = verify().problems;
   ASSERT_FALSE(problems.empty());
   EXPECT_NE(problems.front().find("rule 9"), std::string::npos) << problems.front();
@@ -328,7 +326,7 @@ TEST(GaussianFilterTest, CountsEveryDrawOfNoiseThatAMessageIsMadeOf) {
                                                releases::DeltaAmount::rounded_down(1e-6).value())
                          .value();
   silo::GaussianFilter filter(terms);
-  const auto one = releases::ShiftSquaredAmount::from_units(1);
+  const releases::Cost one{releases::ShiftSquaredAmount::from_units(1), {}, {}};
   EXPECT_TRUE(filter.spend(releases::Block::Training, one, silo::FilterTerms::kDrawsMax - 5));
   EXPECT_FALSE(filter.spend(releases::Block::Training, one, 6));
   EXPECT_TRUE(filter.spend(releases::Block::Training, one, 5));

@@ -78,8 +78,8 @@ TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
 TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
   planning::Schedule wider;
   for (const planning::Plan::Segment& segment : plan_.segments()) {
-    wider.push_back({segment.release.shape, segment.rounds});
-    wider.back().shape.dimension += 1;
+    wider.push_back({segment.release.ask, segment.rounds});
+    wider.back().ask.dimension += 1;
   }
   const planning::Plan other = planning::make_plan(wider, member_.facts).value();
   ASSERT_EQ(other.epsilon(), plan_.epsilon());
@@ -104,6 +104,46 @@ TEST_F(LedgerTest, WhatCostsNothingWithoutBeingPublicIsNotGranted) {
   ASSERT_FALSE(granted);
   EXPECT_EQ(granted.error().code, ErrorCode::UnplannedQuery);
   EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
+}
+
+TEST_F(LedgerTest, ExactAnswersAboutAHoldoutThatTheLedgerKnowsAsPrivateAreNotGranted) {
+  dataset_.public_holdout = {};
+  {
+    Ledger ledger = open().value();
+    std::uint64_t round = 0;
+    while (!plan_.release({round})->is_public()) ++round;  // its holdout is public
+    spend(ledger, round);
+    const Result<SpendToken> granted = ledger.authorise(run_, {round}, *plan_.release({round}), query(round));
+    ASSERT_FALSE(granted);
+    EXPECT_EQ(granted.error().code, ErrorCode::PolicyRefused);
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(LedgerTest, ExactAnswersAboutPrivateRecordsAreCorrupt) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 1);
+    ASSERT_TRUE(ledger.end(run_));
+  }
+  close();
+  // A reservation of nothing and a release of the training block that costs nothing.
+  const std::string training = plan_.cost(releases::Block::Training).to_string();
+  const std::string list = plan_.releases_text(releases::Block::Training);
+  rewrite_at(2, ",\"training_releases\":\"" + list + "\"", "");
+  rewrite_at(2, "\"training\":\"" + training + "\"", "\"training\":\"0\"");
+  rewrite_at(2, "\"epsilon\":\"" + plan_.epsilon().to_string(), "\"epsilon\":\"0");
+  rewrite_at(2, "\"mechanism_delta\":\"" + plan_.mechanism_delta_amount().to_string(), "\"mechanism_delta\":\"0");
+  rewrite_at(2, "\"delta\":\"" + plan_.delta().to_string(), "\"delta\":\"0");
+  rewrite_at(3, "\"cost\":\"" + plan_.release({0})->cost().to_string(), "\"cost\":\"0");
+  expect_refused(ErrorCode::LedgerCorrupt, "were not declared public", "rule 12");
+  // Of the holdout it is sound, until that is private.
+  rewrite_at(3, "\"block\":\"training\"", "\"block\":\"holdout\"");
+  EXPECT_TRUE(verify().problems.empty());
+  EXPECT_TRUE(open());
+  close();
+  rewrite_at(1, to_hex(dataset_.public_holdout), std::string(64, '0'));
+  expect_refused(ErrorCode::LedgerCorrupt, "were not declared public", "rule 12");
 }
 
 TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
@@ -202,12 +242,15 @@ TEST_F(LedgerTest, NothingIsAuthorisedAfterTheEnd) {
 TEST_F(LedgerTest, ReleasesCannotSpendMoreThanWasReserved) {
   Ledger ledger = open().value();
   ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
-  // The dearest release asked for in every round: the reservation ends before the rounds do only if it was exceeded.
+  // Of twice the clip, which costs four times as much: the sum would hold one, but none is listed.
   planning::Release dear = *plan_.release({0});
   std::get<mechanisms::GaussianLattice>(dear.mechanism).lattice.clip *= 2;
+  ASSERT_TRUE(dear.cost().fits(plan_.cost(releases::Block::Training)));
+  EXPECT_EQ(ledger.authorise(run_, {0}, dear, query(0)).error().code, ErrorCode::BudgetExhausted);
+  // And a planned one in every round.
   std::uint64_t granted = 0;
   for (std::uint64_t round = 0; round < 8; ++round) {
-    Result<SpendToken> token = ledger.authorise(run_, {round}, dear, query(round));
+    Result<SpendToken> token = ledger.authorise(run_, {round}, *plan_.release({0}), query(round));
     if (!token) {
       EXPECT_EQ(token.error().code, ErrorCode::BudgetExhausted);
       continue;
@@ -215,7 +258,7 @@ TEST_F(LedgerTest, ReleasesCannotSpendMoreThanWasReserved) {
     ASSERT_TRUE(ledger.commit(*std::move(token), "reply", NoiseKind::Secure));
     ++granted;
   }
-  EXPECT_EQ(granted, 1U);  // 6 planned gradients; twice the clip costs four times as much
+  EXPECT_EQ(granted, 6U);  // as many gradients as are planned
 }
 
 TEST_F(LedgerTest, AJobThatEndsBeforeAnyReplyReturnsItsReservation) {
@@ -234,7 +277,7 @@ TEST_F(LedgerTest, NothingIsRefundedOnceAReplyWasCommitted) {
 }
 
 TEST_F(LedgerTest, JobsAddUpUntilTheBudgetRefuses) {
-  const Budget tight{*releases::EpsilonAmount::rounded_down(2.0 * member_.facts.epsilon.value()),
+  const Budget tight{*releases::EpsilonAmount::rounded_down(2.0 * member_.facts.epsilon().value()),
                      *releases::DeltaAmount::rounded_down(1e-2)};
   Ledger ledger = open(dataset_, tight).value();
   for (std::uint8_t i = 1; i <= 2; ++i) ASSERT_TRUE(ledger.reserve({sha256(job_), {i}}, plan_, job_));
@@ -330,7 +373,7 @@ TEST_F(LedgerTest, AnEditedAndRehashedEntryIsRefused) {
     spend(ledger, 1);
   }
   close();
-  // The last entry: its cost set to nothing, its hash recomputed as the format page says. Only the signature is
+  // The last entry: another time, its hash recomputed as the format page says. Only the signature is
   // missing.
   store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
   std::string body;
@@ -341,8 +384,7 @@ TEST_F(LedgerTest, AnEditedAndRehashedEntryIsRefused) {
     body = row.bytes(0);
     previous = row.bytes(1);
   }
-  const std::size_t at = body.find("\"cost\":\"") + 8;
-  body.replace(at, body.find('"', at) - at, "1");
+  body.replace(body.find("\"at\":\"") + 6, 4, "1999");
   std::string material = "undertone ledger entry 1";
   material += std::string("\3\0\0\0\0\0\0\0", 8) + previous + body;
   {
@@ -377,8 +419,7 @@ TEST_F(LedgerTest, AnEditInTheMiddleIsFoundByTheNewestSignatureHoweverManyHashes
       }
     }
     if (sequence == 3) {
-      const std::size_t at = body.find("\"cost\":\"") + 8;
-      body.replace(at, body.find('"', at) - at, "1");
+      body.replace(body.find("\"at\":\"") + 6, 4, "1999");
     }
     std::string material = "undertone ledger entry 1";
     material.append(reinterpret_cast<const char*>(&sequence), sizeof sequence);

@@ -13,10 +13,13 @@ namespace {
 class MixedLedgerTest : public tests::LedgerOnDisk {
  protected:
   MixedLedgerTest() {
-    const releases::ReleaseShape gradient{releases::QuestionKind::Gradient, releases::Block::Training, 0.05, 5,
-                                          releases::ClipNorm::create(1.0).value()};
+    const releases::Ask gradient{releases::GradientMap{},
+                                 {releases::Block::Training, 0.05},
+                                 releases::L2Bound{releases::ClipNorm::create(1.0).value()},
+                                 5};
     const releases::SiloFacts facts{
-        member_.facts.silo, 20, 0, true, releases::Epsilon::create(0.5).value(), releases::Delta::create(1e-5).value()};
+        member_.facts.silo, 20, 0, true,
+        releases::ApproximateDp{releases::Epsilon::create(0.5).value(), releases::Delta::create(1e-5).value()}};
     plan_ = planning::make_plan({{gradient, 100}}, facts, planning::Shuffling{1000, false, 1}).value();
     text_ = fmt::format("reports:1000:{}:{}:{}", plan_.failure_delta().to_string(),
                         plan_.credit()->record_epsilon.to_string(), plan_.credit()->silo_epsilon.to_string());
@@ -93,7 +96,7 @@ TEST_F(MixedLedgerTest, WithoutTheCreditTheSiloOwnNoiseIsTooLittle) {
 TEST_F(MixedLedgerTest, WithoutTheListNothingCanBeSaidOfMixing) {
   reserve();
   rewrite(",\"training_releases\":\"" + plan_.releases_text(releases::Block::Training) + "\"", "");
-  expect_refused_by_verifier("charged too little");
+  expect_refused_by_verifier("expected training_releases where a cost is reserved");
 }
 
 TEST(ClonesBoundTest, TwoMethodsAgreeToAHundredth) {

@@ -1,4 +1,3 @@
-#include "silo/ledger/sampled_releases.hpp"
 #include "tests/support/ledger_on_disk.hpp"
 
 namespace undertone::silo {
@@ -39,6 +38,17 @@ TEST_F(SampledLedgerTest, AChargeThatSamplingDoesNotCoverIsFound) {
   expect_refused_by_verifier("charged too little");
 }
 
+TEST_F(SampledLedgerTest, ADeltaThatLeavesNothingForTheNoiseIsFound) {
+  {
+    Ledger ledger = open().value();
+    ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
+  }
+  close();
+  rewrite("\"delta\":\"" + plan_.delta().to_string() + "\"",
+          "\"delta\":\"" + plan_.mechanism_delta_amount().to_string() + "\"");
+  expect_refused_by_verifier("rule 13");
+}
+
 TEST_F(SampledLedgerTest, OneLoudReleaseIsNotManyQuietOnes) {
   // The list of the reservation has rounds of one cost; a release of twice that fits the sum and not the list.
   Ledger ledger = open().value();
@@ -46,7 +56,7 @@ TEST_F(SampledLedgerTest, OneLoudReleaseIsNotManyQuietOnes) {
   planning::Release loud = *plan_.release({0});
   auto& lattice = std::get<mechanisms::GaussianLattice>(loud.mechanism);
   lattice.log2_stddev -= 1;  // half the noise: four times the shift squared
-  ASSERT_LE(loud.cost().units(), plan_.cost(releases::Block::Training).units());
+  ASSERT_TRUE(loud.cost().fits(plan_.cost(releases::Block::Training)));
   EXPECT_EQ(ledger.authorise(run_, {0}, loud, query(0)).error().code, ErrorCode::BudgetExhausted);
   EXPECT_TRUE(ledger.authorise(run_, {0}, *plan_.release({0}), query(0)));
 }
@@ -69,18 +79,18 @@ TEST_F(SampledLedgerTest, ReleasesThatDoNotAddUpAreFound) {
   close();
   const std::string releases = plan_.releases_text(releases::Block::Training);
   const std::size_t star = releases.find('*');
-  rewrite(releases, "1" + releases.substr(star));  // a tiny shift instead of the real one
+  rewrite(releases, "gaussian:1" + releases.substr(star));  // a tiny shift instead of the real one
   expect_refused_by_verifier("add up to");
 }
 
-TEST_F(SampledLedgerTest, WithoutWhatWasSampledTheChargeIsTooLittle) {
+TEST_F(SampledLedgerTest, WithoutItsListNothingCanBeSaidOfACharge) {
   {
     Ledger ledger = open().value();
     ASSERT_TRUE(ledger.reserve(run_, plan_, job_));
   }
   close();
   rewrite(",\"training_releases\":\"" + plan_.releases_text(releases::Block::Training) + "\"", "");
-  expect_refused_by_verifier("charged too little");
+  expect_refused_by_verifier("expected training_releases where a cost is reserved");
 }
 
 /// A plan whose training releases draw with replacement.
@@ -139,8 +149,8 @@ TEST_F(LocalRunLedgerTest, EveryDrawOfAMessageIsChargedAndComposedAgain) {
     ledger = open().value();
     EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
     const planning::Release& one = *plan_.release({0});
-    EXPECT_EQ(one.cost().units(), 20 * one.cost_of_draw().units());
-    EXPECT_EQ(ledger.account(run_)->training_spent.units(), 80 * one.cost_of_draw().units());
+    EXPECT_EQ(one.cost(), one.cost_of_draw().times(20).value());
+    EXPECT_EQ(ledger.account(run_)->training_spent, one.cost_of_draw().times(80).value());
   }
   close();
   EXPECT_NE(plan_.releases_text(releases::Block::Training).find("@1/40^20"), std::string::npos);

@@ -61,10 +61,10 @@ TEST(CountsOracleTest, OneSeedGivesTheAnalyzerTheSameNumbersInEveryEncoding) {
     ShuffledRound bits(ShuffleForm::Bits);
     ShuffledRound counts(ShuffleForm::Counts);
     ShuffledRound shares(ShuffleForm::Shares);
-    const Eigen::VectorXd mean = gathered<TestRandomness>(bits, seed).mean;
-    EXPECT_EQ(gathered<TestRandomness>(counts, seed).mean, mean);
-    EXPECT_EQ(gathered<TestRandomness>(shares, seed).mean, mean);
-    EXPECT_NE(gathered<TestRandomness>(shares, seed + 100).mean, mean);
+    const Eigen::VectorXd mean = gathered<TestRandomness>(bits, seed).mean();
+    EXPECT_EQ(gathered<TestRandomness>(counts, seed).mean(), mean);
+    EXPECT_EQ(gathered<TestRandomness>(shares, seed).mean(), mean);
+    EXPECT_NE(gathered<TestRandomness>(shares, seed + 100).mean(), mean);
   }
 }
 
@@ -73,7 +73,7 @@ TEST(CountsOracleTest, WithoutNoiseTheMeanIsOffByAtMostAStepOfTheGrid) {
   // cut to the lattice.
   ShuffledRound round(ShuffleForm::Shares);
   round.release.records_drawn = 4;
-  const Eigen::VectorXd mean = gathered<NoiselessRandomness>(round, 3).mean;
+  const Eigen::VectorXd mean = gathered<NoiselessRandomness>(round, 3).mean();
   Eigen::VectorXd expected = Eigen::VectorXd::Zero(kDimension);
   for (std::size_t i = 0; i < ShuffledRound::kCohort; ++i) {
     const data::Dataset records = dataset(i, 9);
@@ -112,12 +112,12 @@ TEST(CountsOracleTest, DifferencesAreClippedToWhatTheirPointsAllow) {
   Eigen::VectorXd pair(6);
   pair << here, there;
   round.query.question = queries::GradientDifferenceQuestion{pair};
-  round.release.shape.kind = releases::QuestionKind::GradientDifference;
-  round.release.shape.smoothness = 3.0;
+  round.release.ask.map = releases::GradientDifferenceMap{};
+  std::get<releases::L2Bound>(round.release.ask.bound).smoothness = 3.0;
   round.layout =
       sealed::RoundLayout::create(round.shuffle, round.release, {queries::ReplyType::I64, -20}, ShuffledRound::kCohort)
           .value();
-  const Eigen::VectorXd mean = gathered<NoiselessRandomness>(round, 3).mean;
+  const Eigen::VectorXd mean = gathered<NoiselessRandomness>(round, 3).mean();
   Eigen::VectorXd expected = Eigen::VectorXd::Zero(kDimension);
   for (std::size_t i = 0; i < ShuffledRound::kCohort; ++i) {
     const data::Dataset records = dataset(i, 9);

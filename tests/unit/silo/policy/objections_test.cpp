@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/base/files.hpp"
+#include "silo/policy/policy.hpp"
+
 namespace undertone::silo {
 namespace {
 
@@ -42,6 +45,29 @@ TEST(ObjectionsTest, TheNearestDataSetIsOneOfTheSchemaWithTheFewestReasons) {
 TEST(ObjectionsTest, ASingleDataSetNeedsNoName) {
   EXPECT_EQ(every_reason({{"wards", {{ObjectionKind::Counts, "c"}, {ObjectionKind::Policy, "p"}}}}), "c; p");
   EXPECT_EQ(every_reason({{"wards", {}}}), "");
+}
+
+/// How long a selection takes depends on the scores, which are the records': who can time it learns of them.
+TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
+  const std::string file = std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer-lasso.json";
+  const jobs::Job job = jobs::parse_job(read_file(file, jobs::kJobBytesMax).value(), file).value();
+  const jobs::CohortMember& member = job.cohort.front();
+  const releases::SiloFacts& facts = member.facts;
+  Policy policy{{std::string(job.model->name())},
+                {std::string(job.algorithm->name())},
+                {job.unit},
+                1,
+                1,
+                facts.epsilon(),
+                releases::Delta::create(facts.delta()).value(),
+                {}};
+  const DatasetFacts own{job.schema, facts.records, facts.holdout_records, facts.holdout_public};
+  const std::vector<Objection> objections = objections_to(policy, own, job, member, job.noise);
+  ASSERT_EQ(objections.size(), 1U);
+  EXPECT_EQ(objections.front().kind, ObjectionKind::Policy);
+  EXPECT_NE(objections.front().sentence.find("policy.release_interval_ms above 0"), std::string::npos);
+  policy.release_interval = std::chrono::milliseconds(100);
+  EXPECT_TRUE(objections_to(policy, own, job, member, job.noise).empty());
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+#include "lab/draft/draft_command.hpp"
+
+#include <cstdio>
+#include <unistd.h>
+
+#include "shared/base/files.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/jobs/schema_section.hpp"
+#include "shared/service/exit_code.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "clinic-1=400+100"
+Result<DraftFacts::Member> parse_member(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t plus = text.find('+', equals == std::string::npos ? 0 : equals);
+  const auto count = [](const std::string& digits) -> std::int64_t {
+    if (digits.empty() || digits.size() > 12 || digits.find_first_not_of("0123456789") != std::string::npos) return 0;
+    return std::stoll(digits);
+  };
+  DraftFacts::Member out;
+  if (equals != std::string::npos && plus != std::string::npos) {
+    out.silo = text.substr(0, equals);
+    out.records = count(text.substr(equals + 1, plus - equals - 1));
+    out.holdout_records = count(text.substr(plus + 1));
+  }
+  if (out.records == 0 || out.holdout_records == 0)
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("--cohort: expected NAME=RECORDS+HOLDOUT, such as clinic-1=400+100, got \"{}\"", text)};
+  if (const Result<SiloId> silo = SiloId::create(out.silo); !silo)
+    return Error{ErrorCode::InvalidArgument, "--cohort: " + silo.error().message};
+  return out;
+}
+
+}  // namespace
+
+Result<DraftFacts> facts_of(const DraftRequest& request) {
+  const Result<std::string> text = read_file(request.schema, jobs::kJobBytesMax);
+  if (!text) return text.error();
+  const Result<config::JsonDocument> document = config::parse_json(*text, request.schema.string());
+  if (!document) return document.error();
+  const bool inside = document->root.is_object() && document->root.contains("data");
+  config::Problems problems(request.schema.string());
+  data::Schema schema = jobs::parse_schema(
+      config::Section(inside ? document->root.at("data") : document->root, inside ? "/data" : "", problems));
+  if (!problems.none()) return problems.error();
+  const Json ordered = Json::parse(*text);  // again, in the order of the file
+  DraftFacts facts{request.name, inside ? ordered.at("data") : ordered, std::move(schema), {}};
+  if (request.cohort.empty()) return Error{ErrorCode::InvalidArgument, "--cohort: expected at least one silo"};
+  for (const std::string& entry : request.cohort) {
+    Result<DraftFacts::Member> member = parse_member(entry);
+    if (!member) return member.error();
+    member->holdout_public = request.holdout_public;
+    member->epsilon = request.epsilon;
+    member->delta = request.delta.value_or(drafted_delta(member->records));
+    facts.cohort.push_back(*std::move(member));
+  }
+  return facts;
+}
+
+std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given) {
+  const DraftChoice& choice = tuned.choice;
+  const bool classifies = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
+  std::int64_t records = 0;
+  double delta = 0.0;
+  for (const DraftFacts::Member& member : facts.cohort) {
+    records += member.records;
+    delta = std::max(delta, member.delta * static_cast<double>(member.records));
+  }
+  std::vector<std::string> out;
+  out.push_back(fmt::format(
+      "chosen by {} runs on invented records, drawn from the schema's public bounds with the noise of this cohort's "
+      "plans ({} of its {} records, with as much noise on their mean). No data were read: it cost no privacy",
+      tuned.runs, tuned.simulated_records, records));
+  for (const FamilyScore& score : tuned.families)
+    out.push_back(
+        fmt::format("  on {}: {} {:.3f}; without a model {:.3f}; the settings that are best for it alone {:.3f}",
+                    score.family, classifies ? "wrong" : "error", score.error, score.trivial, score.best));
+  out.emplace_back("  your data are not these: what the run reaches is known after it");
+  out.push_back(fmt::format("epsilon {:.6g} as you asked, for every silo", facts.cohort.front().epsilon));
+  if (!delta_given) {
+    out.emplace_back(
+        "delta: at most a hundredth of one in a silo's records, so that it is far below publishing one at "
+        "random; each owner has to agree");
+  } else if (100.0 * delta > 1.0) {
+    out.push_back(
+        fmt::format("delta: as you asked, and NOT far below one in a silo's records ({:.2g} of it): at most a "
+                    "hundredth is advised",
+                    delta));
+  }
+  out.push_back(
+      fmt::format("clip_norm {:.3g}: records are up to {:.3g} long within the bounds, and a gradient is that times how "
+                  "wrong the model is; what is longer "
+                  "is cut, and the noise is smaller for it",
+                  choice.clip, jobs::record_norm(models::LinearModel(models::Loss::Logistic, 1, true), facts.schema)));
+  out.push_back(
+      fmt::format("domain: a ball of radius {:.3g}{}", choice.radius,
+                  choice.radius < choice.path ? ", which did better than none" : ", wide enough not to matter"));
+  out.push_back(choice.strength > 0.0
+                    ? fmt::format("regulariser: l2 of {:.3g}, which did better than none", choice.strength)
+                    : "regulariser: none did better");
+  out.push_back(fmt::format(
+      "noisy_minibatch_sgd on whole batches, {} rounds, steps of {:.3g}: {}{}", choice.rounds, choice.step_size(),
+      choice.cosine ? "falling as a cosine, the last iterate" : "constant, the mean of the last half of the iterates",
+      choice.momentum > 0.0 ? ", with momentum" : ""));
+  out.push_back(
+      fmt::format("quorum {} of {}: one silo that is away does not end the run; a week to join, since owners "
+                  "have to look, ten minutes a round",
+                  drafted_quorum(facts.cohort.size()), facts.cohort.size()));
+  out.emplace_back("replies in 32 bits, one unit a 32nd of the noise or less: rounding is lost in it");
+  if (!facts.cohort.front().holdout_public)
+    out.emplace_back("evaluated once, after the last step: the holdouts are private, so it is noised and charged");
+  return out;
+}
+
+int run_draft(const DraftRequest& request) {
+  const Result<DraftFacts> facts = facts_of(request);
+  if (!facts) return service::fail(facts.error());
+  // Before a minute is spent: whether any job of these facts can be planned.
+  if (const Result<std::string> plannable = drafted_job(*facts, {}); !plannable)
+    return service::fail(plannable.error());
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const Result<Tuned> tuned = tune(*facts, request.seed, [&](const std::string& stage) {
+    if (terminal) fmt::print(stderr, "simulating {}\n", stage);
+  });
+  if (!tuned) return service::fail(tuned.error());
+  const Result<std::string> text = drafted_job(*facts, tuned->choice);
+  if (!text) return service::fail(text.error());
+  if (request.out.empty() || request.out == "-") {
+    fmt::print("{}", *text);
+  } else if (Status written = write_file_atomically(request.out, *text); !written) {
+    return service::fail(written.error());
+  }
+  for (const std::string& reason : reasons_of(*facts, *tuned, request.delta.has_value()))
+    fmt::print(stderr, "{}\n", reason);
+  return service::kDone;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/draft/tuning.hpp"
+
+namespace undertone::lab {
+
+/// What `undertone draft` was asked.
+struct DraftRequest {
+  std::filesystem::path schema;     // {"label", "features"}, or a file that has them as "data"
+  std::vector<std::string> cohort;  // "clinic-1=400+100": a silo, its training records and its holdout
+  double epsilon = 0.0;
+  std::optional<double> delta;  // none: each silo's own, from its records
+  bool holdout_public = false;
+  std::string name = "draft";
+  std::uint64_t seed = 1;
+  std::filesystem::path out;  // empty: standard output
+};
+
+/// @return an error for every part of the request that cannot be a job's
+[[nodiscard]] Result<DraftFacts> facts_of(const DraftRequest& request);
+
+/// Why the draft says what it says, a line each.
+[[nodiscard]] std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given);
+
+/// Chooses a job's numbers on invented records and writes the whole job; the reasons go to standard error.
+/// @return the exit code
+[[nodiscard]] int run_draft(const DraftRequest& request);
+
+}  // namespace undertone::lab

@@ -1,0 +1,95 @@
+#include "lab/draft/job_draft.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "shared/jobs/planner.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFineStepLog2 = -40;
+
+Json algorithm_of(const DraftChoice& choice) {
+  Json out = {{"kind", "noisy_minibatch_sgd"},
+              {"rounds", choice.rounds},
+              {"step_size", choice.step_size()},
+              {"averaging", choice.cosine ? "last" : "tail"}};
+  if (!choice.cosine) out["tail"] = 0.5;
+  out["draw_fraction"] = 1;
+  if (choice.cosine) out["schedule"] = "cosine";
+  if (choice.momentum > 0.0) out["server"] = {{"kind", "momentum"}, {"beta", choice.momentum}};
+  return out;
+}
+
+}  // namespace
+
+double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
+
+double DraftChoice::step_size() const {
+  return three_digits(path * (1.0 - momentum) / (clip * static_cast<double>(rounds)));
+}
+
+std::size_t drafted_quorum(std::size_t silos) { return (2 * silos + 2) / 3; }
+
+double drafted_delta(std::int64_t records) {
+  const double most = 0.01 / static_cast<double>(records);
+  const double unit = std::pow(10.0, std::floor(std::log10(most) + 1e-12));
+  const double digit = std::clamp(std::floor(most / unit + 1e-9), 1.0, 9.0);
+  return std::stod(fmt::format("{:.0e}", digit * unit));
+}
+
+Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2) {
+  const bool classifies = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
+  Json cohort = Json::array();
+  bool alike = true;
+  for (const DraftFacts::Member& member : facts.cohort) {
+    alike = alike && member.records == facts.cohort.front().records;
+    cohort.push_back({{"silo", member.silo},
+                      {"records", member.records},
+                      {"holdout_records", member.holdout_records},
+                      {"holdout_public", member.holdout_public},
+                      {"epsilon", member.epsilon},
+                      {"delta", member.delta}});
+  }
+  Json out = {{"format", "undertone.job/1"}, {"name", facts.name}, {"data", facts.data}};
+  out["model"] = {{"kind", classifies ? "logistic" : "least_squares"}, {"intercept", true}};
+  out["domain"] = {{"kind", "l2_ball"}, {"radius", choice.radius}};
+  out["regulariser"] =
+      choice.strength > 0.0 ? Json{{"kind", "l2"}, {"strength", choice.strength}} : Json{{"kind", "none"}};
+  out["algorithm"] = algorithm_of(choice);
+  out["privacy"] = {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}, {"clip_norm", choice.clip}};
+  const std::size_t quorum = drafted_quorum(facts.cohort.size());
+  if (quorum < facts.cohort.size() && !alike) out["aggregation"] = {{"kind", "mean"}, {"missing_silos", "scaled"}};
+  out["cohort"] = std::move(cohort);
+  out["participation"] = {
+      {"quorum", quorum}, {"join_deadline_ms", 604'800'000}, {"round_deadline_ms", 600'000}, {"resend_ms", 10'000}};
+  out["evaluation"] = {{"every", 0}};
+  const bool fine = reply_step_log2 == kFineStepLog2;
+  out["wire"] = {{"points", "f64"}, {"replies", fine ? "i64" : "i32"}, {"reply_step_log2", reply_step_log2}};
+  return out;
+}
+
+Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice) {
+  const Result<jobs::Job> fine = jobs::parse_job(job_of(facts, choice, kFineStepLog2).dump(), "the draft");
+  if (!fine) return fine.error();
+  const Result<std::map<SiloId, planning::Plan>> plans = jobs::plans_of(*fine);
+  if (!plans) return plans.error();
+  double noise = std::numeric_limits<double>::infinity();
+  for (const auto& [silo, plan] : *plans) {
+    for (const planning::Plan::Segment& segment : plan.segments()) {
+      if (!segment.release.is_public()) noise = std::min(noise, segment.release.noise_stddev_of_mean());
+    }
+  }
+  const int step = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
+  std::string text = job_of(facts, choice, step).dump(2) + "\n";
+  const Result<jobs::Job> job = jobs::parse_job(text, "the draft");
+  if (!job) return job.error();
+  if (const auto planned = jobs::plans_of(*job); !planned) return planned.error();
+  return text;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "shared/base/result.hpp"
+#include "shared/jobs/job.hpp"
+
+namespace undertone::lab {
+
+/// What is public about a job before its numbers are chosen.
+struct DraftFacts {
+  struct Member {
+    std::string silo;
+    std::int64_t records = 0;
+    std::int64_t holdout_records = 0;
+    bool holdout_public = false;
+    double epsilon = 0.0;
+    double delta = 0.0;
+  };
+  std::string name;
+  nlohmann::ordered_json data;  // as a job has it
+  data::Schema schema;          // the same
+  std::vector<Member> cohort;   // at least one
+};
+
+/// The numbers that a draft chooses, for noisy minibatch SGD on whole batches.
+struct DraftChoice {
+  double clip = 1.0;
+  std::uint64_t rounds = 30;
+  double path = 10.0;  // step size x clip norm x rounds: but for noise no iterate gets further from zero
+  bool cosine = true;  // steps that fall as a cosine and the last iterate, or constant ones and their last half's mean
+  double momentum = 0.0;
+  double radius = 100.0;    // of the domain
+  double strength = 0.001;  // of the l2 regulariser; 0: none
+
+  /// With momentum a gradient is counted 1 / (1 - momentum) times in all.
+  [[nodiscard]] double step_size() const;
+};
+
+/// The number with three digits, as a person would write it.
+[[nodiscard]] double three_digits(double value);
+
+/// Silos that have to answer a round: two thirds of them, all of two.
+[[nodiscard]] std::size_t drafted_quorum(std::size_t silos);
+/// At most a hundredth of 1 / records, with one digit: below what publishing a record at random would keep.
+[[nodiscard]] double drafted_delta(std::int64_t records);
+
+/// A whole job. @param reply_step_log2 of replies in 32 bits
+[[nodiscard]] nlohmann::ordered_json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2);
+
+/// The job with the wire lattice that its own plan's noise asks for: a step of at most a 32nd of it.
+/// @return an error where no plan can be made
+[[nodiscard]] Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice);
+
+}  // namespace undertone::lab

@@ -1,0 +1,156 @@
+#include "lab/draft/synthetic_records.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "shared/base/random_source.hpp"
+
+namespace undertone::lab {
+
+/// Standard normal and logistic deviates for invented records.
+class NormalDraws {
+ public:
+  explicit NormalDraws(std::uint64_t seed) : random_(seed) {}
+  double unit() { return random_.unit(); }
+  double between(double low, double high) { return low + (high - low) * unit(); }
+  double normal() {  // Box and Muller 1958
+    return std::sqrt(-2.0 * std::log1p(-unit())) * std::cos(2.0 * std::numbers::pi * unit());
+  }
+  double logistic() {
+    const double u = std::clamp(unit(), 1e-12, 1.0 - 1e-12);
+    return std::log(u / (1.0 - u));
+  }
+
+ private:
+  RandomSource random_;
+};
+
+namespace {
+
+constexpr int kCalibrating = 2'000;  // records from which the score's law is learnt
+constexpr double kMissingShare = 0.1;
+
+}  // namespace
+
+const std::vector<SyntheticFamily>& synthetic_families() {
+  static const std::vector<SyntheticFamily> families = {
+      {"broad columns, strong signal", 0.3, 0.5, -0.3, 0.3, false, 0.4, 0.6, 1.0, 4.0, 0.5},
+      {"broad columns, weak signal", 0.2, 0.4, -0.4, 0.4, false, 0.3, 0.6, 0.6, 1.5, 0.35},
+      {"narrow columns, strong signal, much correlation", 0.06, 0.2, -0.8, -0.1, false, 0.6, 0.8, 1.0, 6.0, 0.4},
+      {"narrow columns, middling signal", 0.06, 0.25, -0.8, 0.2, false, 0.4, 0.6, 0.6, 2.5, 0.4},
+      {"columns with long tails, middling signal", 0.05, 0.25, -0.95, -0.6, true, 0.4, 0.6, 0.5, 2.5, 0.25},
+      {"few columns that tell, middling signal", 0.1, 0.3, -0.6, 0.4, false, 0.3, 0.2, 0.2, 2.5, 0.45}};
+  return families;
+}
+
+SyntheticWorld::SyntheticWorld(const data::Schema& schema, const SyntheticFamily& family, std::uint64_t seed)
+    : family_(family), two_valued_(std::holds_alternative<data::BinaryLabel>(schema.label)), seed_(seed) {
+  NormalDraws draws(seed);
+  const auto effect = [&] { return draws.unit() < family.telling ? draws.normal() : 0.0; };
+  for (const data::FeatureColumn& column : schema.features) {
+    const auto width = static_cast<Eigen::Index>(data::encoded_width(column));
+    if (std::holds_alternative<data::CategoricalColumn>(column)) {
+      Categorical made;
+      made.at = width_;
+      double total = 0.0;
+      for (Eigen::Index i = 0; i < width; ++i) made.shares.push_back(total += std::exp(1.5 * draws.normal()));
+      for (double& share : made.shares) share /= total;
+      const bool tells = draws.unit() < family.telling;
+      for (Eigen::Index i = 0; i < width; ++i) made.effects.push_back(tells ? draws.normal() : 0.0);
+      std::sort(made.effects.begin(), made.effects.end());
+      made.sign = draws.unit() < 0.5 ? -1.0 : 1.0;
+      categorical_.push_back(std::move(made));
+    } else {
+      Numeric made;
+      made.at = width_;
+      made.spread = family.spread_least * std::pow(family.spread_most / family.spread_least, draws.unit());
+      made.centre = draws.between(family.centre_least, family.centre_most);
+      // Nearer to the first cause: what columns have in common is most of what a label knows of them.
+      const double angle = draws.between(-std::numbers::pi / 3.0, std::numbers::pi / 3.0);
+      const double sign = draws.unit() < 0.5 ? -1.0 : 1.0;
+      made.causes[0] = sign * std::cos(angle);
+      made.causes[1] = sign * std::sin(angle);
+      made.effect = effect();
+      made.indicator = width == 2;
+      numeric_.push_back(made);
+    }
+    width_ += width;
+  }
+  if (!numeric_.empty() &&
+      std::all_of(numeric_.begin(), numeric_.end(), [](const Numeric& n) { return n.effect == 0; }))
+    numeric_.front().effect = 1.0;  // something tells
+  label_centre_ = draws.between(family.centre_least, family.centre_most);
+  label_spread_ = draws.between(family.spread_least, family.spread_most);
+  // The score's law, for signals and shares of known size.
+  Eigen::VectorXd features(width_);
+  std::vector<double> scores;
+  const auto law_of = [&scores](double& mean, double& stddev) {
+    mean = 0.0;
+    double squares = 0.0;
+    for (const double score : scores) mean += score / kCalibrating;
+    for (const double score : scores) squares += (score - mean) * (score - mean) / kCalibrating;
+    stddev = std::max(std::sqrt(squares), 1e-9);
+  };
+  for (int i = 0; i < kCalibrating; ++i) scores.push_back(draw_features(features, draws).own);
+  law_of(own_mean_, own_stddev_);
+  scores.clear();
+  for (int i = 0; i < kCalibrating; ++i) scores.push_back(score_of(draw_features(features, draws)));
+  law_of(score_mean_, score_stddev_);
+  for (double& score : scores) score = family.signal * (score - score_mean_) / score_stddev_ + draws.logistic();
+  std::sort(scores.begin(), scores.end());
+  threshold_ = scores[static_cast<std::size_t>((1.0 - family.positive_share) * (kCalibrating - 1))];
+}
+
+double SyntheticWorld::score_of(const Score& score) const {
+  return std::sqrt(family_.by_causes) * score.cause +
+         std::sqrt(1.0 - family_.by_causes) * (score.own - own_mean_) / own_stddev_;
+}
+
+SyntheticWorld::Score SyntheticWorld::draw_features(Eigen::Ref<Eigen::VectorXd> out, NormalDraws& draws) const {
+  out.setZero();
+  const double causes[2] = {draws.normal(), draws.normal()};
+  double score = 0.0;
+  for (const Numeric& column : numeric_) {
+    const double common = column.causes[0] * causes[0] + column.causes[1] * causes[1];
+    const double z = std::sqrt(family_.correlation) * common + std::sqrt(1.0 - family_.correlation) * draws.normal();
+    // A log-normal with this centre above the lower bound, or a normal.
+    const double value =
+        family_.skewed ? -1.0 + (column.centre + 1.0) * std::exp(0.8 * z) : column.centre + column.spread * z;
+    out[column.at] = std::clamp(value, -1.0, 1.0);
+    if (column.indicator && draws.unit() < kMissingShare) {
+      out[column.at] = column.centre;
+      out[column.at + 1] = 1.0;
+    }
+    score += column.effect * z;
+  }
+  for (const Categorical& column : categorical_) {
+    const double pull = column.sign * std::sqrt(family_.correlation) * causes[0] +
+                        std::sqrt(1.0 - family_.correlation) * draws.normal();
+    const double place = 0.5 * std::erfc(-pull / std::numbers::sqrt2);  // uniform on (0, 1)
+    const auto found = std::lower_bound(column.shares.begin(), column.shares.end(), place);
+    const auto chosen =
+        std::min<std::ptrdiff_t>(found - column.shares.begin(), static_cast<std::ptrdiff_t>(column.shares.size()) - 1);
+    out[column.at + chosen] = 1.0;
+    score += column.effects[static_cast<std::size_t>(chosen)];
+  }
+  return {causes[0], score};
+}
+
+models::Records SyntheticWorld::draw(Eigen::Index count, std::uint64_t stream) const {
+  NormalDraws draws(RandomSource(seed_ ^ RandomSource(~stream).word()).word());
+  models::Records out{Eigen::MatrixXd(width_, count), Eigen::VectorXd(count)};
+  const double explained = family_.signal * family_.signal / (family_.signal * family_.signal + 3.0);
+  for (Eigen::Index j = 0; j < count; ++j) {
+    const double score = (score_of(draw_features(out.features.col(j), draws)) - score_mean_) / score_stddev_;
+    if (two_valued_) {
+      out.targets[j] = family_.signal * score + draws.logistic() > threshold_ ? 1.0 : -1.0;
+    } else {
+      const double y = std::sqrt(explained) * score + std::sqrt(1.0 - explained) * draws.normal();
+      out.targets[j] = std::clamp(label_centre_ + label_spread_ * y, -1.0, 1.0);
+    }
+  }
+  return out;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,347 @@
+#include "lab/draft/tuning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "lab/draft/synthetic_records.hpp"
+#include "shared/jobs/planner.hpp"
+#include "simulation/direct_cohort.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr double kWorkMax = 2e5;  // simulated records x features: a run of a hundred rounds in a tenth of a second
+constexpr double kRecordsMin = 300.0;
+constexpr Eigen::Index kJudged = 3'000;  // records that a trained model is judged on
+// What simulated silos promise: as little as a job can say, so that no noise is refused; a total shift of 7 is allowed.
+constexpr double kEpsilonSimulated = 30.0;
+constexpr double kDeltaSimulated = 0.5;
+constexpr double kShiftSimulated = 7.0;
+constexpr std::uint64_t kRoundsUsual = 30;
+constexpr std::size_t kKeptFirst = 16;
+constexpr std::size_t kKeptSecond = 3;
+constexpr double kWorkCheap = 6e4;  // of which several times as many worlds are looked at
+constexpr double kWorldsMore = 2.0;
+constexpr double kPathLong = 100.0;
+constexpr double kWorstCounts = 0.25;  // beside the mean over the families
+
+/// A kind of data with its records, which all candidates train on.
+struct Trial {
+  const SyntheticFamily* family = nullptr;
+  std::uint64_t seed = 0;
+  std::vector<data::Dataset> silos;
+  models::Records judged;
+};
+
+class Tuner {
+ public:
+  Tuner(const DraftFacts& facts, std::uint64_t seed) : facts_(facts), simulated_(facts), seed_(seed) {
+    const auto by_name = [](const auto& a, const auto& b) { return a.silo < b.silo; };  // as a job's cohort is
+    std::sort(facts_.cohort.begin(), facts_.cohort.end(), by_name);
+    simulated_.cohort = facts_.cohort;
+    std::int64_t records = 0;
+    for (const DraftFacts::Member& member : facts_.cohort) records += member.records;
+    // Fewer records with as much noise on their mean take as much privacy as more records with less.
+    const double width = static_cast<double>(data::encoded_width(facts.schema) + 1);
+    double share = kWorkMax / (static_cast<double>(records) * width);
+    if (const std::vector<double>* noise = multipliers(kRoundsUsual)) {
+      const double loudest =
+          std::sqrt(static_cast<double>(kRoundsUsual)) / *std::min_element(noise->begin(), noise->end());
+      share = std::max(share, loudest / kShiftSimulated);
+    }
+    for (DraftFacts::Member& member : simulated_.cohort) {
+      const double all = static_cast<double>(member.records);
+      member.records = static_cast<std::int64_t>(std::ceil(std::min(all, std::max(kRecordsMin, share * all))));
+      member.holdout_records = 1;  // whose evaluation is public, and read by nobody
+      member.holdout_public = true;
+      member.epsilon = kEpsilonSimulated;
+      member.delta = kDeltaSimulated;
+      records_ += member.records;
+    }
+  }
+
+  [[nodiscard]] std::int64_t records() const { return records_; }
+  [[nodiscard]] std::size_t runs() const { return runs_; }
+  /// How many times as many worlds as usual there is time for.
+  [[nodiscard]] std::size_t more() const {
+    const double work = static_cast<double>(records_) * static_cast<double>(data::encoded_width(facts_.schema) + 1);
+    return static_cast<std::size_t>(std::clamp(kWorkCheap / work, 1.0, kWorldsMore));
+  }
+  [[nodiscard]] bool classifies() const { return std::holds_alternative<data::BinaryLabel>(facts_.schema.label); }
+
+  /// Trials of every family with so many seeds each, from the first one on.
+  const std::vector<Trial>& trials(std::size_t seeds) {
+    while (made_ < seeds) {
+      for (const SyntheticFamily& family : synthetic_families()) trials_.push_back(trial(family, made_));
+      ++made_;
+    }
+    return trials_;
+  }
+
+  /// The error of a candidate in a trial; infinite where its releases have no plan or it leaves the numbers.
+  double error_of(const DraftChoice& choice, const Trial& trial) {
+    ++runs_;
+    const Prepared* prepared = prepare(choice);
+    if (prepared == nullptr) return std::numeric_limits<double>::infinity();
+    std::vector<simulation::DirectCohort::Member> members;
+    for (std::size_t i = 0; i < prepared->members.size(); ++i) {
+      members.push_back(prepared->members[i]);
+      members.back().dataset = &trial.silos[i];
+    }
+    RunId run;
+    Result<simulation::DirectCohort> cohort =
+        simulation::DirectCohort::create({prepared->job.model, prepared->job.reply_lattice, run, trial.seed,
+                                          simulation::SimulatedNoise::Seeded, 0, 1, prepared->job.aggregation},
+                                         std::move(members));
+    if (!cohort) return std::numeric_limits<double>::infinity();
+    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(prepared->job);
+    const Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
+    if (!outcome) return std::numeric_limits<double>::infinity();
+    return error_on(outcome->vectors.at("weights"), trial.judged);
+  }
+
+  /// Of predicting what is most frequent, or the mean.
+  double trivial_error(const Trial& trial) const {
+    const Eigen::VectorXd& y = trial.judged.targets;
+    if (!classifies()) return std::sqrt((y.array() - y.mean()).square().mean());
+    const double positive = (y.array() > 0.0).cast<double>().mean();
+    return std::min(positive, 1.0 - positive);
+  }
+
+ private:
+  struct Prepared {
+    jobs::Job job;
+    std::vector<simulation::DirectCohort::Member> members;
+  };
+
+  Trial trial(const SyntheticFamily& family, std::size_t index) const {
+    Trial out;
+    out.family = &family;
+    out.seed =
+        RandomSource(seed_ + 1'000 * index + static_cast<std::uint64_t>(&family - synthetic_families().data())).word();
+    const SyntheticWorld world(facts_.schema, family, out.seed);
+    for (std::size_t i = 0; i < simulated_.cohort.size(); ++i)
+      out.silos.push_back({world.draw(simulated_.cohort[i].records, i + 1), world.draw(1, 0)});
+    out.judged = world.draw(kJudged, 0);
+    return out;
+  }
+
+  double error_on(const Eigen::VectorXd& weights, const models::Records& judged) const {
+    const Eigen::Index features = judged.features.rows();
+    const Eigen::VectorXd scores = (judged.features.transpose() * weights.head(features)).array() + weights[features];
+    if (!scores.allFinite()) return std::numeric_limits<double>::infinity();
+    if (!classifies()) return std::sqrt((scores - judged.targets).squaredNorm() / static_cast<double>(judged.count()));
+    return ((scores.array() > 0.0) != (judged.targets.array() > 0.0)).cast<double>().mean();
+  }
+
+  /// Noise on each silo's mean gradient, of clip norm 1. @return empty where there is no plan
+  static std::vector<double> noise_of(const nlohmann::ordered_json& text) {
+    const Result<jobs::Job> job = jobs::parse_job(text.dump(), "the draft");
+    if (!job) return {};
+    const Result<std::map<SiloId, planning::Plan>> plans = jobs::plans_of(*job);
+    if (!plans) return {};
+    std::vector<double> out;
+    for (const jobs::CohortMember& member : job->cohort)
+      out.push_back(plans->at(member.facts.silo).segments().front().release.noise_stddev_of_mean());
+    return out;
+  }
+
+  /// Noise multipliers of the cohort's own plans, by rounds: they depend on nothing else that is varied.
+  const std::vector<double>* multipliers(std::uint64_t rounds) {
+    const auto known = multipliers_.find(rounds);
+    if (known != multipliers_.end()) return known->second.empty() ? nullptr : &known->second;
+    DraftChoice plain;
+    plain.rounds = rounds;
+    std::vector<double> out = noise_of(job_of(facts_, plain, -40));
+    // What a multiplier of 1 is for the same silos, in one round that nobody refuses.
+    DraftFacts loose = facts_;
+    for (DraftFacts::Member& member : loose.cohort) {
+      member.epsilon = kEpsilonSimulated;
+      member.delta = kDeltaSimulated;
+    }
+    plain.rounds = 1;
+    nlohmann::ordered_json unit = job_of(loose, plain, -40);
+    unit["privacy"]["calibration"] = {{"by", "hand"}, {"noise_multiplier", 1.0}};
+    const std::vector<double> one = noise_of(unit);
+    if (one.empty()) out.clear();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] /= one[i];
+    const std::vector<double>& kept = multipliers_[rounds] = std::move(out);
+    return kept.empty() ? nullptr : &kept;
+  }
+
+  /// The job and its releases with fewer records and the noise that the mean of all of them would have.
+  const Prepared* prepare(const DraftChoice& choice) {
+    nlohmann::ordered_json text = job_of(simulated_, choice, -40);
+    text["privacy"]["noise"] = "test";
+    text["privacy"]["calibration"] = {{"by", "hand"}, {"noise_multiplier", 1.0}};
+    std::string key = text.dump();
+    if (key == prepared_key_) return prepared_.get();
+    prepared_key_ = key;
+    prepared_.reset();
+    const std::vector<double>* noise = multipliers(choice.rounds);
+    Result<jobs::Job> job = jobs::parse_job(key, "the draft");
+    if (noise == nullptr || !job) return nullptr;
+    auto prepared = std::make_unique<Prepared>(Prepared{*std::move(job), {}});
+    for (std::size_t i = 0; i < facts_.cohort.size(); ++i) {
+      const jobs::CohortMember& member = prepared->job.cohort[i];
+      const auto records = static_cast<double>(facts_.cohort[i].records);
+      jobs::Job own = prepared->job;
+      own.noise_choice = {jobs::NoiseChoice::By::Hand,
+                          (*noise)[i] * static_cast<double>(member.facts.records) / records};
+      const Result<planning::Plan> plan = jobs::plan_of(own, member);
+      if (!plan) return nullptr;
+      const auto weight = static_cast<std::uint64_t>(facts_.cohort[i].records);
+      prepared->members.push_back({member.facts.silo, nullptr, plan->segments(), weight, weight});
+    }
+    prepared_ = std::move(prepared);
+    return prepared_.get();
+  }
+
+  DraftFacts facts_;
+  DraftFacts simulated_;
+  std::uint64_t seed_;
+  std::int64_t records_ = 0;
+  std::size_t runs_ = 0;
+  std::size_t made_ = 0;
+  std::vector<Trial> trials_;
+  std::map<std::uint64_t, std::vector<double>> multipliers_;
+  std::string prepared_key_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+/// Every kind of candidate, coarsely.
+std::vector<DraftChoice> coarse(double record_norm) {
+  std::vector<DraftChoice> out;
+  for (const std::uint64_t rounds : {10U, 30U, 100U}) {
+    for (const double clip : {0.03, 0.1, 0.3, 1.0}) {
+      for (const double path : {3.0, 10.0, 30.0, 100.0, 300.0, 1000.0}) {
+        for (const bool cosine : {false, true}) {
+          DraftChoice choice;
+          choice.rounds = rounds;
+          choice.clip = three_digits(clip * record_norm);
+          choice.path = path;
+          choice.cosine = cosine;
+          choice.radius = path;
+          choice.strength = 0.0;
+          out.push_back(choice);
+          if (path < kPathLong) continue;  // what is short needs no second leash
+          choice.strength = 0.01;
+          out.push_back(choice);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// The candidate itself and neighbours that differ in one thing.
+std::vector<DraftChoice> around(const DraftChoice& choice) {
+  std::vector<DraftChoice> out = {choice};
+  const auto with = [&](auto change) {
+    out.push_back(choice);
+    change(out.back());
+  };
+  for (const double strength : {0.001, 0.003, 0.03}) with([&](DraftChoice& c) { c.strength = strength; });
+  for (const double radius : {0.1, 0.3}) with([&](DraftChoice& c) { c.radius = three_digits(radius * c.path); });
+  for (const double path : {0.6, 1.7}) with([&](DraftChoice& c) { c.path = three_digits(path * c.path); });
+  for (const double clip : {0.6, 1.7}) with([&](DraftChoice& c) { c.clip = three_digits(clip * c.clip); });
+  with([&](DraftChoice& c) { c.momentum = 0.9; });
+  with([&](DraftChoice& c) { c.rounds = c.rounds * 3 / 2; });
+  return out;
+}
+
+struct Standing {
+  DraftChoice choice;
+  std::vector<double> errors;  // by trial
+  double score = 0.0;
+};
+
+/// Errors of all candidates on the trials, and their scores: the mean over families of what a candidate is worse than
+/// the best of them there, and a part of the worst. Least first.
+void judge(Tuner& tuner, std::vector<Standing>& standings, std::size_t seeds) {
+  const std::vector<Trial>& trials = tuner.trials(seeds);
+  for (Standing& standing : standings) {
+    for (std::size_t t = standing.errors.size(); t < trials.size(); ++t)
+      standing.errors.push_back(tuner.error_of(standing.choice, trials[t]));
+  }
+  const std::size_t families = synthetic_families().size();
+  std::vector<double> best(families, std::numeric_limits<double>::infinity());
+  const auto of_family = [&](const Standing& standing, std::size_t family) {
+    double sum = 0.0;
+    for (std::size_t t = family; t < trials.size(); t += families) {
+      // A share of trials of numbers, so that one that is hard to predict does not outweigh the others.
+      sum += tuner.classifies() ? standing.errors[t] : standing.errors[t] / tuner.trivial_error(trials[t]);
+    }
+    return sum * static_cast<double>(families) / static_cast<double>(trials.size());
+  };
+  for (const Standing& standing : standings) {
+    for (std::size_t f = 0; f < families; ++f) best[f] = std::min(best[f], of_family(standing, f));
+  }
+  for (Standing& standing : standings) {
+    double mean = 0.0;
+    double worst = 0.0;
+    for (std::size_t f = 0; f < families; ++f) {
+      const double regret = of_family(standing, f) - best[f];
+      mean += regret / static_cast<double>(families);
+      worst = std::max(worst, regret);
+    }
+    standing.score = mean + kWorstCounts * worst;
+  }
+  std::stable_sort(standings.begin(), standings.end(),
+                   [](const Standing& a, const Standing& b) { return a.score < b.score; });
+}
+
+}  // namespace
+
+Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::function<void(const std::string&)>& watch) {
+  if (std::holds_alternative<data::ClassLabel>(facts.schema.label))
+    return Error{ErrorCode::InvalidArgument, "drafts are of labels of two values, or of numbers"};
+  Tuner tuner(facts, seed);
+  const models::LinearModel model(models::Loss::Logistic, static_cast<Eigen::Index>(data::encoded_width(facts.schema)),
+                                  true);
+  const auto say = [&](const char* what, const std::vector<Standing>& standings) {
+    if (watch) watch(fmt::format("{}: {} candidates", what, standings.size()));
+  };
+  std::vector<Standing> standings;
+  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema)))
+    standings.push_back({choice, {}, 0.0});
+  say("coarsely", standings);
+  const std::size_t seeds = 3 * tuner.more();
+  judge(tuner, standings, tuner.more());
+  if (!std::isfinite(standings.front().score))
+    return Error{ErrorCode::InvalidArgument, "no candidate has a plan: epsilon is too small for this cohort"};
+  standings.resize(std::min(kKeptFirst, standings.size()));
+  say("again", standings);
+  judge(tuner, standings, seeds);
+  standings.resize(std::min(kKeptSecond, standings.size()));
+  std::vector<Standing> fine;
+  for (const Standing& kept : standings) {
+    for (const DraftChoice& choice : around(kept.choice)) fine.push_back({choice, {}, 0.0});
+  }
+  say("around the best", fine);
+  judge(tuner, fine, seeds);
+  Tuned out{fine.front().choice, {}, tuner.runs(), tuner.records()};
+  const std::vector<Trial>& trials = tuner.trials(seeds);
+  const std::size_t families = synthetic_families().size();
+  for (std::size_t f = 0; f < families; ++f) {
+    FamilyScore score{synthetic_families()[f].name, 0.0, 0.0, std::numeric_limits<double>::infinity()};
+    const double count = static_cast<double>(trials.size()) / static_cast<double>(families);
+    for (std::size_t t = f; t < trials.size(); t += families) {
+      score.error += fine.front().errors[t] / count;
+      score.trivial += tuner.trivial_error(trials[t]) / count;
+    }
+    for (const Standing& standing : fine) {
+      double error = 0.0;
+      for (std::size_t t = f; t < trials.size(); t += families) error += standing.errors[t] / count;
+      score.best = std::min(score.best, error);
+    }
+    out.families.push_back(score);
+  }
+  return out;
+}
+
+}  // namespace undertone::lab

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lab/draft/job_draft.hpp"
+
+namespace undertone::lab {
+
+/// How the chosen numbers did on one kind of invented data.
+struct FamilyScore {
+  std::string family;
+  double error = 0.0;    // share of wrong predictions, or root mean squared error over the label's bounds' half width
+  double trivial = 0.0;  // of the more frequent value, or of the mean
+  double best = 0.0;     // of the candidate that this family alone likes best
+};
+
+struct Tuned {
+  DraftChoice choice;
+  std::vector<FamilyScore> families;
+  std::size_t runs = 0;
+  std::int64_t simulated_records = 0;  // of the cohort's, of which as many are simulated as there is time for
+};
+
+/// Chooses a job's numbers by training on invented records: every candidate on several kinds of data, drawn from the
+/// schema's public bounds, with the cohort's counts and the noise that its plans would add; what does well in the mean
+/// and in the worst case stays. Reads no data, so it costs no privacy. A function of the facts and the seed.
+/// @param watch told of every stage; may be empty
+/// @return an error where the label has several classes, or no candidate has a plan
+[[nodiscard]] Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed,
+                                 const std::function<void(const std::string&)>& watch = {});
+
+}  // namespace undertone::lab

@@ -1,0 +1,124 @@
+#include "operator/planned_releases.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <vector>
+
+#include "shared/base/overloaded.hpp"
+
+namespace undertone::operators {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// How a record's contribution is bounded, and how the answer hides it.
+void put_bound(const releases::Bound& bound, Json& out) {
+  std::visit(Overloaded{[&](const releases::L2Bound& l2) { out["clip_norm"] = l2.clip.value(); },
+                        [&](const releases::MaxBound& max) { out["coordinate_bound"] = max.bound.value(); },
+                        [&](const releases::RangeBound& range) {
+                          out["range"] = {range.low, range.high};
+                        }},
+             bound);
+}
+
+void put_noise(const planning::Release& release, Json& out) {
+  const releases::Cost cost = release.cost_of_draw();
+  std::visit(Overloaded{[&](const mechanisms::GaussianLattice& /*noise*/) {
+                          out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
+                        },
+                        [&](const mechanisms::BinomialSum& sum) {
+                          const noise::Rational heads = sum.parameters.heads();
+                          out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
+                          out["binomial"] = {
+                              {"grid", sum.parameters.grid()},
+                              {"coins", sum.parameters.coins()},
+                              {"heads", static_cast<double>(heads.numerator) / static_cast<double>(heads.denominator)}};
+                        },
+                        [&](const mechanisms::LaplaceLattice& laplace) {
+                          out["laplace"] = {{"epsilon", cost.pure.value_rounded_up()},
+                                            {"half_width_95", static_cast<double>(laplace.noise.half_width(0.05)) *
+                                                                  laplace.lattice.step}};
+                        },
+                        [&](const mechanisms::Selection& /*draw*/) {
+                          out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
+                                              {"candidates", release.ask.candidates()->count()}};
+                        },
+                        [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
+                        [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
+             release.mechanism);
+}
+
+}  // namespace
+
+Json releases_of(const planning::Plan& plan) {
+  std::vector<Json> out;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const planning::Release& release = segment.release;
+    Json entry = {{"what", releases::to_string(release.ask.kind())},
+                  {"block", release.ask.records.block == releases::Block::Training ? "training" : "holdout"},
+                  {"times", segment.rounds},
+                  {"numbers", release.ask.dimension},
+                  {"records", release.records_drawn},
+                  {"draws", release.draws()},
+                  {"reads", release.ask.records.with_replacement ? "fresh draw with replacement"
+                            : release.ask.records.slice          ? "own part"
+                            : release.sampled()                  ? "fresh draw"
+                                                                 : "all"}};
+    put_bound(release.ask.bound, entry);
+    entry["public_records"] = release.is_public();
+    entry["noise_stddev_of_mean"] = release.noise_stddev_of_mean();
+    put_noise(release, entry);
+    const auto same = [&entry](const Json& other) {
+      for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
+        if (other.at(key) != entry.at(key)) return false;
+      }
+      return true;
+    };
+    const auto known = std::find_if(out.begin(), out.end(), same);
+    if (known == out.end()) {
+      out.push_back(std::move(entry));
+    } else {
+      (*known)["times"] = known->at("times").get<std::uint64_t>() + segment.rounds;
+    }
+  }
+  return out;
+}
+
+std::string describe_release(const Json& release) {
+  const std::string reads = release["reads"].get<std::string>();
+  std::string out = fmt::format("{} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
+                                release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
+                                release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
+                                reads == "own part"                      ? ", each a part of its own"
+                                : reads == "fresh draw"                  ? ", drawn afresh"
+                                : reads == "fresh draw with replacement" ? ", drawn afresh with replacement"
+                                                                         : "");
+  if (release["draws"].get<std::uint64_t>() > 1)
+    out += fmt::format(" in each of {} steps", release["draws"].get<std::uint64_t>());
+  if (release["public_records"].get<bool>()) return out + ", exact: declared public";
+  if (release.contains("selection")) {
+    const Json& selection = release["selection"];
+    return out + fmt::format(", coordinates clamped to {:.4g}: one vertex of {}, epsilon {:.4g} each",
+                             release["coordinate_bound"].get<double>(), selection["candidates"].get<std::int64_t>(),
+                             selection["epsilon"].get<double>());
+  }
+  if (release.contains("laplace")) {
+    const Json& laplace = release["laplace"];
+    return out + fmt::format(
+                     ", discrete Laplace noise: epsilon {:.4g} each, a silo's total within {:.4g} with "
+                     "probability 0.95",
+                     laplace["epsilon"].get<double>(), laplace["half_width_95"].get<double>());
+  }
+  return out + fmt::format(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})",
+                           release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),
+                           release["noise_multiplier"].get<double>(),
+                           release.contains("binomial")
+                               ? fmt::format(" of the total; grid {}, {} coins of heads {} a record",
+                                             release["binomial"]["grid"].get<std::int64_t>(),
+                                             release["binomial"]["coins"].get<std::int64_t>(),
+                                             release["binomial"]["heads"].get<double>())
+                               : "");
+}
+
+}  // namespace undertone::operators

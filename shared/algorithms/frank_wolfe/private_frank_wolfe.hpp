@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "shared/algorithms/frank_wolfe/frank_wolfe_iterate.hpp"
+#include "shared/algorithms/method.hpp"
+
+namespace undertone::algorithms {
+
+class PrivateFrankWolfe;
+
+struct PrivateFrankWolfeSettings {
+  using Algorithm = PrivateFrankWolfe;
+  /// Its domain is the vertices' convex hull where a domain can say that: the l1 ball of their radius, the simplex of
+  /// their scale. Of listed vertices it is the whole space.
+  Problem problem;
+  geometry::Vertices vertices;
+  std::uint64_t iterates = 0;  // T: a vertex is chosen T-1 times
+
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string source() const;
+  [[nodiscard]] MethodNumbers numbers() const;
+  [[nodiscard]] Extent extent() const { return {iterates == 0 ? 0 : iterates - 1, 1}; }
+  [[nodiscard]] MethodTraits traits() const;
+};
+
+/// Private Frank-Wolfe over a polytope: every silo chooses a vertex by the exponential mechanism on its own records'
+/// gradients, each cut coordinate by coordinate.
+///   for t = 1 .. T-1:  ask every silo for the vertex that its gradient at theta_t chooses
+///                      theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t,  s_t the weighted mean of the chosen vertices
+///   output theta_T
+/// Of one silo it is a curator's algorithm, Algorithm 4 of the source. Of several it is a vote: the error of a step is
+/// the mean of the silos' own errors, so more silos do not make it smaller, and where their records differ there is a
+/// floor below which no noise is to blame. Source: spec constraint-geometry 2.5, non-euclidean 3.2 option D.
+/// @see FrankWolfeIterate
+class PrivateFrankWolfe final : public FederatedAlgorithm {
+ public:
+  static constexpr std::string_view kName = "private_frank_wolfe";
+  /// Of all rounds together: a silo draws among them one by one.
+  static constexpr std::uint64_t kCandidatesMax = std::uint64_t{1} << 36U;
+
+  [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
+  /// @return an error where there are fewer than two iterates, too many candidates, vertices of another dimension than
+  /// the model, a domain that is not their hull, or a regulariser, which no silo counts with when it chooses
+  [[nodiscard]] static Result<std::unique_ptr<PrivateFrankWolfe>> create(const PrivateFrankWolfeSettings& settings);
+
+  /// What it asks, in order: T-1 selections over the training block.
+  [[nodiscard]] static planning::Schedule schedule(const PrivateFrankWolfeSettings& settings,
+                                                   const GradientShape& shape);
+
+  [[nodiscard]] Step start() override { return current(); }
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  /// theta_t, rounded to the wire type.
+  [[nodiscard]] Eigen::VectorXd candidate() const override;
+  void save(ByteWriter& state) const override;
+  [[nodiscard]] Status restore(ByteReader& state) override;
+
+ private:
+  PrivateFrankWolfe(queries::PointType point_type, FrankWolfeIterate iterate)
+      : point_type_(point_type), iterate_(std::move(iterate)) {}
+  [[nodiscard]] Step current() const;
+  [[nodiscard]] std::uint64_t round() const noexcept { return iterate_.at() - 1; }
+  queries::PointType point_type_;
+  FrankWolfeIterate iterate_;
+};
+
+}  // namespace undertone::algorithms

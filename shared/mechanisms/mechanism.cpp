@@ -1,0 +1,75 @@
+#include "shared/mechanisms/mechanism.hpp"
+
+#include <cmath>
+
+#include "shared/base/overloaded.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+
+namespace undertone::mechanisms {
+
+std::string_view name_of(const Mechanism& mechanism) noexcept {
+  return std::visit(
+      Overloaded{
+          [](const GaussianLattice& /*noise*/) -> std::string_view { return "Gaussian, exactly rounded to a lattice"; },
+          [](const BinomialSum& /*noise*/) -> std::string_view { return "binomial vector sum, shuffled"; },
+          [](const LaplaceLattice& /*noise*/) -> std::string_view { return "discrete Laplace, exact, on integers"; },
+          [](const Selection& /*draw*/) -> std::string_view { return "exponential mechanism, exact, on integers"; },
+          [](const ExactPublicSum& /*none*/) -> std::string_view { return "none: public records"; },
+          [](const Unplanned& /*nothing*/) -> std::string_view { return "none planned"; }},
+      mechanism);
+}
+
+releases::Cost cost_of(const Mechanism& mechanism) {
+  return std::visit(
+      Overloaded{
+          [](const GaussianLattice& gaussian) {
+            return releases::Cost{gaussian.shift_squared(), {}, {}};
+          },
+          [](const BinomialSum& binomial) {
+            const double shift = binomial.shift.shift.value();
+            return releases::Cost{*releases::ShiftSquaredAmount::rounded_up(shift * shift * (1.0 + 0x1p-50)), {}, {}};
+          },
+          [](const LaplaceLattice& laplace) {
+            return releases::Cost{{}, laplace.noise.epsilon(), {}};
+          },
+          [](const Selection& selection) {
+            return releases::Cost{{}, {}, selection.draw.epsilon()};
+          },
+          [](const ExactPublicSum& /*exact*/) { return releases::Cost{}; },
+          [](const Unplanned& /*nothing*/) -> releases::Cost { UNDERTONE_CHECK(false); }},
+      mechanism);
+}
+
+const Lattice* lattice_of(const Mechanism& mechanism) noexcept {
+  return std::visit(Overloaded{[](const auto& sum) { return &sum.lattice; },
+                               [](const Selection& /*none*/) -> const Lattice* { return nullptr; },
+                               [](const Unplanned& /*none*/) -> const Lattice* { return nullptr; }},
+                    mechanism);
+}
+
+double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
+  return std::visit(
+      Overloaded{
+          [](const GaussianLattice& gaussian) { return gaussian.noise_stddev(); },
+          [&](const BinomialSum& binomial) {
+            constexpr double kRoundingMax = 0.25;  // a silo rounds its sum once
+            // The clip norm that the lattice stands for.
+            const double clip = static_cast<double>(binomial.lattice.clip) * binomial.lattice.step;
+            return std::sqrt(
+                binomial_sum_variance(binomial.parameters, *releases::ClipNorm::create(clip), records, kRoundingMax));
+          },
+          [](const LaplaceLattice& laplace) { return std::sqrt(laplace.noise.variance()) * laplace.lattice.step; },
+          [](const Selection& /*none*/) { return 0.0; }, [](const ExactPublicSum& /*exact*/) { return 0.0; },
+          [](const Unplanned& /*nothing*/) -> double { UNDERTONE_CHECK(false); }},
+      mechanism);
+}
+
+Mechanism with_step_scaled(Mechanism mechanism, double factor) {
+  std::visit(Overloaded{[factor](auto& sum) { sum.lattice.step *= factor; },
+                        [](Selection& /*none*/) { UNDERTONE_CHECK(false); },
+                        [](Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
+             mechanism);
+  return mechanism;
+}
+
+}  // namespace undertone::mechanisms

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "lab/draft/draft_command.hpp"
+#include "lab/draft/synthetic_records.hpp"
+#include "shared/jobs/planner.hpp"
+#include "shared/jobs/schema_section.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::lab {
+namespace {
+
+constexpr const char* kSchema = R"({"label": {"column": "sick", "negative": "no", "positive": "yes"},
+  "features": [{"column": "age", "min": 0, "max": 120, "missing": {"texts": ["NA"], "value": 50, "indicator": true}},
+               {"column": "ward", "categories": ["a", "b", "c"]}]})";
+
+DraftFacts facts(const std::string& schema = kSchema, double epsilon = 8.0) {
+  const config::JsonDocument document = config::parse_json(schema, "schema").value();
+  config::Problems problems("schema");
+  data::Schema parsed = jobs::parse_schema(config::Section(document.root, "", problems));
+  EXPECT_TRUE(problems.none());
+  DraftFacts out{"test", nlohmann::ordered_json::parse(schema), std::move(parsed), {}};
+  for (const char* silo : {"b", "a"}) out.cohort.push_back({silo, silo[0] == 'a' ? 150 : 100, 20, true, epsilon, 1e-5});
+  return out;
+}
+
+TEST(SyntheticWorldTest, RecordsLieInTheSchemasBoundsAndAreAFunctionOfTheSeed) {
+  const DraftFacts known = facts();
+  for (const SyntheticFamily& family : synthetic_families()) {
+    SCOPED_TRACE(family.name);
+    const SyntheticWorld world(known.schema, family, 7);
+    const models::Records records = world.draw(2'000, 1);
+    ASSERT_EQ(records.features.rows(), 5);  // age, age missing, three wards
+    EXPECT_GE(records.features.row(0).minCoeff(), -1.0);
+    EXPECT_LE(records.features.row(0).maxCoeff(), 1.0);
+    EXPECT_GT(records.features.row(1).sum(), 0.0);
+    EXPECT_TRUE((records.features.bottomRows(3).colwise().sum().array() == 1.0).all());  // one ward each
+    // The threshold is a quantile of 2000 noisy scores, the share one of 2000 others: both have a standard deviation of
+    // at most 0.0112, so that 0.1 is more than six of their difference's (a false alarm once in 10^9).
+    EXPECT_NEAR((records.targets.array() > 0.0).cast<double>().mean(), family.positive_share, 0.1);
+    EXPECT_EQ(world.draw(2'000, 1).features, records.features);
+    EXPECT_NE(world.draw(2'000, 2).features, records.features);
+    EXPECT_NE(SyntheticWorld(known.schema, family, 8).draw(2'000, 1).features, records.features);
+  }
+}
+
+TEST(JobDraftTest, WritesAWholeJobThatEverySiloCanPlan) {
+  const std::string text = drafted_job(facts(), {}).value();
+  EXPECT_EQ(jobs::full_job(text, "draft").value().find("unnamed"), std::string::npos);
+  const jobs::Job job = jobs::parse_job(text, "draft").value();
+  EXPECT_EQ(job.noise, crypto::NoiseKind::Secure);
+  EXPECT_EQ(job.participation.quorum, 2U);
+  const auto plans = jobs::plans_of(job).value();
+  for (const auto& [silo, plan] : plans) {
+    EXPECT_LE(plan.epsilon().value_rounded_up(), 8.0 + 1e-9);
+    const double noise = plan.segments().front().release.noise_stddev_of_mean();
+    EXPECT_LE(std::ldexp(1.0, job.reply_lattice.step_log2), noise / 32.0);
+  }
+  EXPECT_EQ(job.reply_lattice.type, queries::ReplyType::I32);
+}
+
+TEST(JobDraftTest, DeltaIsAHundredthOfOneInTheRecordsOrLess) {
+  EXPECT_EQ(drafted_delta(100), 1e-4);
+  EXPECT_EQ(drafted_delta(400), 2e-5);  // 2.5e-5, with one digit
+  EXPECT_EQ(drafted_delta(1), 0.01);
+  for (std::int64_t records = 1; records < 100'000; records = records * 7 / 3 + 1) {
+    SCOPED_TRACE(records);
+    EXPECT_LE(drafted_delta(records) * static_cast<double>(records), 0.01 * (1.0 + 1e-9));
+    EXPECT_GE(drafted_delta(records) * static_cast<double>(records), 0.005 * (1.0 - 1e-9));
+  }
+}
+
+TEST(JobDraftTest, MostSilosHaveToAnswer) {
+  EXPECT_EQ(drafted_quorum(1), 1U);
+  EXPECT_EQ(drafted_quorum(2), 2U);
+  EXPECT_EQ(drafted_quorum(3), 2U);
+  EXPECT_EQ(drafted_quorum(7), 5U);
+}
+
+TEST(TuningTest, IsAFunctionOfTheSeedAndLearnsWhatCanBeLearnt) {
+  const Tuned tuned = tune(facts(), 3).value();
+  ASSERT_EQ(tuned.families.size(), synthetic_families().size());
+  const FamilyScore& strong = tuned.families.front();
+  EXPECT_LT(strong.error, 0.8 * strong.trivial);
+  for (const FamilyScore& score : tuned.families) EXPECT_GE(score.error, score.best) << score.family;
+  EXPECT_EQ(tuned.simulated_records, 250);
+  DraftFacts turned = facts();
+  std::reverse(turned.cohort.begin(), turned.cohort.end());  // a cohort has no order
+  EXPECT_EQ(drafted_job(facts(), tune(turned, 3)->choice).value(), drafted_job(facts(), tuned.choice).value());
+}
+
+TEST(TuningTest, TunesForNumbersTooAndRefusesClasses) {
+  const std::string number = R"({"label": {"column": "y", "min": 0, "max": 10},
+    "features": [{"column": "x", "min": 0, "max": 1}]})";
+  const Tuned tuned = tune(facts(number), 1).value();
+  EXPECT_LT(tuned.families.front().error, tuned.families.front().trivial);
+  const std::string classes = R"({"label": {"column": "y", "classes": ["a", "b", "c"]},
+    "features": [{"column": "x", "min": 0, "max": 1}]})";
+  EXPECT_FALSE(tune(facts(classes), 1));
+}
+
+class DraftRequestTest : public ::testing::Test {
+ protected:
+  std::string said(const std::string& schema, const std::vector<std::string>& cohort) {
+    const std::filesystem::path file = folder_.path() / "s.json";
+    std::ofstream(file) << schema;
+    DraftRequest request;
+    request.schema = file;
+    request.cohort = cohort;
+    request.epsilon = 2.0;
+    const Result<DraftFacts> found = facts_of(request);
+    return found ? "accepted" : found.error().message;
+  }
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(DraftRequestTest, SaysWhatIsWrongWithASchemaOrACohort) {
+  EXPECT_EQ(said(kSchema, {"a=100+20", "b=50+10"}), "accepted");
+  EXPECT_EQ(said(std::string(R"({"note": "a draft", "data": )") + kSchema + "}", {"a=100+20"}), "accepted");
+  for (const char* entry :
+       {"a", "a=100", "a=100+", "a=0+5", "a=-1+5", "a=100+0", "=1+1", "A B=1+1", "a=9999999999999+1"})
+    EXPECT_NE(said(kSchema, {entry}).find("--cohort: "), std::string::npos) << entry;
+  EXPECT_NE(said(kSchema, {}).find("--cohort: expected at least one"), std::string::npos);
+  const std::string blank = R"({"data": {"label": {"column": "y", "min": null, "max": null},
+    "features": [{"column": "x", "min": 0, "max": 1}]}})";
+  EXPECT_NE(said(blank, {"a=100+20"}).find("/data/label/min: expected a finite number"), std::string::npos);
+  EXPECT_NE(said("[]", {"a=100+20"}), "accepted");
+}
+
+TEST(DraftReasonsTest, SayThatNoDataWereReadAndWarnOfADeltaThatIsTooLarge) {
+  DraftFacts known = facts();
+  const Tuned tuned{{}, {{"some", 0.2, 0.5, 0.1}}, 12, 250};
+  const auto has = [&](const std::string& what, bool delta_given) {
+    const std::vector<std::string> reasons = reasons_of(known, tuned, delta_given);
+    return std::any_of(reasons.begin(), reasons.end(),
+                       [&](const std::string& line) { return line.find(what) != std::string::npos; });
+  };
+  EXPECT_TRUE(has("No data were read: it cost no privacy", false));
+  EXPECT_FALSE(has("NOT far below", true));
+  known.cohort.front().delta = 0.01;
+  EXPECT_TRUE(has("NOT far below one in a silo's records", true));
+}
+
+}  // namespace
+}  // namespace undertone::lab

@@ -1,0 +1,51 @@
+#include "shared/base/file_lock.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "shared/base/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone {
+namespace {
+
+TEST(FileLockTest, ARefusalNamesTheProcessThatHoldsItAndSaysWhatToDo) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "main.sqlite.lock";
+  const Result<FileLock> held = FileLock::acquire(file);
+  ASSERT_TRUE(held.has_value());
+  const Result<FileLock> second = FileLock::acquire(file);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().message, fmt::format("{}: process {} holds it: stop that one or let it end, and try again",
+                                                file.string(), ::getpid()));
+}
+
+TEST(FileLockTest, AHolderThatCouldNotSayWhoItIsIsAnotherProcess) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "main.sqlite.lock";
+  const Result<FileLock> held = FileLock::acquire(file);
+  for (const char* content : {"", "nobody", "-3\n", "99999999999999999999999999999999999999\n"}) {
+    std::filesystem::resize_file(file, 0);
+    FILE* out = std::fopen(file.c_str(), "w");
+    std::fputs(content, out);
+    std::fclose(out);
+    EXPECT_NE(FileLock::acquire(file).error().message.find("another process holds it"), std::string::npos) << content;
+  }
+}
+
+TEST(FileLockTest, ALongerNumberOfAnEarlierHolderIsReplaced) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "lock";
+  ASSERT_TRUE(write_file_atomically(file, "123456789012\n").has_value());
+  const Result<FileLock> held = FileLock::acquire(file);
+  EXPECT_EQ(read_file(file, 100).value(), fmt::format("{}\n", ::getpid()));
+}
+
+TEST(FileLockTest, IsFreeAgainOnceItsHolderIsGone) {
+  const tests::TemporaryFolder folder;
+  { ASSERT_TRUE(FileLock::acquire(folder.path() / "lock").has_value()); }
+  EXPECT_TRUE(FileLock::acquire(folder.path() / "lock").has_value());
+}
+
+}  // namespace
+}  // namespace undertone

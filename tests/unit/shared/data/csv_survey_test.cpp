@@ -1,0 +1,71 @@
+#include "shared/data/csv_survey.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "shared/data/csv_reader.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace undertone::data {
+namespace {
+
+class CsvSurveyTest : public ::testing::Test {
+ protected:
+  Result<CsvSurvey> survey(const std::string& text, std::optional<char> separator = {}) {
+    const std::filesystem::path file = folder_.path() / "f.csv";
+    std::ofstream(file, std::ios::binary) << text;
+    return survey_csv(file, separator);
+  }
+  tests::TemporaryFolder folder_;
+};
+
+TEST_F(CsvSurveyTest, FindsSeparatorAndDecimalCommaAndCountsWhatCellsAre) {
+  const CsvSurvey found =
+      survey(
+          "\xef\xbb\xbf\"a, b\";kg;born;ward\r\n1;70,5;01.02.1970;x\r\n\r\nNA;80;02.02.1970;x\r\n3;?;03.02.1970;y\r\n")
+          .value();
+  EXPECT_EQ(found.dialect, (CsvDialect{';', true}));
+  EXPECT_EQ(found.records, 3);
+  ASSERT_EQ(found.columns.size(), 4U);
+  EXPECT_EQ(found.columns[0].name, "a, b");
+  EXPECT_EQ(found.columns[0].cells, 2);
+  EXPECT_EQ(found.columns[0].missing, (std::map<std::string, std::int64_t>{{"NA", 1}}));
+  EXPECT_EQ(found.columns[1].comma_numbers, 2);
+  EXPECT_EQ(found.columns[1].numbers, 1);  // 80
+  EXPECT_EQ(found.columns[2].dates[static_cast<std::size_t>(DateFormat::DayMonthYear)], 3);
+  EXPECT_EQ(found.columns[3].values, (std::map<std::string, std::int64_t>{{"x", 2}, {"y", 1}}));
+  EXPECT_EQ(survey("a\tb\n1\t2\n").value().dialect, (CsvDialect{'\t', false}));
+  EXPECT_EQ(survey("a,b\n1.5,2\n").value().dialect, CsvDialect{});
+  EXPECT_EQ(survey("a;b,c\n1;2,5\n", ',').value().columns.size(), 2U);  // as asked
+}
+
+TEST_F(CsvSurveyTest, StopsCountingValuesThatAreTooManyOrNoPlainText) {
+  std::string text = "n,t\n";
+  for (std::size_t i = 0; i <= kSurveyedValuesMax; ++i) text += std::to_string(i) + ",x\n";
+  text += "1,\x1b[31m\n";
+  const CsvSurvey found = survey(text).value();
+  EXPECT_TRUE(found.columns[0].many_values);
+  EXPECT_TRUE(found.columns[0].values.empty());
+  EXPECT_EQ(found.columns[0].numbers, found.records);
+  EXPECT_TRUE(found.columns[1].many_values);
+}
+
+TEST_F(CsvSurveyTest, RefusesWhatIsNoTableAndShowsNoValue) {
+  const auto said = [this](const std::string& text) {
+    const Result<CsvSurvey> out = survey(text);
+    return out ? std::string("accepted") : out.error().message;
+  };
+  EXPECT_NE(said("").find("expected records, found none"), std::string::npos);
+  EXPECT_NE(said("a,b\n").find("expected records, found none"), std::string::npos);
+  EXPECT_NE(said("a,b\n7319\n").find("row 2: expected 2 cells as in the header, found 1"), std::string::npos);
+  EXPECT_NE(said("a,b\n\"7319\"x,1\n").find("a quotation mark where none may stand"), std::string::npos);
+  EXPECT_NE(said("a,b\n1,\"7319\n").find("a quotation mark is not closed"), std::string::npos);
+  EXPECT_NE(said(std::string("a,b\n1,\0\n", 8)).find("found a zero byte"), std::string::npos);
+  EXPECT_NE(said("a,b\n" + std::string(3 * kCsvLineBytesMax, 'x')).find("more than"), std::string::npos);
+  for (const char* text : {"a,b\n7319\n", "a,b\n\"7319\"x,1\n", "a,b\n1,\"7319\n"})
+    EXPECT_EQ(said(text).find("7319"), std::string::npos);
+  EXPECT_FALSE(survey_csv(folder_.path() / "none.csv", {}));
+}
+
+}  // namespace
+}  // namespace undertone::data

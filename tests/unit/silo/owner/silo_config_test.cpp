@@ -1,0 +1,40 @@
+#include "silo/owner/silo_config.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "shared/base/files.hpp"
+
+namespace undertone::silo {
+namespace {
+
+/// The example's configuration with its first data set's file described so. @return what is wrong, or its dialect
+Result<data::CsvDialect> dialect_of(const nlohmann::json& file) {
+  nlohmann::json document =
+      nlohmann::json::parse(read_file(UNDERTONE_SOURCE_DIR "/configs/example/silo.json", 1U << 20U).value());
+  nlohmann::json& dataset = document.contains("datasets") ? document["datasets"][0] : document["dataset"];
+  if (!file.is_null()) dataset["file"] = file;
+  config::Problems problems("silo.json");
+  const Result<SiloConfig> config = parse_silo_config(document, "/x", problems);
+  if (!config) return config.error();
+  return config->datasets.front().dialect;
+}
+
+TEST(SiloConfigTest, ADataSetSaysHowItsFileIsWrittenAndNothingElse) {
+  EXPECT_EQ(dialect_of(nullptr).value(), data::CsvDialect{});
+  EXPECT_EQ(dialect_of({{"separator", ";"}, {"decimal", "comma"}}).value(), (data::CsvDialect{';', true}));
+  EXPECT_EQ(dialect_of({{"separator", "tab"}}).value(), (data::CsvDialect{'\t', false}));
+  EXPECT_EQ(dialect_of({{"decimal", "point"}}).value(), data::CsvDialect{});
+  const auto says = [](const nlohmann::json& file, const std::string& problem) {
+    const Result<data::CsvDialect> refused = dialect_of(file);
+    ASSERT_FALSE(refused) << problem;
+    EXPECT_NE(refused.error().message.find(problem), std::string::npos) << refused.error().message;
+  };
+  says({{"separator", "|"}}, R"(/file/separator: expected one of ",", ";", "tab", got "|")");
+  says({{"decimal", ","}}, R"(/file/decimal: expected one of "point", "comma")");
+  says({{"missing", "NA"}}, "/file/missing: unknown key");
+  says(";", "/file: expected an object");
+}
+
+}  // namespace
+}  // namespace undertone::silo
