@@ -93,6 +93,8 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("draws with replacement are not accounted for in zCDP");
     return {};
   }
+  if (ask.candidates() == nullptr && std::holds_alternative<releases::MaxBound>(ask.bound))
+    return refuse("sums of contributions that are bounded in every coordinate alone are not planned");
   if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
   if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");
   if (ask.local() != nullptr) return refuse("the noise of local runs is Gaussian: a pure target has none for them");

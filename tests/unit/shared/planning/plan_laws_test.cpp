@@ -165,6 +165,7 @@ TEST(PlanLawsTest, WhatHasNoAccountIsRefused) {
   releases::Ask boxed = gradient_sum();
   boxed.bound = releases::MaxBound{releases::CoordinateBound::create(1.0).value()};
   EXPECT_NE(refused({{boxed, 1}}, approximate(1.0, 1e-6)), "");
+  EXPECT_NE(refused({{boxed, 1}}, pure(1.0)), "");
   const Result<Plan> shuffled =
       make_plan({{vertex(), 1}}, silo_with(approximate(1.0, 1e-6)), Shuffling{2, true, std::int64_t{1} << 20U});
   EXPECT_FALSE(shuffled);
