@@ -56,12 +56,39 @@ endif()
 # two checkouts share little all the same.)
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
+
+# What nearly every file of ours sees, parsed once: a fifth of the compile time. A file still includes what it uses, and
+# the lint preset compiles without. Nothing that a target's definitions change may stand here.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "// The translation unit that a target needs to have a precompiled header.\n")
+function(undertone_precompile name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LINKS" ${ARGN})
+  add_library(${name} STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(${name} PRIVATE undertone_options ${arg_LINKS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS}
+    <Eigen/Core> <boost/system/result.hpp> <fmt/format.h> <nlohmann/json.hpp>
+    <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <optional> <set>
+    <span> <string> <variant> <vector>)
+endfunction()
+function(undertone_use_precompiled name from)
+  target_precompile_headers(${name} REUSE_FROM ${from})
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache asks for it
+endfunction()
 
 # undertone_library(name SOURCES ... LINKS ...)
 function(undertone_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC undertone_options ${arg_LINKS})
+  undertone_use_precompiled(${name} undertone_headers)
+endfunction()
+
+# Of sockets, TLS and HTTP the libraries' templates take the time to compile, and the network the time to run: a third
+# less of the one for nothing that was measured of the other.
+function(undertone_compile_lightly name)
+  if(CMAKE_BUILD_TYPE MATCHES "Rel")
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
 endfunction()

@@ -22,10 +22,13 @@
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
 #include "operator/schema_command.hpp"
+#include "operator/standardisation_command.hpp"
+#include "operator/statistic_lines.hpp"
 #include "operator/warm_start_command.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
+#include "shared/jobs/metric_values.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
@@ -69,19 +72,23 @@ int run_simulate(const SimulateArguments& arguments) {
     options.nonce.emplace();
     std::copy(bytes->begin(), bytes->end(), options.nonce->begin());
   }
+  std::vector<std::string> verdicts;
   const Result<algorithms::Outcome> outcome =
-      simulation::simulate(options, arguments.out, [](const simulation::SimulatedRound& over) {
+      simulation::simulate(options, arguments.out, [&](const simulation::SimulatedRound& over, const jobs::Job& job) {
         if (!over.metrics) return;
-        std::string line =
-            fmt::format("round {:>4}/{}  after {} steps", over.round.value + 1, over.rounds, over.metrics->steps);
-        for (const double value : over.metrics->values) line += fmt::format("  {:.4f}", value);
-        fmt::print("{}\n", line);
+        verdicts = jobs::verdicts(job, *over.metrics);
+        fmt::print("round {:>4}/{}  after {} steps{}\n", over.round.value + 1, over.rounds, over.metrics->steps,
+                   jobs::shown_values(jobs::metric_values(job, *over.metrics)));
       });
   if (!outcome) return service::fail(outcome.error());
-  for (const algorithms::Estimate& estimate : outcome->statistics)
-    fmt::print("{}: {:.6g}, of {} records of {} silos\n", estimate.name, estimate.value, estimate.records,
-               estimate.replies);
-  fmt::print("result {}\n", (std::filesystem::path(arguments.out) / "result.json").string());
+  for (const std::string& verdict : verdicts) fmt::print("{}\n", verdict);
+  const std::filesystem::path result = std::filesystem::path(arguments.out) / "result.json";
+  if (!outcome->statistics.empty()) {
+    const Result<std::string> written = read_file(result, operators::kResultBytesMax);
+    if (!written) return service::fail(written.error());
+    fmt::print("{}", operators::statistic_lines(nlohmann::ordered_json::parse(*written).at("statistics")));
+  }
+  fmt::print("result {}\n", result.string());
   if (simulation::shares_records(std::filesystem::path(arguments.out) / "job.json"))
     fmt::print("{}\n", jobs::kSharedRecords);
   return service::kDone;
@@ -328,6 +335,14 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
       ->required()
       ->check(CLI::Range(1, 4096));
   components_command->add_option("--out", arguments.out, "a file; without it, standard output");
+  CLI::App* standardisation_command =
+      add(app, actions, "standardisation", "Means and variances of a run of statistics, as a job's standardisation",
+          [&] { return operators::standardisation(arguments.model, arguments.job, arguments.out); });
+  standardisation_command
+      ->add_option("result", arguments.model, "the result.json of a run with variances or covariances")
+      ->required();
+  standardisation_command->add_option("job", arguments.job, "the job file whose features they are")->required();
+  standardisation_command->add_option("--out", arguments.out, "a file; without it, standard output");
 }
 
 struct ProvisionArguments {
@@ -400,15 +415,13 @@ struct LabArguments {
 
 /// Says beside each silo's file how its owner has to split it, for what was dealt as a holdout to be held out.
 Status print_dealt(const std::string& job_file, const std::vector<std::filesystem::path>& files) {
-  const Result<std::string> bytes = read_file(job_file, jobs::kJobBytesMax);
-  if (!bytes) return bytes.error();
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file);
-  if (!job) return job.error();
-  for (std::size_t i = 0; i < files.size() && i < job->cohort.size(); ++i) {
-    const data::SplitRule rule = simulation::split_of(*job, job->cohort[i]);
+  UNDERTONE_TRY(const std::string bytes, read_file(job_file, jobs::kJobBytesMax));
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(bytes, job_file));
+  for (std::size_t i = 0; i < files.size() && i < job.cohort.size(); ++i) {
+    const data::SplitRule rule = simulation::split_of(job, job.cohort[i]);
     fmt::print("{}  holdout_fraction {} holdout_seed {}\n", files[i].string(), rule.holdout_fraction, rule.seed);
   }
-  if (job->simulation->shared) fmt::print("{}\n", jobs::kSharedRecords);
+  if (job.simulation->shared) fmt::print("{}\n", jobs::kSharedRecords);
   return {};
 }
 

@@ -1,8 +1,10 @@
 #include "operator/demo.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "operator/statistic_lines.hpp"
 #include "shared/base/files.hpp"
 #include "simulation/simulate.hpp"
 #include "verifier/verification.hpp"
@@ -41,26 +43,19 @@ Status report_statistics(const Deployment& deployment, const Json& result) {
   print_statements(deployment, result.at("run").get<std::string>());
   const bool sound = print_ledgers(deployment);
   fmt::print("\n");
-  for (const Json& one : result.at("statistics")) {
-    fmt::print("{}: {:.6g}, standard deviation of the noise {:.3g}, of {} records of {} silos\n",
-               one.at("statistic").get<std::string>(), one.at("value").get<double>(),
-               one.at("noise_stddev").get<double>(), one.at("records").get<std::int64_t>(),
-               one.at("silos").get<std::int64_t>());
-  }
+  fmt::print("{}", statistic_lines(result.at("statistics")));
   fmt::print("Results: {}\n", deployment.results().string());
   if (!sound) return Error{ErrorCode::LedgerCorrupt, "a ledger does not verify"};
   return {};
 }
 
 Status report(const Deployment& deployment, const std::filesystem::path& job_file, std::uint64_t restarts) {
-  const Result<std::string> text = read_file(deployment.results() / "result.json", 64U << 20U);
-  if (!text) return text.error();
-  const Json result = Json::parse(*text, nullptr, false);
+  UNDERTONE_TRY(const std::string text, read_file(deployment.results() / "result.json", kResultBytesMax));
+  const Json result = Json::parse(text, nullptr, false);
   if (result.is_discarded()) return Error{ErrorCode::Internal, "result.json is not JSON"};
   if (!deployment.job().model) return report_statistics(deployment, result);
   const Json& last = result.at("metrics").back();
-  const Result<algorithms::MetricsRow> plain = simulation::simulate_without_privacy(job_file);
-  if (!plain) return plain.error();
+  UNDERTONE_TRY(const algorithms::MetricsRow plain, simulation::simulate_without_privacy(job_file));
 
   print_statements(deployment, result.at("run").get<std::string>());
   const bool sound = print_ledgers(deployment);
@@ -75,13 +70,14 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
   fmt::print("\nOn {} held-out records of {} silos, {} restarts on the way, in the scale of the result:\n", holdout,
              deployment.job().cohort.size(), restarts);
   const std::vector<std::string_view> names = deployment.job().model->metric_names();
-  for (std::size_t m = 0; m < names.size() && m < plain->values.size(); ++m) {
+  for (std::size_t m = 0; m < names.size() && m < plain.values.size(); ++m) {
     if (!last.contains(names[m])) continue;
     fmt::print("  {:<16} {:.4g} with privacy (epsilon {:.3g} at most for a record), {:.4g} without noise and clip\n",
-               names[m], last.at(std::string(names[m])).get<double>(), epsilon, plain->values[m]);
+               names[m], last.at(std::string(names[m])).get<double>(), epsilon, plain.values[m]);
   }
   if (last.contains("majority_class_accuracy"))
     fmt::print("  {:<16} {:.4g}\n", "majority class", last.at("majority_class_accuracy").get<double>());
+  for (const Json& verdict : result.value("verdicts", Json::array())) fmt::print("  {}\n", verdict.get<std::string>());
   fmt::print(
       "\n{} What a job's file says of parameters is not private and not charged: if they were chosen by looking "
       "at the data, that is not covered.\nResults: {}\n",
@@ -95,21 +91,20 @@ Status report(const Deployment& deployment, const std::filesystem::path& job_fil
 }  // namespace
 
 Status run_demo(const DeploymentOptions& options) {
-  const Result<Deployment> deployment = Deployment::prepare(options);
-  if (!deployment) return deployment.error();
+  UNDERTONE_TRY(const Deployment deployment, Deployment::prepare(options));
   fmt::print(
       "One coordinator, {} silos, TLS 1.3 both ways; every silo clips, adds its own noise and charges its own "
       "ledger.\n",
-      deployment->job().cohort.size());
+      deployment.job().cohort.size());
   std::fflush(stdout);
-  Supervisor supervisor(deployment->pids());
-  if (Status started = deployment->start(supervisor); !started) return started;
+  Supervisor supervisor(deployment.pids());
+  if (Status started = deployment.start(supervisor); !started) return started;
   const Result<int> code = supervisor.supervise("coordinator", kTimeMax);
   supervisor.stop_all();
   if (!code) return code.error();
   if (*code != 0)
     return Error{ErrorCode::QuorumMissed, fmt::format("the run failed; see {}", (options.folder / "logs").string())};
-  return report(*deployment, options.job, supervisor.restarts());
+  return report(deployment, options.job, supervisor.restarts());
 }
 
 }  // namespace undertone::operators

@@ -152,6 +152,11 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
   if (job.projection) out["policy"]["projections"] = true;
+  if (job.parts == releases::Slice::Assignment::Bins) out["policy"]["allocation_accounting"] = true;
+  const planning::Schedule schedule = jobs::schedule_of(job);
+  if (std::any_of(schedule.begin(), schedule.end(),
+                  [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; }))
+    out["policy"]["local_reports"] = true;
   // How long a choice takes depends on the records: the policy has to hold such replies to an interval.
   if (std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
@@ -178,15 +183,13 @@ Status make_keys(const DeploymentOptions& options, const jobs::Shuffle& shuffle,
     const std::filesystem::path file = folder / (shufflers[i].name + ".json");
     if (Status written = write_file_atomically(file, shuffler_config(shufflers[i]).dump(2) + "\n"); !written)
       return written;
-    const Result<std::string> key = ask(options.programs / "shuffler" / "undertone-shuffler", "key", file);
-    if (!key) return key.error();
-    if (shuffle.adds()) section["shufflers"][i]["key"] = *key;
+    UNDERTONE_TRY(const std::string key, ask(options.programs / "shuffler" / "undertone-shuffler", "key", file));
+    if (shuffle.adds()) section["shufflers"][i]["key"] = key;
   }
   if (shuffle.adds()) return {};
-  const Result<std::string> key =
-      ask(options.programs / "coordinator" / "undertone-coordinator", "sealing-key", folder / "coordinator.json");
-  if (!key) return key.error();
-  section["coordinator_key"] = *key;
+  UNDERTONE_TRY(const std::string key, ask(options.programs / "coordinator" / "undertone-coordinator", "sealing-key",
+                                           folder / "coordinator.json"));
+  section["coordinator_key"] = key;
   return {};
 }
 
@@ -198,9 +201,8 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: exists already; the folder holds ledgers and is not overwritten", folder.string())};
   }
-  const Result<std::string> bytes = read_file(options.job, 16U << 20U);
-  if (!bytes) return bytes.error();
-  Result<jobs::Job> job = jobs::parse_job(*bytes, options.job.string());
+  UNDERTONE_TRY(const std::string bytes, read_file(options.job, 16U << 20U));
+  Result<jobs::Job> job = jobs::parse_job(bytes, options.job.string());
   if (!job) return job.error();
   if (!job->simulation)
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: /simulation: missing", options.job.string())};
@@ -211,7 +213,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
         fmt::format("{}: /simulation/sharing: expected \"disjoint\" for silos of their own, got \"shared\": {}",
                     options.job.string(), jobs::kSharedRecords)};
   }
-  Json document = Json::parse(*bytes);
+  Json document = Json::parse(bytes);
 
   std::error_code error;
   for (const char* part : {"data", "heads", "coordinator", "logs"})
@@ -219,13 +221,11 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", folder.string(), error.message())};
   if (const auto files = simulation::partition(options.job, folder / "data"); !files) return files.error();
   const std::size_t shuffler_count = job->shuffle ? job->shuffle->shufflers.size() : 0;
-  const Result<std::vector<int>> ports = free_ports(2 + shuffler_count);
-  if (!ports) return ports.error();
+  UNDERTONE_TRY(const std::vector<int> ports, free_ports(2 + shuffler_count));
   std::vector<PlacedShuffler> shufflers;
-  for (std::size_t i = 0; i < shuffler_count; ++i)
-    shufflers.push_back({job->shuffle->shufflers[i].name, (*ports)[2 + i]});
-  const int port = (*ports)[0];
-  const int http_port = (*ports)[1];
+  for (std::size_t i = 0; i < shuffler_count; ++i) shufflers.push_back({job->shuffle->shufflers[i].name, ports[2 + i]});
+  const int port = ports[0];
+  const int http_port = ports[1];
   if (Status written =
           write_file_atomically(folder / "consortium.json", consortium_of(*job, port, shufflers).dump(2) + "\n");
       !written)
@@ -248,7 +248,7 @@ Result<Deployment> Deployment::prepare(DeploymentOptions options) {
     return written.error();
   if (Status written = write_file_atomically(folder / "coordinator.json", coordinator.dump(2) + "\n"); !written)
     return written.error();
-  std::string job_bytes = *bytes;
+  std::string job_bytes = bytes;
   if (job->shuffle) {  // the job names keys, and those of these parties have only just been made
     if (Status made = make_keys(options, *job->shuffle, shufflers, document); !made) return made.error();
     job_bytes = document.dump(2) + "\n";

@@ -46,9 +46,8 @@ Status check_export_folder(const fs::path& folder, const std::string& run) {
     }
     return {};
   }
-  const Result<std::string> text = read_file(result, kExportedBytesMax);
-  if (!text) return text.error();
-  const nlohmann::json held = nlohmann::json::parse(*text, nullptr, false);
+  UNDERTONE_TRY(const std::string text, read_file(result, kExportedBytesMax));
+  const nlohmann::json held = nlohmann::json::parse(text, nullptr, false);
   const std::string other =
       held.is_object() && held.contains("run") && held["run"].is_string() ? held["run"].get<std::string>() : "";
   if (other == run) return {};
@@ -59,8 +58,7 @@ Status check_export_folder(const fs::path& folder, const std::string& run) {
 }
 
 Status write_export(const fs::path& folder, const std::vector<ExportedFile>& files) {
-  Result<std::vector<fs::path>> to_remove = make_folders(folder);
-  if (!to_remove) return to_remove.error();
+  UNDERTONE_TRY(std::vector<fs::path> to_remove, make_folders(folder));
   Status done;
   for (const auto& [name, content] : files) {
     const fs::path file = folder / name;
@@ -68,10 +66,10 @@ Status write_export(const fs::path& folder, const std::vector<ExportedFile>& fil
     const bool is_new = !fs::exists(file, ignored);
     done = write_file_atomically(file, content);
     if (!done) break;
-    if (is_new) to_remove->insert(to_remove->begin(), file);
+    if (is_new) to_remove.insert(to_remove.begin(), file);
   }
   if (done) return done;
-  for (const fs::path& made : *to_remove) {
+  for (const fs::path& made : to_remove) {
     std::error_code ignored;
     fs::remove(made, ignored);
   }

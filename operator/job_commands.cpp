@@ -6,12 +6,15 @@
 
 #include "operator/planned_releases.hpp"
 #include "operator/shuffler_worth.hpp"
+#include "operator/weight_noise.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
+#include "shared/jobs/statistics_widths.hpp"
+#include "shared/jobs/vertex_choices.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/service/exit_code.hpp"
 
@@ -22,9 +25,8 @@ using Json = nlohmann::ordered_json;
 
 /// A job that is good as far as can be told without data, or the error that says what is not.
 Result<jobs::Job> load_job(const std::filesystem::path& file) {
-  const Result<std::string> bytes = read_file(file, jobs::kJobBytesMax);
-  if (!bytes) return bytes.error();
-  Result<jobs::Job> job = jobs::parse_job(*bytes, file.string());
+  UNDERTONE_TRY(const std::string bytes, read_file(file, jobs::kJobBytesMax));
+  Result<jobs::Job> job = jobs::parse_job(bytes, file.string());
   if (!job) return job.error();
   if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, file.string()); !planned)
     return planned.error();
@@ -57,14 +59,15 @@ Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const jobs::Job& job, c
   const std::uint64_t point_width = job.point_type == queries::PointType::F32 ? 4 : 8;
   std::uint64_t sent = 0;
   for (const planning::Plan::Segment& segment : plan.segments()) {
-    const bool lattice_of_its_own = jobs::round_spec(job, segment.release.ask).lattice.type == queries::ReplyType::I64;
-    std::uint64_t reply =
-        (lattice_of_its_own ? 8 : reply_width) * static_cast<std::uint64_t>(segment.release.ask.answer_size());
+    const queries::ReplyType type = jobs::round_spec(job, segment.release.ask).lattice.type;
+    const std::uint64_t width = segment.release.ask.reports() != nullptr && type == queries::ReplyType::I32 ? 4
+                                : type == queries::ReplyType::I64                                           ? 8
+                                                                  : reply_width;
+    std::uint64_t reply = width * static_cast<std::uint64_t>(segment.release.answer_size());
     if (job.shuffle && !segment.release.is_public()) {
-      const Result<sealed::RoundLayout> layout =
-          sealed::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size());
-      if (!layout) return layout.error();
-      reply = layout->message_bytes() * layout->shufflers();
+      UNDERTONE_TRY(const sealed::RoundLayout layout,
+                    sealed::RoundLayout::create(*job.shuffle, segment.release, job.reply_lattice, job.cohort.size()));
+      reply = layout.message_bytes() * layout.shufflers();
     }
     sent += segment.rounds * reply;
   }
@@ -128,14 +131,18 @@ std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, 
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
   // Bounds over some of the silos count them as alike, whatever the mean divides by.
   if (!all_answer && !count_alike(job)) return std::nullopt;
-  if (const auto* l2 = std::get_if<releases::L2Bound>(&job.bound); l2 != nullptr && job.model->is_convex()) {
+  const auto* dual = std::get_if<releases::DualBound>(&job.bound);
+  const releases::ClipNorm* clip = dual == nullptr ? releases::l2_clip_of(job.bound) : &dual->clip();
+  if (clip != nullptr && job.model->is_convex()) {
     const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
     if (std::optional<algorithms::RiskBound> own =
-            job.algorithm->predicted_risk(l2->clip, fewer * gradients, job.theorem.has_value()))
+            job.algorithm->predicted_risk(*clip, fewer * gradients, job.theorem.has_value()))
       return own;
   }
-  // Of multisets of all records the mean varies.
-  if (!job.theorem || job.with_replacement || !within_what_theorems_count(job, plans)) return std::nullopt;
+  // Of multisets of all records the mean varies, and of bins how many records it is of.
+  if (!job.theorem || job.with_replacement || job.parts == releases::Slice::Assignment::Bins ||
+      !within_what_theorems_count(job, plans))
+    return std::nullopt;
   if (job.theorem->bound_at) {
     if (!all_answer) return std::nullopt;
     const double differences = mean_noise_variance(job, plans, releases::QuestionKind::GradientDifference);
@@ -161,16 +168,36 @@ std::optional<double> proven_lipschitz(const jobs::Job& job) {
   return job.model->constants(jobs::record_norm(*job.model, job.schema)).lipschitz;
 }
 
+/// Public constants of the method and its set.
+Json numbers_of(const jobs::Job& job) {
+  Json out = Json::object();
+  for (const auto& [name, value] : job.algorithm->numbers()) out[name] = value;
+  return out;
+}
+
 Json parameters_of(const jobs::Job& job) {
-  if (!job.theorem) return {{"by", "hand"}};
+  if (!job.theorem) return {{"by", "hand"}, {"numbers", numbers_of(job)}};
   Json reasons = Json::array();
   for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
     reasons.push_back({{"name", reason.name}, {"value", reason.value}, {"why", reason.why}});
-  return {{"by", job.theorem->source},
-          {"algorithm", std::string(job.algorithm->name())},
-          {"measure", job.theorem->measure},
-          {"rate", job.theorem->rate},
-          {"reasons", std::move(reasons)}};
+  return {{"by", job.theorem->source},       {"algorithm", std::string(job.algorithm->name())},
+          {"measure", job.theorem->measure}, {"rate", job.theorem->rate},
+          {"numbers", numbers_of(job)},      {"reasons", std::move(reasons)}};
+}
+
+/// By which choice a step of Frank-Wolfe errs least; null of other algorithms.
+Json vertex_choices_of(const jobs::Job& job) {
+  Json out = Json::array();
+  for (const jobs::PlannedChoice& choice : jobs::compare_vertex_choices(job))
+    out.push_back({{"choice", choice.choice}, {"step_error", choice.step_error}, {"of_job", choice.of_job}});
+  return out.empty() ? Json(nullptr) : out;
+}
+
+void print_vertex_choices(const Json& choices) {
+  for (const Json& choice : choices) {
+    fmt::print("vertices by {}: a step errs by at most {:.4g}, in expectation{}\n", choice["choice"].get<std::string>(),
+               choice["step_error"].get<double>(), choice["of_job"].get<bool>() ? "; the job's own" : "");
+  }
 }
 
 const char* noise_by(const jobs::NoiseChoice& choice) {
@@ -231,26 +258,46 @@ void print_silos(const Json& silos) {
                silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
     for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
     for (const Json& release : silo["releases"]) fmt::print("    {}\n", describe_release(release));
+    if (silo.contains("bins")) fmt::print("    {}\n", describe_bins(silo["bins"]));
   }
 }
 
-/// What a job without a model would cost, and how wide its noise is.
+/// What a job without a model would cost, and how wide its intervals will be.
 int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans, const Json& silos, bool json) {
+  const Result<std::vector<jobs::PlannedWidth>> widths = jobs::planned_widths(job, plans);
+  if (!widths) return service::fail(widths.error());
   if (json) {
-    const Json out = {{"job", job.name}, {"accountant", plans.begin()->second.accountant()}, {"silos", silos}};
+    Json statistics = Json::array();
+    for (const jobs::PlannedWidth& width : *widths) {
+      statistics.push_back({{"statistic", width.statistic},
+                            {"noise", width.law},
+                            {"half_width", width.half_width},
+                            {"of", width.of},
+                            {"warnings", width.warnings}});
+      if (width.as_sum) statistics.back()["half_width_as_sum"] = *width.as_sum;
+    }
+    const Json out = {{"job", job.name},
+                      {"accountant", plans.begin()->second.accountant()},
+                      {"silos", silos},
+                      {"statistics", std::move(statistics)}};
     fmt::print("{}\n", out.dump(2));
     return service::kDone;
   }
   fmt::print("\"{}\": {} statistics, {} silos, nothing has been sent yet\n", job.name, plan_rounds(job),
              job.cohort.size());
   print_silos(silos);
-  double variance = 0.0;
-  for (const auto& [silo, plan] : plans) {
-    const double own = plan.segments().front().release.noise_stddev_of_mean() *
-                       static_cast<double>(plan.segments().front().release.records_drawn);
-    variance += own * own;
+  fmt::print("intervals for the records themselves, whose only error is noise, over all silos:\n");
+  for (const jobs::PlannedWidth& width : *widths) {
+    fmt::print("    {}: +- {:.4g}, of {} ({}{})\n", width.statistic, width.half_width, width.of, width.law,
+               width.as_sum ? "" : " noise");
+    if (width.as_sum) {
+      fmt::print(
+          "        as one noised total of each silo, at the same epsilon: +- {:.4g}, {:.3g} times narrower; each "
+          "record then trusts its silo\n",
+          *width.as_sum, width.half_width / *width.as_sum);
+    }
+    for (const std::string& warning : width.warnings) fmt::print("        WARNING: {}\n", warning);
   }
-  fmt::print("noise of the first statistic's total over all silos: {:.4g}\n", std::sqrt(variance));
   return service::kDone;
 }
 
@@ -307,6 +354,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"bytes_received", bytes->second},
                      {"releases", releases_of(plan)},
                      {"warnings", warnings_of(plan)}});
+    if (plan.bins()) silos.back()["bins"] = bins_of(plan);
   }
   if (!job->model) return plan_statistics(*job, plans, silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
@@ -317,16 +365,19 @@ int plan_job(const std::filesystem::path& file, bool json) {
   // All silos of a shuffled job are alike.
   const jobs::CohortMember& first = job->cohort.front();
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
+  const Json by_weights = weight_noise(*job, plans);
+  const Json vertex_choices = vertex_choices_of(*job);
   const std::uint64_t held =
       job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model->dimension()) * 8 : 0;
   const double dimension = static_cast<double>(job->model->dimension());
-  const auto* l2 = std::get_if<releases::L2Bound>(&job->bound);
+  const releases::ClipNorm* clip = releases::l2_clip_of(job->bound);
   const double signal_to_noise =
-      l2 == nullptr ? 0.0 : l2->clip.value() / std::sqrt(dimension * std::max(variance, 1e-300));
+      clip == nullptr ? 0.0 : clip->value() / std::sqrt(dimension * std::max(variance, 1e-300));
   if (json) {
     Json out = {{"job", job->name},
                 {"accountant", plans.begin()->second.accountant()},
                 {"mean_noise_stddev", std::sqrt(variance)},
+                {"mean_noise_by_weights", by_weights},
                 {"record_norm_max", constants.smoothness ? optional_json(*job, record_norm) : Json(nullptr)},
                 {"gradient_norm_max", optional_json(*job, constants.lipschitz)},
                 {"smoothness", optional_json(*job, constants.smoothness)},
@@ -337,6 +388,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"aggregation", folds::to_string(job->aggregation)},
                 {"bytes_held_of_a_round", held},
                 {"shuffler", shuffler},
+                {"vertex_choices", vertex_choices},
                 {"predicted_excess_risk",
                  prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
                 {"prediction", prediction ? Json{{"measure", prediction->measure},
@@ -356,6 +408,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
       fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
   } else {
     fmt::print("parameters chosen by hand\n");
+    for (const auto& [name, value] : job->algorithm->numbers()) fmt::print("    {} = {:.6g}\n", name, value);
   }
   if (!job->projection && (constants.lipschitz || constants.smoothness)) {
     fmt::print("from public bounds: records of norm at most {:.6g}; of a record's loss {} and {}\n", record_norm,
@@ -384,6 +437,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
         "noise of the {}weighted mean gradient: {:.4g} a coordinate; a gradient of the clip's length is {:.3g} times "
         "the noise's norm\n",
         job->aggregation.robust() ? "plain " : "", std::sqrt(variance), signal_to_noise);
+  fmt::print("{}", describe_weight_noise(by_weights));
+  print_vertex_choices(vertex_choices);
   if (prediction) {
     fmt::print(
         "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",

@@ -35,17 +35,16 @@ struct Answer {
 /// The coordinator's answer as JSON; its refusals as errors.
 Result<Answer> ask(const OperatorClient& client, const std::string& method, const std::string& target,
                    const std::string& body = "") {
-  const Result<net::HttpAnswer> answer = client.http->request(method, target, body);
-  if (!answer) return answer.error();
-  Json json = Json::parse(answer->body, nullptr, false);
-  if (answer->status >= 200 && answer->status < 300 && !json.is_discarded()) return Answer{std::move(json)};
-  std::string message = fmt::format("the coordinator answers {}", answer->status);
+  UNDERTONE_TRY(const net::HttpAnswer answer, client.http->request(method, target, body));
+  Json json = Json::parse(answer.body, nullptr, false);
+  if (answer.status >= 200 && answer.status < 300 && !json.is_discarded()) return Answer{std::move(json)};
+  std::string message = fmt::format("the coordinator answers {}", answer.status);
   if (json.is_object() && json.contains("error") && json["error"].contains("message"))
     message = plain_text(json["error"]["message"].get<std::string>());
-  const ErrorCode code = answer->status == 401   ? ErrorCode::Unauthorized
-                         : answer->status == 404 ? ErrorCode::UnknownRun
-                         : answer->status < 500  ? ErrorCode::InvalidArgument
-                                                 : ErrorCode::Internal;
+  const ErrorCode code = answer.status == 401   ? ErrorCode::Unauthorized
+                         : answer.status == 404 ? ErrorCode::UnknownRun
+                         : answer.status < 500  ? ErrorCode::InvalidArgument
+                                                : ErrorCode::Internal;
   return Error{code, message};
 }
 
@@ -93,15 +92,13 @@ Result<std::string> find_run(const OperatorClient& client, const std::string& wo
   std::string target = "/api/v1/runs?limit=200";
   std::optional<std::int64_t> before;
   while (true) {
-    const Result<Answer> page = ask(client, "GET", target);
-    if (!page) return page.error();
-    for (const Json& run : page->body.at("runs")) {
+    UNDERTONE_TRY(const Answer page, ask(client, "GET", target));
+    for (const Json& run : page.body.at("runs")) {
       if (choice.look(run)) return choice.chosen();
     }
-    const Result<std::optional<std::int64_t>> older = next_runs(page->body, before);
-    if (!older) return older.error();
-    if (!*older) return choice.chosen();
-    before = **older;
+    UNDERTONE_TRY(const std::optional<std::int64_t> older, next_runs(page.body, before));
+    if (!older) return choice.chosen();
+    before = *older;
     target = fmt::format("/api/v1/runs?limit=200&before={}", *before);
   }
 }
@@ -110,14 +107,13 @@ bool has_ended(const std::string& state) { return state == "succeeded" || state 
 
 /// @return an error that says where the run stands, unless it has ended
 Status check_ended(const OperatorClient& client, const std::string& run) {
-  const Result<Answer> answer = ask(client, "GET", "/api/v1/runs/" + run);
-  if (!answer) return answer.error();
-  const std::string state = text(answer->body, "state");
+  UNDERTONE_TRY(const Answer answer, ask(client, "GET", "/api/v1/runs/" + run));
+  const std::string state = text(answer.body, "state");
   if (has_ended(state)) return {};
-  const std::string id = text(answer->body, "id");
+  const std::string id = text(answer.body, "id");
   return Error{ErrorCode::InvalidArgument,
                fmt::format("run {} of \"{}\" has not ended: it is {}; `undertone watch {}` follows it", id,
-                           text(answer->body, "name"), state, id)};
+                           text(answer.body, "name"), state, id)};
 }
 
 /// The closed rounds of a run as CSV.
@@ -125,13 +121,11 @@ Result<std::string> rounds_csv(const OperatorClient& client, const std::string& 
   std::string rows = kRoundsCsvHeader;
   std::uint64_t next = 0;
   while (true) {
-    const Result<Answer> page = ask(client, "GET", fmt::format("/api/v1/runs/{}/rounds?from={}", run, next));
-    if (!page) return page.error();
-    if (page->body.at("rounds").empty()) return rows;
-    for (const Json& round : page->body["rounds"]) rows += rounds_csv_line(round);
-    const Result<std::uint64_t> further = next_rounds(page->body, next);
-    if (!further) return further.error();
-    next = *further;
+    UNDERTONE_TRY(const Answer page, ask(client, "GET", fmt::format("/api/v1/runs/{}/rounds?from={}", run, next)));
+    if (page.body.at("rounds").empty()) return rows;
+    for (const Json& round : page.body["rounds"]) rows += rounds_csv_line(round);
+    UNDERTONE_TRY(const std::uint64_t further, next_rounds(page.body, next));
+    next = further;
   }
 }
 
@@ -156,12 +150,16 @@ std::size_t namesakes(const OperatorClient& client, const std::string& run, cons
 }
 
 /// Says which silos of a cohort the coordinator never saw, and which it saw have a name like theirs.
-void print_never_seen(const OperatorClient& client, const Json& submitted) {
+/// A silo that the cohort has besides is not meant by another's name.
+void print_never_seen(const OperatorClient& client, const Json& submitted, const jobs::Job& job) {
   const Json unknown = submitted.value("never_seen", Json::array());
   if (unknown.empty()) return;
   std::vector<std::string> seen;
   if (const Result<Answer> silos = ask(client, "GET", "/api/v1/silos"); silos) {
-    for (const Json& silo : silos->body.value("silos", Json::array())) seen.push_back(text(silo, "silo"));
+    for (const Json& silo : silos->body.value("silos", Json::array())) {
+      const Result<SiloId> id = SiloId::create(text(silo, "silo"));
+      if (id && job.member(*id) == nullptr) seen.push_back(id->name());
+    }
   }
   constexpr std::size_t kNamed = 10;
   for (std::size_t i = 0; i < std::min(unknown.size(), kNamed); ++i) {
@@ -197,7 +195,7 @@ int submit_job(const OperatorOptions& options, const std::filesystem::path& job,
     fmt::print("{} of the newest runs {} the same name; {} means this one alone\n", others,
                others == 1 ? "has" : "have", text(answer->body, "id"));
   }
-  print_never_seen(*client, answer->body);
+  print_never_seen(*client, answer->body, *parsed);
   return service::kDone;
 }
 
@@ -233,6 +231,10 @@ int show_status(const OperatorOptions& options) {
     return service::kDone;
   }
   print_run(answer->body);
+  if (const Json last = answer->body.value("last_metrics", Json::object()); !last.empty()) {
+    fmt::print("  last evaluation:{}\n", shown_metrics(last));
+    for (const std::string& verdict : shown_verdicts(last)) fmt::print("  {}\n", verdict);
+  }
   for (const Json& silo : answer->body.value("silos", Json::array())) {
     const std::string why = text(silo, "why_missing");
     const std::string explained = text(silo, "explanation");
@@ -285,6 +287,8 @@ int watch_run(const OperatorOptions& options) {
           status.draw(progress.bar(last->body, service::wall_clock(), status.columns()));
         status.keep();
         status.print(now + (text(last->body, "failure").empty() ? "" : ": " + text(last->body, "failure")));
+        for (const std::string& verdict : shown_verdicts(last->body.value("last_metrics", Json::object())))
+          status.print(verdict);
       }
       return now == "succeeded" ? service::kDone : service::kFailed;
     }
@@ -360,6 +364,7 @@ int export_run(const OperatorOptions& options, const std::filesystem::path& out)
 int compare_runs(const OperatorOptions& options, const std::vector<std::string>& runs) {
   std::optional<OperatorClient> client;
   Json columns = Json::array();
+  std::vector<std::vector<std::string>> verdicts;
   for (const std::string& word : runs) {
     Result<std::string> content = std::string();
     const bool is_folder = std::filesystem::exists(std::filesystem::path(word) / "result.json");
@@ -388,8 +393,15 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
     for (const Json& silo : result.at("privacy")) epsilon = std::max(epsilon, silo.at("epsilon").get<double>());
     column["epsilon, largest of a silo"] = epsilon;
     if (!result.at("metrics").empty()) {
-      for (const auto& [key, value] : result["metrics"].back().items()) column["last " + key] = value;
+      const Json& last = result["metrics"].back();
+      const Json noise = last.value("noise_stddev", Json::object());
+      for (const auto& [key, value] : last.items()) {
+        if (!value.is_number()) continue;
+        column["last " + key] = value;
+        if (noise.is_object() && noise.contains(key)) column["last " + key + ", noise's deviation"] = noise[key];
+      }
     }
+    verdicts.push_back(shown_verdicts(result));
     columns.push_back(std::move(column));
   }
   if (options.json) {
@@ -415,6 +427,9 @@ int compare_runs(const OperatorOptions& options, const std::vector<std::string>&
       line += fmt::format(" {:>22}", shown);
     }
     fmt::print("{}{}\n", line, differ ? "  *" : "");
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (const std::string& verdict : verdicts[i]) fmt::print("{}: {}\n", runs[i], verdict);
   }
   return service::kDone;
 }

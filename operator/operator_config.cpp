@@ -33,10 +33,9 @@ Result<OperatorConfig> parse_operator_config(const nlohmann::json& document, con
 }
 
 Result<OperatorConfig> load_operator_config(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 1U << 20U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 1U << 20U));
   config::Problems problems(file.string());
-  return parse_operator_config(document->root, file.parent_path(), problems);
+  return parse_operator_config(document.root, file.parent_path(), problems);
 }
 
 Result<OperatorClient> connect_operator(const std::filesystem::path& config_file,
@@ -49,21 +48,20 @@ Result<OperatorClient> connect_operator(const std::filesystem::path& config_file
                     "UNDERTONE_OPERATOR says where",
                     config_file.string())};
   }
-  const Result<OperatorConfig> config = load_operator_config(config_file);
-  if (!config) return config.error();
+  UNDERTONE_TRY(const OperatorConfig config, load_operator_config(config_file));
   OperatorClient client;
-  if (config->endpoint.tls) {
-    Result<net::Credentials> credentials = net::Credentials::load(
-        *config->tls, net::Side::Client, {config->consortium, certificates::Role::Operator, config->name});
-    if (!credentials) return credentials.error();
-    client.credentials = std::make_unique<net::Credentials>(*std::move(credentials));
+  if (config.endpoint.tls) {
+    UNDERTONE_TRY(net::Credentials credentials,
+                  net::Credentials::load(*config.tls, net::Side::Client,
+                                         {config.consortium, certificates::Role::Operator, config.name}));
+    client.credentials = std::make_unique<net::Credentials>(std::move(credentials));
   }
   Result<std::string> token = std::string();
-  if (!config->token_file.empty()) token = read_file(config->token_file, 4096);
+  if (!config.token_file.empty()) token = read_file(config.token_file, 4096);
   if (!token) return token.error();
   while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
-  client.http = std::make_unique<net::HttpClient>(config->endpoint, client.credentials.get(), config->consortium,
-                                                  *std::move(token), std::min(config->timeout, timeout_most));
+  client.http = std::make_unique<net::HttpClient>(config.endpoint, client.credentials.get(), config.consortium,
+                                                  *std::move(token), std::min(config.timeout, timeout_most));
   return client;
 }
 

@@ -12,12 +12,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kNormalQuantile = 1.959964;  // of 0.975
+
 /// How a record's contribution is bounded, and how the answer hides it.
 void put_bound(const releases::Bound& bound, Json& out) {
   std::visit(Overloaded{[&](const releases::L2Bound& l2) { out["clip_norm"] = l2.clip.value(); },
                         [&](const releases::MaxBound& max) { out["coordinate_bound"] = max.bound.value(); },
+                        [&](const releases::DualBound& dual) {
+                          out["clip_norm"] = dual.clip().value();
+                          out["clip_in"] = releases::norm_name(dual.exponent());
+                        },
                         [&](const releases::RangeBound& range) {
                           out["range"] = {range.low, range.high};
+                        },
+                        [&](const releases::PairBound& pair) {
+                          out["pair_norm"] = pair.norm == releases::PairBound::Norm::L1 ? "l1" : "l2";
                         }},
              bound);
 }
@@ -44,6 +53,10 @@ void put_noise(const planning::Release& release, Json& out) {
                           out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
                                               {"candidates", release.ask.candidates()->count()}};
                         },
+                        [&](const mechanisms::LocalReports& reports) {
+                          out["reports"] = {{"epsilon", cost.pure.value_rounded_up()},
+                                            {"randomiser", releases::to_string(reports.kind())}};
+                        },
                         [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
                         [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
              release.mechanism);
@@ -62,15 +75,17 @@ Json releases_of(const planning::Plan& plan) {
                   {"records", release.records_drawn},
                   {"draws", release.draws()},
                   {"reads", release.ask.records.with_replacement ? "fresh draw with replacement"
+                            : release.reads_bins()               ? "own bin"
                             : release.ask.records.slice          ? "own part"
                             : release.sampled()                  ? "fresh draw"
                                                                  : "all"}};
+    if (release.reads_bins()) entry["rows"] = release.rows;
     put_bound(release.ask.bound, entry);
     entry["public_records"] = release.is_public();
     entry["noise_stddev_of_mean"] = release.noise_stddev_of_mean();
     put_noise(release, entry);
     const auto same = [&entry](const Json& other) {
-      for (const char* key : {"what", "block", "records", "reads", "noise_stddev_of_mean"}) {
+      for (const char* key : {"what", "block", "numbers", "records", "reads", "noise_stddev_of_mean"}) {
         if (other.at(key) != entry.at(key)) return false;
       }
       return true;
@@ -85,13 +100,32 @@ Json releases_of(const planning::Plan& plan) {
   return out;
 }
 
+Json bins_of(const planning::Plan& plan) {
+  Json out = {{"charged", "random_allocation"}, {"overflow_delta", plan.bins()->overflow.value_rounded_up()}};
+  if (plan.bins()->gain) out["noise_of_parallel_composition"] = *plan.bins()->gain;
+  const std::optional<double> told = plan.epsilon_of_known_draws();
+  out["epsilon_if_told"] = told ? Json(*told) : Json(nullptr);
+  return out;
+}
+
+std::string describe_bins(const Json& bins) {
+  std::string out = "every record draws its bin in secret, and the bins are charged together as one random allocation";
+  if (bins.contains("noise_of_parallel_composition"))
+    out += fmt::format(": parallel composition would take {:.3g} times the noise",
+                       bins["noise_of_parallel_composition"].get<double>());
+  return out + (bins["epsilon_if_told"].is_null()
+                    ? "; nothing is promised if the silo tells them"
+                    : fmt::format("; epsilon {:.4g} if the silo tells them", bins["epsilon_if_told"].get<double>()));
+}
+
 std::string describe_release(const Json& release) {
   const std::string reads = release["reads"].get<std::string>();
   std::string out = fmt::format("{} x {} of {} numbers over {} {} records{}", release["times"].get<std::uint64_t>(),
                                 release["what"].get<std::string>(), release["numbers"].get<std::int64_t>(),
                                 release["records"].get<std::int64_t>(), release["block"].get<std::string>(),
-                                reads == "own part"                      ? ", each a part of its own"
-                                : reads == "fresh draw"                  ? ", drawn afresh"
+                                reads == "own part"     ? ", each a part of its own"
+                                : reads == "own bin"    ? " on average, each those that drew a bin of its own"
+                                : reads == "fresh draw" ? ", drawn afresh"
                                 : reads == "fresh draw with replacement" ? ", drawn afresh with replacement"
                                                                          : "");
   if (release["draws"].get<std::uint64_t>() > 1)
@@ -103,12 +137,27 @@ std::string describe_release(const Json& release) {
                              release["coordinate_bound"].get<double>(), selection["candidates"].get<std::int64_t>(),
                              selection["epsilon"].get<double>());
   }
+  if (release.contains("reports")) {
+    const Json& reports = release["reports"];
+    return out + fmt::format(
+                     ": a report of each by itself, {}, in a secret order: epsilon {:.4g} each, whoever sees it; a "
+                     "silo's mean has a standard deviation of at most {:.4g}",
+                     reports["randomiser"] == "bit" ? "one randomised bit" : "with discrete Laplace noise",
+                     reports["epsilon"].get<double>(), release["noise_stddev_of_mean"].get<double>());
+  }
   if (release.contains("laplace")) {
     const Json& laplace = release["laplace"];
     return out + fmt::format(
                      ", discrete Laplace noise: epsilon {:.4g} each, a silo's total within {:.4g} with "
                      "probability 0.95",
                      laplace["epsilon"].get<double>(), laplace["half_width_95"].get<double>());
+  }
+  if (release.contains("pair_norm")) {
+    return out +
+           fmt::format(", Gaussian noise: a silo's total within {:.4g} with probability 0.95 (noise multiplier {:.4g})",
+                       kNormalQuantile * release["noise_stddev_of_mean"].get<double>() *
+                           static_cast<double>(release["records"].get<std::int64_t>()),
+                       release["noise_multiplier"].get<double>());
   }
   return out + fmt::format(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})",
                            release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),

@@ -10,7 +10,10 @@ namespace undertone::operators {
 /// The releases of a plan as `plan --json` lists them, equal ones together.
 [[nodiscard]] nlohmann::ordered_json releases_of(const planning::Plan& plan);
 
-/// One of them as a line for people.
+/// How a plan's bins are charged, and what that saves. @pre the plan reads some
+[[nodiscard]] nlohmann::ordered_json bins_of(const planning::Plan& plan);
+[[nodiscard]] std::string describe_bins(const nlohmann::ordered_json& bins);
+/// One of a plan's releases as a line for people.
 [[nodiscard]] std::string describe_release(const nlohmann::ordered_json& release);
 
 }  // namespace undertone::operators

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "operator/prediction_scores.hpp"
 #include "operator/saved_model.hpp"
 #include "shared/base/files.hpp"
 #include "shared/data/csv_reader.hpp"
@@ -20,23 +21,27 @@ struct Prediction {
   std::string text;
   std::optional<double> value;        // where the target is a number
   std::optional<double> probability;  // where the loss gives one: of the positive value, or of the class named
+  std::size_t said = 0;               // the class named, by its place in the label's list
+  double score = 0.0;                 // of the positive value, the larger the surer
 };
 
 Prediction of_score(const SavedModel& model, double score) {
   if (const auto* binary = std::get_if<data::BinaryLabel>(&model.schema.label)) {
-    Prediction out{score > 0.0 ? binary->positive : binary->negative, {}, {}};
+    const bool positive = score > 0.0;
+    Prediction out{positive ? binary->positive : binary->negative, {}, {}, positive ? 1U : 0U, score};
     if (model.loss->kind() == models::Loss::Logistic) out.probability = 1.0 / (1.0 + std::exp(-score));
     return out;
   }
   const data::NumericColumn& column = std::get<data::NumericLabel>(model.schema.label).column;
   const double value = column.min + (score + 1.0) / 2.0 * (column.max - column.min);
-  return {fmt::format("{:.9g}", value), value, {}};
+  return {fmt::format("{:.9g}", value), value, {}, 0, 0.0};
 }
 
 Prediction of_scores(const data::ClassLabel& label, const Eigen::VectorXd& scores) {
   Eigen::Index best = 0;
   const double largest = scores.maxCoeff(&best);
-  return {label.classes[static_cast<std::size_t>(best)], {}, 1.0 / (scores.array() - largest).exp().sum()};
+  const auto said = static_cast<std::size_t>(best);
+  return {label.classes[said], {}, 1.0 / (scores.array() - largest).exp().sum(), said, 0.0};
 }
 
 std::vector<Prediction> predictions_of(const SavedModel& model, const models::Records& records) {
@@ -78,6 +83,53 @@ std::string as_json(const std::vector<Prediction>& predictions) {
   return rows.dump(2) + "\n";
 }
 
+/// How good the predictions are of records whose labels are here, a line each.
+/// @param targets [records], as the schema encodes labels
+std::vector<std::string> scores_of(const data::Schema& schema, const std::vector<Prediction>& predictions,
+                                   const Eigen::VectorXd& targets) {
+  if (const auto* number = std::get_if<data::NumericLabel>(&schema.label)) {
+    std::vector<double> truth;
+    std::vector<double> said;
+    for (std::size_t j = 0; j < predictions.size(); ++j) {
+      const double share = (targets[static_cast<Eigen::Index>(j)] + 1.0) / 2.0;
+      truth.push_back(number->column.min + share * (number->column.max - number->column.min));
+      said.push_back(predictions[j].value.value_or(0.0));
+    }
+    return describe(score_numbers(truth, said));
+  }
+  const auto* binary = std::get_if<data::BinaryLabel>(&schema.label);
+  const std::vector<std::string> classes = binary != nullptr
+                                               ? std::vector<std::string>{binary->negative, binary->positive}
+                                               : std::get<data::ClassLabel>(schema.label).classes;
+  std::vector<std::size_t> truth;
+  std::vector<std::size_t> said;
+  std::vector<double> scores;
+  for (std::size_t j = 0; j < predictions.size(); ++j) {
+    const double target = targets[static_cast<Eigen::Index>(j)];
+    truth.push_back(binary != nullptr ? (target > 0.0 ? 1U : 0U) : static_cast<std::size_t>(target));
+    said.push_back(predictions[j].said);
+    if (binary != nullptr) scores.push_back(predictions[j].score);
+  }
+  return describe(score_classes(truth, said, classes.size(), scores), classes);
+}
+
+/// The records, with their labels where the file has them.
+struct ReadRecords {
+  models::Records records;
+  bool labelled = false;
+  std::string why_not;  // where it is not
+};
+
+Result<ReadRecords> read_records(const std::filesystem::path& csv, const data::Schema& schema) {
+  data::CsvOptions options;
+  Result<data::CsvRecords> labelled = data::read_csv(csv, schema, options);
+  if (labelled) return ReadRecords{std::move(labelled->records), true, ""};
+  options.with_label = false;
+  UNDERTONE_TRY(data::CsvRecords plain, data::read_csv(csv, schema, options));
+  return ReadRecords{std::move(plain.records), false,
+                     labelled.error().message.substr(0, labelled.error().message.find('\n'))};
+}
+
 }  // namespace
 
 int predict(const std::filesystem::path& model_file, const std::filesystem::path& csv, const std::filesystem::path& out,
@@ -89,12 +141,16 @@ int predict(const std::filesystem::path& model_file, const std::filesystem::path
                           fmt::format("{}: moments of features predict nothing; \"undertone components\" reads them",
                                       model_file.string())});
   }
-  data::CsvOptions options;
-  options.with_label = false;
-  Result<data::CsvRecords> read = data::read_csv(csv, model->schema, options);
+  Result<ReadRecords> read = read_records(csv, model->schema);
   if (!read) return service::fail(read.error());
+  const Eigen::VectorXd targets = read->labelled ? read->records.targets : Eigen::VectorXd();
   if (model->projection) read->records = model->projection->project({std::move(read->records), {}}).training;
   const std::vector<Prediction> predictions = predictions_of(*model, read->records);
+  // On standard error, so that standard output is predictions alone.
+  if (!read->labelled) fmt::print(stderr, "not scored, since labels cannot be read: {}\n", read->why_not);
+  const bool scored = read->labelled && !predictions.empty();
+  for (const std::string& line : scored ? scores_of(model->schema, predictions, targets) : std::vector<std::string>())
+    fmt::print(stderr, "{}\n", line);
   const std::string content = json ? as_json(predictions) : as_csv(predictions);
   if (out.empty() || out == "-") {
     fmt::print("{}", content);

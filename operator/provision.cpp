@@ -72,6 +72,7 @@ Json silo_file(const Consortium& consortium, const ConsortiumParty& self, const 
             {"epsilon_total", 4},
             {"delta_total", 1e-4},
             {"approval", "manual"},
+            {"projections", true},
             {"release_interval_ms", 0}}},
           {"desk", "state/desk.sqlite"},
           {"statements", "statements"}};
@@ -135,13 +136,12 @@ std::string readme_of(const ConsortiumParty& self, bool with_keys) {
 }
 
 Result<std::string> issue(Authority& authority, const Consortium& consortium, const std::string& request) {
-  const Result<Authority::RequestFacts> asked = Authority::read_request(request);
-  if (!asked) return asked.error();
+  UNDERTONE_TRY(const Authority::RequestFacts asked, Authority::read_request(request));
   const auto listed = std::find_if(consortium.parties.begin(), consortium.parties.end(),
-                                   [&](const ConsortiumParty& p) { return p.party == asked->party; });
+                                   [&](const ConsortiumParty& p) { return p.party == asked.party; });
   if (listed == consortium.parties.end()) {
     return Error{ErrorCode::Unauthorized,
-                 fmt::format("the consortium's file does not name the {}", describe(asked->party))};
+                 fmt::format("the consortium's file does not name the {}", describe(asked.party))};
   }
   const std::time_t now = service::wall_clock();
   return authority.sign(request, {now - kClockSkew, now + consortium.certificate_days * kDay, listed->hosts});
@@ -153,9 +153,8 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
   if (Status written = certificates::write_party(folder, self.party); !written) return written;
   for (const auto& [from, to] : {std::pair(authority.certificate_file(), kit::kAuthority),
                                  std::pair(authority.revocation_file(), kit::kRevoked)}) {
-    const Result<std::string> content = read_file(from, 16U << 20U);
-    if (!content) return content.error();
-    if (Status written = write_file_atomically(folder / to, *content); !written) return written;
+    UNDERTONE_TRY(const std::string content, read_file(from, 16U << 20U));
+    if (Status written = write_file_atomically(folder / to, content); !written) return written;
   }
   const auto coordinator = std::find_if(consortium.parties.begin(), consortium.parties.end(),
                                         [](const ConsortiumParty& p) { return p.party.role == Role::Coordinator; });
@@ -181,11 +180,9 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
   const std::string name = fmt::format("{}.json", to_string(self.party.role));
   if (Status written = write_file_atomically(folder / name, document.dump(2) + "\n"); !written) return written;
   if (with_keys) {
-    const Result<std::string> request = certificates::make_request(self.party, folder / kit::kKey);
-    if (!request) return request.error();
-    const Result<std::string> certificate = issue(authority, consortium, *request);
-    if (!certificate) return certificate.error();
-    if (Status written = write_file_atomically(folder / kit::kCertificate, *certificate); !written) return written;
+    UNDERTONE_TRY(const std::string request, certificates::make_request(self.party, folder / kit::kKey));
+    UNDERTONE_TRY(const std::string certificate, issue(authority, consortium, request));
+    if (Status written = write_file_atomically(folder / kit::kCertificate, certificate); !written) return written;
   }
   return write_file_atomically(folder / "README", readme_of(self, with_keys));
 }
@@ -269,28 +266,24 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
 }
 
 Result<Consortium> load_consortium(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 4U << 20U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 4U << 20U));
   config::Problems problems(file.string());
-  return parse_consortium(document->root, problems);
+  return parse_consortium(document.root, problems);
 }
 
 Result<std::vector<std::filesystem::path>> provision(const std::filesystem::path& consortium_file,
                                                      const std::filesystem::path& out, bool with_keys) {
-  const Result<Consortium> consortium = load_consortium(consortium_file);
-  if (!consortium) return consortium.error();
+  UNDERTONE_TRY(const Consortium consortium, load_consortium(consortium_file));
   const std::time_t now = service::wall_clock();
-  Result<Authority> authority =
-      Authority::create(out / "authority", consortium->name, now - kClockSkew, now + consortium->authority_days * kDay);
-  if (!authority) return authority.error();
-  const Result<std::string> text = read_file(consortium_file, 4U << 20U);
-  if (!text) return text.error();
-  if (Status kept = write_file_atomically(out / "authority" / kConsortiumCopy, *text); !kept) return kept.error();
+  UNDERTONE_TRY(Authority authority, Authority::create(out / "authority", consortium.name, now - kClockSkew,
+                                                       now + consortium.authority_days * kDay));
+  UNDERTONE_TRY(const std::string text, read_file(consortium_file, 4U << 20U));
+  if (Status kept = write_file_atomically(out / "authority" / kConsortiumCopy, text); !kept) return kept.error();
   std::vector<std::filesystem::path> kits;
-  for (const ConsortiumParty& party : consortium->parties) {
+  for (const ConsortiumParty& party : consortium.parties) {
     const std::filesystem::path folder =
         out / "kits" / fmt::format("{}-{}", to_string(party.party.role), party.party.name);
-    if (Status written = write_kit(folder, *consortium, party, *authority, with_keys); !written) return written.error();
+    if (Status written = write_kit(folder, consortium, party, authority, with_keys); !written) return written.error();
     kits.push_back(folder);
   }
   return kits;
@@ -314,30 +307,25 @@ ConfirmKey key_has_digest(std::string digest) {
 
 Result<Signed> sign_request(const std::filesystem::path& folder, const std::filesystem::path& request,
                             const ConfirmKey& confirm) {
-  Result<Authority> authority = Authority::open(folder);
-  if (!authority) return authority.error();
-  const Result<Consortium> consortium = load_consortium(folder / kConsortiumCopy);
-  if (!consortium) return consortium.error();
-  const Result<std::string> pem = read_file(request, 1U << 16U);
-  if (!pem) return pem.error();
-  const Result<Authority::RequestFacts> asked = Authority::read_request(*pem);
+  UNDERTONE_TRY(Authority authority, Authority::open(folder));
+  UNDERTONE_TRY(const Consortium consortium, load_consortium(folder / kConsortiumCopy));
+  UNDERTONE_TRY(const std::string pem, read_file(request, 1U << 16U));
+  const Result<Authority::RequestFacts> asked = Authority::read_request(pem);
   if (!asked) return Error{asked.error().code, fmt::format("{}: {}", request.string(), asked.error().message)};
   if (const Status confirmed = confirm(*asked); !confirmed) return confirmed.error();
   const std::time_t now = service::wall_clock();
   std::size_t still_valid = 0;
-  for (const certificates::Issued& issued : authority->issued()) {
+  for (const certificates::Issued& issued : authority.issued()) {
     if (issued.facts.party == asked->party && issued.revoked == 0 && issued.facts.not_after > now) ++still_valid;
   }
-  Result<std::string> certificate = issue(*authority, *consortium, *pem);
-  if (!certificate) return certificate.error();
-  return Signed{*std::move(certificate), asked->party, asked->key_sha256, authority->issued().back().facts.not_after,
+  UNDERTONE_TRY(std::string certificate, issue(authority, consortium, pem));
+  return Signed{std::move(certificate), asked->party, asked->key_sha256, authority.issued().back().facts.not_after,
                 still_valid};
 }
 
 Result<std::size_t> revoke_party(const std::filesystem::path& folder, Role role, const std::string& name) {
-  Result<Authority> authority = Authority::open(folder);
-  if (!authority) return authority.error();
-  Result<std::size_t> revoked = authority->revoke(role, name, service::wall_clock());
+  UNDERTONE_TRY(Authority authority, Authority::open(folder));
+  Result<std::size_t> revoked = authority.revoke(role, name, service::wall_clock());
   if (revoked && *revoked == 0)
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("no certificate of the {} {} is left to revoke", to_string(role), name)};

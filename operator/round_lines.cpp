@@ -10,9 +10,22 @@ namespace undertone::operators {
 
 std::string shown_metrics(const nlohmann::ordered_json& metrics) {
   std::string out;
+  constexpr double kQuantile = 1.959964;  // of the standard normal law at 0.975
+  const nlohmann::ordered_json noise = metrics.value("noise_stddev", nlohmann::ordered_json::object());
   for (const auto& [name, value] : metrics.items()) {
-    if (name == "after_steps" || name == "silos") continue;
+    if (name == "after_steps" || name == "silos" || name == "round" || !value.is_number()) continue;
     out += fmt::format("  {} {:.4f}", plain_text(name), value.get<double>());
+    if (noise.is_object() && noise.contains(name) && noise[name].is_number())
+      out += fmt::format(" \u00b1 {:.4f}", kQuantile * noise[name].get<double>());
+  }
+  return out;
+}
+
+std::vector<std::string> shown_verdicts(const nlohmann::ordered_json& last_metrics) {
+  std::vector<std::string> out;
+  if (!last_metrics.is_object()) return out;
+  for (const nlohmann::ordered_json& verdict : last_metrics.value("verdicts", nlohmann::ordered_json::array())) {
+    if (verdict.is_string() && out.size() < kVerdictsMost) out.push_back(plain_text(verdict.get<std::string>()));
   }
   return out;
 }

@@ -148,9 +148,10 @@ std::string RunProgress::bar(const Json& run, std::int64_t now, std::size_t colu
     if (!owners.awaited.empty()) line += ", waiting for " + joined(owners.awaited);
     return cut(line, columns);
   }
-  const std::uint64_t total = run.value("rounds_total", total_);
+  // A run that was over before its first look may not say how many rounds it was to have.
+  const std::uint64_t total = run.value("rounds_total", total_ == 0 && state == "succeeded" ? closed_ : total_);
   const double share = total == 0 ? 0.0 : std::min(1.0, static_cast<double>(closed_) / static_cast<double>(total));
-  const std::string head = fmt::format("round {}/{} ", closed_, total);
+  const std::string head = total == 0 ? fmt::format("round {} ", closed_) : fmt::format("round {}/{} ", closed_, total);
   std::string tail = fmt::format(" {:.0f} %", std::floor(100.0 * share));
   if (const std::optional<double> left = seconds_left(); left && *left > 0.0) tail += "  ETA " + shown_duration(*left);
   if (closed_ > 0) tail += fmt::format("  silos {}/{}", answered_, run.at("silos").size());

@@ -24,8 +24,9 @@ void read_weights(config::Section& root, Eigen::Index expected, SavedModel& mode
 }
 
 void read_linear(config::Section& root, SavedModel& model) {
-  const std::vector<std::string> names =
-      model.projection ? jobs::component_names(model.projection->directions.cols()) : data::encoded_names(model.schema);
+  const std::vector<std::string> names = model.projection && !model.standardised
+                                             ? jobs::component_names(model.projection->directions.cols())
+                                             : data::encoded_names(model.schema);
   model.weights.resize(static_cast<Eigen::Index>(names.size()));
   Eigen::Index next = 0;
   for (config::Section section :
@@ -71,14 +72,13 @@ void read_moments(config::Section& root, SavedModel& model) {
 }  // namespace
 
 Result<SavedModel> load_model(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, kModelBytesMax);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, kModelBytesMax));
   config::Problems problems(file.string());
-  config::Section root(document->root, "", problems);
+  config::Section root(document.root, "", problems);
   (void)root.choice<int>("format", {{"undertone.model/2", 2}}, "what this file is");
   enum class Form { Linear, Softmax, Network, Moments };
-  const bool named = document->root.is_object() && root.holds_text("kind");
-  const std::string kind = named ? document->root["kind"].get<std::string>() : std::string();
+  const bool named = document.root.is_object() && root.holds_text("kind");
+  const std::string kind = named ? document.root["kind"].get<std::string>() : std::string();
   const auto form = kind == "network"   ? Form::Network
                     : kind == "softmax" ? Form::Softmax
                     : kind == "moments" ? Form::Moments
@@ -92,6 +92,11 @@ Result<SavedModel> load_model(const std::filesystem::path& file) {
   (void)root.text("job", "the job's name");
   (void)root.text("run", "the run it is of");
   model.schema = jobs::parse_schema(root.object("data", "what the model reads"));
+  if (root.has("standardisation")) {
+    model.standardised = true;
+    model.projection = jobs::parse_standardisation(
+        root.object("standardisation", "of the features, before they are read"), data::encoded_width(model.schema));
+  }
   if (root.has("projection")) {
     model.projection = jobs::parse_projection(root.object("projection", "what the model reads of the features"),
                                               data::encoded_width(model.schema));

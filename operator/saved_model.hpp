@@ -14,6 +14,7 @@ namespace undertone::operators {
 struct SavedModel {
   data::Schema schema;
   std::optional<data::Projection> projection;  // of the encoded features, to what the model reads
+  bool standardised = false;                   // the projection is each feature's own shift and scale
   std::optional<models::LinearLoss> loss;      // of a linear model
   std::optional<models::Network> network;
   std::optional<models::MomentsModel> moments;

@@ -32,10 +32,9 @@ Status Supervisor::spawn(const Program& program) {
   files.read("/dev/null", STDIN_FILENO);
   files.append(program.log, STDERR_FILENO);
   if (!program.show_output) files.redirect(STDERR_FILENO, STDOUT_FILENO);
-  const Result<pid_t> process = service::spawn(program.command, files, program.environment);
-  if (!process) return process.error();
-  running_[*process] = program.name;
-  std::ofstream(pids_ / program.name) << *process << "\n";
+  UNDERTONE_TRY(const pid_t process, service::spawn(program.command, files, program.environment));
+  running_[process] = program.name;
+  std::ofstream(pids_ / program.name) << process << "\n";
   return {};
 }
 

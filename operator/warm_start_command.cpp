@@ -21,7 +21,10 @@ struct Start {
 
 bool same_projection(const std::optional<data::Projection>& a, const std::optional<data::Projection>& b) {
   if (!a || !b) return !a && !b;
-  return a->origin == b->origin && a->directions == b->directions;
+  // A standardisation is written as scales, whose inverses are the directions.
+  constexpr double kInverses = 1e-14;
+  return a->origin == b->origin && a->directions.rows() == b->directions.rows() &&
+         a->directions.cols() == b->directions.cols() && a->directions.isApprox(b->directions, kInverses);
 }
 
 /// The model's weights in the order of the job's, or what keeps them from being such.

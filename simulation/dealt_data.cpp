@@ -18,14 +18,13 @@ Result<std::vector<double>> targets_of(const RecordTable& table, const data::Sch
   Result<data::RecordEncoder> encoder = data::RecordEncoder::create(table.header(), schema, true);
   if (!encoder) return Error{encoder.error().code, fmt::format("{}:1: {}", table.name(), encoder.error().message)};
   const std::string& name = data::label_column(schema);
-  const Result<std::vector<std::string>> cells = table.column(name);
-  if (!cells) return cells.error();
+  UNDERTONE_TRY(const std::vector<std::string> cells, table.column(name));
   const auto column =
       static_cast<std::size_t>(std::find(table.header().begin(), table.header().end(), name) - table.header().begin());
   std::vector<double> features(encoder->width(), 0.0);
-  std::vector<double> out(cells->size(), 0.0);
-  for (std::size_t i = 0; i < cells->size(); ++i) {
-    const data::RecordEncoder::Expected expected = encoder->encode(column, (*cells)[i], features.data(), out[i]);
+  std::vector<double> out(cells.size(), 0.0);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const data::RecordEncoder::Expected expected = encoder->encode(column, cells[i], features.data(), out[i]);
     if (expected != nullptr) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: record {}, column \"{}\": expected {}", table.name(), i + 1, name, *expected)};
@@ -48,9 +47,8 @@ class Dealer {
     if (how_.partition == DealtBy::Random) return told(table, data::deal(table.rows(), sizes, how_.partition_seed));
     RandomSource source(how_.partition_seed);
     if (how_.partition == DealtBy::Target) {
-      const Result<std::vector<double>> targets = targets_of(table, job_.schema);
-      if (!targets) return targets.error();
-      return told(table, data::deal_sorted(*targets, sizes, source));
+      UNDERTONE_TRY(const std::vector<double> targets, targets_of(table, job_.schema));
+      return told(table, data::deal_sorted(targets, sizes, source));
     }
     const Result<std::vector<std::string>> cells = table.column(column_);
     if (!cells) return of_table(table, cells.error());
@@ -119,20 +117,22 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
   if (!job.simulation) {
     return Error{
         ErrorCode::InvalidConfig,
-        fmt::format("{}: /simulation: missing; it says where the data to simulate with are", job_file.string())};
+        fmt::format(
+            "{}: /simulation: missing; it says where the data to simulate with are. `undertone simulate` takes it "
+            "beside the file: --set '/simulation={{\"csv\": \"patients.csv\", \"partition_seed\": 1, "
+            "\"holdout_fraction\": 0.2, \"holdout_seed\": 1}}'",
+            job_file.string())};
   }
   const std::filesystem::path folder = job_file.parent_path();
-  Result<RecordTable> table = RecordTable::read(job.simulation->files, folder);
-  if (!table) return table.error();
+  UNDERTONE_TRY(RecordTable table, RecordTable::read(job.simulation->files, folder));
   std::optional<RecordTable> test;
   if (job.simulation->test) {
-    Result<RecordTable> read = RecordTable::read(*job.simulation->test, folder);
-    if (!read) return read.error();
-    if (read->header() != table->header()) {
+    UNDERTONE_TRY(RecordTable read, RecordTable::read(*job.simulation->test, folder));
+    if (read.header() != table.header()) {
       return Error{ErrorCode::InvalidData,
-                   fmt::format("{}:1: expected the columns of {}, found others", read->name(), table->name())};
+                   fmt::format("{}:1: expected the columns of {}, found others", read.name(), table.name())};
     }
-    test = *std::move(read);
+    test = std::move(read);
   }
   std::vector<std::size_t> sizes;
   std::vector<std::size_t> test_sizes;
@@ -141,16 +141,14 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
     sizes.push_back(static_cast<std::size_t>(in_table));
     test_sizes.push_back(static_cast<std::size_t>(member.facts.holdout_records));
   }
-  DealtData out(*std::move(table), std::move(test));
+  DealtData out(std::move(table), std::move(test));
   out.holdout_seed_ = job.simulation->holdout_seed;
   Dealer dealer(job, job_file.string());
-  Result<data::Partition> rows = dealer.deal(out.table_, sizes);
-  if (!rows) return rows.error();
-  out.rows_ = *std::move(rows);
+  UNDERTONE_TRY(data::Partition rows, dealer.deal(out.table_, sizes));
+  out.rows_ = std::move(rows);
   if (out.test_) {
-    Result<data::Partition> test_rows = dealer.deal(*out.test_, test_sizes);
-    if (!test_rows) return test_rows.error();
-    out.test_rows_ = *std::move(test_rows);
+    UNDERTONE_TRY(data::Partition test_rows, dealer.deal(*out.test_, test_sizes));
+    out.test_rows_ = std::move(test_rows);
   }
   return out;
 }

@@ -1,9 +1,12 @@
 #include "simulation/direct_cohort.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <thread>
+#include <utility>
 
+#include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "silo/oracles/sum_oracle.hpp"
@@ -24,10 +27,17 @@ const planning::Release* release_of(const DirectCohort::Member& member, RoundInd
   return nullptr;
 }
 
-bool reads_slices(const DirectCohort::Member& member) {
-  return std::any_of(member.releases.begin(), member.releases.end(), [](const planning::Plan::Segment& segment) {
-    return segment.release.ask.records.slice.has_value();
-  });
+/// As a silo puts its training records, the only ones that slices are cut from. @param pass of bins
+silo::RecordPlaces places_of(const DirectCohort::Setup& setup, const DirectCohort::Member& member, std::uint64_t pass) {
+  const auto slice = std::find_if(
+      member.releases.begin(), member.releases.end(),
+      [](const planning::Plan::Segment& segment) { return segment.release.ask.records.slice.has_value(); });
+  if (slice == member.releases.end()) return {};
+  silo::TestRandomness randomness(setup.seed, member.id);
+  const silo::PermutationName name{setup.run, releases::Block::Training, {}, pass};
+  const std::int64_t records = member.dataset->training.count();
+  return slice->release.reads_bins() ? silo::RecordPlaces::binned(randomness.bins(name, records))
+                                     : silo::RecordPlaces::permuted(randomness.permutation(name, records));
 }
 
 bool fits(const DirectCohort::Member& member) {
@@ -51,14 +61,10 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
   for (const Member& member : members) {
     if (!fits(member))
       return Error{ErrorCode::InvalidArgument, fmt::format("{}: releases of other records", member.id.name())};
-    cohort.permutations_.emplace_back();
-    if (reads_slices(member)) {
-      cohort.permutations_.back() =
-          silo::TestRandomness(setup.seed, member.id)
-              .permutation({setup.run, releases::Block::Training, {}}, member.dataset->training.count());
-    }
+    cohort.places_.push_back(places_of(setup, member, 0));
   }
   cohort.members_ = std::move(members);
+  cohort.passes_.assign(cohort.members_.size(), 0);
   for (std::size_t thread = 0; thread < setup.threads; ++thread)
     cohort.scratch_.push_back({setup.model ? silo::make_record_sums(*setup.model) : nullptr, {}});
   return cohort;
@@ -66,6 +72,7 @@ Result<DirectCohort> DirectCohort::create(const Setup& setup, std::vector<Member
 
 Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos) {
   PlannedCohort out;
+  std::map<jobs::PlannedFacts, planning::Plan> planned;
   for (const SimulatedSilo& silo : silos) {
     const jobs::CohortMember* member = job.member(silo.id);
     if (member == nullptr)
@@ -77,16 +84,21 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
                                member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
                                silo.dataset.holdout.count())};
     }
-    const Result<planning::Plan> plan = jobs::plan_of(job, *member);
-    if (!plan) return plan.error();
+    const jobs::PlannedFacts facts = jobs::planned_facts(member->facts);
+    auto alike = planned.find(facts);
+    if (alike == planned.end()) {
+      UNDERTONE_TRY(planning::Plan made, jobs::plan_of(job, *member));
+      alike = planned.emplace(facts, std::move(made)).first;
+    }
+    const planning::Plan& plan = alike->second;
     const auto holdout = static_cast<std::uint64_t>(std::max<std::int64_t>(member->facts.holdout_records, 1));
     DirectCohort::Member& made = out.members.emplace_back(DirectCohort::Member{
-        silo.id, &silo.dataset, plan->segments(), member->weight, std::min(holdout, folds::LatticeFold::kWeightMax)});
+        silo.id, &silo.dataset, plan.segments(), member->weight, std::min(holdout, folds::LatticeFold::kWeightMax)});
     if (job.projection) {
       made.projected = std::make_shared<const data::Dataset>(job.projection->project(silo.dataset));
       made.dataset = made.projected.get();
     }
-    out.epsilon = std::max(out.epsilon, plan->epsilon().value_rounded_up());
+    out.epsilon = std::max(out.epsilon, plan.epsilon().value_rounded_up());
   }
   return out;
 }
@@ -110,10 +122,22 @@ std::vector<std::int64_t> DirectCohort::answer(const queries::Query& query, std:
           ? silo::NoiselessRandomness(setup_.seed, one.id).stream(setup_.run, query.round)
           : silo::TestRandomness(setup_.seed, one.id).stream(setup_.run, query.round);
   const planning::Release& release = *release_of(one, query.round);
-  const silo::OracleData data{*one.dataset, permutations_[member]};
+  if (release.ask.kind() == releases::QuestionKind::ControlledRun) {
+    return silo::local_run(controlled_start(query, member), release, one.dataset->training, setup_.wire, *scratch.sums,
+                           *stream);
+  }
+  const silo::OracleData data{*one.dataset, places_[member]};
   if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism))
     return silo::draw_and_count(query, release, data, *scratch.sums, scratch.coins, *stream);
   return queries::values_of(silo::draw_and_sum(query, release, data, scratch.sums.get(), setup_.wire, *stream));
+}
+
+silo::LocalStart DirectCohort::controlled_start(const queries::Query& query, std::size_t member) const {
+  const std::vector<queries::NamedPoint> points = queries::named_points(query.question);
+  UNDERTONE_CHECK(points.size() == 2);
+  const Eigen::VectorXd& variate = variates_[member];
+  return {points[0].value, points[1].value,
+          variate.size() > 0 ? variate : Eigen::VectorXd(Eigen::VectorXd::Zero(points[1].value.size()))};
 }
 
 void DirectCohort::answer_all(const queries::Query& query, const std::vector<std::size_t>& asked, const Take& take) {
@@ -145,6 +169,10 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
     const planning::Release* release = release_of(members_[i], query.round);
     if (release == nullptr || release->ask.kind() != queries::kind_of(query.question))
       return Error{ErrorCode::Internal, fmt::format("round {} asks another question than the plan", query.round.value)};
+    const std::optional<releases::Slice>& slice = release->ask.records.slice;
+    if (!slice || slice->pass() == passes_[i]) continue;
+    passes_[i] = slice->pass();
+    places_[i] = places_of(setup_, members_[i], passes_[i]);
   }
   const planning::Release& first = *release_of(members_.front(), query.round);
   if (const auto* binomial = std::get_if<mechanisms::BinomialSum>(&first.mechanism)) {
@@ -152,24 +180,31 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
     answer_all(query, asked, [&](std::size_t, const std::vector<std::int64_t>& counts) {
       for (std::size_t j = 0; j < total.size(); ++j) total[j] += counts[j];
     });
-    const releases::ClipNorm clip = first.scaled_to(queries::distance_of(query.question)).ask.clip();
-    Result<mechanisms::BinomialEstimate> estimate = mechanisms::estimate_of(
-        total, binomial->parameters, clip, static_cast<std::int64_t>(asked.size()) * first.records_drawn);
-    if (!estimate) return estimate.error();
-    return folds::Gathered{query.round, static_cast<Eigen::Index>(asked.size()),
-                           folds::Mean{std::move(estimate->mean)}};
+    const releases::ClipNorm clip =
+        first.scaled_to(queries::distance_of(query.question, first.ask.distance_exponent())).ask.clip();
+    UNDERTONE_TRY(mechanisms::BinomialEstimate estimate,
+                  mechanisms::estimate_of(total, binomial->parameters, clip,
+                                          static_cast<std::int64_t>(asked.size()) * first.records_drawn));
+    return folds::Gathered{query.round, static_cast<Eigen::Index>(asked.size()), folds::Mean{std::move(estimate.mean)}};
   }
   const jobs::RoundSpec spec = jobs::round_spec(first.ask, setup_.wire, setup_.aggregation);
   folds::RoundFold fold = spec.fold();
+  const bool controlled = first.ask.kind() == releases::QuestionKind::ControlledRun;
   std::int64_t records = 0;
+  std::map<SiloId, std::vector<std::int64_t>> each;
   answer_all(query, asked, [&](std::size_t i, const std::vector<std::int64_t>& reply) {
+    if (controlled) {
+      variates_[i] = silo::variate_after(controlled_start(query, i), *first.ask.local(), reply, setup_.wire);
+    }
     fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight);
     records += members_[i].dataset->training.count();
+    if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
   });
-  return folds::Gathered{query.round, fold.replies(), fold.value(), records};
+  return folds::Gathered{query.round, fold.replies(), fold.value(), records, std::move(each)};
 }
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
+  variates_.assign(members_.size(), Eigen::VectorXd());
   return algorithms::AlgorithmDriver(algorithm).finish([this](const queries::Query& query) { return ask(query); },
                                                        watch);
 }

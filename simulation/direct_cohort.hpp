@@ -8,6 +8,8 @@
 #include "shared/algorithms/algorithm_driver.hpp"
 #include "shared/jobs/job.hpp"
 #include "silo/oracles/counts_oracle.hpp"
+#include "silo/oracles/local_run.hpp"
+#include "silo/oracles/record_places.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "simulation/simulated_federation.hpp"
 
@@ -52,6 +54,8 @@ class DirectCohort {
     std::unique_ptr<silo::RecordSums> sums;
     silo::BinomialCoins coins;
   };
+  /// Where a member's controlled run begins, with the variate that it keeps.
+  [[nodiscard]] silo::LocalStart controlled_start(const queries::Query& query, std::size_t member) const;
   /// Wire steps of a mean, or a silo's counts where the release is a binomial sum.
   [[nodiscard]] std::vector<std::int64_t> answer(const queries::Query& query, std::size_t member,
                                                  Scratch& scratch) const;
@@ -61,8 +65,10 @@ class DirectCohort {
 
   Setup setup_;
   std::vector<Member> members_;
-  std::vector<std::vector<std::int64_t>> permutations_;  // of each member: empty unless it reads slices
-  std::vector<Scratch> scratch_;                         // one a thread
+  std::vector<silo::RecordPlaces> places_;  // of each member: empty unless it reads slices
+  std::vector<std::uint64_t> passes_;       // whose bins these are
+  std::vector<Eigen::VectorXd> variates_;   // of each member, of controlled runs: empty before its first
+  std::vector<Scratch> scratch_;            // one a thread
 };
 
 /// The members of a job's cohort with the plans that its silos would make.
@@ -70,7 +76,7 @@ struct PlannedCohort {
   std::vector<DirectCohort::Member> members;
   double epsilon = 0.0;  // the largest that a plan costs
 };
-/// @param silos of the job's cohort, any order; outlives the members
+/// Silos that are alike are planned once. @param silos of the job's cohort, any order; outlives the members
 /// @return an error where a plan cannot be made, or a silo has other records than the job says
 [[nodiscard]] Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<SimulatedSilo>& silos);
 

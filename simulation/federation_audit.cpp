@@ -273,9 +273,8 @@ Result<wire::Message> FederationAudit::left_for(const std::string& to, const Sil
   const auto found = left_.find(std::tuple(to, silo, key.first, key.second));
   if (found == left_.end()) return missing(fmt::format("a reply was accepted that never left silo {}", silo.name()));
   wire::Decoder decoder{wire::Limits{}};
-  Result<std::vector<wire::Message>> messages = decoder.feed(found->second);
-  if (!messages) return messages.error();
-  return std::move(messages->front());
+  UNDERTONE_TRY(std::vector<wire::Message> messages, decoder.feed(found->second));
+  return std::move(messages.front());
 }
 
 Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run, const queries::Query& query,
@@ -283,9 +282,8 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   const jobs::Job& job = shadow.job;
   if (job.shuffle) {
     if (!shadow.plan) {
-      Result<planning::Plan> plan = planner_(job, job.cohort.front());
-      if (!plan) return plan.error();
-      shadow.plan = *std::move(plan);
+      UNDERTONE_TRY(planning::Plan plan, planner_(job, job.cohort.front()));
+      shadow.plan = std::move(plan);
     }
     const planning::Release& release = *shadow.plan->release(query.round);
     if (!release.is_public()) return gather_shuffled(shadow, run, query, release, record, store);
@@ -296,16 +294,17 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   folds::RoundFold fold = spec.fold();
   WeightedSum recount;
   std::int64_t records = 0;
+  std::map<SiloId, std::vector<std::int64_t>> each;
   for (const auto& [silo, digest] : record.accepted) {
-    const Result<wire::Message> message = left_for(kCoordinator, silo, {run, query.round.value});
-    if (!message) return message.error();
-    const auto& reply = std::get<wire::ReplyMessage>(*message);
+    UNDERTONE_TRY(const wire::Message message, left_for(kCoordinator, silo, {run, query.round.value}));
+    const auto& reply = std::get<wire::ReplyMessage>(message);
     if (queries::reply_digest(reply.run, reply.query, reply.type, reply.reply) != digest)
       return missing(fmt::format("the accepted reply of silo {} is not the one that left it", silo.name()));
     const std::uint64_t weight = spec.weight(*job.member(silo));
     fold.add(queries::values_of(reply.reply.answer), weight);
-    recount.add(queries::values_of(reply.reply.answer), weight);
+    recount.add(spec.kept(queries::values_of(reply.reply.answer)), weight);
     records += job.member(silo)->facts.records;
+    if (spec.statistic) each.emplace(silo, spec.kept(queries::values_of(reply.reply.answer)));
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");
   folds::Folded value = fold.value();
@@ -313,7 +312,10 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
   if (mean != nullptr && !spec.aggregation.robust() &&
       !recount.is(mean->values, spec.lattice.step_log2, spec.aggregation.scaled_to))
     return missing("a round's fold is not the weighted mean of its replies");
-  return folds::Gathered{query.round, fold.replies(), std::move(value), records};
+  if (const auto* reports = std::get_if<folds::Reports>(&value);
+      reports != nullptr && !recount.is(reports->totals / static_cast<double>(fold.replies()), 0, std::nullopt))
+    return missing("a round's fold is not what its reports add up to");
+  return folds::Gathered{query.round, fold.replies(), std::move(value), records, std::move(each)};
 }
 
 Result<folds::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const RunId& run, const queries::Query& query,
@@ -322,50 +324,45 @@ Result<folds::Gathered> FederationAudit::gather_shuffled(Shadow& shadow, const R
                                                          coordinator::RunStore& store) {
   const jobs::Job& job = shadow.job;
   const Key key(run, query.round.value);
-  const Result<sealed::RoundLayout> layout =
-      sealed::RoundLayout::create(*job.shuffle, release, job.reply_lattice, job.cohort.size());
-  if (!layout) return layout.error();
+  UNDERTONE_TRY(const sealed::RoundLayout layout,
+                sealed::RoundLayout::create(*job.shuffle, release, job.reply_lattice, job.cohort.size()));
   const Digest digest = queries::query_digest(run, query);
   const sealed::FoldedRound round{run, query, job.noise};
   const auto units_of = [&](const std::string& shuffler, const SiloId& silo) -> Result<std::string> {
-    Result<wire::Message> message = left_for(shuffler, silo, key);
-    if (!message) return message.error();
-    return std::move(std::get<wire::SealedReply>(*message).units);
+    UNDERTONE_TRY(wire::Message message, left_for(shuffler, silo, key));
+    return std::move(std::get<wire::SealedReply>(message).units);
   };
-  if (!layout->adds()) {
+  if (!layout.adds()) {
     const std::string& shuffler = job.shuffle->shufflers.front().name;
     const std::set<SiloId>& senders = mixed_[{shuffler, key}];
     std::string units;
     for (const SiloId& silo : senders) {
-      Result<std::string> own = units_of(shuffler, silo);
-      if (!own) return own.error();
-      units += *own;
+      UNDERTONE_TRY(std::string own, units_of(shuffler, silo));
+      units += own;
     }
     const sealed::SealingKey opening = *sealed::SealingKey::from_secret(sealing_secret_);
     const Result<std::optional<coordinator::ShuffledState>> state = store.shuffled_state(run);
     if (!state || !*state) return missing("the run has no key for its replies' codes");
     const sealed::ReplyMacKey mac = *sealed::ReplyMacKey::from_bytes(as_bytes((*state)->mac_key));
-    const std::unique_ptr<sealed::BatchFold> fold = sealed::make_mixed_fold(*layout, round, {opening, mac});
+    const std::unique_ptr<sealed::BatchFold> fold = sealed::make_mixed_fold(layout, round, {opening, mac});
     if (Status taken = fold->take(0, senders.size(), std::move(units)); !taken) return taken.error();
     return fold->gathered();
   }
-  const std::unique_ptr<sealed::BatchFold> fold = sealed::make_added_fold(*layout, round);
+  const std::unique_ptr<sealed::BatchFold> fold = sealed::make_added_fold(layout, round);
   for (std::size_t i = 0; i < job.shuffle->shufflers.size(); ++i) {
     const std::string& shuffler = job.shuffle->shufflers[i].name;
     const sealed::SealingKey opening = *sealed::SealingKey::from_secret(shuffler_secrets_.at(shuffler));
-    std::vector<std::uint64_t> total(static_cast<std::size_t>(layout->dimension()), 0);
+    std::vector<std::uint64_t> total(static_cast<std::size_t>(layout.dimension()), 0);
     for (const auto& [silo, together] : record.accepted) {
       const Result<std::string> sealed = units_of(shuffler, silo);
       if (!sealed) return sealed.error();
-      const Result<sealed::OpenedReply> opened =
-          sealed::open(opening, sealed::adder_mac_key(run), layout->terms(run, query.round, digest), *sealed);
-      if (!opened) return opened.error();
-      const std::string_view body = opened->body();
-      const Status added = sealed::add_share({reinterpret_cast<const std::uint8_t*>(body.data()), body.size()},
-                                             layout->modulus(), total);
-      if (!added) return added.error();
+      UNDERTONE_TRY(const sealed::OpenedReply opened,
+                    sealed::open(opening, sealed::adder_mac_key(run), layout.terms(run, query.round, digest), *sealed));
+      const std::string_view body = opened.body();
+      UNDERTONE_TRY(sealed::add_share({reinterpret_cast<const std::uint8_t*>(body.data()), body.size()},
+                                      layout.modulus(), total));
     }
-    const std::vector<std::uint8_t> packed = sealed::pack_share(total, layout->modulus());
+    const std::vector<std::uint8_t> packed = sealed::pack_share(total, layout.modulus());
     if (Status taken = fold->take(i, record.accepted.size(), {packed.begin(), packed.end()}); !taken)
       return taken.error();
   }

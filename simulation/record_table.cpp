@@ -46,12 +46,10 @@ Result<RecordTable> RecordTable::read(const jobs::RecordFiles& files, const std:
   };
   return std::visit(Overloaded{[&](const jobs::CsvRecords& csv) -> Result<RecordTable> {
                                  const std::filesystem::path file = folder / csv.file;
-                                 const Result<std::string> text = read_file(file, kTableBytesMax);
-                                 if (!text) return text.error();
-                                 Result<data::CsvTable> table = data::parse_csv(*text, file.string());
-                                 if (!table) return table.error();
-                                 std::vector<std::string> header = table->header;
-                                 return RecordTable(file.string(), std::move(header), *std::move(table));
+                                 UNDERTONE_TRY(const std::string text, read_file(file, kTableBytesMax));
+                                 UNDERTONE_TRY(data::CsvTable table, data::parse_csv(text, file.string()));
+                                 std::vector<std::string> header = table.header;
+                                 return RecordTable(file.string(), std::move(header), std::move(table));
                                },
                                [&](const jobs::IdxRecords& idx) {
                                  const std::filesystem::path images = folder / idx.images;

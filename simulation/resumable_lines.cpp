@@ -33,12 +33,11 @@ Result<std::string> kept_of(const std::filesystem::path& file, const std::string
 
 Result<std::unique_ptr<ResumableLines>> ResumableLines::open(const std::filesystem::path& file,
                                                              const std::string& header, std::size_t total) {
-  const Result<std::string> kept = kept_of(file, header);
-  if (!kept) return kept.error();
-  if (Status written = write_file_atomically(file, *kept); !written) return written.error();
+  UNDERTONE_TRY(const std::string kept, kept_of(file, header));
+  if (Status written = write_file_atomically(file, kept); !written) return written.error();
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor < 0) return Error{ErrorCode::StorageFailed, fmt::format("{}: cannot be written", file.string())};
-  const auto lines = static_cast<std::size_t>(std::count(kept->begin(), kept->end(), '\n'));
+  const auto lines = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), '\n'));
   return std::unique_ptr<ResumableLines>(new ResumableLines(descriptor, lines - 1, total));
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kJobBytesMax = 16U << 20U;
 silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) {
   return {job.model ? std::vector<std::string>{std::string(job.model->name())} : std::vector<std::string>{},
           {std::string(job.algorithm->name())},
-          {job.unit},
+          {std::string(releases::to_string(job.unit))},
           1,
           1,
           member.facts.epsilon(),
@@ -31,7 +31,19 @@ silo::Policy policy_for(const jobs::Job& job, const jobs::CohortMember& member) 
           silo::Approval::Automatic,
           std::chrono::milliseconds(1),  // of virtual time: selections are answered at no other interval than one
           std::nullopt,
+          true,
+          silo::ExplainRefusals::Full,
+          true,
           true};
+}
+
+/// The failure with what the silos said of it, each in full: a simulated owner has nothing to hide.
+Error explained(Error failure, const std::optional<coordinator::RunRecord>& record) {
+  if (!record) return failure;
+  for (const auto& [silo, explanation] : record->explanations) {
+    if (!explanation.empty()) failure.message += fmt::format("\n  {} refused: {}", silo.name(), explanation);
+  }
+  return failure;
 }
 
 Status write_out(const std::filesystem::path& out, const coordinator::RunReport& report, const std::string& job_bytes) {
@@ -44,23 +56,22 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
                                               const std::optional<std::filesystem::path>& out,
                                               const SimulationWatch& watch) {
   const RunId run{sha256(bytes), options.nonce.value_or(simulated_nonce(options.seed))};
-  Result<PlannedCohort> planned = plan_cohort(job, silos);
-  if (!planned) return planned.error();
-  Result<DirectCohort> cohort = DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise,
-                                                      options.answering, options.threads, job.aggregation},
-                                                     std::move(planned->members));
-  if (!cohort) return cohort.error();
+  UNDERTONE_TRY(PlannedCohort planned, plan_cohort(job, silos));
+  UNDERTONE_TRY(DirectCohort cohort,
+                DirectCohort::create({job.model, job.reply_lattice, run, options.seed, options.noise, options.answering,
+                                      options.threads, job.aggregation},
+                                     std::move(planned.members)));
   const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(job);
   std::uint64_t rounds = 0;
   for (const planning::ScheduledRounds& part : jobs::schedule_of(job)) rounds += part.rounds;
   std::size_t rows_seen = 0;
   Result<algorithms::Outcome> outcome =
-      cohort->train(*algorithm, [&](RoundIndex round, const algorithms::FederatedAlgorithm& running) {
+      cohort.train(*algorithm, [&](RoundIndex round, const algorithms::FederatedAlgorithm& running) {
         const std::vector<algorithms::MetricsRow> rows = running.metrics();
         SimulatedRound over{round, rounds, std::nullopt};
         if (rows.size() > rows_seen) over.metrics = rows.back();
         rows_seen = rows.size();
-        if (watch) watch(over);
+        if (watch) watch(over, job);
       });
   if (!out) return outcome;
   std::map<SiloId, std::optional<wire::Refusal>> answers;
@@ -93,13 +104,20 @@ std::vector<nlohmann::json::json_pointer> places_of(const nlohmann::json& job, c
   return out;
 }
 
+/// Whether a pointer is into a section that the job has left out, such as the simulation of a draft. A section that no
+/// job has is refused where the job is parsed.
+bool is_of_new_section(const nlohmann::json& job, const std::string& pointer) {
+  if (pointer.size() < 2 || pointer.front() != '/' || pointer.find('*') != std::string::npos || !job.is_object())
+    return false;
+  return !job.contains(pointer.substr(1, pointer.find('/', 1) - 1));
+}
+
 }  // namespace
 
 Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
                                        const std::vector<std::string>& set) {
-  Result<config::JsonDocument> document = config::parse_json(bytes, file);
-  if (!document) return document.error();
-  nlohmann::json changed = document->root;
+  UNDERTONE_TRY(config::JsonDocument document, config::parse_json(bytes, file));
+  nlohmann::json changed = document.root;
   try {
     for (const std::string& assignment : set) {
       const std::size_t equals = assignment.find('=');
@@ -109,7 +127,9 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
       const std::string text = assignment.substr(equals + 1);
       nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
       if (value.is_discarded()) value = text;
-      const std::vector<nlohmann::json::json_pointer> places = places_of(changed, assignment.substr(0, equals));
+      const std::string pointer = assignment.substr(0, equals);
+      std::vector<nlohmann::json::json_pointer> places = places_of(changed, pointer);
+      if (places.empty() && is_of_new_section(changed, pointer)) places.emplace_back(pointer);
       if (places.empty()) {
         return Error{ErrorCode::InvalidArgument, fmt::format("--set {}: the job has no such value", assignment)};
       }
@@ -120,22 +140,20 @@ Result<std::string> job_for_simulation(const std::string& bytes, const std::stri
   } catch (const nlohmann::json::exception& exception) {
     return Error{ErrorCode::InvalidArgument, fmt::format("--set: {}", exception.what())};
   }
-  return changed == document->root ? bytes : changed.dump(2) + "\n";
+  return changed == document.root ? bytes : changed.dump(2) + "\n";
 }
 
 Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::filesystem::path& job_file) {
-  const Result<DealtData> dealt = DealtData::deal(job, job_file);
-  if (!dealt) return dealt.error();
+  UNDERTONE_TRY(const DealtData dealt, DealtData::deal(job, job_file));
   std::vector<SimulatedSilo> silos;
   for (std::size_t i = 0; i < job.cohort.size(); ++i) {
     const releases::SiloFacts& facts = job.cohort[i].facts;
-    const Result<models::Records> records =
-        data::to_records(dealt->file_of(i), job.schema, fmt::format("{}, silo {}", dealt->name(), facts.silo.name()));
-    if (!records) return records.error();
-    Result<data::Dataset> dataset = data::split(*records, split_of(job, job.cohort[i]));
-    if (!dataset) return dataset.error();
-    silo::DatasetFacts own{job.schema, dataset->training.count(), dataset->holdout.count(), facts.holdout_public};
-    silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), *std::move(dataset)});
+    UNDERTONE_TRY(
+        const models::Records records,
+        data::to_records(dealt.file_of(i), job.schema, fmt::format("{}, silo {}", dealt.name(), facts.silo.name())));
+    UNDERTONE_TRY(data::Dataset dataset, data::split(records, split_of(job, job.cohort[i])));
+    silo::DatasetFacts own{job.schema, dataset.training.count(), dataset.holdout.count(), facts.holdout_public};
+    silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), std::move(dataset)});
   }
   return silos;
 }
@@ -148,37 +166,36 @@ bool shares_records(const std::filesystem::path& job_file) {
 
 Result<algorithms::Outcome> simulate(const SimulateOptions& options, const std::optional<std::filesystem::path>& out,
                                      const SimulationWatch& watch) {
-  const Result<std::string> file = read_file(options.job, kJobBytesMax);
-  if (!file) return file.error();
-  Result<std::string> bytes = job_for_simulation(*file, options.job.string(), options.set);
-  if (!bytes) return bytes.error();
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, options.job.string());
-  if (!job) return job.error();
-  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, options.job.string()); !planned)
+  UNDERTONE_TRY(const std::string file, read_file(options.job, kJobBytesMax));
+  UNDERTONE_TRY(std::string bytes, job_for_simulation(file, options.job.string(), options.set));
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(bytes, options.job.string()));
+  if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(job, options.job.string()); !planned)
     return planned.error();
-  Result<std::vector<SimulatedSilo>> silos = silos_of(*job, options.job);
-  if (!silos) return silos.error();
-  if (options.direct || job->shuffle) return simulate_directly(options, *job, *bytes, *silos, out, watch);
-  SimulatedFederation federation({.jobs = {{*bytes, options.job.string(), options.nonce}},
-                                  .silos = *std::move(silos),
+  UNDERTONE_TRY(std::vector<SimulatedSilo> silos, silos_of(job, options.job));
+  if (options.direct || job.shuffle || job.algorithm->traits().simulated_only)
+    return simulate_directly(options, job, bytes, silos, out, watch);
+  SimulatedFederation federation({.jobs = {{bytes, options.job.string(), options.nonce}},
+                                  .silos = std::move(silos),
                                   .seed = options.seed,
                                   .noise = options.noise});
   SimulatedFederation::Watch seen;
   seen.of_run = [&](const coordinator::JobService::OfRun& said) {
     const auto* closed = std::get_if<coordinator::RunMachine::RoundClosed>(&said.what);
-    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics});
+    if (closed != nullptr && watch) watch({closed->round, closed->rounds, closed->metrics}, job);
   };
   federation.run(seen);
   if (!federation.violations().empty()) return Error{ErrorCode::Internal, federation.violations().front()};
   Result<algorithms::Outcome> outcome = federation.outcome();
+  const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
+  if (!record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+  if (!outcome) outcome = explained(outcome.error(), *record);
   if (out) {
     const Result<std::vector<coordinator::RoundRecord>> rounds = federation.store().rounds(federation.run_id());
-    const Result<std::optional<coordinator::RunRecord>> record = federation.store().find(federation.run_id());
-    if (!rounds || !record || !*record) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
+    if (!rounds) return Error{ErrorCode::Internal, "the simulated store cannot be read"};
     const coordinator::RunReport report{
-        *job,    federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
+        job,     federation.run_id(), "simulation", options.noise == SimulatedNoise::None, outcome,
         *rounds, (*record)->answers};
-    if (Status written = write_out(*out, report, *bytes); !written) return written.error();
+    if (Status written = write_out(*out, report, bytes); !written) return written.error();
   }
   return outcome;
 }
@@ -205,28 +222,24 @@ Result<algorithms::MetricsRow> simulate_without_privacy(const std::filesystem::p
       R"(/regulariser={"kind":"l2","strength":0.001})",
       R"(/privacy={"mode":"isrl","unit":"record","noise":"test","clip_norm":100})", "/evaluation/every=0",
       "/wire/replies=i64"};
-  const Result<algorithms::Outcome> outcome = simulate(plain, std::nullopt, nullptr);
-  if (!outcome) return outcome.error();
-  return outcome->metrics.back();
+  UNDERTONE_TRY(const algorithms::Outcome outcome, simulate(plain, std::nullopt, nullptr));
+  return outcome.metrics.back();
 }
 
 Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path& job_file,
                                                      const std::filesystem::path& out) {
-  const Result<std::string> bytes = read_file(job_file, kJobBytesMax);
-  if (!bytes) return bytes.error();
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file.string());
-  if (!job) return job.error();
-  const Result<DealtData> dealt = DealtData::deal(*job, job_file);
-  if (!dealt) return dealt.error();
+  UNDERTONE_TRY(const std::string bytes, read_file(job_file, kJobBytesMax));
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(bytes, job_file.string()));
+  UNDERTONE_TRY(const DealtData dealt, DealtData::deal(job, job_file));
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
   std::vector<std::filesystem::path> files;
-  for (std::size_t i = 0; i < job->cohort.size(); ++i) {
-    const data::CsvTable table = dealt->file_of(i);
+  for (std::size_t i = 0; i < job.cohort.size(); ++i) {
+    const data::CsvTable table = dealt.file_of(i);
     std::string text = data::csv_line(table.header);
     for (const std::vector<std::string>& row : table.rows) text += data::csv_line(row);
-    files.push_back(out / (job->cohort[i].facts.silo.name() + ".csv"));
+    files.push_back(out / (job.cohort[i].facts.silo.name() + ".csv"));
     if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
   }
   return files;

@@ -18,12 +18,13 @@ struct SimulateOptions {
   std::vector<std::string> set;  // "/json/pointer=value", the value JSON or else a text
   std::optional<Nonce> nonce;
   SimulatedNoise noise = SimulatedNoise::Seeded;
-  bool direct = false;        // without messages and ledgers, as shuffled jobs always: @see DirectCohort
+  bool direct = false;        // without messages and ledgers, as shuffled jobs and baselines always: @see DirectCohort
   std::size_t answering = 0;  // of direct simulations
   std::size_t threads = 1;    // of direct simulations
 };
 
-/// A job file with some of its values replaced and its noise marked as a test's.
+/// A job file with some of its values replaced, or a section added that it has left out, and its noise marked as a
+/// test's.
 /// @return the bytes that are run: those of the file where nothing had to change
 [[nodiscard]] Result<std::string> job_for_simulation(const std::string& bytes, const std::string& file,
                                                      const std::vector<std::string>& set);
@@ -41,7 +42,7 @@ struct SimulatedRound {
   std::uint64_t rounds = 0;                       // of the whole run
   std::optional<algorithms::MetricsRow> metrics;  // where it was an evaluation
 };
-using SimulationWatch = std::function<void(const SimulatedRound&)>;
+using SimulationWatch = std::function<void(const SimulatedRound& over, const jobs::Job& job)>;
 
 /// Runs a job in this process and writes its results, with the job as it was run.
 /// @param watch sees every round; may be empty

@@ -49,7 +49,8 @@ void SimulatedCoordinator::on_connected(SimulatedProcess& peer, const std::optio
 void SimulatedCoordinator::on_lost(SimulatedProcess& peer) {
   if (!service_) return;
   if (is_shuffler(peer)) return service_->on_shuffler_lost(peer.name());
-  service_->on_disconnected(*SiloId::create(peer.name()));
+  handle(service_->on_disconnected(*SiloId::create(peer.name()), world().now()));
+  if (!service_) return;
   if (!store_->flush()) world().give_up(*this);
 }
 

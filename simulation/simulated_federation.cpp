@@ -206,6 +206,8 @@ void SimulatedFederation::check_ends() {
                                  said ? "well, and they do not" : said.error().message));
     } else if (said) {
       if (said->vectors != expected->vectors) audit_.violate(where() + ": the model is not what its replies lead to");
+      if (said->statistics != expected->statistics)
+        audit_.violate(where() + ": a statistic is not what its replies lead to");
       for (std::size_t i = 0; i < said->metrics.size(); ++i) {
         if (i >= expected->metrics.size() || said->metrics[i].values != expected->metrics[i].values)
           audit_.violate(where() + ": an evaluation is not what its replies lead to");
@@ -224,16 +226,14 @@ Result<algorithms::Outcome> SimulatedFederation::outcome(std::size_t job) {
   if (refused_[job]) return *refused_[job];
   if (!runs_[job] || coordinator_->store() == nullptr)
     return Error{ErrorCode::Internal, "the simulated run did not end"};
-  Result<std::optional<coordinator::RunRecord>> record = store().find(*runs_[job]);
-  if (!record) return record.error();
-  if (!*record) return Error{ErrorCode::Internal, "the run is not in the store"};
-  if (!coordinator::is_end((**record).state)) return Error{ErrorCode::Internal, "the simulated run did not end"};
-  Result<coordinator::RunMachine> machine = coordinator::RunMachine::open(store(), **std::move(record), wire::Limits{},
-                                                                          setup_.planner, setup_.make_algorithm);
-  if (!machine) return machine.error();
-  Result<std::vector<coordinator::RunMachine::Action>> actions = machine->start(world_.now());
-  if (!actions) return actions.error();
-  for (coordinator::RunMachine::Action& action : *actions) {
+  UNDERTONE_TRY(std::optional<coordinator::RunRecord> record, store().find(*runs_[job]));
+  if (!record) return Error{ErrorCode::Internal, "the run is not in the store"};
+  if (!coordinator::is_end((*record).state)) return Error{ErrorCode::Internal, "the simulated run did not end"};
+  UNDERTONE_TRY(coordinator::RunMachine machine,
+                coordinator::RunMachine::open(store(), *std::move(record), wire::Limits{}, setup_.planner,
+                                              setup_.make_algorithm));
+  UNDERTONE_TRY(std::vector<coordinator::RunMachine::Action> actions, machine.start(world_.now()));
+  for (coordinator::RunMachine::Action& action : actions) {
     if (auto* ended = std::get_if<coordinator::RunMachine::Ended>(&action)) return std::move(ended->outcome);
   }
   return Error{ErrorCode::Internal, "an ended run does not say how"};

@@ -20,15 +20,13 @@ Result<data::Partition> deal_table(const RecordTable& table, const TablePartitio
     const std::size_t each = how.silos == 0 ? 0 : table.rows() / how.silos;
     return data::partition_iid(table.rows(), std::vector<std::size_t>(how.silos, each), source);
   }
-  const Result<std::vector<std::string>> cells = table.column(how.column);
-  if (!cells) return cells.error();
+  UNDERTONE_TRY(const std::vector<std::string> cells, table.column(how.column));
   if (how.by == TablePartition::By::Sorted) {
-    const Result<std::vector<double>> targets = numbers_in(*cells, how.column);
-    if (!targets) return targets.error();
-    return data::partition_sorted(*targets, how.silos);
+    UNDERTONE_TRY(const std::vector<double> targets, numbers_in(cells, how.column));
+    return data::partition_sorted(targets, how.silos);
   }
-  const ColumnClasses classes = ColumnClasses::of(*cells);
-  const std::vector<int> labels = classes.labels(*cells).value();  // its own
+  const ColumnClasses classes = ColumnClasses::of(cells);
+  const std::vector<int> labels = classes.labels(cells).value();  // its own
   if (how.by == TablePartition::By::Label)
     return data::partition_by_label(labels, classes.count(), std::nullopt, source);
   if (how.by == TablePartition::By::LabelPair) {
@@ -39,11 +37,11 @@ Result<data::Partition> deal_table(const RecordTable& table, const TablePartitio
     std::vector<std::size_t> sizes(kPairedClasses, 0);
     for (const int label : labels) ++sizes[static_cast<std::size_t>(label)];
     const std::size_t smallest = *std::min_element(sizes.begin(), sizes.end());
-    Result<data::PairPartition> pairs =
+    UNDERTONE_TRY(
+        data::PairPartition pairs,
         data::partition_by_label_pair(labels, how.disjoint ? smallest / kPairedSilos : smallest,
-                                      how.disjoint ? data::Sharing::Disjoint : data::Sharing::Shared, source);
-    if (!pairs) return pairs.error();
-    return std::move(pairs->silos);
+                                      how.disjoint ? data::Sharing::Disjoint : data::Sharing::Shared, source));
+    return std::move(pairs.silos);
   }
   return data::partition_dirichlet(labels, classes.count(), how.silos, how.concentration, source);
 }
@@ -63,9 +61,8 @@ Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem
   if (!by_class && (partition.silos == 0 || partition.silos > kSilosMax)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("expected 1 to {} silos, got {}", kSilosMax, partition.silos)};
   }
-  const Result<RecordTable> table = RecordTable::read(files_of(file, partition), {});
-  if (!table) return table.error();
-  const Result<data::Partition> silos = deal_table(*table, partition);
+  UNDERTONE_TRY(const RecordTable table, RecordTable::read(files_of(file, partition), {}));
+  const Result<data::Partition> silos = deal_table(table, partition);
   if (!silos) return Error{silos.error().code, fmt::format("{}: {}", file.string(), silos.error().message)};
   std::vector<std::filesystem::path> files;
   for (const data::Indices& rows : *silos) {
@@ -73,8 +70,8 @@ Result<std::vector<std::filesystem::path>> partition_table(const std::filesystem
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("{}: silo {} gets no record", file.string(), files.size() + 1)};
     }
-    std::string content = data::csv_line(table->header());
-    for (const std::size_t row : rows) content += data::csv_line(table->row(row));
+    std::string content = data::csv_line(table.header());
+    for (const std::size_t row : rows) content += data::csv_line(table.row(row));
     files.push_back(out / fmt::format("silo-{}.csv", files.size() + 1));
     if (Status made = make_folder_for(files.back()); !made) return made.error();
     if (Status written = write_file_atomically(files.back(), content); !written) return written.error();

@@ -60,6 +60,9 @@ bool keys_may_have_time(const Keys& keys) { return !keys.empty() && keys.front()
 /// Reservations may say which plan was charged and what was sampled in a block.
 bool are_of_reservation(const Keys& keys) { return std::find(keys.begin(), keys.end(), "training") != keys.end(); }
 
+/// Opening entries may have a nonce, by which ledgers differ that are alike in all else.
+bool are_of_opening(const Keys& keys) { return std::find(keys.begin(), keys.end(), "public_key") != keys.end(); }
+
 /// Releases may say that what was drawn was added up in a secret order.
 bool are_of_release(const Keys& keys) { return std::find(keys.begin(), keys.end(), "reply") != keys.end(); }
 
@@ -155,6 +158,13 @@ bool has_exactly(const Fields& fields, const Keys& keys, Format format, const st
     if (are_of_reservation(keys) && key == "plan") {
       if (from_hex(value, kHashBytes)) continue;
       problems.add("{}: plan: expected {} bytes of lower-case hex, found {}", where, kHashBytes, printable(value));
+      good = false;
+      continue;
+    }
+    if (are_of_opening(keys) && key == "nonce") {
+      constexpr std::size_t kNonceBytes = 16;
+      if (from_hex(value, kNonceBytes)) continue;
+      problems.add("{}: nonce: expected {} bytes of lower-case hex, found {}", where, kNonceBytes, printable(value));
       good = false;
       continue;
     }

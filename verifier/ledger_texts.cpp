@@ -41,8 +41,9 @@ std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
     if (number) out = *number;
     return number.has_value();
   };
-  const bool part = text.find('+') != text.npos;
-  std::string_view counts = take_until(text, '+');
+  const bool in_bin = format == Format::Two && text.find('~') != text.npos;
+  const bool part = in_bin || text.find('+') != text.npos;
+  std::string_view counts = take_until(text, in_bin ? '~' : '+');
   const bool stepped = counts.find('^') != counts.npos;
   std::string_view draws = take_until(counts, '^');
   group.with_replacement = !stepped && draws.ends_with('r');
@@ -54,8 +55,17 @@ std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
   }
   if (!part) return group;
   std::pair<UInt128, UInt128> positions;
+  std::string_view slots = text;
+  if (in_bin) text = take_until(slots, '/');
   if (!read(take_until(text, ':'), positions.first) || !read(text, positions.second)) return std::nullopt;
   group.positions = positions;
+  if (!in_bin) return group;
+  ReleaseGroup::Bin bin;
+  if (stepped || group.with_replacement || !read(take_until(slots, ':'), bin.slots)) return std::nullopt;
+  const bool later = slots.find('#') != slots.npos;
+  if (!read(take_until(slots, '#'), bin.rows)) return std::nullopt;
+  if (later && (!read(slots, bin.pass) || bin.pass == 0)) return std::nullopt;
+  group.bin = bin;
   return group;
 }
 

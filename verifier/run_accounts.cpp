@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <tuple>
 
+#include "verifier/binned_releases.hpp"
 #include "verifier/clones_bound.hpp"
 #include "verifier/gaussian_profile.hpp"
 #include "verifier/ledger_texts.hpp"
@@ -431,7 +432,8 @@ void RunAccounts::check_implementation(std::int64_t sequence, const Run& run,
   if (shuffled) (void)add_saturating(taken, shuffled->failure);
   const UInt128 left = taken > run.delta ? 0 : run.delta - taken;
   // Each draw of noise is allowed a total variation of 2^-80.
-  const long double needed = (1 + std::exp(epsilon_of(run.epsilon))) * static_cast<long double>(draws);
+  const long double overflow = std::ldexp(run.training.overflow + run.holdout.overflow, 80);
+  const long double needed = (1 + std::exp(epsilon_of(run.epsilon))) * (static_cast<long double>(draws) + overflow);
   if (static_cast<long double>(left) >= needed * (1 - 1e-9L)) return;
   problems_.add(
       "entry {}: run {}: expected delta {} to leave {:.6g} units for {} draws of noise beside mechanism_delta {} and "
@@ -464,6 +466,10 @@ void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& blo
   }
   for (const ListedBlock::Release& one : listed->listed) block.listed.push_back({one.each, one.rounds, one.steps});
   block.with_replacement = listed->any_with_replacement();
+  if (releases.find('~') != releases.npos) {
+    check_binned(sequence, run, block, *parse_release_groups(releases, run.format), releases, shuffled.has_value());
+    return;
+  }
   // A filter counts one occurrence a release; what is known of shares and of mixing is known of no other number either.
   if (block.with_replacement && (run.filtered || (shuffled && (shuffled->binomial || shuffled->mixed)))) {
     problems_.add(
@@ -501,6 +507,27 @@ void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& blo
   problems_.add(
       "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the releases {} at "
       "mechanism_delta {:.12g} (rule 6)",
+      sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta));
+}
+
+void RunAccounts::check_binned(std::int64_t sequence, const Run& run, Block& block,
+                               const std::vector<ReleaseGroup>& groups, const std::string& releases, bool shuffled) {
+  const std::optional<BinnedBlock> binned = BinnedBlock::of(groups);
+  if (!binned || run.filtered || shuffled) {
+    problems_.add(
+        "entry {}: run {}: expected bins that are read whole, of one draw a pass and apart, beside nothing else but "
+        "Gaussian releases of the whole block or fresh subsets of it, of no shuffled run and under no filter, found {} "
+        "(rule 14)",
+        sequence, run.name, printable(releases));
+    return;
+  }
+  block.overflow = binned->overflow();
+  // Two accountants agree to a hundredth.
+  const long double above = epsilon_of(run.epsilon) * 1.01L + 1e-6L;
+  if (binned->is_kept(above, delta_of(run.mechanism_delta) * (1 + 1e-9L))) return;
+  problems_.add(
+      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the bins {} at "
+      "mechanism_delta {:.12g} (rule 14)",
       sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta));
 }
 

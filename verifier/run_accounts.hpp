@@ -58,6 +58,7 @@ class RunAccounts {
     std::vector<Listed> listed;  // empty where nothing is charged, or in the first format nothing is sampled
     std::size_t next = 0;
     bool with_replacement = false;  // of some release of the list
+    long double overflow = 0;       // a total variation: of bins that more records drew than they have rows for
   };
   /// Crosses off the next release of the list that has this cost. @return how many draws of noise it is made of, 1
   /// without a list; nothing if no release may have it
@@ -97,6 +98,9 @@ class RunAccounts {
   /// @param releases the block's, as the entry says it
   void check_listed(std::int64_t sequence, const Run& run, Block& block, const std::string& releases,
                     const std::optional<ShuffledRun>& shuffled);
+  /// @param groups of a block that names bins
+  void check_binned(std::int64_t sequence, const Run& run, Block& block, const std::vector<ReleaseGroup>& groups,
+                    const std::string& releases, bool shuffled);
   void promise_reply(std::int64_t sequence, const Fields& fields);
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);

@@ -298,12 +298,35 @@ std::optional<Real> delta_above(const std::vector<SampledGroup>& groups, Real ep
   return Composition(std::move(releases->composed), releases->plain_mu, epsilon).upper();
 }
 
-std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profile, std::uint64_t rounds, Real epsilon) {
+std::optional<Real> delta_above(const std::vector<SampledRelease>& releases, const std::vector<SampledGroup>& groups,
+                                Real epsilon) {
   if (!(std::isfinite(epsilon) && epsilon >= 0)) return std::nullopt;
+  std::optional<Releases> all = releases_of(groups);
+  if (!all || all->plain_mu > kMuMax) return std::nullopt;
+  Real rounds = 0;
+  for (const SampledRelease& release : all->composed) rounds += release.rounds;
+  for (const SampledRelease& release : releases) {
+    if (!release.profile || !(release.rounds >= 1)) return std::nullopt;
+    rounds += release.rounds;
+    all->composed.push_back(release);
+  }
+  if (!(rounds <= kRoundsMax) || all->composed.empty()) return std::nullopt;
+  if (all->composed.size() == 1 && rounds == 1 && all->plain_mu == 0)
+    return all->composed.front().profile->height(epsilon) * (1 + kArithmetic);
+  return Composition(std::move(all->composed), all->plain_mu, epsilon).upper();
+}
+
+std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profile, std::uint64_t rounds, Real epsilon) {
+  return profile_delta(std::move(profile), rounds, 0, epsilon);
+}
+
+std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profile, std::uint64_t rounds, Real plain_mu,
+                                  Real epsilon) {
+  if (!(std::isfinite(epsilon) && epsilon >= 0 && plain_mu >= 0 && plain_mu <= kMuMax)) return std::nullopt;
   const auto times = static_cast<Real>(rounds);
   if (rounds == 0 || times > kRoundsMax) return std::nullopt;
-  if (rounds == 1) return profile->height(epsilon) * (1 + kArithmetic);
-  return Composition({SampledRelease{std::move(profile), times}}, 0, epsilon).upper();
+  if (rounds == 1 && plain_mu == 0) return profile->height(epsilon) * (1 + kArithmetic);
+  return Composition({SampledRelease{std::move(profile), times}}, plain_mu, epsilon).upper();
 }
 
 }  // namespace undertone::verifier

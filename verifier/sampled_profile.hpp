@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "verifier/loss_law.hpp"
 #include "verifier/symmetric_profile.hpp"
 
 namespace undertone::verifier {
@@ -44,9 +45,17 @@ struct DeltaBracket {
 /// @return nothing where an argument is out of range
 [[nodiscard]] std::optional<long double> delta_above(const std::vector<SampledGroup>& groups, long double epsilon);
 
+/// Delta of releases of these profiles and of all groups together, from above.
+/// @return nothing where an argument is out of range
+[[nodiscard]] std::optional<long double> delta_above(const std::vector<SampledRelease>& releases,
+                                                     const std::vector<SampledGroup>& groups, long double epsilon);
+
 /// Delta of equal releases of this profile, from above.
 /// @return nothing where an argument is out of range
 [[nodiscard]] std::optional<long double> profile_delta(std::shared_ptr<const SymmetricProfile> profile,
                                                        std::uint64_t rounds, long double epsilon);
+/// The same, together with a Gaussian release of shift plain_mu that reads the record too; 0 where there is none.
+[[nodiscard]] std::optional<long double> profile_delta(std::shared_ptr<const SymmetricProfile> profile,
+                                                       std::uint64_t rounds, long double plain_mu, long double epsilon);
 
 }  // namespace undertone::verifier

@@ -72,10 +72,9 @@ Result<CoordinatorConfig> parse_coordinator_config(const nlohmann::json& documen
 }
 
 Result<CoordinatorConfig> load_coordinator_config(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 1U << 20U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 1U << 20U));
   config::Problems problems(file.string());
-  return parse_coordinator_config(document->root, file.parent_path(), problems);
+  return parse_coordinator_config(document.root, file.parent_path(), problems);
 }
 
 }  // namespace undertone::coordinator

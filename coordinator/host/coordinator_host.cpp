@@ -78,36 +78,30 @@ CoordinatorHost::~CoordinatorHost() {
 Status CoordinatorHost::load_credentials() {
   certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
   if (self.name.empty()) {
-    const Result<certificates::CertificateFacts> own = certificates::load_certificate(config_.tls.certificate);
-    if (!own) return own.error();
-    self.name = own->party.name;
+    UNDERTONE_TRY(const certificates::CertificateFacts own, certificates::load_certificate(config_.tls.certificate));
+    self.name = own.party.name;
   }
-  Result<net::Credentials> credentials = net::Credentials::load(config_.tls, net::Side::Server, self);
-  if (!credentials) return credentials.error();
-  credentials_.emplace(*std::move(credentials));
+  UNDERTONE_TRY(net::Credentials credentials, net::Credentials::load(config_.tls, net::Side::Server, self));
+  credentials_.emplace(std::move(credentials));
   if (!config_.shufflers.empty()) {
-    Result<net::Credentials> dialling = net::Credentials::load(config_.tls, net::Side::Client, self);
-    if (!dialling) return dialling.error();
-    dialling_.emplace(*std::move(dialling));
+    UNDERTONE_TRY(net::Credentials dialling, net::Credentials::load(config_.tls, net::Side::Client, self));
+    dialling_.emplace(std::move(dialling));
   }
   if (!config_.http || !config_.http->tls) return {};
-  Result<net::Credentials> http = net::Credentials::load(config_.tls, net::Side::OpenServer, self);
-  if (!http) return http.error();
-  http_credentials_.emplace(*std::move(http));
+  UNDERTONE_TRY(net::Credentials http, net::Credentials::load(config_.tls, net::Side::OpenServer, self));
+  http_credentials_.emplace(std::move(http));
   return {};
 }
 
 Result<CoordinatorHost::Ports> CoordinatorHost::start() {
   UNDERTONE_TRY(load_credentials());
-  const Result<std::uint16_t> bound = listener_.listen(config_.host, config_.port);
-  if (!bound) return bound.error();
-  Ports ports{*bound, 0};
+  UNDERTONE_TRY(const std::uint16_t bound, listener_.listen(config_.host, config_.port));
+  Ports ports{bound, 0};
   if (config_.http) {
     http_.emplace(*context_, *config_.http, config_.consortium,
                   [this](ApiRequest request) { return answer(std::move(request)); });
-    const Result<std::uint16_t> http = http_->start(http_credentials_ ? &*http_credentials_ : nullptr);
-    if (!http) return http.error();
-    ports.http = *http;
+    UNDERTONE_TRY(const std::uint16_t http, http_->start(http_credentials_ ? &*http_credentials_ : nullptr));
+    ports.http = http;
   }
   handle(service_.start(std::chrono::steady_clock::now()));
   if (failure_) return *failure_;
@@ -123,16 +117,20 @@ void CoordinatorHost::dial_shufflers() {
   for (const net::LinkAddress& address : config_.shufflers) {
     const std::string name = address.name;
     net::Link::Handlers handlers;
-    handlers.connected = [this, name] {
-      handle(service_.on_shuffler_connected(name, std::chrono::steady_clock::now()));
-    };
-    handlers.message = [this, name](wire::Message message) {
-      handle(service_.on_shuffler_message(name, std::move(message), std::chrono::steady_clock::now()));
+    handlers.message = [this, name](wire::Message message) -> boost::asio::awaitable<void> {
+      const auto now = std::chrono::steady_clock::now();
+      if (std::holds_alternative<wire::Welcome>(message)) {
+        handle(service_.on_shuffler_connected(name, now));
+      } else {
+        handle(service_.on_shuffler_message(name, std::move(message), now));
+      }
+      co_return;
     };
     handlers.lost = [this, name] { service_.on_shuffler_lost(name); };
     net::Link::Setup setup;
-    setup.address = address;
     setup.consortium = config_.consortium;
+    setup.name = name;
+    setup.service = {address.host, address.port, std::nullopt};
     setup.build = service::kCoordinator.build();
     setup.session = config_.session;
     setup.accepted = wire::kShufflerToCoordinator;
@@ -144,9 +142,8 @@ void CoordinatorHost::dial_shufflers() {
 
 Result<JobService::Submitted> CoordinatorHost::submit(const std::string& job, const std::string& file,
                                                       const Nonce& nonce, bool again) {
-  const Result<PlannedJob> planned = PlannedJob::plan(job, file);
-  if (!planned) return planned.error();
-  return submit(*planned, file, nonce, again);
+  UNDERTONE_TRY(const PlannedJob planned, PlannedJob::plan(job, file));
+  return submit(planned, file, nonce, again);
 }
 
 Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned, const std::string& file,
@@ -164,21 +161,21 @@ asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
     request.planned = co_await asio::co_spawn(planning_, std::move(planning), asio::use_awaitable);
     if (stopped_) request.planned = Result<PlannedJob>(Error{ErrorCode::Cancelled, "the coordinator stops"});
   }
-  co_return api_.handle(request);
+  ApiReply reply = api_.handle(request);
+  if (!reply.event.empty()) log_event(false, fmt::format("{} operator={}", reply.event, quoted_text(request.who)));
+  co_return reply;
 }
 
 ApiHooks CoordinatorHost::hooks() {
   ApiHooks out;
   out.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
-    const Result<JobService::Submitted> submitted = submit(planned, kSubmitted, draw_nonce(), again);
-    if (!submitted) return submitted.error();
-    return ApiHooks::Submitted{submitted->run, submitted->created};
+    UNDERTONE_TRY(const JobService::Submitted submitted, submit(planned, kSubmitted, draw_nonce(), again));
+    return ApiHooks::Submitted{submitted.run, submitted.created};
   };
-  out.cancel = [this](const RunId& run) -> Status {
-    Result<JobService::Actions> actions =
-        service_.cancel(run, "cancelled by the operator", std::chrono::steady_clock::now());
-    if (!actions) return actions.error();
-    handle(*std::move(actions));
+  out.cancel = [this](const RunId& run, const std::string& who) -> Status {
+    UNDERTONE_TRY(JobService::Actions actions,
+                  service_.cancel(run, fmt::format("cancelled by {}", who), std::chrono::steady_clock::now()));
+    handle(std::move(actions));
     return {};
   };
   out.make_sealing_key = [this] { return make_sealing_key(*store_); };
@@ -288,7 +285,7 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
   const auto known = peers_.find(silo);
   if (known != peers_.end() && known->second.session == session) {
     peers_.erase(known);
-    service_.on_disconnected(silo);
+    handle(service_.on_disconnected(silo, std::chrono::steady_clock::now()));
   }
 }
 
@@ -348,11 +345,15 @@ void CoordinatorHost::handle(const JobService::OfRun& said) {
     log_event(tell->warning, tell->event);
   } else if (const auto* closed = std::get_if<RunMachine::RoundClosed>(&said.what)) {
     metrics_.round_closed(closed->elapsed, closed->missing.size());
-    spdlog::info("round_closed run={} round={} replies={} missing={} elapsed_ms={}", said.run.hex(),
-                 closed->round.value, closed->replies, closed->missing.size(), closed->elapsed.count());
+    const bool worth =
+        round_log_.is_worth_a_line(said.run, closed->round, closed->rounds, std::chrono::steady_clock::now());
+    spdlog::log(worth ? spdlog::level::info : spdlog::level::debug,
+                "round_closed run={} round={} rounds={} replies={} missing={} elapsed_ms={}", said.run.hex(),
+                closed->round.value, closed->rounds, closed->replies, closed->missing.size(), closed->elapsed.count());
   } else if (const auto* counted = std::get_if<RunMachine::ReplyCounted>(&said.what)) {
     metrics_.reply(counted->reception);
   } else if (const auto* ended = std::get_if<RunMachine::Ended>(&said.what)) {
+    round_log_.forget(said.run);
     write_result(said.run, *ended);
     return;
   }

@@ -14,6 +14,7 @@
 #include "coordinator/host/advance_pool.hpp"
 #include "coordinator/host/coordinator_config.hpp"
 #include "coordinator/host/result_writer.hpp"
+#include "coordinator/host/round_log.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
@@ -106,6 +107,7 @@ class CoordinatorHost {
   AdvancePool advances_;  // joined once the service is gone, which waits for none of them then
   JobService service_;
   Metrics metrics_;
+  RoundLog round_log_;
   Api api_;
   std::optional<net::Credentials> credentials_;
   std::optional<net::Credentials> http_credentials_;

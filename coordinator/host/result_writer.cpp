@@ -10,9 +10,8 @@ namespace {
 Status write_result_of(const std::filesystem::path& folder, const RunRecord& record,
                        const std::vector<RoundRecord>& rounds, const Result<algorithms::Outcome>& outcome,
                        const std::atomic<bool>& given_up) {
-  const Result<jobs::Job> job = jobs::parse_job(record.job, record.name);
-  if (!job) return job.error();
-  RunReport report{*job, record.run, "tcp", false, outcome, rounds, record.answers};
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(record.job, record.name));
+  RunReport report{job, record.run, "tcp", false, outcome, rounds, record.answers};
   report.planner = [&given_up](const jobs::Job& planned, const jobs::CohortMember& member) {
     if (given_up) return Result<planning::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
     return jobs::plan_of(planned, member);

@@ -7,8 +7,10 @@
 #include <set>
 #include <variant>
 
+#include "coordinator/jobs/metrics_json.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/jobs/metric_values.hpp"
 #include "shared/service/clock.hpp"
 
 namespace undertone::coordinator {
@@ -81,19 +83,10 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
   return out;
 }
 
-/// An evaluation's values with their names.
+/// What counters are made of: an evaluation's values with their names.
 std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
   std::vector<std::pair<std::string, double>> out;
-  if (!job.model) return out;
-  const std::vector<std::string_view> names = job.model->metric_names();
-  for (std::size_t m = 0; m < std::min(names.size(), row.values.size()); ++m)
-    out.emplace_back(std::string(names[m]), row.values[m]);
-  return out;
-}
-
-Json metrics_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
-  Json out = {{"after_steps", row.steps}, {"silos", row.replies}};
-  for (const auto& [name, value] : values_of(row, job)) out[name] = value;
+  for (jobs::MetricValue& one : jobs::metric_values(job, row)) out.emplace_back(std::move(one.name), one.value);
   return out;
 }
 
@@ -229,7 +222,9 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
   if (path[2] == "sealing-keys" && path.size() == 3 && request.method == "POST") {
     const Result<Digest> fingerprint = hooks_.make_sealing_key();
     if (!fingerprint) return reply_of(fingerprint.error());
-    return json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
+    ApiReply reply = json_reply(201, {{"fingerprint", to_hex(*fingerprint)}});
+    reply.event = fmt::format("sealing_key_made fingerprint={}", to_hex(*fingerprint));
+    return reply;
   }
   if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
   if (path.size() == 3 && (path[2] == "runs" || path[2] == "silos")) return method_not_allowed(kReading);
@@ -251,7 +246,10 @@ ApiReply Api::submit(const ApiRequest& request, const Target& target) {
                {"job_sha256", to_hex(submitted->run.job)},
                {"created", submitted->created}};
   if (Json unknown = never_seen(request.body); !unknown.empty()) body["never_seen"] = std::move(unknown);
-  return json_reply(submitted->created ? 201 : 200, body);
+  ApiReply reply = json_reply(submitted->created ? 201 : 200, body);
+  if (submitted->created)
+    reply.event = fmt::format("job_queued run={} sha256={}", submitted->run.hex(), to_hex(submitted->run.job));
+  return reply;
 }
 
 /// Silos of a cohort that never were here: their names may be misspelt.
@@ -293,18 +291,21 @@ ApiReply Api::of_run(const ApiRequest& request, const Target& target) {
   const std::variant<RunRecord, ApiReply> found = find_run(service_->store(), path[3]);
   if (const auto* refused = std::get_if<ApiReply>(&found)) return *refused;
   const RunRecord& run = std::get<RunRecord>(found);
-  if (part == "cancel") return cancel(run);
+  if (part == "cancel") return cancel(run, request.who);
   if (part == "job") return {200, "application/json", run.job};
   if (part == "rounds") return rounds(run, target);
   if (part == "result" || part == "model") return file_of(run, part);
   return one_run(run);
 }
 
-ApiReply Api::cancel(const RunRecord& run) {
-  const Status cancelled = hooks_.cancel(run.run);
+ApiReply Api::cancel(const RunRecord& run, const std::string& who) {
+  const Status cancelled = hooks_.cancel(run.run, who);
   if (!cancelled && cancelled.error().code == ErrorCode::InvalidArgument)
     return error_reply(409, "has_ended", cancelled.error().message);
-  return cancelled ? json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}}) : reply_of(cancelled.error());
+  if (!cancelled) return reply_of(cancelled.error());
+  ApiReply reply = json_reply(200, {{"run", run.run.hex()}, {"state", "cancelled"}});
+  reply.event = fmt::format("run_cancelled run={} job={}", run.run.hex(), quoted_text(run.name));
+  return reply;
 }
 
 ApiReply Api::file_of(const RunRecord& run, const std::string& part) {
@@ -324,8 +325,9 @@ ApiReply Api::one_run(const RunRecord& run) {
   const auto last = service_->store().last_metrics(run.run);
   if (!last) return reply_of(last.error());
   if (*last) {
-    out["last_metrics"] = metrics_of((**last).second, *job);
+    out["last_metrics"] = metrics_json(*job, (**last).second);
     out["last_metrics"]["round"] = (**last).first.value;
+    put_verdicts(*job, (**last).second, out["last_metrics"]);
   }
   out["quorum"] = job->participation.quorum;
   out["round_deadline_ms"] = job->participation.round_deadline.count();
@@ -395,7 +397,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
                   {"answered", std::move(answered)},
                   {"missing", std::move(missing)},
                   {"elapsed_ms", round.elapsed.count()}};
-    if (round.metrics) entry["metrics"] = metrics_of(*round.metrics, *job);
+    if (round.metrics) entry["metrics"] = metrics_json(*job, *round.metrics);
     out.push_back(std::move(entry));
     next = round.round.value + 1;
   }

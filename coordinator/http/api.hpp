@@ -20,6 +20,7 @@ struct ApiRequest {
   std::string body;
   bool authorised = false;                         // an operator's certificate or the token
   std::optional<Result<PlannedJob>> planned = {};  // of a submission's body
+  std::string who = {};                            // "the operator alice", "whoever holds the token"
 };
 
 struct ApiReply {
@@ -27,6 +28,7 @@ struct ApiReply {
   std::string content_type = "application/json";
   std::string body;
   std::string allow = {};  // of 405: the methods that the resource has
+  std::string event = {};  // what it did, for the log: "job_queued run=... job=..."
 };
 /// {"error": {"code": ..., "message": ...}}, as every refusal says it.
 [[nodiscard]] ApiReply error_reply(int status, std::string_view code, const std::string& message);
@@ -46,7 +48,7 @@ struct ApiHooks {
     bool created = false;
   };
   std::function<Result<Submitted>(const PlannedJob& job, bool again)> submit;
-  std::function<Status(const RunId& run)> cancel;
+  std::function<Status(const RunId& run, const std::string& who)> cancel;
   std::function<Result<Digest>()> make_sealing_key;
   std::function<std::vector<SiloSession>()> sessions;
   std::function<Metrics::Gauges()> gauges;
@@ -72,7 +74,7 @@ class Api {
   [[nodiscard]] ApiReply list(const Target& target);
   [[nodiscard]] ApiReply of_run(const ApiRequest& request, const Target& target);
   [[nodiscard]] ApiReply one_run(const RunRecord& run);
-  [[nodiscard]] ApiReply cancel(const RunRecord& run);
+  [[nodiscard]] ApiReply cancel(const RunRecord& run, const std::string& who);
   [[nodiscard]] ApiReply file_of(const RunRecord& run, const std::string& part);
   [[nodiscard]] ApiReply rounds(const RunRecord& run, const Target& target);
   /// The metrics of all runs that are under way: no more than run at once.

@@ -248,12 +248,15 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
     ApiReply reply;
     bool keep = false;
     bool authorised = false;
+    std::string who;
     if (!unread && !refused) {
       const http::request<http::string_body>& request = parser.get();
       const auto authorization = request[http::field::authorization];
       // Asked for each request: a certificate may be revoked while its connection stands.
       const bool by_token = token_matches({authorization.data(), authorization.size()});
-      authorised = by_token || (peer && is_operator(*peer) && !is_of_another_site(request));
+      const bool by_certificate = peer && is_operator(*peer) && !is_of_another_site(request);
+      authorised = by_token || by_certificate;
+      who = by_certificate ? fmt::format("the operator {}", peer->party.name) : "whoever holds the token";
     }
     if (authorised) slot.introduced();
     if (authorised && !parser.is_done()) {
@@ -276,6 +279,7 @@ asio::awaitable<void> HttpServer::converse(Stream& stream, std::optional<certifi
       const auto target = request.target();
       ApiRequest asked{head ? "GET" : std::string(request.method_string()), std::string(target), request.body(),
                        authorised};
+      asked.who = who;
       reply = co_await handler_(std::move(asked));
       // Strangers do not hold a connection, and nobody for ever: the last answer says so.
       keep = authorised && request.keep_alive() && served + 1 < kRequestsMax;

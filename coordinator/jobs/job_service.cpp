@@ -40,14 +40,12 @@ Result<JobService::Actions> JobService::start(TimePoint now) {
   started_ = now;
   started_at_ = clock_();
   if (Status dated = store_->set_missing_ends(clock_()); !dated) return dated.error();
-  const Result<std::vector<RunId>> unfinished = store_->unfinished();
-  if (!unfinished) return unfinished.error();
+  UNDERTONE_TRY(const std::vector<RunId> unfinished, store_->unfinished());
   Actions out;
   // What was under way goes on, whatever the limit says today; what waited waits.
-  for (const RunId& run : *unfinished) {
-    const Result<std::optional<RunRecord>> record = store_->find(run);
-    if (!record) return record.error();
-    if ((*record)->state == RunState::Queued) {
+  for (const RunId& run : unfinished) {
+    UNDERTONE_TRY(const std::optional<RunRecord> record, store_->find(run));
+    if (record->state == RunState::Queued) {
       queue_.push_back(run);
     } else if (Status launched = launch(run, now, out); !launched) {
       return launched.error();
@@ -57,10 +55,9 @@ Result<JobService::Actions> JobService::start(TimePoint now) {
 }
 
 Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
-  Result<std::optional<RunRecord>> record = store_->find(run);
-  if (!record) return record.error();
-  if (!*record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
-  Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), wire_, planner_, make_algorithm_);
+  UNDERTONE_TRY(std::optional<RunRecord> record, store_->find(run));
+  if (!record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
+  Result<RunMachine> machine = RunMachine::open(*store_, *std::move(record), wire_, planner_, make_algorithm_);
   if (!machine) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
@@ -73,7 +70,7 @@ Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
   UNDERTONE_TRY(take(run, placed.start(now), out));
   for (const SiloId& silo : connected_) {
     if (placed.job().member(silo) == nullptr) continue;
-    UNDERTONE_TRY(take(run, placed.on_connected(silo), out));
+    UNDERTONE_TRY(take(run, placed.on_connected(silo, now), out));
   }
   for (const std::string& shuffler : shufflers_connected_) {
     UNDERTONE_TRY(take(run, placed.on_shuffler_connected(shuffler, now), out));
@@ -149,9 +146,8 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
     timers_.erase(run);
   }
   if (any_done) {
-    const Result<std::vector<RunId>> forgotten = store_->prune(limits_.runs_kept_max, forget_before(now));
-    if (!forgotten) return forgotten.error();
-    for (const RunId& run : *forgotten) out.emplace_back(Forgotten{run});
+    UNDERTONE_TRY(const std::vector<RunId> forgotten, store_->prune(limits_.runs_kept_max, forget_before(now)));
+    for (const RunId& run : forgotten) out.emplace_back(Forgotten{run});
   }
   UNDERTONE_TRY(launch_queued(now, out));
   UNDERTONE_TRY(date_ends(now));  // of those that ended as they were launched
@@ -164,24 +160,26 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
 }
 
 Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const jobs::Planner& planner) {
-  Result<jobs::Job> job = jobs::parse_job(text, file);
-  if (!job) return job.error();
-  Result<jobs::PlausibleCohort> plausible = jobs::PlausibleCohort::of(*job, file, planner);
-  if (!plausible) return plausible.error();
-  if (job->shuffle) {
-    const Result<planning::Plan> plan = planner(*job, job->cohort.front());  // all silos have the same
+  UNDERTONE_TRY(jobs::Job job, jobs::parse_job(text, file));
+  if (job.algorithm->traits().simulated_only) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{}: /algorithm/kind: {} is a baseline of simulations, which no silo answers: undertone "
+                             "simulate runs it",
+                             file, job.algorithm->name())};
+  }
+  UNDERTONE_TRY(jobs::PlausibleCohort plausible, jobs::PlausibleCohort::of(job, file, planner));
+  if (job.shuffle) {
+    const Result<planning::Plan> plan = planner(job, job.cohort.front());  // all silos have the same
     if (!plan) return plan.error();
-    if (Status laid_out = sealed::check_layouts(*job->shuffle, *plan, job->reply_lattice, job->cohort.size());
-        !laid_out)
+    if (Status laid_out = sealed::check_layouts(*job.shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
       return Error{laid_out.error().code, file + ": " + laid_out.error().message};
   }
-  return PlannedJob(text, file, *std::move(job), *std::move(plausible));
+  return PlannedJob(text, file, std::move(job), std::move(plausible));
 }
 
 Result<std::optional<RunId>> JobService::known(const std::string& job, bool again) const {
-  const Result<std::optional<RunRecord>> newest = store_->newest_run(sha256(job));
-  if (!newest) return newest.error();
-  if (*newest && (!again || !is_end((*newest)->state))) return std::optional((*newest)->run);
+  UNDERTONE_TRY(const std::optional<RunRecord> newest, store_->newest_run(sha256(job)));
+  if (newest && (!again || !is_end(newest->state))) return std::optional(newest->run);
   return std::optional<RunId>();
 }
 
@@ -192,9 +190,8 @@ Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, cons
     if (const Status able = check_shuffle(*job.shuffle); !able)
       return Error{able.error().code, planned.file_ + ": " + able.error().message};
   }
-  const Result<std::optional<RunId>> there = known(planned.text_, again);
-  if (!there) return there.error();
-  if (*there) return Submitted{**there, false, {}};
+  UNDERTONE_TRY(const std::optional<RunId> there, known(planned.text_, again));
+  if (there) return Submitted{*there, false, {}};
   const Digest id = sha256(planned.text_);
   if (queue_.size() >= limits_.runs_queued_max) {
     return Error{ErrorCode::LimitExceeded, fmt::format("{} jobs wait already, which is the most", queue_.size())};
@@ -205,9 +202,8 @@ Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, cons
   for (const jobs::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
   UNDERTONE_TRY(store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()));
   queue_.push_back(run);
-  Result<Actions> actions = settle(now, {});
-  if (!actions) return actions.error();
-  return Submitted{run, true, *std::move(actions)};
+  UNDERTONE_TRY(Actions actions, settle(now, {}));
+  return Submitted{run, true, std::move(actions)};
 }
 
 Result<JobService::Actions> JobService::cancel(const RunId& run, const std::string& reason, TimePoint now) {
@@ -222,10 +218,9 @@ Result<JobService::Actions> JobService::cancel(const RunId& run, const std::stri
   }
   const auto found = machines_.find(run);
   if (found == machines_.end() || found->second->ended()) {
-    const Result<std::optional<RunRecord>> record = store_->find(run);
-    if (!record) return record.error();
-    if (!*record) return Error{ErrorCode::UnknownRun, "no such run"};
-    return Error{ErrorCode::InvalidArgument, fmt::format("the run has ended: {}", to_string((*record)->state))};
+    UNDERTONE_TRY(const std::optional<RunRecord> record, store_->find(run));
+    if (!record) return Error{ErrorCode::UnknownRun, "no such run"};
+    return Error{ErrorCode::InvalidArgument, fmt::format("the run has ended: {}", to_string(record->state))};
   }
   UNDERTONE_TRY(take(run, found->second->cancel(reason, now), out));
   return settle(now, std::move(out));
@@ -237,24 +232,27 @@ Result<JobService::Actions> JobService::on_connected(const SiloId& silo, TimePoi
   UNDERTONE_TRY(store_->record_seen(silo));
   Actions out;
   // A silo that missed an end still holds its reservation open.
-  const Result<std::vector<std::pair<RunId, bool>>> ends = store_->ends_unseen(silo);
-  if (!ends) return ends.error();
-  for (const auto& [run, succeeded] : *ends) {
+  UNDERTONE_TRY(const auto ends, store_->ends_unseen(silo));
+  for (const auto& [run, succeeded] : ends) {
     if (machines_.contains(run)) continue;
     out.emplace_back(
         SessionSend{silo, std::make_shared<const std::string>(encoder_.encode(wire::JobEnded{run, succeeded}))});
   }
   for (const auto& [run, machine] : machines_) {
     if (machine->job().member(silo) == nullptr) continue;
-    UNDERTONE_TRY(take(run, machine->on_connected(silo), out));
+    UNDERTONE_TRY(take(run, machine->on_connected(silo, now), out));
   }
   return settle(now, std::move(out));
 }
 
-void JobService::on_disconnected(const SiloId& silo) {
+Result<JobService::Actions> JobService::on_disconnected(const SiloId& silo, TimePoint now) {
   connected_.erase(silo);
   told_over_.erase(silo);
-  for (const auto& [run, machine] : machines_) machine->on_disconnected(silo);
+  Actions out;
+  for (const auto& [run, machine] : machines_) {
+    UNDERTONE_TRY(take(run, machine->on_disconnected(silo, now), out));
+  }
+  return settle(now, std::move(out));
 }
 
 Result<JobService::Actions> JobService::on_message(const SiloId& silo, const wire::Message& message, TimePoint now) {
@@ -321,9 +319,8 @@ Status JobService::check_shuffle(const jobs::Shuffle& shuffle) const {
                  fmt::format("/privacy/shuffle/shufflers: this coordinator dials no shuffler \"{}\"", party.name)};
   }
   if (shuffle.adds()) return {};
-  const Result<std::optional<std::string>> secret = store_->sealing_secret(shuffle.coordinator_key);
-  if (!secret) return secret.error();
-  if (*secret) return {};
+  UNDERTONE_TRY(const std::optional<std::string> secret, store_->sealing_secret(shuffle.coordinator_key));
+  if (secret) return {};
   return Error{ErrorCode::InvalidConfig,
                fmt::format("/privacy/shuffle/coordinator_key: this coordinator has no key of fingerprint {}; make one "
                            "with undertone sealing-key",

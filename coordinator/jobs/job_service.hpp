@@ -87,7 +87,7 @@ class JobService {
   [[nodiscard]] Result<Actions> cancel(const RunId& run, const std::string& reason, TimePoint now);
 
   [[nodiscard]] Result<Actions> on_connected(const SiloId& silo, TimePoint now);
-  void on_disconnected(const SiloId& silo);
+  [[nodiscard]] Result<Actions> on_disconnected(const SiloId& silo, TimePoint now);
   [[nodiscard]] Result<Actions> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
   /// What becomes of a silo's vector of which nothing but the header is here. @return nothing where a run waits for it,
   /// exactly as it is announced

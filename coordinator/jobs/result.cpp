@@ -6,7 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "coordinator/jobs/metrics_json.hpp"
+#include "coordinator/jobs/shown_tables.hpp"
+#include "coordinator/jobs/statistics_result.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/model_section.hpp"
@@ -29,9 +33,8 @@ class Costs {
   [[nodiscard]] Result<const planning::Plan*> plan(const jobs::CohortMember& member) {
     const auto found = plans_.find(jobs::planned_facts(member.facts));
     if (found != plans_.end()) return &found->second;
-    Result<planning::Plan> plan = report_->planner(report_->job, member);
-    if (!plan) return plan.error();
-    return &plans_.emplace(jobs::planned_facts(member.facts), *std::move(plan)).first->second;
+    UNDERTONE_TRY(planning::Plan plan, report_->planner(report_->job, member));
+    return &plans_.emplace(jobs::planned_facts(member.facts), std::move(plan)).first->second;
   }
   [[nodiscard]] double epsilon(const planning::Plan& plan, const releases::Cost& training,
                                const releases::Cost& holdout) {
@@ -83,7 +86,7 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
   out["delta"] = took_part ? plan->delta().value_rounded_up() : 0.0;
   out["epsilon_odometer"] = odometer;
   out["replies_accepted"] = replies;
-  out["unit"] = report.job.unit;
+  out["unit"] = releases::to_string(report.job.unit);
   out["adjacency"] = "replace_one";
   out["mechanism"] = mechanisms_of(*plan);
   if (plan->shuffling()) {
@@ -116,21 +119,17 @@ Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const
   return out;
 }
 
-Json metrics_of(const RunReport& report) {
-  Json rows = Json::array();
-  if (!report.outcome) return rows;
-  if (!report.job.model) return rows;
-  const std::vector<std::string_view> names = report.job.model->metric_names();
-  for (const algorithms::MetricsRow& row : report.outcome->metrics) {
-    Json out;
-    out["after_steps"] = row.steps;
-    out["silos"] = row.replies;
-    for (std::size_t m = 0; m < names.size(); ++m) out[std::string(names[m])] = row.values[m];
-    if (report.job.model->linear() != nullptr && report.job.model->classifies())
-      out["majority_class_accuracy"] = std::max(row.values[2], 1.0 - row.values[2]);
-    rows.push_back(std::move(out));
+/// The evaluations, each with what is known of its noise: a direct simulation closes no rounds, and knows nothing.
+std::vector<algorithms::MetricsRow> evaluations_of(const RunReport& report) {
+  if (!report.outcome || !report.job.model) return {};
+  std::vector<algorithms::MetricsRow> out = report.outcome->metrics;
+  auto row = out.begin();
+  for (const RoundRecord& round : report.rounds) {
+    if (!round.metrics || row == out.end() || round.metrics->steps != row->steps) continue;
+    row->noise_stddev = round.metrics->noise_stddev;
+    ++row;
   }
-  return rows;
+  return out;
 }
 
 /// What the coordinator held and what cannot be claimed of the result, where it is no mean.
@@ -142,10 +141,15 @@ std::string aggregation_of(const jobs::Job& job) {
 
 /// What a record's contribution is bounded in, as a job says it.
 void put_bound(const releases::Bound& bound, Json& out) {
-  std::visit(Overloaded{[&](const releases::L2Bound& l2) { out["clip_norm"] = l2.clip.value(); },
-                        [&](const releases::MaxBound& max) { out["coordinate_bound"] = max.bound.value(); },
-                        [](const releases::RangeBound& /*public columns*/) {}},
-             bound);
+  std::visit(
+      Overloaded{[&](const releases::L2Bound& l2) { out["clip_norm"] = l2.clip.value(); },
+                 [&](const releases::MaxBound& max) { out["coordinate_bound"] = max.bound.value(); },
+                 [&](const releases::DualBound& dual) {
+                   out["clip_norm"] = dual.clip().value();
+                   out["clip_in"] = releases::norm_name(dual.exponent());
+                 },
+                 [](const releases::RangeBound& /*public columns*/) {}, [](const releases::PairBound& /*the same*/) {}},
+      bound);
 }
 
 Json settings_of(const RunReport& report) {
@@ -185,28 +189,38 @@ Json settings_of(const RunReport& report) {
 
 /// What a job without a model found, each number with the deviation of all its noise. @param out an array
 Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
+  const auto* settings = report.job.algorithm.as<algorithms::StatisticsSettings>();
+  UNDERTONE_CHECK(settings != nullptr);
+  const ReleaseOf release_of = [&](const SiloId& silo, RoundIndex round) -> Result<const planning::Release*> {
+    const jobs::CohortMember* member = report.job.member(silo);
+    UNDERTONE_CHECK(member != nullptr);
+    UNDERTONE_TRY(const planning::Plan* const plan, costs.plan(*member));
+    const planning::Release* release = plan->release(round);
+    UNDERTONE_CHECK(release != nullptr);
+    return release;
+  };
   for (const algorithms::Estimate& estimate : report.outcome->statistics) {
     double variance = 0.0;  // of the total, in real units of the releases
     for (const RoundRecord& round : report.rounds) {
       if (round.round.value != estimate.round) continue;
       for (const auto& [silo, digest] : round.accepted) {
-        const jobs::CohortMember* member = report.job.member(silo);
-        UNDERTONE_CHECK(member != nullptr);
-        const Result<const planning::Plan*> plan = costs.plan(*member);
-        if (!plan) return plan.error();
-        const planning::Release* release = (*plan)->release(round.round);
-        UNDERTONE_CHECK(release != nullptr);
+        UNDERTONE_TRY(const planning::Release* const release, release_of(silo, round.round));
         const double own = mechanisms::noise_stddev_of_sum(release->mechanism, release->records_drawn);
         variance += own * own;
       }
     }
-    Json one = {{"statistic", estimate.name}, {"value", estimate.value}};
-    // Without the rounds, as in a direct simulation, nobody knows who answered.
-    if (!report.rounds.empty()) one["noise_stddev"] = std::sqrt(variance) * std::abs(estimate.per_unit);
+    Json one = {{"statistic", estimate.name}};
+    if (algorithms::is_single(settings->questions.at(estimate.round))) {
+      one["value"] = estimate.value;
+      // Without the rounds, as in a direct simulation, nobody knows who answered.
+      if (!report.rounds.empty()) one["noise_stddev"] = std::sqrt(variance) * std::abs(estimate.per_unit);
+    }
     one["silos"] = estimate.replies;
     one["records"] = estimate.records;
+    if (!estimate.answers.empty()) UNDERTONE_TRY(put_answers(report.job, estimate, release_of, one));
     out.push_back(std::move(one));
   }
+  put_shown_tables(*settings, out);
   return {};
 }
 
@@ -218,7 +232,11 @@ Json model_of(const RunReport& report) {
               {"job", job.name},
               {"run", report.run.hex()},
               {"data", jobs::to_json(job.schema)}};
-  if (job.projection) out["projection"] = jobs::to_json(*job.projection);
+  if (job.standardised) {
+    out["standardisation"] = jobs::standardisation_to_json(*job.projection);
+  } else if (job.projection) {
+    out["projection"] = jobs::to_json(*job.projection);
+  }
   const models::Network* network = job.model->network();
   if (network != nullptr || job.model->moments() != nullptr) {
     if (network != nullptr && !network->is_linear()) out.update(jobs::to_json(network->shape()));
@@ -247,13 +265,15 @@ Status write_results(const std::filesystem::path& folder, const RunReport& repor
   if (!report.outcome) result["failure"] = report.outcome.error().message;
   result["settings"] = settings_of(report);
   result["rounds"] = report.rounds.size();
-  result["metrics"] = metrics_of(report);
+  result["metrics"] = Json::array();
+  const std::vector<algorithms::MetricsRow> evaluations = evaluations_of(report);
+  for (const algorithms::MetricsRow& row : evaluations) result["metrics"].push_back(metrics_json(report.job, row));
+  if (!evaluations.empty()) put_verdicts(report.job, evaluations.back(), result);
   result["privacy"] = Json::array();
   Costs costs(report);
   for (const jobs::CohortMember& member : report.job.cohort) {
-    const Result<const planning::Plan*> plan = costs.plan(member);
-    if (!plan) return plan.error();
-    result["privacy"].push_back(privacy_of(report, member, *plan, costs));
+    UNDERTONE_TRY(const planning::Plan* const plan, costs.plan(member));
+    result["privacy"].push_back(privacy_of(report, member, plan, costs));
   }
   result["participation"] = Json::array();
   for (const RoundRecord& round : report.rounds) {

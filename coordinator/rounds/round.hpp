@@ -101,6 +101,10 @@ class Round {
                                                     TimePoint now) = 0;
   /// The silo will not answer this round.
   [[nodiscard]] virtual Actions on_lost(const SiloId& silo) = 0;
+  /// The silo is not connected, since then. @see jobs::Participation::grace
+  [[nodiscard]] virtual Actions on_away(const SiloId& /*silo*/, TimePoint /*since*/) { return {}; }
+  /// It is connected again.
+  [[nodiscard]] virtual Actions on_back(const SiloId& /*silo*/) { return {}; }
   /// Time to say again what nobody has answered.
   [[nodiscard]] virtual Actions on_resend() const { return {}; }
   [[nodiscard]] virtual Actions on_deadline(TimePoint now) = 0;

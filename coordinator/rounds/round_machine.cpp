@@ -1,5 +1,6 @@
 #include "coordinator/rounds/round_machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace undertone::coordinator {
@@ -7,16 +8,18 @@ namespace {
 
 folds::RoundFold fold_of(const RoundMachine::Setup& setup) {
   if (setup.shape.candidates) return folds::RoundFold(folds::TallyFold(*setup.shape.candidates));
+  if (setup.shape.reports) return folds::RoundFold(folds::ReportsFold(*setup.shape.reports));
   return {setup.aggregation, setup.shape.dimension, setup.shape.lattice};
 }
 
 /// Whether the numbers are as many as were asked for, in the form that was asked for.
-bool has_shape(const queries::Answer& answer, const ReplyShape& shape, bool is_public) {
+bool has_shape(const queries::Answer& answer, const ReplyShape& shape, const Participant& participant) {
+  if (shape.reports) return shape.reports->admits(answer, participant.records);
   const std::vector<std::int64_t>& values = queries::values_of(answer);
   if (static_cast<Eigen::Index>(values.size()) != shape.dimension) return false;
   if (!shape.candidates) {
-    return is_public ? std::holds_alternative<queries::PublicSums>(answer)
-                     : std::holds_alternative<queries::NoisedSums>(answer);
+    return participant.public_answer ? std::holds_alternative<queries::PublicSums>(answer)
+                                     : std::holds_alternative<queries::NoisedSums>(answer);
   }
   return std::holds_alternative<queries::Selected>(answer) && values.front() >= 0 && values.front() < *shape.candidates;
 }
@@ -26,7 +29,9 @@ bool has_shape(const queries::Answer& answer, const ReplyShape& shape, bool is_p
 RoundMachine::RoundMachine(Setup setup) : setup_(std::move(setup)), fold_(fold_of(setup_)) {}
 
 Round::Actions RoundMachine::open(TimePoint now) {
-  Actions actions{AskSilos{missing()}, ArmDeadline{now + setup_.deadline}};
+  deadline_ = now + setup_.deadline;
+  armed_ = due();
+  Actions actions{AskSilos{missing()}, ArmDeadline{*armed_}};
   for (Action& action : end_if_decided()) actions.push_back(std::move(action));
   return actions;
 }
@@ -40,9 +45,11 @@ std::optional<Round::Reception> RoundMachine::unwanted(const SiloId& silo, const
 
 std::optional<Round::Reception> RoundMachine::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
   if (const std::optional<Reception> reception = unwanted(silo, header.run, header.round)) return reception;
+  const std::int64_t numbers =
+      setup_.shape.reports ? setup_.expected.at(silo).records : static_cast<std::int64_t>(setup_.shape.dimension);
   const std::size_t element_bytes = setup_.shape.lattice.type == queries::ReplyType::I32 ? 4 : 8;
   if (header.kind != wire::Kind::Reply || header.element_bytes != element_bytes ||
-      header.dimension != static_cast<std::uint64_t>(setup_.shape.dimension))
+      header.dimension != static_cast<std::uint64_t>(numbers))
     return Reception::Misshapen;
   return std::nullopt;
 }
@@ -56,7 +63,7 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
   const auto expected = setup_.expected.find(silo);
   if (message.query != setup_.query || message.type != setup_.shape.lattice.type ||
       message.reply.step_log2 != setup_.shape.lattice.step_log2 || message.reply.noise != setup_.shape.noise ||
-      !has_shape(message.reply.answer, setup_.shape, expected->second.public_answer)) {
+      !has_shape(message.reply.answer, setup_.shape, expected->second)) {
     reception = Reception::Misshapen;
   } else if (setup_.plausible && !setup_.plausible(silo, queries::values_of(message.reply.answer))) {
     reception = Reception::Implausible;
@@ -64,9 +71,11 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
   } else {
     reception = Reception::Accepted;
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
+    const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
+    if (setup_.shape.kept) kept_.emplace(silo, setup_.shape.reports ? setup_.shape.reports->totals(values) : values);
     accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));
     lost_.erase(silo);
-    return end_if_decided();
+    return end_or_arm();
   }
   return {};
 }
@@ -74,18 +83,57 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
 Round::Actions RoundMachine::on_lost(const SiloId& silo) {
   if (state_ != State::Open || !setup_.expected.contains(silo) || accepted_.contains(silo)) return {};
   lost_.insert(silo);
-  return end_if_decided();
+  return end_or_arm();
+}
+
+Round::Actions RoundMachine::on_away(const SiloId& silo, TimePoint since) {
+  if (state_ != State::Open || !setup_.expected.contains(silo)) return {};
+  away_.insert_or_assign(silo, since);
+  return armed_ ? end_or_arm() : Actions();
+}
+
+Round::Actions RoundMachine::on_back(const SiloId& silo) {
+  if (state_ != State::Open || away_.erase(silo) == 0) return {};
+  return armed_ ? end_or_arm() : Actions();
+}
+
+TimePoint RoundMachine::due() const {
+  if (setup_.grace.count() == 0 || accepted_.size() < setup_.quorum) return deadline_;
+  TimePoint out = TimePoint::min();
+  for (const auto& [silo, participant] : setup_.expected) {
+    if (accepted_.contains(silo) || lost_.contains(silo)) continue;
+    const auto away = away_.find(silo);
+    if (away == away_.end()) return deadline_;
+    out = std::max(out, away->second + setup_.grace);
+  }
+  return std::min(out, deadline_);
+}
+
+Round::Actions RoundMachine::end_or_arm() {
+  Actions actions = end_if_decided();
+  if (state_ != State::Open || !armed_ || *armed_ == due()) return actions;
+  armed_ = due();
+  actions.push_back(ArmDeadline{*armed_});
+  return actions;
 }
 
 Round::Actions RoundMachine::on_deadline(TimePoint now) {
   if (state_ != State::Open) return {};
+  if (setup_.grace.count() > 0 && now < deadline_) {
+    armed_ = due();
+    if (now < *armed_) return {ArmDeadline{*armed_}};
+    state_ = State::Closed;  // there is a quorum, and everybody else has been away for the grace
+    return {CloseRound{}};
+  }
   if (accepted_.size() >= setup_.quorum) {
     state_ = State::Closed;
     return {CloseRound{}};
   }
   if (!asked_again_) {
     asked_again_ = true;
-    return {AskSilos{missing()}, ArmDeadline{now + setup_.deadline}};
+    deadline_ = now + setup_.deadline;
+    armed_ = due();
+    return {AskSilos{missing()}, ArmDeadline{*armed_}};
   }
   state_ = State::Aborted;
   std::string names;
@@ -125,7 +173,7 @@ folds::Gathered RoundMachine::gathered() const {
   UNDERTONE_CHECK(state_ == State::Closed);
   std::int64_t records = 0;
   for (const auto& [silo, digest] : accepted_) records += setup_.expected.at(silo).records;
-  return {setup_.round, fold_.replies(), fold_.value(), records};
+  return {setup_.round, fold_.replies(), fold_.value(), records, kept_};
 }
 
 Round::Actions RoundMachine::end_if_decided() {

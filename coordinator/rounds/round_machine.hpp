@@ -19,12 +19,16 @@ struct ReplyShape {
   Eigen::Index dimension = 0;
   queries::WireLattice lattice;
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
-  std::optional<Eigen::Index> candidates = {};  // of a selection: the one number names one of so many
+  std::optional<Eigen::Index> candidates = {};     // of a selection: the one number names one of so many
+  std::optional<folds::ReportShape> reports = {};  // of reports: one of every record of the participant
+  bool kept = false;  // what each silo says is looked at, and not the fold of it alone: of statistics
 };
 
 /// A round whose replies come from silos, each in its own name, and are folded as they come. It closes when everybody
 /// expected has answered or at the deadline, never at bare quorum. Below quorum at the deadline it re-asks once, then
-/// gives up (decision 3).
+/// gives up (decision 3). Where the job has a grace, a quorum of answers is there and everybody else has been
+/// disconnected for as long, it closes then: whoever is connected is always waited for until the deadline, so that who
+/// counts depends on who is there and never on how long an answer takes.
 class RoundMachine final : public Round {
  public:
   enum class State { Open, Closed, Aborted };
@@ -41,6 +45,7 @@ class RoundMachine final : public Round {
     std::map<SiloId, Participant> expected;
     std::size_t quorum = 1;
     std::chrono::milliseconds deadline{0};
+    std::chrono::milliseconds grace{0};  // 0: nobody's connection matters
   };
   explicit RoundMachine(Setup setup);
 
@@ -58,6 +63,10 @@ class RoundMachine final : public Round {
     return {};
   }
   [[nodiscard]] Actions on_lost(const SiloId& silo) override;
+  /// May be told before the round is opened, too.
+  [[nodiscard]] Actions on_away(const SiloId& silo, TimePoint since) override;
+  [[nodiscard]] Actions on_back(const SiloId& silo) override;
+  /// @param now where it is before the deadline, a grace may be over
   [[nodiscard]] Actions on_deadline(TimePoint now) override;
   [[nodiscard]] Actions cancel() override;
 
@@ -76,12 +85,20 @@ class RoundMachine final : public Round {
  private:
   /// Closes the round where nobody is waited for, and gives it up where too few can still answer.
   [[nodiscard]] Actions end_if_decided();
+  /// The same, or when it is to be looked at again.
+  [[nodiscard]] Actions end_or_arm();
+  /// Until when somebody is waited for.
+  [[nodiscard]] TimePoint due() const;
   /// Why no reply of this silo is waited for, if so.
   [[nodiscard]] std::optional<Reception> unwanted(const SiloId& silo, const RunId& run, RoundIndex round) const;
   Setup setup_;
   folds::RoundFold fold_;
-  std::map<SiloId, Digest> accepted_;  // and the digest of what each said
+  std::map<SiloId, Digest> accepted_;                 // and the digest of what each said
+  std::map<SiloId, std::vector<std::int64_t>> kept_;  // what that was, of a shape that asks for it
   std::set<SiloId> lost_;
+  std::map<SiloId, TimePoint> away_;  // not connected, since when
+  TimePoint deadline_{};
+  std::optional<TimePoint> armed_;  // none: it has not been opened
   State state_ = State::Open;
   bool asked_again_ = false;
 };

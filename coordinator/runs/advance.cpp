@@ -22,9 +22,8 @@ Advanced Advance::perform() && {
 
 Result<Advanced::Next> Advance::next() {
   const std::size_t rows_before = algorithm_->metrics().size();
-  const Result<algorithms::Step> step = algorithm_->advance(gathered_);
-  if (!step) return step.error();
-  const auto* query = std::get_if<queries::Query>(&*step);
+  UNDERTONE_TRY(const algorithms::Step step, algorithm_->advance(gathered_));
+  const auto* query = std::get_if<queries::Query>(&step);
   Advanced::Next out;
   ByteWriter state;
   algorithm_->save(state);

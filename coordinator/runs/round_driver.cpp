@@ -1,5 +1,6 @@
 #include "coordinator/runs/round_driver.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "shared/base/byte_stream.hpp"
@@ -89,6 +90,7 @@ Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::commit_round(
   algorithm_ = std::move(advanced.algorithm);
   if (!advanced.next) return {RunFailure(advanced.next.error())};  // it diverged, say
   Advanced::Next& next = *advanced.next;
+  if (next.metrics) next.metrics->noise_stddev = noise_stddev_of_mean();
   RoundRecord record{advanced.round, round_->digests(), round_->missing(), round_took_, std::move(next.metrics)};
   Checkpoint checkpoint{advanced.round.next(), std::move(next.algorithm_state), next.query};
   UNDERTONE_TRY(store_->close_round(run_, record, checkpoint, next.finished));
@@ -98,16 +100,28 @@ Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::commit_round(
 }
 
 Status RoundDriver::commit(Round::Commit committed) {
-  Result<std::optional<ShuffledState>> state = store_->shuffled_state(run_);
-  if (!state) return state.error();
-  UNDERTONE_CHECK(state->has_value());
-  (*state)->round = round_->index();
-  (*state)->committed = std::move(committed);
-  return store_->set_shuffled_state(run_, **state);
+  UNDERTONE_TRY(std::optional<ShuffledState> state, store_->shuffled_state(run_));
+  UNDERTONE_CHECK(state.has_value());
+  state->round = round_->index();
+  state->committed = std::move(committed);
+  return store_->set_shuffled_state(run_, *state);
 }
 
 Participant RoundDriver::participant(const jobs::CohortMember& member) const {
   return {spec_.weight(member), spec_.exact(member), member.facts.records};
+}
+
+double RoundDriver::noise_stddev_of_mean() const {
+  double weights = 0.0;
+  double variance = 0.0;  // of the weighted sum: silos draw their noise independently
+  for (const auto& [silo, digest] : round_->digests()) {
+    const jobs::CohortMember* member = job_->member(silo);
+    UNDERTONE_CHECK(member != nullptr);
+    const auto weight = static_cast<double>(spec_.weight(*member));
+    weights += weight;
+    variance += std::pow(weight * plausible_->of_silo(silo).noise_stddev(*plausibility_), 2);
+  }
+  return weights > 0.0 ? std::sqrt(variance) / weights : 0.0;
 }
 
 std::string RoundDriver::why_implausible(const SiloId& silo, const queries::Reply& reply) const {

@@ -77,6 +77,8 @@ class RoundDriver {
 
  private:
   [[nodiscard]] std::string saved_state() const;
+  /// Of each coordinate of the closed round's mean. @pre its fold is a mean
+  [[nodiscard]] double noise_stddev_of_mean() const;
 
   RunId run_;
   RunStore* store_;

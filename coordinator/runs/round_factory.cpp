@@ -25,7 +25,8 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   setup.run = run_;
   setup.round = asked.query.round;
   setup.query = asked.digest;
-  setup.shape = {asked.spec.dimension, asked.spec.lattice, job_->noise, asked.spec.candidates};
+  setup.shape = {asked.spec.dimension,  asked.spec.lattice, job_->noise,
+                 asked.spec.candidates, asked.spec.reports, asked.spec.statistic};
   setup.aggregation = asked.spec.aggregation;
   setup.plausible = [cohort = plausible_, asked = asked.plausibility](const SiloId& silo,
                                                                       const std::vector<std::int64_t>& values) {
@@ -33,6 +34,7 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   };
   setup.quorum = job_->participation.quorum;
   setup.deadline = job_->participation.round_deadline;
+  setup.grace = job_->participation.grace;
   for (const jobs::CohortMember& member : job_->cohort) {
     const SiloId& silo = member.facts.silo;
     if (participants.contains(silo))
@@ -55,23 +57,21 @@ RoundFactory::Attempt RoundFactory::make_shuffled(Asked asked, const std::set<Si
       sealed::RoundLayout::create(shuffle, *release, job_->reply_lattice, job_->cohort.size());
   if (!layout) return {RunFailure(layout.error())};
 
-  const Result<ShuffledState> state = state_from(asked.query.round);
-  if (!state) return state.error();
+  UNDERTONE_TRY(const ShuffledState state, state_from(asked.query.round));
   std::optional<wire::SealingTerms> sealing;
   if (!shuffle.adds()) {
-    const Result<bool> known = read_keys(state->mac_key);
-    if (!known) return known.error();
-    if (!*known) {
+    UNDERTONE_TRY(const bool known, read_keys(state.mac_key));
+    if (!known) {
       return {RunFailure({ErrorCode::InvalidConfig, fmt::format("this coordinator has no sealing key of fingerprint {}",
                                                                 to_hex(shuffle.coordinator_key))})};
     }
-    sealing = wire::SealingTerms{*digest_from_bytes(sealing_key_->public_key().bytes()), state->mac_key};
+    sealing = wire::SealingTerms{*digest_from_bytes(sealing_key_->public_key().bytes()), state.mac_key};
   }
   const Result<sealed::Recipients> recipients =
       shuffle.adds() ? sealed::adders_of(shuffle, run_)
                      : sealed::coordinator_of(shuffle, sealing_key_->public_key().bytes(), mac_key_->bytes());
   if (!recipients) return {RunFailure(recipients.error())};
-  Made made{shuffled_round(asked, *layout, *recipients, participants, *state), {run_, job_->point_type, {}, sealing}};
+  Made made{shuffled_round(asked, *layout, *recipients, participants, state), {run_, job_->point_type, {}, sealing}};
   made.message.query = std::move(asked.query);
   return {std::move(made)};
 }
@@ -108,9 +108,8 @@ std::unique_ptr<ShuffledRound> RoundFactory::shuffled_round(const Asked& asked, 
 }
 
 Result<ShuffledState> RoundFactory::state_from(RoundIndex round) {
-  Result<std::optional<ShuffledState>> known = store_->shuffled_state(run_);
-  if (!known) return known.error();
-  if (*known) return **std::move(known);
+  UNDERTONE_TRY(std::optional<ShuffledState> known, store_->shuffled_state(run_));
+  if (known) return *std::move(known);
   const sealed::ReplyMacKey drawn = sealed::ReplyMacKey::draw();
   const ShuffledState begun{*digest_from_bytes(drawn.bytes()), round, std::nullopt};
   UNDERTONE_TRY(store_->set_shuffled_state(run_, begun));
@@ -119,17 +118,14 @@ Result<ShuffledState> RoundFactory::state_from(RoundIndex round) {
 
 Result<bool> RoundFactory::read_keys(const Digest& mac_key) {
   if (!sealing_key_) {
-    const Result<std::optional<std::string>> secret = store_->sealing_secret(job_->shuffle->coordinator_key);
-    if (!secret) return secret.error();
-    if (!*secret) return false;
-    Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(**secret);
-    if (!key) return key.error();
-    sealing_key_ = *std::move(key);
+    UNDERTONE_TRY(const std::optional<std::string> secret, store_->sealing_secret(job_->shuffle->coordinator_key));
+    if (!secret) return false;
+    UNDERTONE_TRY(sealed::SealingKey key, sealed::SealingKey::from_secret(*secret));
+    sealing_key_ = std::move(key);
   }
   if (!mac_key_) {
-    Result<sealed::ReplyMacKey> key = sealed::ReplyMacKey::from_bytes(as_bytes(mac_key));
-    if (!key) return key.error();
-    mac_key_ = *std::move(key);
+    UNDERTONE_TRY(sealed::ReplyMacKey key, sealed::ReplyMacKey::from_bytes(as_bytes(mac_key)));
+    mac_key_ = std::move(key);
   }
   return true;
 }

@@ -29,16 +29,14 @@ RunMachine::RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::P
 
 Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner,
                                     const jobs::AlgorithmMaker& make_algorithm) {
-  Result<jobs::Job> job = jobs::parse_job(record.job, record.name);
-  if (!job) return job.error();
-  const Result<std::string> kept = store.plausible(record.run);
-  if (!kept) return kept.error();
-  Result<jobs::PlausibleCohort> plausible = is_end(record.state)
-                                                ? jobs::PlausibleCohort::none(*job)  // its outcome alone is asked for
-                                            : kept->empty() ? jobs::PlausibleCohort::of(*job, record.name, planner)
-                                                            : jobs::PlausibleCohort::read(*kept, *job);
+  UNDERTONE_TRY(jobs::Job job, jobs::parse_job(record.job, record.name));
+  UNDERTONE_TRY(const std::string kept, store.plausible(record.run));
+  Result<jobs::PlausibleCohort> plausible =
+      is_end(record.state) ? jobs::PlausibleCohort::none(job) : jobs::PlausibleCohort::read(kept, job);
+  // A function of the job, kept since it can take seconds: of an earlier version's it is found again.
+  if (!plausible) plausible = jobs::PlausibleCohort::of(job, record.name, planner);
   if (!plausible) return plausible.error();
-  return RunMachine(store, std::move(record), *std::move(job), *std::move(plausible), limits, std::move(planner),
+  return RunMachine(store, std::move(record), std::move(job), *std::move(plausible), limits, std::move(planner),
                     make_algorithm);
 }
 
@@ -50,9 +48,10 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
     arm(out);
     return out;
   }
-  out.push_back(LogEvent{false, fmt::format("run_started run={} name={} silos={} rounds={} resumed_at={}",
+  out.push_back(LogEvent{false, fmt::format("run_started run={} job={} silos={} rounds={} resumed_at={}",
                                             record_.run.hex(), quoted_text(job_->name), job_->cohort.size(),
                                             driver_->rounds_total(), driver_->rounds_closed())});
+  members_.begin_away(now);
   UNDERTONE_TRY(resume(now, out));
   next_resend_ = now + job_->participation.resend;
   arm(out);
@@ -88,7 +87,7 @@ Status RunMachine::resume(TimePoint now, Actions& out) {
   return {};
 }
 
-Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& silo) {
+Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& silo, TimePoint now) {
   Actions out;
   Member* member = members_.find(silo);
   if (member == nullptr) {
@@ -96,11 +95,13 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
     return out;
   }
   member->connected = true;
+  member->away_since.reset();
   switch (phase_) {
     case Phase::Joining:
       if (!members_.answered(silo)) offer(silo, out);
       break;
     case Phase::Round:
+      UNDERTONE_TRY(carry_out(driver_->round()->on_back(silo), now, out));
       if (!members_.answered(silo)) offer(silo, out);
       if (members_.takes_part(silo) && driver_->round()->wants(silo)) ask(silo, out);
       break;
@@ -113,11 +114,18 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
   return out;
 }
 
-void RunMachine::on_disconnected(const SiloId& silo) {
+Result<std::vector<RunMachine::Action>> RunMachine::on_disconnected(const SiloId& silo, TimePoint now) {
+  Actions out;
   Member* member = members_.find(silo);
-  if (member == nullptr) return;
+  if (member == nullptr) return out;
   member->connected = false;
+  member->away_since = now;
   member->told_end = false;
+  if (phase_ == Phase::Round) {
+    UNDERTONE_TRY(carry_out(driver_->round()->on_away(silo, now), now, out));
+  }
+  arm(out);
+  return out;
 }
 
 std::optional<Round::Reception> RunMachine::refuses(const SiloId& silo, const wire::VectorHeader& header) const {
@@ -139,7 +147,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& sil
                                                                TimePoint now) {
   Actions out;
   if (members_.find(silo) == nullptr) return out;
-  const Status done = std::visit(
+  UNDERTONE_TRY(std::visit(
       [&](const auto& body) -> Status {
         if constexpr (requires { on(silo, body, now, out); }) {
           return on(silo, body, now, out);
@@ -149,8 +157,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_message(const SiloId& sil
           return {};
         }
       },
-      message);
-  if (!done) return done.error();
+      message));
   arm(out);
   return out;
 }
@@ -374,12 +381,15 @@ Status RunMachine::begin_rounds(TimePoint now, Actions& out) {
 
 Status RunMachine::open_round(TimePoint now, Actions& out) {
   members_.forget_offers_again();
-  const Result<std::variant<wire::QueryMessage, RunFailure>> made = driver_->make_round(members_.participants(), now);
-  if (!made) return made.error();
-  if (const auto* failure = std::get_if<RunFailure>(&*made)) return fail(RunState::Failed, failure->reason, now, out);
-  query_bytes_ = std::make_shared<const std::string>(encoder_.encode(std::get<wire::QueryMessage>(*made)));
+  UNDERTONE_TRY(const auto made, driver_->make_round(members_.participants(), now));
+  if (const auto* failure = std::get_if<RunFailure>(&made)) return fail(RunState::Failed, failure->reason, now, out);
+  query_bytes_ = std::make_shared<const std::string>(encoder_.encode(std::get<wire::QueryMessage>(made)));
   phase_ = Phase::Round;
   delivered_ = false;
+  for (const auto& [silo, member] : members_.all()) {
+    if (!member.away_since) continue;
+    UNDERTONE_TRY(carry_out(driver_->round()->on_away(silo, *member.away_since), now, out));
+  }
   return carry_out(driver_->round()->open(now), now, out);
 }
 
@@ -403,10 +413,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_advanced(Advanced advance
 
 Status RunMachine::go_on(Advanced advanced, TimePoint now, Actions& out) {
   members_.forget_said();
-  const Result<std::variant<RoundDriver::Closed, RunFailure>> done = driver_->commit_round(std::move(advanced));
-  if (!done) return done.error();
-  if (const auto* failure = std::get_if<RunFailure>(&*done)) return fail(RunState::Failed, failure->reason, now, out);
-  const auto& [record, replies, last] = std::get<RoundDriver::Closed>(*done);
+  UNDERTONE_TRY(const auto done, driver_->commit_round(std::move(advanced)));
+  if (const auto* failure = std::get_if<RunFailure>(&done)) return fail(RunState::Failed, failure->reason, now, out);
+  const auto& [record, replies, last] = std::get<RoundDriver::Closed>(done);
   out.push_back(RoundClosed{record.round, rounds_total(), static_cast<std::size_t>(replies), record.missing,
                             record.metrics, record.elapsed});
   UNDERTONE_TRY(deliver_round(now, out));

@@ -75,8 +75,8 @@ class RunMachine {
 
   [[nodiscard]] Result<std::vector<Action>> start(TimePoint now);
   /// The silo's session is ready: it has been welcomed.
-  [[nodiscard]] Result<std::vector<Action>> on_connected(const SiloId& silo);
-  void on_disconnected(const SiloId& silo);
+  [[nodiscard]] Result<std::vector<Action>> on_connected(const SiloId& silo, TimePoint now);
+  [[nodiscard]] Result<std::vector<Action>> on_disconnected(const SiloId& silo, TimePoint now);
   [[nodiscard]] Result<std::vector<Action>> on_message(const SiloId& silo, const wire::Message& message, TimePoint now);
   /// What becomes of a reply of which nothing but the header is here. @return nothing where it is worth receiving
   [[nodiscard]] std::optional<Round::Reception> refuses(const SiloId& silo, const wire::VectorHeader& header) const;

@@ -27,6 +27,12 @@ bool RunMembers::connected(const SiloId& silo) const {
   return member != nullptr && member->connected;
 }
 
+void RunMembers::begin_away(std::chrono::steady_clock::time_point now) {
+  for (auto& [silo, member] : members_) {
+    if (!member.connected && !member.away_since) member.away_since = now;
+  }
+}
+
 bool RunMembers::is_news(const SiloId& silo, const std::optional<wire::Refusal>& refusal) const {
   const auto known = answers_.find(silo);
   return known == answers_.end() || known->second != refusal;

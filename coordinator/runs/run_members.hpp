@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -21,6 +22,7 @@ class RunMembers {
   struct Member {
     const jobs::CohortMember* of_job = nullptr;
     bool connected = false;
+    std::optional<std::chrono::steady_clock::time_point> away_since = {};  // not connected
     bool dropped = false;      // it refused a query of this run, or said what no honest silo says, so that
     bool implausible = false;  // nothing of it is taken any more
     bool seen_end = false;
@@ -38,6 +40,9 @@ class RunMembers {
   [[nodiscard]] const Member* find(const SiloId& silo) const;
   [[nodiscard]] const std::map<SiloId, Member>& all() const noexcept { return members_; }
   [[nodiscard]] bool connected(const SiloId& silo) const;
+  /// Those that are not connected, and nobody knows since when, are away from now on: a coordinator that was restarted
+  /// has seen nobody yet.
+  void begin_away(std::chrono::steady_clock::time_point now);
 
   /// @return whether that is another answer than the silo gave before
   [[nodiscard]] bool is_news(const SiloId& silo, const std::optional<wire::Refusal>& refusal) const;

@@ -67,6 +67,7 @@ std::string packed(const algorithms::MetricsRow& metrics) {
   writer.u64(metrics.steps);
   writer.i64(metrics.replies);
   writer.doubles(metrics.values.data(), metrics.values.size());
+  writer.f64(metrics.noise_stddev);
   return std::move(writer).bytes();
 }
 
@@ -74,9 +75,12 @@ Result<algorithms::MetricsRow> unpacked(const std::string& bytes) {
   ByteReader reader(bytes);
   const Result<std::uint64_t> steps = reader.u64();
   const Result<std::int64_t> replies = steps ? reader.i64() : Result<std::int64_t>(steps.error());
-  Result<std::vector<double>> values = replies ? reader.doubles() : Result<std::vector<double>>(replies.error());
-  if (!values) return values.error();
-  return algorithms::MetricsRow{*steps, static_cast<Eigen::Index>(*replies), *std::move(values)};
+  UNDERTONE_TRY(std::vector<double> values, replies ? reader.doubles() : Result<std::vector<double>>(replies.error()));
+  algorithms::MetricsRow row{*steps, static_cast<Eigen::Index>(*replies), std::move(values), 0.0};
+  if (reader.end()) return row;  // of a version that kept nothing of its noise
+  UNDERTONE_TRY(const double noise, reader.f64());
+  row.noise_stddev = noise;
+  return row;
 }
 
 }  // namespace
@@ -109,16 +113,16 @@ Result<RunStore> RunStore::open(store::Database& database) {
 
 Status RunStore::read_seen() {
   // A store that is older than its list knows those that said something.
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT silo FROM silos_seen UNION SELECT silo FROM answers UNION SELECT silo FROM charges UNION SELECT silo "
-      "FROM "
-      "receipts");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare(
+          "SELECT silo FROM silos_seen UNION SELECT silo FROM answers UNION SELECT silo FROM charges UNION SELECT silo "
+          "FROM "
+          "receipts"));
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return {};
-    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return {};
+    const Result<SiloId> silo = SiloId::create(rows.bytes(0));
     if (!silo) return unreadable("silos");
     seen_.insert(*silo);
   }
@@ -132,9 +136,8 @@ Status RunStore::record_seen(const SiloId& silo) {
 
 Status RunStore::write_seen() {
   for (const SiloId& silo : seen_waiting_) {
-    Result<store::Statement> insert = database_->prepare("INSERT OR IGNORE INTO silos_seen VALUES (?)");
-    if (!insert) return insert.error();
-    UNDERTONE_TRY(insert->bind_text(1, silo.name()).run());
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT OR IGNORE INTO silos_seen VALUES (?)"));
+    UNDERTONE_TRY(insert.bind_text(1, silo.name()).run());
   }
   return {};
 }
@@ -143,10 +146,9 @@ Status RunStore::upgrade() {
   return database_->transaction([&]() -> Status {
     std::int64_t version = 0;
     {  // no statement may be open while tables go
-      Result<store::Statement> row = database_->prepare("PRAGMA user_version");
-      if (!row) return row.error();
-      if (const Result<bool> found = row->step(); !found) return found.error();
-      version = row->integer(0);
+      UNDERTONE_TRY(store::Statement row, database_->prepare("PRAGMA user_version"));
+      if (const Result<bool> found = row.step(); !found) return found.error();
+      version = row.integer(0);
     }
     if (version > kVersion) {
       return Error{ErrorCode::StorageFailed,
@@ -162,27 +164,24 @@ Status RunStore::upgrade() {
 Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job,
                        const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now) {
   return commit([&]() -> Status {
-    Result<store::Statement> insert = database_->prepare(
-        "INSERT INTO runs (run, job_digest, job, state, name, submitted_at, plausible) VALUES (?, ?, ?, ?, ?, ?, ?)");
-    if (!insert) return insert.error();
-    insert->bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job);
-    insert->bind_text(4, to_string(RunState::Queued)).bind_text(5, name).bind(6, now);
-    UNDERTONE_TRY(insert->bind_blob(7, plausible).run());
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO runs (run, job_digest, job, state, name, "
+                                                              "submitted_at, plausible) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+    insert.bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job);
+    insert.bind_text(4, to_string(RunState::Queued)).bind_text(5, name).bind(6, now);
+    UNDERTONE_TRY(insert.bind_blob(7, plausible).run());
     // Whoever is named may accept the job, even if its answer is lost on the way.
     for (const SiloId& silo : cohort) {
-      Result<store::Statement> unseen =
-          database_->prepare("INSERT INTO ends_unseen SELECT ?, number FROM runs WHERE run = ?");
-      if (!unseen) return unseen.error();
-      UNDERTONE_TRY(unseen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
+      UNDERTONE_TRY(store::Statement unseen,
+                    database_->prepare("INSERT INTO ends_unseen SELECT ?, number FROM runs WHERE run = ?"));
+      UNDERTONE_TRY(unseen.bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
     }
     return {};
   });
 }
 
 Result<std::optional<RunRecord>> RunStore::read_run(store::Statement& row) {
-  const Result<bool> found = row.step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<RunRecord>();
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return std::optional<RunRecord>();
   const Result<RunId> run = RunId::from_bytes(row.bytes(0));
   if (!run) return unreadable("run");
   RunRecord record;
@@ -204,15 +203,13 @@ Result<std::optional<RunRecord>> RunStore::read_run(store::Statement& row) {
 }
 
 Status RunStore::read_answers(RunRecord& record) {
-  Result<store::Statement> answers = database_->prepare("SELECT silo, refusal FROM answers WHERE run = ?");
-  if (!answers) return answers.error();
-  answers->bind_blob(1, record.run.bytes());
+  UNDERTONE_TRY(store::Statement answers, database_->prepare("SELECT silo, refusal FROM answers WHERE run = ?"));
+  answers.bind_blob(1, record.run.bytes());
   while (true) {
-    const Result<bool> more = answers->step();
-    if (!more) return more.error();
-    if (!*more) return {};
-    const Result<SiloId> silo = SiloId::create(answers->bytes(0));
-    const std::int64_t refusal = answers->integer(1);
+    UNDERTONE_TRY(const bool more, answers.step());
+    if (!more) return {};
+    const Result<SiloId> silo = SiloId::create(answers.bytes(0));
+    const std::int64_t refusal = answers.integer(1);
     if (!silo || refusal < 0 || refusal > static_cast<std::int64_t>(wire::Refusal::Paused))
       return unreadable("answers");
     record.answers[*silo] = refusal == 0 ? std::nullopt : std::optional(static_cast<wire::Refusal>(refusal));
@@ -220,38 +217,34 @@ Status RunStore::read_answers(RunRecord& record) {
 }
 
 Status RunStore::read_explanations(RunRecord& record) {
-  Result<store::Statement> rows = database_->prepare("SELECT silo, explanation FROM explanations WHERE run = ?");
-  if (!rows) return rows.error();
-  rows->bind_blob(1, record.run.bytes());
+  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT silo, explanation FROM explanations WHERE run = ?"));
+  rows.bind_blob(1, record.run.bytes());
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return {};
-    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return {};
+    const Result<SiloId> silo = SiloId::create(rows.bytes(0));
     if (!silo) return unreadable("explanations");
-    record.explanations[*silo] = rows->bytes(1);
+    record.explanations[*silo] = rows.bytes(1);
   }
 }
 
 Status RunStore::read_checkpoint(RunRecord& record) {
-  Result<store::Statement> checkpoint = database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?");
-  if (!checkpoint) return checkpoint.error();
-  checkpoint->bind_blob(1, record.run.bytes());
-  const Result<bool> found = checkpoint->step();
-  if (!found) return found.error();
-  if (!*found) return {};
-  const Result<Digest> query = digest_from_bytes(checkpoint->bytes(2));
+  UNDERTONE_TRY(store::Statement checkpoint,
+                database_->prepare("SELECT round, state, query FROM checkpoints WHERE run = ?"));
+  checkpoint.bind_blob(1, record.run.bytes());
+  UNDERTONE_TRY(const bool found, checkpoint.step());
+  if (!found) return {};
+  const Result<Digest> query = digest_from_bytes(checkpoint.bytes(2));
   if (!query) return unreadable("checkpoint");
   record.checkpoint =
-      Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint->integer(0))}, checkpoint->bytes(1), *query};
+      Checkpoint{RoundIndex{static_cast<std::uint64_t>(checkpoint.integer(0))}, checkpoint.bytes(1), *query};
   return {};
 }
 
 Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
-  Result<store::Statement> row = database_->prepare(std::string(kRunColumns) + "WHERE run = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  Result<std::optional<RunRecord>> record = read_run(*row);
+  UNDERTONE_TRY(store::Statement row, database_->prepare(std::string(kRunColumns) + "WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  Result<std::optional<RunRecord>> record = read_run(row);
   if (!record || !*record) return record;
   if (Status read = read_answers(**record); !read) return read.error();
   if (Status read = read_explanations(**record); !read) return read.error();
@@ -260,152 +253,137 @@ Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
 }
 
 Result<std::string> RunStore::plausible(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT plausible FROM runs WHERE run = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  return *found ? row->bytes(0) : std::string();
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT plausible FROM runs WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  UNDERTONE_TRY(const bool found, row.step());
+  return found ? row.bytes(0) : std::string();
 }
 
 Result<std::optional<RunRecord>> RunStore::newest_run(const Digest& job) {
-  Result<store::Statement> row =
-      database_->prepare(std::string(kRunColumns) + "WHERE job_digest = ? ORDER BY number DESC LIMIT 1");
-  if (!row) return row.error();
-  row->bind_blob(1, as_bytes(job));
-  const Result<std::optional<RunRecord>> record = read_run(*row);
-  if (!record) return record.error();
-  if (!*record) return std::optional<RunRecord>();
-  return find((*record)->run);
+  UNDERTONE_TRY(store::Statement row,
+                database_->prepare(std::string(kRunColumns) + "WHERE job_digest = ? ORDER BY number DESC LIMIT 1"));
+  row.bind_blob(1, as_bytes(job));
+  UNDERTONE_TRY(const std::optional<RunRecord> record, read_run(row));
+  if (!record) return std::optional<RunRecord>();
+  return find(record->run);
 }
 
 Result<std::vector<RunRecord>> RunStore::list(std::size_t most, std::int64_t before) {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number < ? OR ? = 0"
-      " ORDER BY number DESC LIMIT ?");
-  if (!rows) return rows.error();
-  rows->bind(1, before).bind(2, before).bind(3, static_cast<std::int64_t>(most));
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare(
+          "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE number < ? OR ? = 0"
+          " ORDER BY number DESC LIMIT ?"));
+  rows.bind(1, before).bind(2, before).bind(3, static_cast<std::int64_t>(most));
   std::vector<RunRecord> out;
   while (true) {
-    Result<std::optional<RunRecord>> record = read_run(*rows);
-    if (!record) return record.error();
-    if (!*record) return out;
-    out.push_back(**std::move(record));
+    UNDERTONE_TRY(std::optional<RunRecord> record, read_run(rows));
+    if (!record) return out;
+    out.push_back(*std::move(record));
   }
 }
 
 Result<std::vector<RunRecord>> RunStore::called(std::string_view word, std::size_t most) {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE name = ?1 OR (?2 AND"
-      " (substr(lower(hex(run)), 65, length(?1)) = ?1 OR substr(lower(hex(run)), 1, length(?1)) = ?1))"
-      " ORDER BY number DESC LIMIT ?3");
-  if (!rows) return rows.error();
-  rows->bind_text(1, word).bind(2, word.size() >= kPrefixLengthMin ? 1 : 0).bind(3, static_cast<std::int64_t>(most));
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare(
+          "SELECT run, number, name, x'', state, failure, submitted_at, ended_at FROM runs WHERE name = ?1 OR (?2 AND"
+          " (substr(lower(hex(run)), 65, length(?1)) = ?1 OR substr(lower(hex(run)), 1, length(?1)) = ?1))"
+          " ORDER BY number DESC LIMIT ?3"));
+  rows.bind_text(1, word).bind(2, word.size() >= kPrefixLengthMin ? 1 : 0).bind(3, static_cast<std::int64_t>(most));
   std::vector<RunRecord> out;
   while (true) {
-    Result<std::optional<RunRecord>> record = read_run(*rows);
-    if (!record) return record.error();
-    if (!*record) return out;
-    out.push_back(**std::move(record));
+    UNDERTONE_TRY(std::optional<RunRecord> record, read_run(rows));
+    if (!record) return out;
+    out.push_back(*std::move(record));
   }
 }
 
 Result<std::optional<std::pair<RoundIndex, algorithms::MetricsRow>>> RunStore::last_metrics(const RunId& run) {
   using Last = std::optional<std::pair<RoundIndex, algorithms::MetricsRow>>;
-  Result<store::Statement> row = database_->prepare(
-      "SELECT round, metrics FROM rounds WHERE run = ? AND metrics IS NOT NULL ORDER BY round DESC LIMIT 1");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  const Result<bool> there = row->step();
-  if (!there) return there.error();
-  if (!*there) return Last();
-  Result<algorithms::MetricsRow> metrics = unpacked(row->bytes(1));
+  UNDERTONE_TRY(
+      store::Statement row,
+      database_->prepare(
+          "SELECT round, metrics FROM rounds WHERE run = ? AND metrics IS NOT NULL ORDER BY round DESC LIMIT 1"));
+  row.bind_blob(1, run.bytes());
+  UNDERTONE_TRY(const bool there, row.step());
+  if (!there) return Last();
+  Result<algorithms::MetricsRow> metrics = unpacked(row.bytes(1));
   if (!metrics) return unreadable("metrics");
-  return Last({RoundIndex{static_cast<std::uint64_t>(row->integer(0))}, *std::move(metrics)});
+  return Last({RoundIndex{static_cast<std::uint64_t>(row.integer(0))}, *std::move(metrics)});
 }
 
 Result<std::vector<RunId>> RunStore::unfinished() {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT run FROM runs WHERE state IN ('queued', 'joining', 'running') ORDER BY number");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare("SELECT run FROM runs WHERE state IN ('queued', 'joining', 'running') ORDER BY number"));
   std::vector<RunId> out;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
-    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
     if (!run) return unreadable("runs");
     out.push_back(*run);
   }
 }
 
 Result<std::map<RunState, std::int64_t>> RunStore::count_by_state() {
-  Result<store::Statement> rows = database_->prepare("SELECT state, count(*) FROM runs GROUP BY state");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT state, count(*) FROM runs GROUP BY state"));
   std::map<RunState, std::int64_t> out;
   for (const RunState state : kStates) out[state] = 0;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
     for (const RunState state : kStates) {
-      if (rows->bytes(0) == to_string(state)) out[state] = rows->integer(1);
+      if (rows.bytes(0) == to_string(state)) out[state] = rows.integer(1);
     }
   }
 }
 
 Status RunStore::set_joining(const RunId& run) {
   return commit([&]() -> Status {
-    Result<store::Statement> update =
-        database_->prepare("UPDATE runs SET state = 'joining' WHERE run = ? AND state = 'queued'");
-    if (!update) return update.error();
-    return update->bind_blob(1, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement update,
+                  database_->prepare("UPDATE runs SET state = 'joining' WHERE run = ? AND state = 'queued'"));
+    return update.bind_blob(1, run.bytes()).run();
   });
 }
 
 Status RunStore::record_answer(const RunId& run, const SiloId& silo, std::optional<wire::Refusal> refusal,
                                const std::string& explanation, const Charge& charge) {
   return commit([&]() -> Status {
-    Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)");
-    if (!insert) return insert.error();
-    insert->bind_blob(1, run.bytes()).bind_text(2, silo.name());
-    if (Status done = insert->bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run(); !done) return done;
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)"));
+    insert.bind_blob(1, run.bytes()).bind_text(2, silo.name());
+    if (Status done = insert.bind(3, refusal ? static_cast<std::int64_t>(*refusal) : 0).run(); !done) return done;
     if (refusal) {
-      Result<store::Statement> put = database_->prepare("INSERT OR REPLACE INTO explanations VALUES (?, ?, ?)");
-      if (!put) return put.error();
-      return put->bind_blob(1, run.bytes()).bind_text(2, silo.name()).bind_text(3, explanation).run();
+      UNDERTONE_TRY(store::Statement put, database_->prepare("INSERT OR REPLACE INTO explanations VALUES (?, ?, ?)"));
+      return put.bind_blob(1, run.bytes()).bind_text(2, silo.name()).bind_text(3, explanation).run();
     }
-    Result<store::Statement> charged = database_->prepare("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)");
-    if (!charged) return charged.error();
-    charged->bind_blob(1, run.bytes()).bind_text(2, silo.name());
-    return charged->bind_real(3, charge.epsilon).bind_real(4, charge.delta).run();
+    UNDERTONE_TRY(store::Statement charged, database_->prepare("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?)"));
+    charged.bind_blob(1, run.bytes()).bind_text(2, silo.name());
+    return charged.bind_real(3, charge.epsilon).bind_real(4, charge.delta).run();
   });
 }
 
 Result<std::map<SiloId, Charge>> RunStore::charges() {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT silo, sum(epsilon), sum(delta) FROM charges GROUP BY silo");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare("SELECT silo, sum(epsilon), sum(delta) FROM charges GROUP BY silo"));
   std::map<SiloId, Charge> out;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
-    const Result<SiloId> silo = SiloId::create(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
+    const Result<SiloId> silo = SiloId::create(rows.bytes(0));
     if (!silo) return unreadable("charges");
-    out[*silo] = {rows->real(1), rows->real(2)};
+    out[*silo] = {rows.real(1), rows.real(2)};
   }
 }
 
 Status RunStore::put_checkpoint(const RunId& run, const Checkpoint& checkpoint, const char* state) {
-  Result<store::Statement> insert = database_->prepare("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)");
-  if (!insert) return insert.error();
-  insert->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(checkpoint.round.value));
-  insert->bind_blob(3, checkpoint.algorithm_state).bind_blob(4, as_bytes(checkpoint.query));
-  UNDERTONE_TRY(insert->run());
-  Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ? WHERE run = ?");
-  if (!update) return update.error();
-  return update->bind_text(1, state).bind_blob(2, run.bytes()).run();
+  UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)"));
+  insert.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(checkpoint.round.value));
+  insert.bind_blob(3, checkpoint.algorithm_state).bind_blob(4, as_bytes(checkpoint.query));
+  UNDERTONE_TRY(insert.run());
+  UNDERTONE_TRY(store::Statement update, database_->prepare("UPDATE runs SET state = ? WHERE run = ?"));
+  return update.bind_text(1, state).bind_blob(2, run.bytes()).run();
 }
 
 Status RunStore::start_rounds(const RunId& run, const Checkpoint& first) {
@@ -415,10 +393,10 @@ Status RunStore::start_rounds(const RunId& run, const Checkpoint& first) {
 Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const Checkpoint& next, bool finished) {
   return commit([&]() -> Status {
     const auto put = [&](const SiloId& silo, std::string_view reply) -> Status {
-      Result<store::Statement> row = database_->prepare("INSERT INTO participation VALUES (?, ?, ?, nullif(?, x''))");
-      if (!row) return row.error();
-      row->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
-      return row->bind_text(3, silo.name()).bind_blob(4, reply).run();
+      UNDERTONE_TRY(store::Statement row,
+                    database_->prepare("INSERT INTO participation VALUES (?, ?, ?, nullif(?, x''))"));
+      row.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
+      return row.bind_text(3, silo.name()).bind_blob(4, reply).run();
     };
     for (const auto& [silo, reply] : closed.accepted) {
       UNDERTONE_TRY(put(silo, as_bytes(reply)));
@@ -426,11 +404,10 @@ Status RunStore::close_round(const RunId& run, const RoundRecord& closed, const 
     for (const SiloId& silo : closed.missing) {
       if (Status done = put(silo, {}); !done) return done;
     }
-    Result<store::Statement> log = database_->prepare("INSERT INTO rounds VALUES (?, ?, ?, nullif(?, x''))");
-    if (!log) return log.error();
-    log->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
-    log->bind(3, closed.elapsed.count()).bind_blob(4, closed.metrics ? packed(*closed.metrics) : std::string());
-    UNDERTONE_TRY(log->run());
+    UNDERTONE_TRY(store::Statement log, database_->prepare("INSERT INTO rounds VALUES (?, ?, ?, nullif(?, x''))"));
+    log.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(closed.round.value));
+    log.bind(3, closed.elapsed.count()).bind_blob(4, closed.metrics ? packed(*closed.metrics) : std::string());
+    UNDERTONE_TRY(log.run());
     return put_checkpoint(run, next, finished ? "succeeded" : "running");
   });
 }
@@ -439,96 +416,93 @@ Status RunStore::fail(const RunId& run, RunState state, const std::string& reaso
   UNDERTONE_CHECK(state == RunState::Failed || state == RunState::Cancelled);
   return commit([&]() -> Status {
     // Without a first round nothing left any silo, and each releases what it had reserved.
-    Result<store::Statement> release = database_->prepare(
-        "DELETE FROM charges WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE run = ?1)");
-    if (!release) return release.error();
-    UNDERTONE_TRY(release->bind_blob(1, run.bytes()).run());
-    Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, failure = ? WHERE run = ?");
-    if (!update) return update.error();
-    return update->bind_text(1, to_string(state)).bind_text(2, reason).bind_blob(3, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement release,
+                  database_->prepare(
+                      "DELETE FROM charges WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE run = ?1)"));
+    UNDERTONE_TRY(release.bind_blob(1, run.bytes()).run());
+    UNDERTONE_TRY(store::Statement update, database_->prepare("UPDATE runs SET state = ?, failure = ? WHERE run = ?"));
+    return update.bind_text(1, to_string(state)).bind_text(2, reason).bind_blob(3, run.bytes()).run();
   });
 }
 
 Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
   return commit([&]() -> Status {
-    Result<store::Statement> update =
-        database_->prepare("UPDATE runs SET ended_at = ?, plausible = x'' WHERE run = ? AND ended_at = 0");
-    if (!update) return update.error();
-    return update->bind(1, now).bind_blob(2, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement update,
+                  database_->prepare("UPDATE runs SET ended_at = ?, plausible = x'' WHERE run = ? AND ended_at = 0"));
+    return update.bind(1, now).bind_blob(2, run.bytes()).run();
   });
 }
 
 Status RunStore::set_missing_ends(std::int64_t now) {
   return commit([&]() -> Status {
-    Result<store::Statement> update = database_->prepare(
-        "UPDATE runs SET ended_at = ? WHERE ended_at = 0 AND state IN ('succeeded', 'failed', 'cancelled')");
-    if (!update) return update.error();
-    return update->bind(1, now).run();
+    UNDERTONE_TRY(
+        store::Statement update,
+        database_->prepare(
+            "UPDATE runs SET ended_at = ? WHERE ended_at = 0 AND state IN ('succeeded', 'failed', 'cancelled')"));
+    return update.bind(1, now).run();
   });
 }
 
 Result<std::vector<RoundRecord>> RunStore::rounds(const RunId& run, RoundIndex from, std::size_t most) {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT participation.round, silo, reply, rounds.elapsed_ms, rounds.metrics FROM participation"
-      " LEFT JOIN rounds ON rounds.run = participation.run AND rounds.round = participation.round"
-      " WHERE participation.run = ? AND participation.round >= ? ORDER BY participation.round, silo");
-  if (!rows) return rows.error();
-  rows->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(from.value));
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare(
+                    "SELECT participation.round, silo, reply, rounds.elapsed_ms, rounds.metrics FROM participation"
+                    " LEFT JOIN rounds ON rounds.run = participation.run AND rounds.round = participation.round"
+                    " WHERE participation.run = ? AND participation.round >= ? ORDER BY participation.round, silo"));
+  rows.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(from.value));
   std::vector<RoundRecord> out;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
-    const RoundIndex round{static_cast<std::uint64_t>(rows->integer(0))};
-    const Result<SiloId> silo = SiloId::create(rows->bytes(1));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
+    const RoundIndex round{static_cast<std::uint64_t>(rows.integer(0))};
+    const Result<SiloId> silo = SiloId::create(rows.bytes(1));
     if (!silo) return unreadable("participation");
     if (out.empty() || out.back().round != round) {
       if (out.size() == most) return out;
       RoundRecord record;
       record.round = round;
-      record.elapsed = std::chrono::milliseconds(rows->integer(3));
-      if (!rows->is_null(4)) {
-        Result<algorithms::MetricsRow> metrics = unpacked(rows->bytes(4));
+      record.elapsed = std::chrono::milliseconds(rows.integer(3));
+      if (!rows.is_null(4)) {
+        Result<algorithms::MetricsRow> metrics = unpacked(rows.bytes(4));
         if (!metrics) return unreadable("metrics");
         record.metrics = *std::move(metrics);
       }
       out.push_back(std::move(record));
     }
-    if (rows->is_null(2)) {
+    if (rows.is_null(2)) {
       out.back().missing.push_back(*silo);
       continue;
     }
-    const Result<Digest> reply = digest_from_bytes(rows->bytes(2));
+    const Result<Digest> reply = digest_from_bytes(rows.bytes(2));
     if (!reply) return unreadable("participation");
     out.back().accepted.emplace(*silo, *reply);
   }
 }
 
 Status RunStore::record_end_seen(const RunId& run, const SiloId& silo) {
-  Result<store::Statement> row = database_->prepare(
-      "SELECT 1 FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
-  if (!row) return row.error();
-  const Result<bool> unseen = row->bind_text(1, silo.name()).bind_blob(2, run.bytes()).step();
-  if (!unseen) return unseen.error();
-  if (!*unseen) return {};
+  UNDERTONE_TRY(store::Statement row,
+                database_->prepare(
+                    "SELECT 1 FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)"));
+  UNDERTONE_TRY(const bool unseen, row.bind_text(1, silo.name()).bind_blob(2, run.bytes()).step());
+  if (!unseen) return {};
   ends_waiting_.emplace(silo, run);
   return commit_if_many_wait();
 }
 
 Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& silo) {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT runs.run, state = 'succeeded' FROM ends_unseen JOIN runs ON runs.number = ends_unseen.number"
-      " WHERE silo = ? AND state IN ('succeeded', 'failed', 'cancelled') ORDER BY ends_unseen.number DESC");
-  if (!rows) return rows.error();
-  rows->bind_text(1, silo.name());
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare(
+          "SELECT runs.run, state = 'succeeded' FROM ends_unseen JOIN runs ON runs.number = ends_unseen.number"
+          " WHERE silo = ? AND state IN ('succeeded', 'failed', 'cancelled') ORDER BY ends_unseen.number DESC"));
+  rows.bind_text(1, silo.name());
   std::vector<std::pair<RunId, bool>> out;
   while (out.size() < kEndsTold) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) break;
+    const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
     if (!run) return unreadable("runs");
-    if (!ends_waiting_.contains({silo, *run})) out.emplace_back(*run, rows->integer(1) != 0);
+    if (!ends_waiting_.contains({silo, *run})) out.emplace_back(*run, rows.integer(1) != 0);
   }
   return out;
 }
@@ -536,32 +510,31 @@ Result<std::vector<std::pair<RunId, bool>>> RunStore::ends_unseen(const SiloId& 
 Result<std::vector<RunId>> RunStore::prune(std::size_t keep, std::int64_t before) {
   std::vector<RunId> forgotten;
   const Status done = commit([&]() -> Status {
-    Result<store::Statement> rows = database_->prepare(
-        "SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND ended_at <> 0 AND (ended_at < ? "
-        "OR"
-        " number NOT IN (SELECT number FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') ORDER BY number "
-        "DESC"
-        " LIMIT ?))");
-    if (!rows) return rows.error();
-    rows->bind(1, before).bind(2, static_cast<std::int64_t>(keep));
+    UNDERTONE_TRY(store::Statement rows,
+                  database_->prepare("SELECT run FROM runs WHERE state IN ('succeeded', 'failed', 'cancelled') AND "
+                                     "ended_at <> 0 AND (ended_at < ? "
+                                     "OR"
+                                     " number NOT IN (SELECT number FROM runs WHERE state IN ('succeeded', 'failed', "
+                                     "'cancelled') ORDER BY number "
+                                     "DESC"
+                                     " LIMIT ?))"));
+    rows.bind(1, before).bind(2, static_cast<std::int64_t>(keep));
     while (true) {
-      const Result<bool> more = rows->step();
-      if (!more) return more.error();
-      if (!*more) break;
-      const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
+      UNDERTONE_TRY(const bool more, rows.step());
+      if (!more) break;
+      const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
       if (!run) return unreadable("runs");
       forgotten.push_back(*run);
     }
     for (const RunId& run : forgotten) {
-      Result<store::Statement> unseen =
-          database_->prepare("DELETE FROM ends_unseen WHERE number = (SELECT number FROM runs WHERE run = ?)");
-      if (!unseen) return unseen.error();
-      if (Status removed = unseen->bind_blob(1, run.bytes()).run(); !removed) return removed;
+      UNDERTONE_TRY(
+          store::Statement unseen,
+          database_->prepare("DELETE FROM ends_unseen WHERE number = (SELECT number FROM runs WHERE run = ?)"));
+      if (Status removed = unseen.bind_blob(1, run.bytes()).run(); !removed) return removed;
       for (const char* table :
            {"answers", "explanations", "checkpoints", "participation", "rounds", "shuffled_runs", "runs"}) {
-        Result<store::Statement> remove = database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table));
-        if (!remove) return remove.error();
-        UNDERTONE_TRY(remove->bind_blob(1, run.bytes()).run());
+        UNDERTONE_TRY(store::Statement remove, database_->prepare(fmt::format("DELETE FROM {} WHERE run = ?", table)));
+        UNDERTONE_TRY(remove.bind_blob(1, run.bytes()).run());
       }
     }
     return {};
@@ -597,25 +570,22 @@ Status RunStore::record_receipt(const SiloId& silo, const wire::Receipt& receipt
     if (waiting->second.sequence < receipt.sequence) waiting->second = receipt;
     return {};
   }
-  const Result<bool> news = is_news(silo, receipt);
-  if (!news) return news.error();
-  if (!*news) return {};
+  UNDERTONE_TRY(const bool news, is_news(silo, receipt));
+  if (!news) return {};
   receipts_waiting_.emplace(std::pair(silo, receipt.ledger), receipt);
   return commit_if_many_wait();
 }
 
 Result<bool> RunStore::is_news(const SiloId& silo, const wire::Receipt& receipt) {
-  Result<store::Statement> rows = database_->prepare("SELECT ledger, sequence FROM receipts WHERE silo = ?");
-  if (!rows) return rows.error();
-  rows->bind_text(1, silo.name());
+  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT ledger, sequence FROM receipts WHERE silo = ?"));
+  rows.bind_text(1, silo.name());
   std::set<Digest> ledgers;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const Result<Digest> ledger = digest_from_bytes(rows->bytes(0));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) break;
+    const Result<Digest> ledger = digest_from_bytes(rows.bytes(0));
     if (!ledger) return unreadable("receipts");
-    if (*ledger == receipt.ledger) return static_cast<std::uint64_t>(rows->integer(1)) < receipt.sequence;
+    if (*ledger == receipt.ledger) return static_cast<std::uint64_t>(rows.integer(1)) < receipt.sequence;
     ledgers.insert(*ledger);
   }
   for (auto one = receipts_waiting_.lower_bound({silo, Digest{}});
@@ -626,10 +596,10 @@ Result<bool> RunStore::is_news(const SiloId& silo, const wire::Receipt& receipt)
 
 Status RunStore::write_ends() {
   for (const auto& [silo, run] : ends_waiting_) {
-    Result<store::Statement> seen = database_->prepare(
-        "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)");
-    if (!seen) return seen.error();
-    UNDERTONE_TRY(seen->bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
+    UNDERTONE_TRY(store::Statement seen,
+                  database_->prepare(
+                      "DELETE FROM ends_unseen WHERE silo = ? AND number = (SELECT number FROM runs WHERE run = ?)"));
+    UNDERTONE_TRY(seen.bind_text(1, silo.name()).bind_blob(2, run.bytes()).run());
   }
   return {};
 }
@@ -637,38 +607,36 @@ Status RunStore::write_ends() {
 Status RunStore::write_receipts() {
   for (const auto& [key, receipt] : receipts_waiting_) {
     const SiloId& silo = key.first;
-    Result<store::Statement> update = database_->prepare(
-        "UPDATE receipts SET sequence = ?, hash = ?, signature = ? WHERE silo = ? AND ledger = ? AND sequence < ?");
-    if (!update) return update.error();
+    UNDERTONE_TRY(store::Statement update, database_->prepare("UPDATE receipts SET sequence = ?, hash = ?, signature = "
+                                                              "? WHERE silo = ? AND ledger = ? AND sequence < ?"));
     const auto sequence = static_cast<std::int64_t>(receipt.sequence);
-    update->bind(1, sequence).bind_blob(2, as_bytes(receipt.hash)).bind_blob(3, receipt.signature);
-    update->bind_text(4, silo.name()).bind_blob(5, as_bytes(receipt.ledger)).bind(6, sequence);
-    UNDERTONE_TRY(update->run());
-    Result<store::Statement> insert = database_->prepare(
-        "INSERT OR IGNORE INTO receipts (silo, ledger, sequence, hash, signature) SELECT ?, ?, ?, ?, ?"
-        " WHERE (SELECT count(*) FROM receipts WHERE silo = ?) < ?");
-    if (!insert) return insert.error();
-    insert->bind_text(1, silo.name()).bind_blob(2, as_bytes(receipt.ledger)).bind(3, sequence);
-    insert->bind_blob(4, as_bytes(receipt.hash)).bind_blob(5, receipt.signature).bind_text(6, silo.name());
-    UNDERTONE_TRY(insert->bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run());
+    update.bind(1, sequence).bind_blob(2, as_bytes(receipt.hash)).bind_blob(3, receipt.signature);
+    update.bind_text(4, silo.name()).bind_blob(5, as_bytes(receipt.ledger)).bind(6, sequence);
+    UNDERTONE_TRY(update.run());
+    UNDERTONE_TRY(store::Statement insert,
+                  database_->prepare(
+                      "INSERT OR IGNORE INTO receipts (silo, ledger, sequence, hash, signature) SELECT ?, ?, ?, ?, ?"
+                      " WHERE (SELECT count(*) FROM receipts WHERE silo = ?) < ?"));
+    insert.bind_text(1, silo.name()).bind_blob(2, as_bytes(receipt.ledger)).bind(3, sequence);
+    insert.bind_blob(4, as_bytes(receipt.hash)).bind_blob(5, receipt.signature).bind_text(6, silo.name());
+    UNDERTONE_TRY(insert.bind(7, static_cast<std::int64_t>(wire::kReceiptsMax)).run());
   }
   return {};
 }
 
 Result<std::vector<wire::Receipt>> RunStore::receipts(const SiloId& silo) {
-  Result<store::Statement> rows =
-      database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number");
-  if (!rows) return rows.error();
-  rows->bind_text(1, silo.name());
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare("SELECT ledger, sequence, hash, signature FROM receipts WHERE silo = ? ORDER BY number"));
+  rows.bind_text(1, silo.name());
   std::vector<wire::Receipt> out;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const Result<Digest> ledger = digest_from_bytes(rows->bytes(0));
-    const Result<Digest> hash = digest_from_bytes(rows->bytes(2));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) break;
+    const Result<Digest> ledger = digest_from_bytes(rows.bytes(0));
+    const Result<Digest> hash = digest_from_bytes(rows.bytes(2));
     if (!ledger || !hash) return unreadable("receipts");
-    out.push_back({*ledger, static_cast<std::uint64_t>(rows->integer(1)), *hash, rows->bytes(3)});
+    out.push_back({*ledger, static_cast<std::uint64_t>(rows.integer(1)), *hash, rows.bytes(3)});
   }
   for (auto one = receipts_waiting_.lower_bound({silo, Digest{}});
        one != receipts_waiting_.end() && one->first.first == silo; ++one) {

@@ -168,34 +168,29 @@ Result<double> calibrated_sigma(const AccountRequest& request, Adjacency adjacen
                  "steps x sensitivity / epsilon"};
   }
   if (text.sigma) return Error{ErrorCode::InvalidArgument, "sigma and a target: expected one of them, got both"};
-  const Result<double> sensitivity = sensitivity_of(text, adjacency);
-  if (!sensitivity) return sensitivity.error();
+  UNDERTONE_TRY(const double sensitivity, sensitivity_of(text, adjacency));
   if (request.target_rho) {
-    const Result<accounting::Rho> rho = accounting::Rho::create(*request.target_rho);
-    if (!rho) return rho.error();
-    return *sensitivity * std::sqrt(0.5 * static_cast<double>(text.steps) / rho->value()) * (1.0 + 1e-15);
+    UNDERTONE_TRY(const accounting::Rho rho, accounting::Rho::create(*request.target_rho));
+    return sensitivity * std::sqrt(0.5 * static_cast<double>(text.steps) / rho.value()) * (1.0 + 1e-15);
   }
-  const Result<releases::Epsilon> epsilon = releases::Epsilon::create(*request.target_epsilon);
-  if (!epsilon) return epsilon.error();
+  UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(*request.target_epsilon));
   if (!request.delta) return Error{ErrorCode::InvalidArgument, "delta is missing"};
-  const Result<releases::Delta> delta = releases::Delta::create(*request.delta);
-  if (!delta) return delta.error();
+  UNDERTONE_TRY(const releases::Delta delta, releases::Delta::create(*request.delta));
   Result<accounting::CalibrationMethod> method = parse_method(request.method);
   if (!method) return method.error();
   if (text.kind == MechanismKind::DiscreteGaussian) method = accounting::CalibrationMethod::Zcdp;
-  const Result<double> multiplier = accounting::calibrate_gaussian(
-      *method, text.steps, *epsilon, *delta, [&](double at) { return event_of(text, adjacency, *sensitivity * at); });
-  if (!multiplier) return multiplier.error();
-  return *multiplier * *sensitivity;
+  UNDERTONE_TRY(const double multiplier,
+                accounting::calibrate_gaussian(*method, text.steps, epsilon, delta,
+                                               [&](double at) { return event_of(text, adjacency, sensitivity * at); }));
+  return multiplier * sensitivity;
 }
 
 }  // namespace
 
 Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, kFileBytesMax);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, kFileBytesMax));
   config::Problems problems(file.filename().string());
-  return parse_mechanisms(document->root, problems);
+  return parse_mechanisms(document.root, problems);
 }
 
 Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& document, config::Problems& problems) {
@@ -212,6 +207,7 @@ Result<std::vector<MechanismText>> parse_mechanisms(const nlohmann::json& docume
 
 int run_account(const AccountRequest& request) {
   if (request.shuffled) return run_shuffled(request);
+  if (request.allocation) return run_allocation(request);
   const Result<Adjacency> adjacency = parse_adjacency(request.adjacency);
   if (!adjacency) return service::fail(adjacency.error());
   std::vector<MechanismText> mechanisms{request.mechanism};

@@ -16,6 +16,9 @@ struct AccountRequest {
   bool shuffled = false;       // one round through a shuffler, instead of a composition
   std::uint64_t silos = 0;     // whose replies are shuffled
   std::int64_t records = 0;    // of the smallest of them
+  bool allocation = false;     // secret parts beside other draws, instead of a composition
+  std::uint64_t parts = 0;     // of a pass
+  std::uint64_t epochs = 1;
   std::string adjacency = "replace-one";
   std::string method = "numeric";
   std::optional<double> delta;
@@ -29,6 +32,9 @@ struct AccountRequest {
 
 /// Prints what one shuffled round guarantees, and whether that is a gain. @return the exit code
 [[nodiscard]] int run_shuffled(const AccountRequest& request);
+
+/// Prints what secret parts of the records cost beside other draws. @return the exit code
+[[nodiscard]] int run_allocation(const AccountRequest& request);
 
 /// Mechanisms from a file of the form {"format": "undertone.account/1", "mechanisms": [...]}.
 [[nodiscard]] Result<std::vector<MechanismText>> load_mechanisms(const std::filesystem::path& file);

@@ -18,6 +18,8 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
             const Result<MechanismKind> kind = parse_mechanism(name);
             if (name == "shuffled") {
               request.shuffled = true;
+            } else if (name == "allocation") {
+              request.allocation = true;
             } else if (kind) {
               request.mechanism.kind = *kind;
             } else if (name.find('.') != std::string::npos) {
@@ -27,7 +29,9 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
             }
           },
           "gaussian, discrete-gaussian, laplace, exponential, randomised-response, approximate, generalised-gaussian, "
-          "zcdp; shuffled: one round of silos' replies through a shuffler; or a file of mechanisms to compose")
+          "zcdp; shuffled: one round of silos' replies through a shuffler; allocation: every record in one secret "
+          "part, "
+          "beside other draws; or a file of mechanisms to compose")
       ->required();
   number("--delta", request.delta, "of the whole; not needed where every release is pure");
   number("--epsilon", request.target_epsilon, "a target for the whole: prints the smallest sigma instead");
@@ -47,7 +51,10 @@ CLI::App* add_account_command(CLI::App& app, AccountRequest& request) {
       ->capture_default_str();
   command->add_option("--steps", text.steps, "how many such releases")->capture_default_str();
   command->add_option("--silos", request.silos, "shuffled: how many replies are shuffled");
-  command->add_option("--records", request.records, "shuffled: records of the smallest silo");
+  command->add_option("--records", request.records, "shuffled: records of the smallest silo; allocation: of the silo");
+  command->add_option("--parts", request.parts, "allocation: parts of a pass");
+  command->add_option("--epochs", request.epochs, "allocation: passes, each with parts drawn afresh")
+      ->capture_default_str();
   command->add_option("--adjacency", request.adjacency, "replace-one or add-remove")->capture_default_str();
   command->add_option("--method", request.method, "with --epsilon: numeric, analytic, classical, zcdp or rdp")
       ->capture_default_str();

@@ -23,9 +23,8 @@ Result<double> positive(const std::optional<double>& value, const char* name) {
 
 template <class Quantity>
 Result<Quantity> quantity(const std::optional<double>& value, const char* name) {
-  const Result<double> checked = positive(value, name);
-  if (!checked) return checked.error();
-  return Quantity::create(*checked);
+  UNDERTONE_TRY(const double checked, positive(value, name));
+  return Quantity::create(checked);
 }
 
 /// How a batch is drawn, as "wor:0.01", "wor:10/1000", "wr:10/1000", "poisson:0.01" or "none".
@@ -84,27 +83,26 @@ Result<Sampling> parse_sampling(const std::string& text) {
 }
 
 Result<PrivacyEvent> sampled_gaussian(const std::string& sampling, releases::GaussianShift shift, Adjacency adjacency) {
-  const Result<Sampling> drawn = parse_sampling(sampling);
-  if (!drawn) return drawn.error();
-  switch (drawn->kind) {
+  UNDERTONE_TRY(const Sampling drawn, parse_sampling(sampling));
+  switch (drawn.kind) {
     case Sampling::Kind::None:
       return PrivacyEvent(accounting::GaussianEvent{shift});
     case Sampling::Kind::Subset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: subsets of a fixed size are accounted under replace-one alone");
-      return PrivacyEvent(accounting::SubsetGaussianEvent{drawn->rate, shift});
+      return PrivacyEvent(accounting::SubsetGaussianEvent{drawn.rate, shift});
     case Sampling::Kind::KnownSubset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: subsets that are known are accounted under replace-one alone");
-      return PrivacyEvent(accounting::KnownSubsetGaussianEvent{drawn->rate, shift});
+      return PrivacyEvent(accounting::KnownSubsetGaussianEvent{drawn.rate, shift});
     case Sampling::Kind::Multiset:
       if (adjacency != Adjacency::ReplaceOne)
         return bad("sampling: draws with replacement are accounted under replace-one alone");
-      return PrivacyEvent(accounting::MultisetGaussianEvent{drawn->records, drawn->draws, shift});
+      return PrivacyEvent(accounting::MultisetGaussianEvent{drawn.records, drawn.draws, shift});
     case Sampling::Kind::Poisson:
       // Under replace-one the profile of subsets with the same rate holds: spec privacy-core D.2.
-      if (adjacency == Adjacency::ReplaceOne) return PrivacyEvent(accounting::SubsetGaussianEvent{drawn->rate, shift});
-      return PrivacyEvent(accounting::PoissonGaussianEvent{drawn->rate, shift});
+      if (adjacency == Adjacency::ReplaceOne) return PrivacyEvent(accounting::SubsetGaussianEvent{drawn.rate, shift});
+      return PrivacyEvent(accounting::PoissonGaussianEvent{drawn.rate, shift});
   }
   return bad("sampling");
 }
@@ -129,9 +127,8 @@ Result<releases::GaussianShift> shift_of_blocks(const MechanismText& text, Adjac
     const Result<double> stddev = positive(block.sigma, "sigma of a block");
     if (!sensitivity) return sensitivity.error();
     if (!stddev) return stddev.error();
-    const Result<releases::GaussianShift> shift = shift_of(*sensitivity, *stddev);
-    if (!shift) return shift.error();
-    shifts.push_back(*shift);
+    UNDERTONE_TRY(const releases::GaussianShift shift, shift_of(*sensitivity, *stddev));
+    shifts.push_back(shift);
   }
   return accounting::joint_shift(shifts);
 }
@@ -157,9 +154,8 @@ Result<MechanismKind> parse_mechanism(const std::string& name) {
 Result<double> sensitivity_of(const MechanismText& text, Adjacency adjacency) {
   if (text.clip && text.sensitivity) return bad("sensitivity and clip: expected one of them, got both");
   if (!text.clip) return positive(text.sensitivity, "sensitivity");
-  const Result<double> clip = positive(text.clip, "clip");
-  if (!clip) return clip.error();
-  return adjacency == Adjacency::ReplaceOne ? 2.0 * *clip : *clip;  // one vector leaves and another enters
+  UNDERTONE_TRY(const double clip, positive(text.clip, "clip"));
+  return adjacency == Adjacency::ReplaceOne ? 2.0 * clip : clip;  // one vector leaves and another enters
 }
 
 Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, std::optional<double> sigma) {
@@ -170,17 +166,15 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
   switch (text.kind) {
     case MechanismKind::Gaussian: {
       if (!text.blocks.empty()) {
-        const Result<releases::GaussianShift> joint = shift_of_blocks(text, adjacency);
-        if (!joint) return joint.error();
-        return sampled_gaussian(text.sampling, *joint, adjacency);
+        UNDERTONE_TRY(const releases::GaussianShift joint, shift_of_blocks(text, adjacency));
+        return sampled_gaussian(text.sampling, joint, adjacency);
       }
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
       const Result<double> stddev = positive(sigma ? sigma : text.sigma, "sigma");
       if (!sensitivity) return sensitivity.error();
       if (!stddev) return stddev.error();
-      const Result<releases::GaussianShift> shift = shift_of(*sensitivity, *stddev);
-      if (!shift) return shift.error();
-      return sampled_gaussian(text.sampling, *shift, adjacency);
+      UNDERTONE_TRY(const releases::GaussianShift shift, shift_of(*sensitivity, *stddev));
+      return sampled_gaussian(text.sampling, shift, adjacency);
     }
     case MechanismKind::DiscreteGaussian: {
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
@@ -199,38 +193,33 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      const auto epsilon = quantity<releases::Epsilon>(*sensitivity / *scale, "sensitivity / scale");
-      if (!epsilon) return epsilon.error();
-      return PrivacyEvent(accounting::LaplaceEvent{*epsilon});
+      UNDERTONE_TRY(const auto epsilon, quantity<releases::Epsilon>(*sensitivity / *scale, "sensitivity / scale"));
+      return PrivacyEvent(accounting::LaplaceEvent{epsilon});
     }
     case MechanismKind::Exponential:
     case MechanismKind::RandomisedResponse:
     case MechanismKind::Approximate: {
-      const auto epsilon = quantity<releases::Epsilon>(text.epsilon, "epsilon of one release");
-      if (!epsilon) return epsilon.error();
-      if (epsilon->value() > 500.0)
-        return bad(fmt::format("epsilon of one release must be at most 500, got {}", epsilon->value()));
-      if (text.kind == MechanismKind::Exponential) return PrivacyEvent(accounting::ExponentialEvent{*epsilon});
+      UNDERTONE_TRY(const auto epsilon, quantity<releases::Epsilon>(text.epsilon, "epsilon of one release"));
+      if (epsilon.value() > 500.0)
+        return bad(fmt::format("epsilon of one release must be at most 500, got {}", epsilon.value()));
+      if (text.kind == MechanismKind::Exponential) return PrivacyEvent(accounting::ExponentialEvent{epsilon});
       const double delta = text.kind == MechanismKind::Approximate ? text.delta.value_or(NAN) : 0.0;
       if (!(delta >= 0.0 && delta < 1.0))
         return bad(fmt::format("delta of one release must be in [0, 1), got {}", delta));
-      return PrivacyEvent(accounting::ApproximateEvent{*epsilon, delta});
+      return PrivacyEvent(accounting::ApproximateEvent{epsilon, delta});
     }
     case MechanismKind::GeneralisedGaussian: {
       const Result<double> sensitivity = sensitivity_of(text, adjacency);
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      const Result<noise::GeneralisedGaussian> noise = noise::GeneralisedGaussian::create(text.norm, *scale);
-      if (!noise) return noise.error();
-      const Result<accounting::Rho> rho = noise->rho(*sensitivity);
-      if (!rho) return rho.error();
-      return PrivacyEvent(accounting::ConcentratedEvent{*rho});
+      UNDERTONE_TRY(const noise::GeneralisedGaussian noise, noise::GeneralisedGaussian::create(text.norm, *scale));
+      UNDERTONE_TRY(const accounting::Rho rho, noise.rho(*sensitivity));
+      return PrivacyEvent(accounting::ConcentratedEvent{rho});
     }
     case MechanismKind::Zcdp: {
-      const auto rho = quantity<accounting::Rho>(text.rho, "rho");
-      if (!rho) return rho.error();
-      return PrivacyEvent(accounting::ConcentratedEvent{*rho});
+      UNDERTONE_TRY(const auto rho, quantity<accounting::Rho>(text.rho, "rho"));
+      return PrivacyEvent(accounting::ConcentratedEvent{rho});
     }
   }
   return bad("mechanism");

@@ -18,22 +18,19 @@ struct Shuffled {
 };
 
 Result<Shuffled> pure_reports(const AccountRequest& request, releases::Delta delta) {
-  const Result<releases::Epsilon> local = releases::Epsilon::create(*request.mechanism.epsilon);
-  if (!local) return local.error();
-  const Result<double> shuffled = accounting::shuffled_epsilon(request.silos, *local, delta);
-  if (!shuffled) return shuffled.error();
-  const Result<double> closed = accounting::shuffled_epsilon_closed(request.silos, *local, delta);
-  return Shuffled{local->value(), *shuffled, closed ? std::optional(*closed) : std::nullopt};
+  UNDERTONE_TRY(const releases::Epsilon local, releases::Epsilon::create(*request.mechanism.epsilon));
+  UNDERTONE_TRY(const double shuffled, accounting::shuffled_epsilon(request.silos, local, delta));
+  const Result<double> closed = accounting::shuffled_epsilon_closed(request.silos, local, delta);
+  return Shuffled{local.value(), shuffled, closed ? std::optional(*closed) : std::nullopt};
 }
 
 /// Sums over all of a silo's records, or over a fixed-size subset drawn afresh ("wor:K/N").
 Result<Shuffled> gaussian_reports(const AccountRequest& request, releases::Delta delta) {
   if (!request.mechanism.sigma) return Error{ErrorCode::InvalidArgument, "sigma or epsilon-each is missing"};
   if (request.records < 1) return Error{ErrorCode::InvalidArgument, "records must be at least 1"};
-  const Result<accounting::PrivacyEvent> event = event_of(request.mechanism, Adjacency::ReplaceOne);
-  if (!event) return event.error();
-  const auto* all = std::get_if<accounting::GaussianEvent>(&*event);
-  const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&*event);
+  UNDERTONE_TRY(const accounting::PrivacyEvent event, event_of(request.mechanism, Adjacency::ReplaceOne));
+  const auto* all = std::get_if<accounting::GaussianEvent>(&event);
+  const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
   if (all == nullptr && subset == nullptr)
     return Error{ErrorCode::InvalidArgument, "sampling: what is shuffled reads all records or a subset of fixed size"};
   const double rate = subset != nullptr ? subset->rate : 1.0;
@@ -45,9 +42,8 @@ Result<Shuffled> gaussian_reports(const AccountRequest& request, releases::Delta
   }
   const accounting::DrawnReports reports{rate, static_cast<std::int64_t>(whole),
                                          all != nullptr ? all->shift : subset->shift};
-  const Result<accounting::ShuffledRound> round = accounting::shuffled_reports(request.silos, reports, delta);
-  if (!round) return round.error();
-  return Shuffled{round->local_epsilon, round->epsilon, std::nullopt};
+  UNDERTONE_TRY(const accounting::ShuffledRound round, accounting::shuffled_reports(request.silos, reports, delta));
+  return Shuffled{round.local_epsilon, round.epsilon, std::nullopt};
 }
 
 }  // namespace

@@ -126,6 +126,13 @@ Status check_known(const jobs::Job& job, bool canaries) {
                              differences ? ", which asks for differences of gradients" : "",
                              job.projection ? ", of projected features" : "")};
   }
+  if (std::any_of(schedule.begin(), schedule.end(),
+                  [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; })) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        "the audit attacks answers that are made of many records: of a report of a single one the whole law is "
+        "known, and local_reports_test enumerates it"};
+  }
   const bool sums_of_linear =
       job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);
   if (canaries && !sums_of_linear) {

@@ -26,14 +26,18 @@ class ForgottenHead final : public silo::HeadStore {
 silo::Policy allowing(const jobs::Job& job, const jobs::CohortMember& member) {
   return {job.model ? std::vector<std::string>{std::string(job.model->name())} : std::vector<std::string>{},
           {std::string(job.algorithm->name())},
-          {job.unit},
+          {std::string(releases::to_string(job.unit))},
           1,
           1,
           member.facts.epsilon(),
           *releases::Delta::create(std::max(member.facts.delta(), std::numeric_limits<double>::min())),
           {*releases::EpsilonAmount::rounded_down(1e6), *releases::DeltaAmount::rounded_down(0.5)},
           silo::Approval::Automatic,
-          std::chrono::milliseconds(1)};
+          std::chrono::milliseconds(1),
+          std::nullopt,
+          false,
+          silo::ExplainRefusals::Kind,
+          true};
 }
 
 class ProductSilo final : public AuditedSilo {
@@ -57,19 +61,28 @@ class ProductSilo final : public AuditedSilo {
     Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, holdout},
                                                      allowing(job_, member_).total, randomness->kind(), clock);
     if (!ledger) return ledger.error();
-    silo::SiloMachine machine({member_.facts.silo,
-                               allowing(job_, member_),
-                               {job_.schema, static_cast<std::int64_t>(dataset.training.count()),
-                                static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public},
-                               dataset,
-                               *ledger,
-                               *randomness,
-                               wire::Limits{},
-                               {},
-                               desk,
-                               "audited",
-                               clock});
+    silo::SiloMachine machine(
+        {member_.facts.silo,
+         allowing(job_, member_),
+         {job_.schema, static_cast<std::int64_t>(dataset.training.count()),
+          static_cast<std::int64_t>(dataset.holdout.count()), member_.facts.holdout_public},
+         dataset,
+         *ledger,
+         *randomness,
+         wire::Limits{},
+         {},
+         desk,
+         "audited",
+         clock,
+         {},
+         // As the silo would plan, which is the same in every run: bins take long to plan.
+         [&](const jobs::Job&, const jobs::CohortMember&) { return Result<planning::Plan>(plan_); }});
     RunId run{sha256(job_bytes_), {}};
+    // Bins are drawn by the run's name and a key of the ledger's, which is the same here: a run of its own each time.
+    if (plan_.bins()) {
+      ++runs_;
+      for (std::size_t i = 0; i < sizeof runs_; ++i) run.nonce[i] = static_cast<std::uint8_t>(runs_ >> 8U * i);
+    }
     if (Status accepted = deliver(machine, wire::JobOffer{run, job_bytes_}, nullptr); !accepted)
       return accepted.error();
     Transcript transcript;
@@ -78,33 +91,34 @@ class ProductSilo final : public AuditedSilo {
       SeenRound seen;
       if (kind != releases::QuestionKind::Statistic) seen.point = next(transcript);
       const wire::QueryMessage query{run, job_.point_type, {{round}, queries::question_of(kind, seen.point)}};
-      if (Status answered = deliver(machine, query, &seen.values); !answered) return answered.error();
+      if (Status answered = deliver(machine, query, &seen); !answered) return answered.error();
       transcript.push_back(std::move(seen));
     }
     return transcript;
   }
 
  private:
-  /// @param numbers of the reply, if one is expected
-  static Status deliver(silo::SiloMachine& machine, const wire::Message& message, Eigen::VectorXd* numbers) {
-    bool replied = numbers == nullptr;
+  /// @param seen of the reply, if one is expected
+  static Status deliver(silo::SiloMachine& machine, const wire::Message& message, SeenRound* seen) {
+    bool replied = seen == nullptr;
     std::string why = "no reply";
     wire::Decoder decoder{wire::Limits{}};
     for (const silo::Action& action : machine.on_message(message)) {
       if (const auto* told = std::get_if<silo::Tell>(&action)) why = told->event;
       const auto* send = std::get_if<silo::Send>(&action);
       if (send == nullptr) continue;
-      const Result<std::vector<wire::Message>> sent = decoder.feed(send->bytes);
-      if (!sent) return sent.error();
-      for (const wire::Message& one : *sent) {
+      UNDERTONE_TRY(const std::vector<wire::Message> sent, decoder.feed(send->bytes));
+      for (const wire::Message& one : sent) {
         if (const auto* answer = std::get_if<wire::JobAnswer>(&one); answer != nullptr && answer->refusal)
           return Error{ErrorCode::PolicyRefused, "the audited silo refused the job: " + why};
         const auto* reply = std::get_if<wire::ReplyMessage>(&one);
-        if (reply == nullptr || numbers == nullptr) continue;
+        if (reply == nullptr || seen == nullptr) continue;
         const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-        numbers->resize(static_cast<Eigen::Index>(values.size()));
+        seen->values.resize(static_cast<Eigen::Index>(values.size()));
         for (std::size_t j = 0; j < values.size(); ++j)
-          (*numbers)[static_cast<Eigen::Index>(j)] = std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+          seen->values[static_cast<Eigen::Index>(j)] =
+              std::ldexp(static_cast<double>(values[j]), reply->reply.step_log2);
+        seen->rows = static_cast<double>(send->bytes.size()) / 8.0;
         replied = true;
       }
     }
@@ -117,6 +131,7 @@ class ProductSilo final : public AuditedSilo {
   MakeRandomness make_randomness_;
   planning::Plan plan_;
   SigningKey key_ = SigningKey::from_seed(std::string(32, 'a')).value();
+  std::uint64_t runs_ = 0;
 };
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace undertone::lab {
 struct SeenRound {
   Eigen::VectorXd point;   // that it asked about; of a statistic of no numbers
   Eigen::VectorXd values;  // of the reply, in real units: a mean, a statistic's total, the number of what was selected
+  // How many rows of work a reply's length or time speaks of, but for a constant: eight bytes are taken for one.
+  double rows = 0.0;
 };
 using Transcript = std::vector<SeenRound>;
 /// Where the next round asks. @param so_far all rounds before it

@@ -10,8 +10,9 @@
 
 namespace undertone::lab {
 
-/// Ways to look at a transcript: with draws that are fresh in every round, as the plan says, or one for all rounds.
-inline constexpr std::size_t kLooks = 2;
+/// Ways to look at a transcript: with draws that are fresh in every round, as the plan says, or one for all rounds; of
+/// bins also with what lengths and times tell of their sizes.
+inline constexpr std::size_t kLooks = 3;
 using Scores = std::array<double, kLooks>;
 
 /// Plays two data sets that differ in one record: where a run is asked, and how much what left speaks for the first.

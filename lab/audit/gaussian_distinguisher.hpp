@@ -14,7 +14,9 @@ struct Projection {
   double reach = 0.0;         // of the changed record's contribution, over its largest allowed (the clip norm)
 };
 
-/// Of Gaussian sums: the likelihood ratio of the replies' projections under the plan's own noise.
+/// Of Gaussian sums: the likelihood ratio of the replies' projections under the plan's own noise. Of bins the looks are
+/// at one record in one of them, with either of its values among records that add nothing, and with one of them against
+/// nothing, which shows where the sizes of bins are no secret: fixed, or told by the length of replies.
 class GaussianDistinguisher final : public Distinguisher {
  public:
   /// @pre every private release of the block is Gaussian
@@ -26,6 +28,7 @@ class GaussianDistinguisher final : public Distinguisher {
   [[nodiscard]] double reach() const override { return projection_.reach; }
 
  private:
+  [[nodiscard]] Scores score_bins(const Transcript& transcript) const;
   PlannedRounds rounds_;
   Projection projection_;
 };

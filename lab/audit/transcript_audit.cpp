@@ -11,11 +11,10 @@ namespace undertone::lab {
 namespace {
 
 Result<Scores> score(AuditedSilo& silo, const planning::Plan& plan, const WorstPair& pair, bool first) {
-  const Result<Transcript> transcript = silo.run(first ? pair.first : pair.second, pair.test->asker());
-  if (!transcript) return transcript.error();
-  if (transcript->size() != plan.rounds())
-    return Error{ErrorCode::Internal, fmt::format("{} replies for {} releases", transcript->size(), plan.rounds())};
-  return pair.test->score(*transcript);
+  UNDERTONE_TRY(const Transcript transcript, silo.run(first ? pair.first : pair.second, pair.test->asker()));
+  if (transcript.size() != plan.rounds())
+    return Error{ErrorCode::Internal, fmt::format("{} replies for {} releases", transcript.size(), plan.rounds())};
+  return pair.test->score(transcript);
 }
 
 }  // namespace
@@ -24,23 +23,20 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const planning::Plan& 
                                        const AuditSettings& settings) {
   if (settings.trials < 100 || settings.trials > 10'000'000)
     return Error{ErrorCode::InvalidArgument, fmt::format("trials must be in 100 .. 10000000, got {}", settings.trials)};
-  const Result<releases::Delta> delta = releases::Delta::create(settings.delta);
-  if (!delta) return delta.error();
-  const std::vector<accounting::RepeatedEvent> events = plan.events(pair.block);
-  if (events.empty()) return Error{ErrorCode::InvalidArgument, "the plan releases nothing private of this block"};
+  UNDERTONE_TRY(const releases::Delta delta, releases::Delta::create(settings.delta));
+  if (plan.events(pair.block).empty())
+    return Error{ErrorCode::InvalidArgument, "the plan releases nothing private of this block"};
   if (const double reach = pair.test->reach(); !(reach >= 0.1)) {
     return Error{
         ErrorCode::InvalidArgument,
         fmt::format("the changed record reaches {:.3g} of its largest influence: nothing would be seen", reach)};
   }
-  const Result<double> claimed = accounting::charged_epsilon(events, *delta);
-  if (!claimed) return claimed.error();
+  UNDERTONE_TRY(const double claimed, plan.epsilon_at(pair.block, delta));
   std::array<std::vector<Scores>, 2> scores;
   for (const std::size_t which : {0U, 1U}) {
     for (std::int64_t i = 0; i < settings.trials; ++i) {
-      const Result<Scores> one = score(silo, plan, pair, which == 0);
-      if (!one) return one.error();
-      scores[which].push_back(*one);
+      UNDERTONE_TRY(const Scores one, score(silo, plan, pair, which == 0));
+      scores[which].push_back(one);
     }
   }
   // The look and the threshold that do best on the first half are judged on the second.
@@ -71,7 +67,7 @@ Result<AuditFinding> audit_transcripts(AuditedSilo& silo, const planning::Plan& 
     }
   }
   AuditFinding finding;
-  finding.claimed = *claimed;
+  finding.claimed = claimed;
   finding.counts = counts_at(best_look, threshold, half, scores[0].size());
   finding.lower = epsilon_lower_bound(finding.counts, settings.delta, settings.error);
   finding.lower_told = epsilon_lower_bound(finding.counts, settings.delta, settings.error_told);
@@ -95,10 +91,9 @@ Result<CanaryFinding> audit_canaries(AuditedSilo& silo, const jobs::Job& job, co
   // Which way a head's gradient points along its canary.
   const double sign =
       std::copysign(1.0, job.model->linear()->derivative(point, dataset.training, 0)) * (heads.front() ? 1.0 : -1.0);
-  const Result<Transcript> transcript = silo.run(dataset, always_at(point));
-  if (!transcript) return transcript.error();
+  UNDERTONE_TRY(const Transcript transcript, silo.run(dataset, always_at(point)));
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(job.model->dimension());
-  for (const SeenRound& seen : *transcript)
+  for (const SeenRound& seen : transcript)
     if (seen.values.size() == sum.size()) sum += seen.values;  // evaluations are of other records
   // Guess where the replies lean most, a third of the canaries; abstain on the others.
   std::vector<Eigen::Index> order(static_cast<std::size_t>(finding.canaries));

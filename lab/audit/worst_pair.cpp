@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "lab/audit/gaussian_distinguisher.hpp"
 #include "lab/audit/laplace_distinguisher.hpp"
 #include "lab/audit/selection_distinguisher.hpp"
+#include "lab/audit/statistics_pair.hpp"
 #include "shared/models/layered_model.hpp"
 
 namespace undertone::lab {
@@ -39,14 +39,13 @@ SumPair linear_pair(const jobs::Job& job, const jobs::CohortMember& member, Pair
       pair.first.holdout.targets.setConstant(classes ? -1.0 : 0.0);
       pair.second = pair.first;
       pair.first.holdout.targets[0] = classes ? 1.0 : kFarTarget;
-      const auto metrics = static_cast<Eigen::Index>(job.model->metric_names().size());
+      const auto metrics = static_cast<Eigen::Index>(job.model->metric_scales().size());
       Eigen::VectorXd one(metrics);
       Eigen::VectorXd other(metrics);
       job.model->linear()->centred_metrics(projection.point, pair.first.holdout, 0, one);
       job.model->linear()->centred_metrics(projection.point, pair.second.holdout, 0, other);
       projection.direction = (one - other).normalized();
-      projection.reach =
-          (one - other).norm() / std::sqrt(static_cast<double>(metrics));  // their bound: sqrt(metrics) / 2
+      projection.reach = (one - other).norm() / (2.0 * job.model->metric_norm());
       return out;
     }
     case PairShape::Crowd:
@@ -135,12 +134,13 @@ SumPair network_pair(const jobs::Job& job, const jobs::CohortMember& member, Pai
     pair.second = pair.first;
     pair.first.holdout.targets[0] = 0.0;
     models::LayeredModel model(network);
-    Eigen::VectorXd one(2);
-    Eigen::VectorXd other(2);
+    const auto metrics = static_cast<Eigen::Index>(network.metric_scales().size());
+    Eigen::VectorXd one(metrics);
+    Eigen::VectorXd other(metrics);
     model.centred_metrics(projection.point, pair.first.holdout, 0, one);
     model.centred_metrics(projection.point, pair.second.holdout, 0, other);
     projection.direction = (one - other).normalized();
-    projection.reach = (one - other).norm() / std::sqrt(2.0);
+    projection.reach = (one - other).norm() / (2.0 * job.model->metric_norm());
     return out;
   }
   const Eigen::Index changed = pair.first.training.count() - 1;
@@ -240,41 +240,6 @@ WorstPair selection_pair(const jobs::Job& job, const jobs::CohortMember& member,
   return made(low);
 }
 
-/// A record beyond one end of what its numbers are bounded to, and beyond the other. Coordinates take turns, so that
-/// noise that serves two of them shows.
-WorstPair statistics_pair(const jobs::Job& job, const jobs::CohortMember& member, const planning::Plan& plan) {
-  constexpr double kBeyond = 8.0;  // times an end of the range
-  Neighbours pair;
-  pair.first = plain_records(job, member);
-  pair.second = pair.first;
-  std::map<std::size_t, bool> counted;  // by coordinate: an indicator is counted where it is 1 and nothing else
-  std::map<std::size_t, releases::RangeBound> ranges;
-  std::vector<std::size_t> order;
-  for (const planning::Plan::Segment& segment : plan.segments()) {
-    const auto* statistic = std::get_if<releases::StatisticMap>(&segment.release.ask.map);
-    const auto* range = std::get_if<releases::RangeBound>(&segment.release.ask.bound);
-    UNDERTONE_CHECK(statistic != nullptr && range != nullptr);
-    for (const std::size_t coordinate : statistic->coordinates) {
-      if (ranges.emplace(coordinate, *range).second) order.push_back(coordinate);
-      counted[coordinate] = counted[coordinate] || statistic->indicators;
-    }
-  }
-  const auto set = [](models::Records& records, std::size_t coordinate, double value) {
-    const auto row = static_cast<Eigen::Index>(coordinate);
-    (row == records.features.rows() ? records.targets[0] : records.features(row, 0)) = value;
-  };
-  bool up = true;
-  for (const std::size_t coordinate : order) {
-    const releases::RangeBound& range = ranges.at(coordinate);
-    const double high = counted[coordinate] ? 1.0 : kBeyond * range.high;
-    const double low = counted[coordinate] ? -1.0 : kBeyond * range.low;
-    set(pair.first.training, coordinate, up ? high : low);
-    set(pair.second.training, coordinate, up ? low : high);
-    up = !up;
-  }
-  return {pair, std::make_shared<LaplaceDistinguisher>(job, plan, pair, Eigen::VectorXd())};
-}
-
 }  // namespace
 
 data::Dataset plain_records(const jobs::Job& job, const jobs::CohortMember& member) {
@@ -307,7 +272,7 @@ std::vector<PairShape> shapes_for(const jobs::Job& job, const planning::Plan& pl
 
 WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, const planning::Plan& plan,
                      PairShape shape) {
-  if (!job.model) return statistics_pair(job, member, plan);
+  if (!job.model) return statistics_pair(job, plan, plain_records(job, member));
   if (shape != PairShape::Holdout && selects(plan)) return selection_pair(job, member, plan, shape);
   SumPair pair = job.model->network() != nullptr ? network_pair(job, member, shape) : linear_pair(job, member, shape);
   const Neighbours& neighbours = pair.neighbours;

@@ -38,32 +38,30 @@ Result<DraftFacts::Member> parse_member(const std::string& text) {
 }  // namespace
 
 Result<DraftFacts> facts_of(const DraftRequest& request) {
-  const Result<std::string> text = read_file(request.schema, jobs::kJobBytesMax);
-  if (!text) return text.error();
-  const Result<config::JsonDocument> document = config::parse_json(*text, request.schema.string());
-  if (!document) return document.error();
-  const bool inside = document->root.is_object() && document->root.contains("data");
+  UNDERTONE_TRY(const std::string text, read_file(request.schema, jobs::kJobBytesMax));
+  UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(text, request.schema.string()));
+  const bool inside = document.root.is_object() && document.root.contains("data");
+  const Json ordered = Json::parse(text);  // again, in the order of the file
+  UNDERTONE_TRY(jobs::check_bounds_said(inside ? ordered.at("data") : ordered, request.schema.string()));
   config::Problems problems(request.schema.string());
   data::Schema schema = jobs::parse_schema(
-      config::Section(inside ? document->root.at("data") : document->root, inside ? "/data" : "", problems));
+      config::Section(inside ? document.root.at("data") : document.root, inside ? "/data" : "", problems));
   if (!problems.none()) return problems.error();
-  const Json ordered = Json::parse(*text);  // again, in the order of the file
   DraftFacts facts{request.name, inside ? ordered.at("data") : ordered, std::move(schema), {}};
   if (request.cohort.empty()) return Error{ErrorCode::InvalidArgument, "--cohort: expected at least one silo"};
   for (const std::string& entry : request.cohort) {
-    Result<DraftFacts::Member> member = parse_member(entry);
-    if (!member) return member.error();
-    member->holdout_public = request.holdout_public;
-    member->epsilon = request.epsilon;
-    member->delta = request.delta.value_or(drafted_delta(member->records));
-    facts.cohort.push_back(*std::move(member));
+    UNDERTONE_TRY(DraftFacts::Member member, parse_member(entry));
+    member.holdout_public = request.holdout_public;
+    member.epsilon = request.epsilon;
+    member.delta = request.delta.value_or(drafted_delta(member.records));
+    facts.cohort.push_back(std::move(member));
   }
   return facts;
 }
 
 std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given) {
   const DraftChoice& choice = tuned.choice;
-  const bool classifies = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
+  const bool classifies = !std::holds_alternative<data::NumericLabel>(facts.schema.label);
   std::int64_t records = 0;
   double delta = 0.0;
   for (const DraftFacts::Member& member : facts.cohort) {
@@ -96,6 +94,12 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
                   "wrong the model is; what is longer "
                   "is cut, and the noise is smaller for it",
                   choice.clip, jobs::record_norm(models::LinearModel(models::Loss::Logistic, 1, true), facts.schema)));
+  if (choice.centre != 0.0)
+    out.push_back(
+        fmt::format("standardisation: columns that cannot be negative are expected {:.3g} of the way from zero to "
+                    "their upper bound, "
+                    "and counted from there; a guess that reads no data. A silo's policy has to allow \"projections\"",
+                    0.5 * (1.0 + choice.centre)));
   out.push_back(
       fmt::format("domain: a ball of radius {:.3g}{}", choice.radius,
                   choice.radius < choice.path ? ", which did better than none" : ", wide enough not to matter"));
@@ -106,10 +110,13 @@ std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned,
       "noisy_minibatch_sgd on whole batches, {} rounds, steps of {:.3g}: {}{}", choice.rounds, choice.step_size(),
       choice.cosine ? "falling as a cosine, the last iterate" : "constant, the mean of the last half of the iterates",
       choice.momentum > 0.0 ? ", with momentum" : ""));
-  out.push_back(
-      fmt::format("quorum {} of {}: one silo that is away does not end the run; a week to join, since owners "
-                  "have to look, ten minutes a round",
-                  drafted_quorum(facts.cohort.size()), facts.cohort.size()));
+  const std::size_t silos = facts.cohort.size();
+  const std::size_t spare = silos - drafted_quorum(silos);
+  out.push_back(fmt::format("quorum {} of {}: {}; a week to join, since owners have to look, ten minutes a round",
+                            drafted_quorum(silos), silos,
+                            spare == 0   ? std::string("the run ends if a silo is away when a round's deadline passes")
+                            : spare == 1 ? std::string("one silo that is away does not end the run")
+                                         : fmt::format("{} silos that are away do not end the run", spare)));
   out.emplace_back("replies in 32 bits, one unit a 32nd of the noise or less: rounding is lost in it");
   if (!facts.cohort.front().holdout_public)
     out.emplace_back("evaluated once, after the last step: the holdouts are private, so it is noised and charged");

@@ -33,6 +33,20 @@ double DraftChoice::step_size() const {
   return three_digits(path * (1.0 - momentum) / (clip * static_cast<double>(rounds)));
 }
 
+Eigen::VectorXd expected_origin(const data::Schema& schema, double centre) {
+  Eigen::VectorXd out = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(data::encoded_width(schema)));
+  Eigen::Index at = 0;
+  for (const data::FeatureColumn& column : schema.features) {
+    const auto* numeric = std::get_if<data::NumericColumn>(&column);
+    if (numeric != nullptr && !numeric->date) {  // a date's zero means nothing
+      if (numeric->min >= 0.0) out[at] = centre;
+      if (numeric->max <= 0.0) out[at] = -centre;
+    }
+    at += static_cast<Eigen::Index>(data::encoded_width(column));
+  }
+  return out;
+}
+
 std::size_t drafted_quorum(std::size_t silos) { return (2 * silos + 2) / 3; }
 
 double drafted_delta(std::int64_t records) {
@@ -43,7 +57,7 @@ double drafted_delta(std::int64_t records) {
 }
 
 Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2) {
-  const bool classifies = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
+  const bool binary = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
   Json cohort = Json::array();
   bool alike = true;
   for (const DraftFacts::Member& member : facts.cohort) {
@@ -56,7 +70,16 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
                       {"delta", member.delta}});
   }
   Json out = {{"format", "undertone.job/1"}, {"name", facts.name}, {"data", facts.data}};
-  out["model"] = {{"kind", classifies ? "logistic" : "least_squares"}, {"intercept", true}};
+  const Eigen::VectorXd origin = expected_origin(facts.schema, choice.centre);
+  if ((origin.array() != 0.0).any()) {
+    out["standardisation"] = {{"origin", std::vector<double>(origin.begin(), origin.end())},
+                              {"scale", std::vector<double>(static_cast<std::size_t>(origin.size()), 1.0)}};
+  }
+  if (std::holds_alternative<data::ClassLabel>(facts.schema.label)) {
+    out["model"] = {{"kind", "softmax"}};
+  } else {
+    out["model"] = {{"kind", binary ? "logistic" : "least_squares"}, {"intercept", true}};
+  }
   out["domain"] = {{"kind", "l2_ball"}, {"radius", choice.radius}};
   out["regulariser"] =
       choice.strength > 0.0 ? Json{{"kind", "l2"}, {"strength", choice.strength}} : Json{{"kind", "none"}};
@@ -67,28 +90,27 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   out["cohort"] = std::move(cohort);
   out["participation"] = {
       {"quorum", quorum}, {"join_deadline_ms", 604'800'000}, {"round_deadline_ms", 600'000}, {"resend_ms", 10'000}};
-  out["evaluation"] = {{"every", 0}};
+  const bool exact = std::all_of(facts.cohort.begin(), facts.cohort.end(),
+                                 [](const DraftFacts::Member& member) { return member.holdout_public; });
+  out["evaluation"] = {{"every", 0}, {"metrics", exact ? "detailed" : "basic"}};  // of public records it costs nothing
   const bool fine = reply_step_log2 == kFineStepLog2;
   out["wire"] = {{"points", "f64"}, {"replies", fine ? "i64" : "i32"}, {"reply_step_log2", reply_step_log2}};
   return out;
 }
 
 Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice) {
-  const Result<jobs::Job> fine = jobs::parse_job(job_of(facts, choice, kFineStepLog2).dump(), "the draft");
-  if (!fine) return fine.error();
-  const Result<std::map<SiloId, planning::Plan>> plans = jobs::plans_of(*fine);
-  if (!plans) return plans.error();
+  UNDERTONE_TRY(const jobs::Job fine, jobs::parse_job(job_of(facts, choice, kFineStepLog2).dump(), "the draft"));
+  UNDERTONE_TRY(const auto plans, jobs::plans_of(fine));
   double noise = std::numeric_limits<double>::infinity();
-  for (const auto& [silo, plan] : *plans) {
+  for (const auto& [silo, plan] : plans) {
     for (const planning::Plan::Segment& segment : plan.segments()) {
       if (!segment.release.is_public()) noise = std::min(noise, segment.release.noise_stddev_of_mean());
     }
   }
   const int step = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
   std::string text = job_of(facts, choice, step).dump(2) + "\n";
-  const Result<jobs::Job> job = jobs::parse_job(text, "the draft");
-  if (!job) return job.error();
-  if (const auto planned = jobs::plans_of(*job); !planned) return planned.error();
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, "the draft"));
+  if (const auto planned = jobs::plans_of(job); !planned) return planned.error();
   return text;
 }
 

@@ -35,6 +35,7 @@ struct DraftChoice {
   double momentum = 0.0;
   double radius = 100.0;    // of the domain
   double strength = 0.001;  // of the l2 regulariser; 0: none
+  double centre = 0.0;      // where columns of one sign are expected, by `expected_origin`; 0: no standardisation
 
   /// With momentum a gradient is counted 1 / (1 - momentum) times in all.
   [[nodiscard]] double step_size() const;
@@ -42,6 +43,13 @@ struct DraftChoice {
 
 /// The number with three digits, as a person would write it.
 [[nodiscard]] double three_digits(double value);
+
+/// What a job subtracts from its encoded features: a public guess, which costs nothing. Honest bounds of a quantity
+/// that cannot be negative begin at zero and end far above what is usual, so that its values fill the lower half of
+/// them, and a model that has to undo that first does so through the noise of its intercept.
+/// @param centre of numeric columns whose bounds have one sign, -1 at zero and 1 at the other end; other columns have 0
+/// @return [encoded width]
+[[nodiscard]] Eigen::VectorXd expected_origin(const data::Schema& schema, double centre);
 
 /// Silos that have to answer a round: two thirds of them, all of two.
 [[nodiscard]] std::size_t drafted_quorum(std::size_t silos);

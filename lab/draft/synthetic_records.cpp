@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "shared/base/random_source.hpp"
@@ -17,6 +18,7 @@ class NormalDraws {
   double normal() {  // Box and Muller 1958
     return std::sqrt(-2.0 * std::log1p(-unit())) * std::cos(2.0 * std::numbers::pi * unit());
   }
+  double gumbel() { return -std::log(-std::log(std::clamp(unit(), 1e-12, 1.0 - 1e-12))); }
   double logistic() {
     const double u = std::clamp(unit(), 1e-12, 1.0 - 1e-12);
     return std::log(u / (1.0 - u));
@@ -30,6 +32,27 @@ namespace {
 
 constexpr int kCalibrating = 2'000;  // records from which the score's law is learnt
 constexpr double kMissingShare = 0.1;
+
+/// 0 for a number.
+std::size_t label_classes(const data::Schema& schema) {
+  if (const auto* several = std::get_if<data::ClassLabel>(&schema.label)) return several->classes.size();
+  return std::holds_alternative<data::BinaryLabel>(schema.label) ? 2 : 0;
+}
+
+/// Of two scores, as a softmax of their parts along each class's direction draws it.
+double class_of(double first, double second, std::size_t classes, NormalDraws& draws) {
+  std::size_t chosen = 0;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < classes; ++k) {
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(classes);
+    // With Gumbel noise the largest is a draw from the softmax (Yellott 1977).
+    const double noised = std::cos(angle) * first + std::sin(angle) * second + draws.gumbel();
+    if (noised <= most) continue;
+    most = noised;
+    chosen = k;
+  }
+  return static_cast<double>(chosen);
+}
 
 }  // namespace
 
@@ -45,7 +68,7 @@ const std::vector<SyntheticFamily>& synthetic_families() {
 }
 
 SyntheticWorld::SyntheticWorld(const data::Schema& schema, const SyntheticFamily& family, std::uint64_t seed)
-    : family_(family), two_valued_(std::holds_alternative<data::BinaryLabel>(schema.label)), seed_(seed) {
+    : family_(family), classes_(label_classes(schema)), seed_(seed) {
   NormalDraws draws(seed);
   const auto effect = [&] { return draws.unit() < family.telling ? draws.normal() : 0.0; };
   for (const data::FeatureColumn& column : schema.features) {
@@ -66,6 +89,11 @@ SyntheticWorld::SyntheticWorld(const data::Schema& schema, const SyntheticFamily
       made.at = width_;
       made.spread = family.spread_least * std::pow(family.spread_most / family.spread_least, draws.unit());
       made.centre = draws.between(family.centre_least, family.centre_most);
+      // What may be above and below zero has bounds around its values, not a floor beneath them.
+      const auto& numeric = std::get<data::NumericColumn>(column);
+      made.symmetric = numeric.min < 0.0 && numeric.max > 0.0;
+      if (made.symmetric) made.centre -= 0.5 * (family.centre_least + family.centre_most);
+      if (numeric.max <= 0.0) made.flipped = true;
       // Nearer to the first cause: what columns have in common is most of what a label knows of them.
       const double angle = draws.between(-std::numbers::pi / 3.0, std::numbers::pi / 3.0);
       const double sign = draws.unit() < 0.5 ? -1.0 : 1.0;
@@ -115,9 +143,9 @@ SyntheticWorld::Score SyntheticWorld::draw_features(Eigen::Ref<Eigen::VectorXd> 
     const double common = column.causes[0] * causes[0] + column.causes[1] * causes[1];
     const double z = std::sqrt(family_.correlation) * common + std::sqrt(1.0 - family_.correlation) * draws.normal();
     // A log-normal with this centre above the lower bound, or a normal.
-    const double value =
-        family_.skewed ? -1.0 + (column.centre + 1.0) * std::exp(0.8 * z) : column.centre + column.spread * z;
-    out[column.at] = std::clamp(value, -1.0, 1.0);
+    const double value = family_.skewed && !column.symmetric ? -1.0 + (column.centre + 1.0) * std::exp(0.8 * z)
+                                                             : column.centre + column.spread * z;
+    out[column.at] = std::clamp(column.flipped ? -value : value, -1.0, 1.0);
     if (column.indicator && draws.unit() < kMissingShare) {
       out[column.at] = column.centre;
       out[column.at + 1] = 1.0;
@@ -134,7 +162,7 @@ SyntheticWorld::Score SyntheticWorld::draw_features(Eigen::Ref<Eigen::VectorXd> 
     out[column.at + chosen] = 1.0;
     score += column.effects[static_cast<std::size_t>(chosen)];
   }
-  return {causes[0], score};
+  return {causes[0], causes[1], score};
 }
 
 models::Records SyntheticWorld::draw(Eigen::Index count, std::uint64_t stream) const {
@@ -142,8 +170,11 @@ models::Records SyntheticWorld::draw(Eigen::Index count, std::uint64_t stream) c
   models::Records out{Eigen::MatrixXd(width_, count), Eigen::VectorXd(count)};
   const double explained = family_.signal * family_.signal / (family_.signal * family_.signal + 3.0);
   for (Eigen::Index j = 0; j < count; ++j) {
-    const double score = (score_of(draw_features(out.features.col(j), draws)) - score_mean_) / score_stddev_;
-    if (two_valued_) {
+    const Score parts = draw_features(out.features.col(j), draws);
+    const double score = (score_of(parts) - score_mean_) / score_stddev_;
+    if (classes_ > 2) {
+      out.targets[j] = class_of(family_.signal * score, family_.signal * parts.other_cause, classes_, draws);
+    } else if (classes_ == 2) {
       out.targets[j] = family_.signal * score + draws.logistic() > threshold_ ? 1.0 : -1.0;
     } else {
       const double y = std::sqrt(explained) * score + std::sqrt(1.0 - explained) * draws.normal();

@@ -29,7 +29,7 @@ struct SyntheticFamily {
 
 /// The world of a family: one law for all silos, drawn from the seed, and records of it. A function of the schema and
 /// the seed: no data are read.
-/// @pre the schema's label has two values or is a number
+/// A label of several classes is the likeliest of directions around the circle of two causes, at equal distances.
 class SyntheticWorld {
  public:
   SyntheticWorld(const data::Schema& schema, const SyntheticFamily& family, std::uint64_t seed);
@@ -44,6 +44,8 @@ class SyntheticWorld {
     double causes[2] = {0.0, 0.0};
     double effect = 0.0;
     bool indicator = false;
+    bool symmetric = false;  // bounds on both sides of zero
+    bool flipped = false;    // bounds that end at zero
   };
   struct Categorical {
     Eigen::Index at = 0;
@@ -53,6 +55,7 @@ class SyntheticWorld {
   };
   struct Score {
     double cause = 0.0;
+    double other_cause = 0.0;
     double own = 0.0;  // of the columns' own effects, not yet of a known deviation
   };
   [[nodiscard]] double score_of(const Score& score) const;
@@ -60,7 +63,7 @@ class SyntheticWorld {
   Score draw_features(Eigen::Ref<Eigen::VectorXd> out, class NormalDraws& draws) const;
 
   SyntheticFamily family_;
-  bool two_valued_ = false;
+  std::size_t classes_ = 0;  // of the label; 0: a number
   Eigen::Index width_ = 0;
   std::uint64_t seed_ = 0;
   std::vector<Numeric> numeric_;

@@ -1,20 +1,24 @@
 #include "lab/draft/tuning.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "lab/draft/synthetic_records.hpp"
 #include "shared/jobs/planner.hpp"
+#include "shared/models/layered_model.hpp"
 #include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
 namespace {
 
-constexpr double kWorkMax = 2e5;  // simulated records x features: a run of a hundred rounds in a tenth of a second
+constexpr double kWorkMax = 6e4;  // simulated records x features: a run of a hundred rounds in a thirtieth of a second
 constexpr double kRecordsMin = 300.0;
 constexpr Eigen::Index kJudged = 3'000;  // records that a trained model is judged on
 // What simulated silos promise: as little as a job can say, so that no noise is refused; a total shift of 7 is allowed.
@@ -27,6 +31,8 @@ constexpr std::size_t kKeptSecond = 3;
 constexpr double kWorkCheap = 6e4;  // of which several times as many worlds are looked at
 constexpr double kWorldsMore = 2.0;
 constexpr double kPathLong = 100.0;
+// Rounds and expected centres that are looked at first; what lies between them comes later.
+constexpr std::array<std::pair<std::uint64_t, double>, 4> kStarts = {{{10, 0.0}, {10, -0.4}, {40, 0.0}, {40, -0.4}}};
 constexpr double kWorstCounts = 0.25;  // beside the mean over the families
 
 /// A kind of data with its records, which all candidates train on.
@@ -34,6 +40,7 @@ struct Trial {
   const SyntheticFamily* family = nullptr;
   std::uint64_t seed = 0;
   std::vector<data::Dataset> silos;
+  std::map<double, std::vector<data::Dataset>> centred;  // the same less an expected origin, by where that is
   models::Records judged;
 };
 
@@ -46,7 +53,7 @@ class Tuner {
     std::int64_t records = 0;
     for (const DraftFacts::Member& member : facts_.cohort) records += member.records;
     // Fewer records with as much noise on their mean take as much privacy as more records with less.
-    const double width = static_cast<double>(data::encoded_width(facts.schema) + 1);
+    const double width = weights();
     double share = kWorkMax / (static_cast<double>(records) * width);
     if (const std::vector<double>* noise = multipliers(kRoundsUsual)) {
       const double loudest =
@@ -68,10 +75,10 @@ class Tuner {
   [[nodiscard]] std::size_t runs() const { return runs_; }
   /// How many times as many worlds as usual there is time for.
   [[nodiscard]] std::size_t more() const {
-    const double work = static_cast<double>(records_) * static_cast<double>(data::encoded_width(facts_.schema) + 1);
+    const double work = static_cast<double>(records_) * weights();
     return static_cast<std::size_t>(std::clamp(kWorkCheap / work, 1.0, kWorldsMore));
   }
-  [[nodiscard]] bool classifies() const { return std::holds_alternative<data::BinaryLabel>(facts_.schema.label); }
+  [[nodiscard]] bool classifies() const { return !std::holds_alternative<data::NumericLabel>(facts_.schema.label); }
 
   /// Trials of every family with so many seeds each, from the first one on.
   const std::vector<Trial>& trials(std::size_t seeds) {
@@ -82,31 +89,35 @@ class Tuner {
     return trials_;
   }
 
-  /// The error of a candidate in a trial; infinite where its releases have no plan or it leaves the numbers.
-  double error_of(const DraftChoice& choice, const Trial& trial) {
-    ++runs_;
+  /// Adds a candidate's errors in the trials that it was not in yet; infinite where its releases have no plan or it
+  /// leaves the numbers. The result is the same for any number of processors.
+  void add_errors(const DraftChoice& choice, std::vector<double>& errors) {
+    const std::size_t from = errors.size();
+    errors.resize(trials_.size(), std::numeric_limits<double>::infinity());
+    runs_ += errors.size() - from;
     const Prepared* prepared = prepare(choice);
-    if (prepared == nullptr) return std::numeric_limits<double>::infinity();
-    std::vector<simulation::DirectCohort::Member> members;
-    for (std::size_t i = 0; i < prepared->members.size(); ++i) {
-      members.push_back(prepared->members[i]);
-      members.back().dataset = &trial.silos[i];
-    }
-    RunId run;
-    Result<simulation::DirectCohort> cohort =
-        simulation::DirectCohort::create({prepared->job.model, prepared->job.reply_lattice, run, trial.seed,
-                                          simulation::SimulatedNoise::Seeded, 0, 1, prepared->job.aggregation},
-                                         std::move(members));
-    if (!cohort) return std::numeric_limits<double>::infinity();
-    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(prepared->job);
-    const Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
-    if (!outcome) return std::numeric_limits<double>::infinity();
-    return error_on(outcome->vectors.at("weights"), trial.judged);
+    if (prepared == nullptr) return;
+    for (std::size_t t = from; t < trials_.size(); ++t) (void)records_of(trials_[t], choice.centre);
+    std::atomic<std::size_t> next = from;
+    const auto work = [&] {
+      for (std::size_t t = next++; t < trials_.size(); t = next++)
+        errors[t] = error_of(*prepared, trials_[t], choice.centre);
+    };
+    const std::size_t workers = std::min<std::size_t>(std::thread::hardware_concurrency(), errors.size() - from);
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
+    work();
   }
 
   /// Of predicting what is most frequent, or the mean.
   double trivial_error(const Trial& trial) const {
     const Eigen::VectorXd& y = trial.judged.targets;
+    if (const auto* several = std::get_if<data::ClassLabel>(&facts_.schema.label)) {
+      double most = 0.0;
+      for (std::size_t k = 0; k < several->classes.size(); ++k)
+        most = std::max(most, (y.array() == static_cast<double>(k)).cast<double>().mean());
+      return 1.0 - most;
+    }
     if (!classifies()) return std::sqrt((y.array() - y.mean()).square().mean());
     const double positive = (y.array() > 0.0).cast<double>().mean();
     return std::min(positive, 1.0 - positive);
@@ -118,6 +129,13 @@ class Tuner {
     std::vector<simulation::DirectCohort::Member> members;
   };
 
+  /// Numbers that a record of the model takes part in.
+  double weights() const {
+    const auto* several = std::get_if<data::ClassLabel>(&facts_.schema.label);
+    return static_cast<double>((data::encoded_width(facts_.schema) + 1) *
+                               (several == nullptr ? 1 : several->classes.size()));
+  }
+
   Trial trial(const SyntheticFamily& family, std::size_t index) const {
     Trial out;
     out.family = &family;
@@ -128,6 +146,46 @@ class Tuner {
       out.silos.push_back({world.draw(simulated_.cohort[i].records, i + 1), world.draw(1, 0)});
     out.judged = world.draw(kJudged, 0);
     return out;
+  }
+
+  /// The trial's records as a job with that centre trains on them, made once.
+  const std::vector<data::Dataset>& records_of(Trial& trial, double centre) const {
+    if (centre == 0.0) return trial.silos;
+    const auto [found, made] = trial.centred.try_emplace(centre);
+    if (made) {
+      const Eigen::VectorXd origin = expected_origin(facts_.schema, centre);
+      found->second = trial.silos;
+      for (data::Dataset& silo : found->second) {
+        silo.training.features.colwise() -= origin;
+        silo.holdout.features.colwise() -= origin;
+      }
+    }
+    return found->second;
+  }
+
+  double error_of(const Prepared& prepared, const Trial& trial, double centre) const {
+    const std::vector<data::Dataset>& silos = centre == 0.0 ? trial.silos : trial.centred.at(centre);
+    std::vector<simulation::DirectCohort::Member> members = prepared.members;
+    for (std::size_t i = 0; i < members.size(); ++i) members[i].dataset = &silos[i];
+    Result<simulation::DirectCohort> cohort =
+        simulation::DirectCohort::create({prepared.job.model, prepared.job.reply_lattice, RunId{}, trial.seed,
+                                          simulation::SimulatedNoise::Seeded, 0, 1, prepared.job.aggregation},
+                                         std::move(members));
+    if (!cohort) return std::numeric_limits<double>::infinity();
+    const std::unique_ptr<algorithms::FederatedAlgorithm> algorithm = jobs::make_algorithm(prepared.job);
+    const Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
+    if (!outcome) return std::numeric_limits<double>::infinity();
+    Eigen::VectorXd weights = outcome->vectors.at("weights");
+    const Eigen::VectorXd origin = expected_origin(facts_.schema, centre);
+    if (const models::Network* network = prepared.job.model->network()) {
+      if (!weights.allFinite()) return std::numeric_limits<double>::infinity();
+      models::Records judged = trial.judged;
+      judged.features.colwise() -= origin;
+      return 1.0 - models::LayeredModel(*network).evaluate(weights, judged).accuracy;
+    }
+    const Eigen::Index features = trial.judged.features.rows();
+    weights[features] -= origin.dot(weights.head(features));
+    return error_on(weights, trial.judged);
   }
 
   double error_on(const Eigen::VectorXd& weights, const models::Records& judged) const {
@@ -176,6 +234,8 @@ class Tuner {
   /// The job and its releases with fewer records and the noise that the mean of all of them would have.
   const Prepared* prepare(const DraftChoice& choice) {
     nlohmann::ordered_json text = job_of(simulated_, choice, -40);
+    // Everybody answers here, by weights of all records: nothing is to be made up for silos that are missing.
+    text.erase("aggregation");
     text["privacy"]["noise"] = "test";
     text["privacy"]["calibration"] = {{"by", "hand"}, {"noise_multiplier", 1.0}};
     std::string key = text.dump();
@@ -214,14 +274,17 @@ class Tuner {
 };
 
 /// Every kind of candidate, coarsely.
-std::vector<DraftChoice> coarse(double record_norm) {
+std::vector<DraftChoice> coarse(double record_norm, const data::Schema& schema) {
   std::vector<DraftChoice> out;
-  for (const std::uint64_t rounds : {10U, 30U, 100U}) {
+  const bool guessed = (expected_origin(schema, 1.0).array() != 0.0).any();
+  for (const auto& [rounds, centre] : kStarts) {
+    if (centre != 0.0 && !guessed) continue;
     for (const double clip : {0.03, 0.1, 0.3, 1.0}) {
       for (const double path : {3.0, 10.0, 30.0, 100.0, 300.0, 1000.0}) {
         for (const bool cosine : {false, true}) {
           DraftChoice choice;
           choice.rounds = rounds;
+          choice.centre = centre;
           choice.clip = three_digits(clip * record_norm);
           choice.path = path;
           choice.cosine = cosine;
@@ -250,7 +313,10 @@ std::vector<DraftChoice> around(const DraftChoice& choice) {
   for (const double path : {0.6, 1.7}) with([&](DraftChoice& c) { c.path = three_digits(path * c.path); });
   for (const double clip : {0.6, 1.7}) with([&](DraftChoice& c) { c.clip = three_digits(clip * c.clip); });
   with([&](DraftChoice& c) { c.momentum = 0.9; });
-  with([&](DraftChoice& c) { c.rounds = c.rounds * 3 / 2; });
+  for (const std::uint64_t times : {3U, 5U}) with([&](DraftChoice& c) { c.rounds = c.rounds * times / 2; });
+  if (choice.centre != 0.0) {
+    for (const double by : {-0.15, 0.15}) with([&](DraftChoice& c) { c.centre = three_digits(c.centre + by); });
+  }
   return out;
 }
 
@@ -265,8 +331,7 @@ struct Standing {
 void judge(Tuner& tuner, std::vector<Standing>& standings, std::size_t seeds) {
   const std::vector<Trial>& trials = tuner.trials(seeds);
   for (Standing& standing : standings) {
-    for (std::size_t t = standing.errors.size(); t < trials.size(); ++t)
-      standing.errors.push_back(tuner.error_of(standing.choice, trials[t]));
+    if (standing.errors.size() < trials.size()) tuner.add_errors(standing.choice, standing.errors);
   }
   const std::size_t families = synthetic_families().size();
   std::vector<double> best(families, std::numeric_limits<double>::infinity());
@@ -298,8 +363,6 @@ void judge(Tuner& tuner, std::vector<Standing>& standings, std::size_t seeds) {
 }  // namespace
 
 Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::function<void(const std::string&)>& watch) {
-  if (std::holds_alternative<data::ClassLabel>(facts.schema.label))
-    return Error{ErrorCode::InvalidArgument, "drafts are of labels of two values, or of numbers"};
   Tuner tuner(facts, seed);
   const models::LinearModel model(models::Loss::Logistic, static_cast<Eigen::Index>(data::encoded_width(facts.schema)),
                                   true);
@@ -307,7 +370,7 @@ Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::funct
     if (watch) watch(fmt::format("{}: {} candidates", what, standings.size()));
   };
   std::vector<Standing> standings;
-  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema)))
+  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema), facts.schema))
     standings.push_back({choice, {}, 0.0});
   say("coarsely", standings);
   const std::size_t seeds = 3 * tuner.more();

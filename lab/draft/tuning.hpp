@@ -28,7 +28,7 @@ struct Tuned {
 /// schema's public bounds, with the cohort's counts and the noise that its plans would add; what does well in the mean
 /// and in the worst case stays. Reads no data, so it costs no privacy. A function of the facts and the seed.
 /// @param watch told of every stage; may be empty
-/// @return an error where the label has several classes, or no candidate has a plan
+/// @return an error where no candidate has a plan
 [[nodiscard]] Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed,
                                  const std::function<void(const std::string&)>& watch = {});
 

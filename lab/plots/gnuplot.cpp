@@ -110,26 +110,22 @@ std::string complaint_of(const MemoryFile& errors) {
 
 /// The picture that a script draws. No shell, no file: the script is standard input, the picture standard output.
 Result<std::string> draw(const std::string& script, const GnuplotOptions& options) {
-  Result<MemoryFile> input = MemoryFile::with(script);
-  if (!input) return input.error();
-  Result<MemoryFile> picture = MemoryFile::with("");
-  if (!picture) return picture.error();
-  Result<MemoryFile> errors = MemoryFile::with("");
-  if (!errors) return errors.error();
+  UNDERTONE_TRY(MemoryFile input, MemoryFile::with(script));
+  UNDERTONE_TRY(MemoryFile picture, MemoryFile::with(""));
+  UNDERTONE_TRY(MemoryFile errors, MemoryFile::with(""));
   service::SpawnFiles files;
-  files.redirect(input->descriptor(), STDIN_FILENO);
-  files.redirect(picture->descriptor(), STDOUT_FILENO);
-  files.redirect(errors->descriptor(), STDERR_FILENO);
+  files.redirect(input.descriptor(), STDIN_FILENO);
+  files.redirect(picture.descriptor(), STDOUT_FILENO);
+  files.redirect(errors.descriptor(), STDERR_FILENO);
   // --default-settings: nobody's ~/.gnuplot
   const Result<pid_t> process = service::spawn({options.program, "--default-settings", "-"}, files);
   if (!process) return Error{process.error().code, process.error().message + "; Debian's package is gnuplot-nox"};
-  const Result<int> status = wait_for(*process, options);
-  if (!status) return status.error();
-  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
-    return Error{ErrorCode::Internal, fmt::format("{} failed: {}", options.program, complaint_of(*errors))};
-  Result<std::string> bytes = picture->content(kPictureBytesMax);
+  UNDERTONE_TRY(const int status, wait_for(*process, options));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return Error{ErrorCode::Internal, fmt::format("{} failed: {}", options.program, complaint_of(errors))};
+  Result<std::string> bytes = picture.content(kPictureBytesMax);
   if (bytes && bytes->empty())
-    return Error{ErrorCode::Internal, fmt::format("{} drew nothing: {}", options.program, complaint_of(*errors))};
+    return Error{ErrorCode::Internal, fmt::format("{} drew nothing: {}", options.program, complaint_of(errors))};
   return bytes;
 }
 
@@ -173,9 +169,8 @@ Status write_figure(const Figure& figure, const std::filesystem::path& folder, c
       {".png", fmt::format("set terminal pngcairo noenhanced size {},{} fontscale 2 linewidth 2 pointscale 2",
                            2 * width, 2 * height)}};
   for (const auto& [ending, terminal] : pictures) {
-    const Result<std::string> picture = draw(gnuplot_script(figure, terminal), options);
-    if (!picture) return picture.error();
-    if (Status written = write_file_atomically(folder / (name + ending), *picture); !written) return written;
+    UNDERTONE_TRY(const std::string picture, draw(gnuplot_script(figure, terminal), options));
+    if (Status written = write_file_atomically(folder / (name + ending), picture); !written) return written;
   }
   return {};
 }

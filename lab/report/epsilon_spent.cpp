@@ -66,11 +66,9 @@ Status add_epsilon_spent(RunResult& result, const jobs::Job& job) {
   std::set<std::uint64_t> evaluating;
   if (largest.empty()) return {};
   for (const jobs::CohortMember& member : job.cohort) {
-    const Result<planning::Plan> plan = jobs::plan_of(job, member);
-    if (!plan) return plan.error();
-    const Result<std::vector<double>> spent = odometer(result, member.facts.silo.name(), *plan, evaluating);
-    if (!spent) return spent.error();
-    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], (*spent)[i]);
+    UNDERTONE_TRY(const planning::Plan plan, jobs::plan_of(job, member));
+    UNDERTONE_TRY(const std::vector<double> spent, odometer(result, member.facts.silo.name(), plan, evaluating));
+    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], spent[i]);
   }
   for (std::size_t i = 0; i < largest.size(); ++i) {
     if (accounted(i, largest.size())) result.evaluations[i].epsilon_spent = largest[i];

@@ -44,6 +44,7 @@ void add_metric_noise(RunResult& result, const jobs::Job& job, const std::set<st
   for (const ClosedRound& round : result.participation) {
     if (!evaluating.contains(round.round) || evaluation == result.evaluations.size()) continue;
     Evaluation& row = result.evaluations[evaluation++];
+    if (!row.noise_stddevs.empty()) continue;  // the result says it
     double weights = 0.0;
     double variance = 0.0;
     for (const std::string& silo : round.answered) {

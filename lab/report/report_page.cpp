@@ -9,6 +9,7 @@
 #include "lab/report/html.hpp"
 #include "lab/report/page_frame.hpp"
 #include "lab/report/report_charts.hpp"
+#include "lab/report/statistics_html.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -98,6 +99,11 @@ std::vector<std::string> varied_settings(const std::vector<ReportedRun>& runs) {
   return out;
 }
 
+/// A direct simulation closes no rounds, though it trains in as many as it is told.
+std::string rounds_closed(const RunResult& result) {
+  return result.succeeded && result.rounds == 0 ? "none, simulated directly" : std::to_string(result.rounds);
+}
+
 std::string comparison(const std::vector<ReportedRun>& runs) {
   const std::vector<std::string> varied = varied_settings(runs);
   HtmlTable table{"Runs, with the settings that differ. Loss and error are those of the last evaluation.",
@@ -112,13 +118,31 @@ std::string comparison(const std::vector<ReportedRun>& runs) {
     table.rows.push_back({run.name, run.result.job, run.result.succeeded ? "succeeded" : "failed",
                           run.is_void() ? "VOID" : "stands", row ? shown(*row, "loss") : "-",
                           row ? shown(*row, kErrorName) : "-", shown_up(epsilon), shown_up(delta),
-                          std::to_string(run.result.rounds)});
+                          rounds_closed(run.result)});
     for (const std::string& name : varied) table.rows.back().push_back(run.result.setting(name));
   }
   if (std::any_of(runs.begin(), runs.end(), [](const ReportedRun& run) { return is_noised(run.result); }))
     table.caption += about_noise(true);
   const std::string same = say_once(table, "The same in every run: ");
   return "<section><h2>Comparison</h2>\n" + same + to_html(table) + "</section>\n";
+}
+
+HtmlTable confusion(const Confusion& confusion) {
+  HtmlTable table{"What the holdout records are (rows) and what the model says of them (columns), as shares of all",
+                  {"is"},
+                  {},
+                  ""};
+  if (confusion.noise_stddev)
+    table.caption +=
+        fmt::format("; each \u00b1 {:.2g} for the silos' noise (95 %)", 1.959964 * *confusion.noise_stddev);
+  table.caption += ".";
+  for (const std::string& label : confusion.labels) table.header.push_back("said " + label);
+  for (std::size_t truth = 0; truth < confusion.labels.size(); ++truth) {
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    cells.push_back(confusion.labels[truth]);
+    for (const double share : confusion.shares[truth]) cells.push_back(fmt::format("{:.4f}", share));
+  }
+  return table;
 }
 
 std::string summary(const ReportedRun& run) {
@@ -129,12 +153,14 @@ std::string summary(const ReportedRun& run) {
                 {"outcome", outcome(result)},
                 {"run", result.run},
                 {"SHA-256 of the job", result.job_sha256},
-                {"rounds closed", std::to_string(result.rounds)}};
+                {"rounds closed", rounds_closed(result)}};
   if (row != nullptr) {
     for (const auto& [name, value] : row->metrics) table.rows.push_back({"last " + name, shown(*row, name)});
     if (row->error()) table.rows.push_back({"last " + kErrorName, shown(*row, kErrorName)});
   }
-  return to_html(table);
+  std::string out;
+  for (const std::string& verdict : result.verdicts) out += fmt::format("<p>{}.</p>\n", escape_html(verdict));
+  return out + to_html(table) + (result.confusion ? to_html(confusion(*result.confusion)) : "");
 }
 
 std::string privacy(const ReportedRun& run) {
@@ -259,7 +285,8 @@ std::string statements(const ReportedRun& run) {
 }
 
 std::string details(const ReportedRun& run) {
-  return privacy(run) + evaluations(run) + participation(run.result) + settings(run) + statements(run);
+  const std::string found = run.result.statistics.empty() ? evaluations(run) : statistics_html(run.result.statistics);
+  return privacy(run) + found + participation(run.result) + settings(run) + statements(run);
 }
 
 }  // namespace

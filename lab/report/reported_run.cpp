@@ -60,9 +60,8 @@ Status check_model(const ReportedRun& run, const fs::path& folder) {
   const fs::path file = folder / "model.json";
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kResultBytesMax) return {};
-  const Result<std::string> text = read_file(file, kResultBytesMax);
-  if (!text) return text.error();
-  const nlohmann::json model = nlohmann::json::parse(*text, nullptr, false);
+  UNDERTONE_TRY(const std::string text, read_file(file, kResultBytesMax));
+  const nlohmann::json model = nlohmann::json::parse(text, nullptr, false);
   if (!model.is_object() || !model.contains("run") || model["run"] == run.result.run) return {};
   return Error{ErrorCode::InvalidData,
                fmt::format("{}: is of another run than result.json beside it; keep each run in a folder of its own",
@@ -129,39 +128,36 @@ bool ReportedRun::is_void() const {
 }
 
 Result<std::vector<ReportedRun>> load_runs(const fs::path& folder) {
-  Result<Found> found = look_below(folder);
-  if (!found) return found.error();
+  UNDERTONE_TRY(Found found, look_below(folder));
   std::error_code ignored;
   const bool single = fs::is_regular_file(
       fs::symlink_status(folder / "result.json", ignored));  // a pipe would be waited for, a link leads elsewhere
-  if (single) found->runs = {folder};
-  if (found->runs.empty())
+  if (single) found.runs = {folder};
+  if (found.runs.empty())
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: no result.json in it or below it", folder.string())};
-  if (found->runs.size() > kRunsMax) {
+  if (found.runs.size() > kRunsMax) {
     return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{}: {} runs, a report holds at most {}", folder.string(), found->runs.size(), kRunsMax)};
+                 fmt::format("{}: {} runs, a report holds at most {}", folder.string(), found.runs.size(), kRunsMax)};
   }
   std::vector<ReportedRun> runs;
   std::size_t bytes = 0;
   std::uint64_t ms_left = kAccountingMsMax;
-  for (const fs::path& run : found->runs) {
+  for (const fs::path& run : found.runs) {
     const fs::path file = run / "result.json";
-    const Result<std::string> text = read_file(file, kResultBytesMax);
-    if (!text) return text.error();
-    bytes += text->size();
+    UNDERTONE_TRY(const std::string text, read_file(file, kResultBytesMax));
+    bytes += text.size();
     if (bytes > kAllResultsBytesMax) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("{}: with this one, results of more than {} bytes", file.string(), kAllResultsBytesMax)};
     }
-    Result<RunResult> result = parse_run_result(*text, file.string());
-    if (!result) return result.error();
+    UNDERTONE_TRY(RunResult result, parse_run_result(text, file.string()));
     ReportedRun& reported = runs.emplace_back();
-    reported.name = found->runs.size() == 1 ? result->job : run.lexically_relative(folder).string();
-    reported.result = *std::move(result);
+    reported.name = found.runs.size() == 1 ? result.job : run.lexically_relative(folder).string();
+    reported.result = std::move(result);
     if (Status sound = check_model(reported, run); !sound) return sound.error();
     if (Status added = add_job(reported, run, ms_left); !added) return added.error();
   }
-  if (Status added = add_statements(runs, found->statements, folder); !added) return added.error();
+  if (Status added = add_statements(runs, found.statements, folder); !added) return added.error();
   return runs;
 }
 

@@ -54,10 +54,10 @@ bool add_line(const Json& line, ReportedSweep& sweep,
   return true;
 }
 
-std::optional<double> number_of(const std::string& json) {
+std::optional<double> number_of(const std::string& text) {
   double value = 0.0;
-  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
-  if (error != std::errc() || end != json.data() + json.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -231,16 +231,15 @@ std::string selection_of(const Json& selection) {
 
 Result<ReportedSweep> load_sweep(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "sweep.jsonl";
-  const Result<std::string> text = read_file(file, kLinesBytesMax);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, read_file(file, kLinesBytesMax));
   ReportedSweep out;
   std::map<std::map<std::string, std::string>, std::size_t> known;
   std::size_t number = 0;
-  for (std::size_t from = 0; from < text->size();) {
-    const std::size_t to = text->find('\n', from);
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = text.find('\n', from);
     if (to == std::string::npos) break;  // a sweep that was cut off in the middle of a line goes on from there
-    const Json line = Json::parse(text->begin() + static_cast<std::ptrdiff_t>(from),
-                                  text->begin() + static_cast<std::ptrdiff_t>(to), nullptr, false);
+    const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(from),
+                                  text.begin() + static_cast<std::ptrdiff_t>(to), nullptr, false);
     from = to + 1;
     if (++number == 1) {
       const bool header = line.is_object() && line.value("format", Json()) == "undertone.sweep-results/1" &&
@@ -261,9 +260,8 @@ Result<ReportedSweep> load_sweep(const std::filesystem::path& folder) {
   const std::filesystem::path selected = folder / "selection.json";
   std::error_code ignored;
   if (std::filesystem::is_regular_file(std::filesystem::symlink_status(selected, ignored))) {
-    const Result<std::string> bytes = read_file(selected, kSelectionBytesMax);
-    if (!bytes) return bytes.error();
-    out.selection = Json::parse(*bytes, nullptr, false);
+    UNDERTONE_TRY(const std::string bytes, read_file(selected, kSelectionBytesMax));
+    out.selection = Json::parse(bytes, nullptr, false);
     if (!out.selection.is_object())
       return Error{ErrorCode::InvalidData, selected.string() + ": expected a selection as a sweep writes it"};
   }

@@ -16,6 +16,8 @@ using nlohmann::json;
 constexpr double kNumberMax = std::numeric_limits<double>::max();
 constexpr std::int64_t kCountMax = std::int64_t{1} << 53U;
 constexpr std::size_t kRowsMax = 10'000'000;
+constexpr std::size_t kVerdictsMax = 100;
+constexpr std::size_t kLabelsMax = 1000;
 
 std::string shown(const json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -44,6 +46,12 @@ std::vector<Evaluation> evaluations_of(const json& root, Problems& problems) {
     if (!(*rows)[i].is_object()) continue;
     for (const auto& [name, value] : (*rows)[i].items()) {
       if (name == "after_steps" || name == "silos" || value.is_null()) continue;
+      if (name == "noise_stddev" && value.is_object()) {
+        Section noise(value, pointer + "/noise_stddev", problems);
+        for (const auto& [metric, stddev] : value.items())
+          row.noise_stddevs.emplace_back(metric, noise.number(metric.c_str(), 0.0, kNumberMax, ""));
+        continue;
+      }
       if (!value.is_number()) {
         problems.add(fmt::format("{}/{}", pointer, name), "expected a number or null");
         continue;
@@ -51,6 +59,27 @@ std::vector<Evaluation> evaluations_of(const json& root, Problems& problems) {
       row.metrics.emplace_back(name, value.get<double>());
     }
   }
+  return out;
+}
+
+/// @param raw the same section's value
+Confusion confusion_of(Section section, const json& raw, Problems& problems) {
+  Confusion out;
+  out.labels = section.texts("labels", "");
+  if (section.has("noise_stddev")) out.noise_stddev = section.number("noise_stddev", 0.0, kNumberMax, "");
+  const json shares = raw.is_object() ? raw.value("shares", json()) : json();
+  const auto square = [&] {
+    if (!shares.is_array() || shares.size() != out.labels.size()) return false;
+    return std::all_of(shares.begin(), shares.end(), [&](const json& row) {
+      return row.is_array() && row.size() == out.labels.size() &&
+             std::all_of(row.begin(), row.end(), [](const json& share) { return share.is_number(); });
+    });
+  };
+  if (out.labels.size() > kLabelsMax || !square()) {
+    problems.add("/confusion/shares", "expected as many rows of as many numbers as there are labels");
+    return {};
+  }
+  for (const json& row : shares) out.shares.push_back(row.get<std::vector<double>>());
   return out;
 }
 
@@ -113,10 +142,9 @@ bool RunResult::is_void() const {
 }
 
 Result<RunResult> parse_run_result(std::string_view text, const std::string& file) {
-  const Result<config::JsonDocument> document = config::parse_json(text, file, kResultBytesMax);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(text, file, kResultBytesMax));
   Problems problems(file);
-  Section root(document->root, "", problems);
+  Section root(document.root, "", problems);
   RunResult out;
   (void)root.choice<int>("format", {{"undertone.result/1", 1}}, "");
   Section job = root.object("job");
@@ -125,17 +153,22 @@ Result<RunResult> parse_run_result(std::string_view text, const std::string& fil
   out.run = root.text("run", "");
   if (!out.run.empty() && !RunId::from_hex(out.run)) root.problem("run", "expected 96 hexadecimal digits");
   out.succeeded = root.boolean("succeeded", "");
-  if (document->root.is_object() && document->root.contains("failure")) out.failure = shown(document->root["failure"]);
+  if (document.root.is_object() && document.root.contains("failure")) out.failure = shown(document.root["failure"]);
   (void)root.object("settings");
-  if (document->root.is_object() && document->root.contains("settings") && document->root["settings"].is_object()) {
-    for (const auto& [name, value] : document->root["settings"].items()) out.settings.emplace_back(name, shown(value));
+  if (document.root.is_object() && document.root.contains("settings") && document.root["settings"].is_object()) {
+    for (const auto& [name, value] : document.root["settings"].items()) out.settings.emplace_back(name, shown(value));
   }
   out.rounds = count(root, "rounds");
-  if (document->root.is_object()) out.evaluations = evaluations_of(document->root, problems);
+  if (document.root.is_object()) out.evaluations = evaluations_of(document.root, problems);
+  if (root.has("verdicts")) out.verdicts = root.texts("verdicts", "");
+  if (out.verdicts.size() > kVerdictsMax) root.problem("verdicts", "expected at most 100");
+  if (root.has("confusion"))
+    out.confusion = confusion_of(root.object("confusion"), document.root["confusion"], problems);
   for (Section& row : root.objects("privacy", 0, kRowsMax)) out.privacy.push_back(privacy_of(row));
   for (Section& row : root.objects("participation", 0, kRowsMax)) {
     out.participation.push_back({count(row, "round"), row.texts("answered", ""), row.texts("missing", "")});
   }
+  if (document.root.is_object()) out.statistics = statistics_of(document.root, problems);
   if (!problems.none()) return problems.error();
   return out;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/report/reported_statistics.hpp"
 #include "shared/base/result.hpp"
 
 namespace undertone::lab {
@@ -17,7 +18,7 @@ struct Evaluation {
   std::uint64_t silos = 0;                              // that answered
   std::vector<std::pair<std::string, double>> metrics;  // finite; one that the result gives as null is left out
   std::optional<double> epsilon_spent;                  // of the silo that had spent most; unknown without the job
-  /// Standard deviation of the noise on each metric, where holdouts are noised and the job is known.
+  /// Standard deviation of the noise on each metric, where holdouts are noised and the result or the job says it.
   std::vector<std::pair<std::string, double>> noise_stddevs;
 
   [[nodiscard]] std::optional<double> metric(std::string_view name) const;
@@ -53,6 +54,13 @@ struct SiloPrivacy {
   std::vector<NoiseRow> noise;
 };
 
+/// `confusion`: shares of the holdout records of the last evaluation.
+struct Confusion {
+  std::vector<std::string> labels;
+  std::vector<std::vector<double>> shares;  // [truth][said], as many as labels both ways
+  std::optional<double> noise_stddev;       // of a share
+};
+
 /// One row of `participation`.
 struct ClosedRound {
   std::uint64_t round = 0;
@@ -71,8 +79,11 @@ struct RunResult {
   std::vector<std::pair<std::string, std::string>> settings;
   std::uint64_t rounds = 0;
   std::vector<Evaluation> evaluations;
+  std::vector<std::string> verdicts;  // of the last evaluation, a sentence each
+  std::optional<Confusion> confusion;
   std::vector<SiloPrivacy> privacy;
   std::vector<ClosedRound> participation;
+  std::vector<ReportedStatistic> statistics;
 
   [[nodiscard]] std::string setting(std::string_view name) const;
   /// Whether nothing here is private: unless noise was secure, silos were processes and no statement begins with VOID.

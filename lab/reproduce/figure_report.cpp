@@ -106,8 +106,7 @@ Result<std::string> table_of(const Experiment& experiment, const FigureResults& 
       "diverged,splits,steps_at_edge,clips_at_edge\n";
   for (const auto& [key, point] : results) {
     const auto& [cohort, method, noise, epsilon] = key;
-    const Result<MeanInterval> mean = mean_interval(errors_of(point), kLevel);
-    if (!mean) return mean.error();
+    UNDERTONE_TRY(const MeanInterval mean, mean_interval(errors_of(point), kLevel));
     const Setting& setting = point.splits.front().setting;
     double diverged = 0.0;
     for (const Trained& one : point.splits) diverged += one.diverged / static_cast<double>(point.splits.size());
@@ -116,8 +115,8 @@ Result<std::string> table_of(const Experiment& experiment, const FigureResults& 
     const auto number = [](bool given, double value) { return given ? fmt::format("{:.6g}", value) : std::string(); };
     out += fmt::format("{},{},{},{},{:.6g},{},{},{},{},{:.6g},{:.6g},{},{:.3g},{},{},{}\n",
                        data::csv_cell(experiment.cohorts[cohort].title), to_string(method), to_string(noise),
-                       number(has_target, epsilon), mean->mean, number(std::isfinite(mean->low), mean->low),
-                       number(std::isfinite(mean->high), mean->high), number(has_cost, point.cost.epsilon),
+                       number(has_target, epsilon), mean.mean, number(std::isfinite(mean.low), mean.low),
+                       number(std::isfinite(mean.high), mean.high), number(has_cost, point.cost.epsilon),
                        number(has_cost, point.cost.attained), setting.step_size, setting.clip, setting.period, diverged,
                        point.splits.size(), at_edge(point, &Trained::step_at_edge),
                        at_edge(point, &Trained::clip_at_edge));
@@ -145,11 +144,10 @@ Result<Figure> picture_of(const Experiment& experiment, const FigureResults& res
         for (const double epsilon : experiment.epsilons) {
           const PointResults* point = find(results, {cohort, method, noise, noise == NoiseRule::None ? 0.0 : epsilon});
           if (point == nullptr) continue;
-          const Result<MeanInterval> mean = mean_interval(errors_of(*point), kLevel);
-          if (!mean) return mean.error();
-          Point shown{epsilon, std::min(mean->mean, kErrorShown), {}};
-          if (noise != NoiseRule::None && std::isfinite(mean->low) && mean->mean < kErrorShown)
-            shown.interval = Interval{mean->low, std::min(mean->high, kErrorShown)};
+          UNDERTONE_TRY(const MeanInterval mean, mean_interval(errors_of(*point), kLevel));
+          Point shown{epsilon, std::min(mean.mean, kErrorShown), {}};
+          if (noise != NoiseRule::None && std::isfinite(mean.low) && mean.mean < kErrorShown)
+            shown.interval = Interval{mean.low, std::min(mean.high, kErrorShown)};
           series.points.push_back(shown);
         }
         if (!series.points.empty()) panel.series.push_back(std::move(series));
@@ -179,9 +177,8 @@ Result<std::string> verdict_on(const Experiment& experiment, const Claim& claim,
       if (better == nullptr || worse == nullptr) continue;
       const std::vector<double> a = errors_of(*better);
       const std::vector<double> b = claim.below ? std::vector<double>(a.size(), *claim.below) : errors_of(*worse);
-      const Result<PairedFinding> finding = judge_paired(a, b, claim.margin, flips);
-      if (!finding) return finding.error();
-      judged.push_back({cohort, epsilon, *finding});
+      UNDERTONE_TRY(const PairedFinding finding, judge_paired(a, b, claim.margin, flips));
+      judged.push_back({cohort, epsilon, finding});
     }
   }
   if (judged.empty()) return fmt::format("- {} ({}): not tried in this grid\n", claim.text, trained_with(noise));
@@ -194,8 +191,7 @@ Result<std::string> verdict_on(const Experiment& experiment, const Claim& claim,
     p_holds.push_back(one.finding.p_value.value_or(1.0));
     p_fails.push_back(one.finding.p_value ? 1.0 - *one.finding.p_value : 1.0);
   }
-  const Result<std::vector<double>> corrected = holm(p_holds);
-  if (!corrected) return corrected.error();
+  UNDERTONE_TRY(const std::vector<double> corrected, holm(p_holds));
   const Result<std::vector<double>> opposite = holm(p_fails);
   if (!opposite) return opposite.error();
   std::size_t holds = 0;
@@ -204,13 +200,13 @@ Result<std::string> verdict_on(const Experiment& experiment, const Claim& claim,
   const VerdictWords words{experiment.judged};
   for (std::size_t i = 0; i < judged.size(); ++i) {
     const Judged& one = judged[i];
-    const bool sure = (*corrected)[i] < kFindingSignificance;
+    const bool sure = corrected[i] < kFindingSignificance;
     const bool failed = (*opposite)[i] < kFindingSignificance;
     holds += sure ? 1 : 0;
     fails += failed ? 1 : 0;
     rows += fmt::format("| {} | {} | {:+.4f} | {:+.4f} .. {:+.4f} | {:.2g} | {:.2g} | {:.2g} | {} |\n",
                         experiment.cohorts[one.cohort].title, one.epsilon, one.finding.difference.mean,
-                        one.finding.difference.low, one.finding.difference.high, (*corrected)[i], (*opposite)[i],
+                        one.finding.difference.low, one.finding.difference.high, corrected[i], (*opposite)[i],
                         one.finding.permutation_p_value, words.at_target(sure, failed));
   }
   return fmt::format(
@@ -273,19 +269,17 @@ std::vector<PointKey> points_of(const Experiment& experiment) {
 
 Result<std::string> write_figure_report(const Experiment& experiment, const FigureResults& results,
                                         const std::filesystem::path& folder) {
-  const Result<std::string> table = table_of(experiment, results);
-  if (!table) return table.error();
+  UNDERTONE_TRY(const std::string table, table_of(experiment, results));
   Result<std::string> text = text_of(experiment, results);
   if (!text) return text.error();
-  if (Status written = write_file_atomically(folder / (experiment.name + ".table.csv"), *table); !written)
+  if (Status written = write_file_atomically(folder / (experiment.name + ".table.csv"), table); !written)
     return written.error();
   if (Status written = write_file_atomically(folder / (experiment.name + ".md"), *text); !written)
     return written.error();
-  const Result<Figure> picture = picture_of(experiment, results);
-  if (!picture) return picture.error();
+  UNDERTONE_TRY(const Figure picture, picture_of(experiment, results));
   std::string name = experiment.name;
   std::replace(name.begin(), name.end(), '.', '_');
-  if (Status drawn = write_figure(*picture, folder, name); !drawn) return drawn.error();
+  if (Status drawn = write_figure(picture, folder, name); !drawn) return drawn.error();
   return text;
 }
 

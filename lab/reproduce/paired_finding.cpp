@@ -105,9 +105,8 @@ Result<MeanInterval> mean_interval(std::span<const double> values, double level)
   if (!(level > 0.0 && level < 1.0)) {
     return Error{ErrorCode::InvalidArgument, fmt::format("the level of an interval must be in (0, 1), got {}", level)};
   }
-  const Result<Spread> spread = spread_of(values);
-  if (!spread) return spread.error();
-  return interval_of(*spread, values.size(), level);
+  UNDERTONE_TRY(const Spread spread, spread_of(values));
+  return interval_of(spread, values.size(), level);
 }
 
 std::string_view to_string(FindingVerdict verdict) noexcept {
@@ -143,13 +142,12 @@ Result<PairedFinding> judge_paired(std::span<const double> errors_a, std::span<c
     scale = std::max({scale, std::abs(errors_a[split]), std::abs(errors_b[split])});
   }
   const double rounding = 1e-12 * scale;
-  const Result<Spread> spread = spread_of(differences);
-  if (!spread) return spread.error();
+  UNDERTONE_TRY(const Spread spread, spread_of(differences));
   PairedFinding finding;
   finding.splits = differences.size();
-  finding.difference = interval_of(*spread, differences.size(), kFindingLevel);
+  finding.difference = interval_of(spread, differences.size(), kFindingLevel);
   if (differences.size() > 1) {
-    finding.p_value = student_p(*spread, differences.size(), margin, rounding);
+    finding.p_value = student_p(spread, differences.size(), margin, rounding);
     finding.verdict = verdict_of(*finding.p_value);
   }
   for (double& difference : differences) difference -= margin;

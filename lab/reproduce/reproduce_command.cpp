@@ -27,10 +27,9 @@ class Tasks {
     const std::lock_guard lock(mutex_);  // loading is what would be done twice
     const auto known = held_.find({split, cohort});
     if (known != held_.end()) return known->second;
-    Result<Task> task = experiment_.load(data_, experiment_.cohorts[cohort], split + 1);
-    if (!task) return task.error();
+    UNDERTONE_TRY(Task task, experiment_.load(data_, experiment_.cohorts[cohort], split + 1));
     if (held_.size() == kTasksHeld) held_.erase(held_.begin());
-    auto shared = std::make_shared<const Task>(*std::move(task));
+    auto shared = std::make_shared<const Task>(std::move(task));
     held_.emplace(std::pair(split, cohort), shared);
     return std::shared_ptr<const Task>(shared);
   }
@@ -90,15 +89,14 @@ std::string header_of(const Experiment& experiment) {
 }
 
 Result<FigureResults> results_of(const Experiment& experiment, const std::filesystem::path& lines, Tasks& tasks) {
-  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, read_file(lines, simulation::ResumableLines::kBytesMax));
   const std::vector<PointKey> points = points_of(experiment);
   FigureResults out;
-  std::size_t from = text->find('\n') + 1;
+  std::size_t from = text.find('\n') + 1;
   for (std::size_t split = 0; split < experiment.splits; ++split) {
     for (const PointKey& key : points) {
-      const std::size_t to = text->find('\n', from);
-      const Json line = Json::parse(text->substr(from, to - from), nullptr, false);
+      const std::size_t to = text.find('\n', from);
+      const Json line = Json::parse(text.substr(from, to - from), nullptr, false);
       from = to + 1;
       if (to == std::string::npos || !line.is_object())
         return Error{ErrorCode::InvalidData, fmt::format("{}: fewer lines than points", lines.string())};
@@ -123,11 +121,9 @@ Result<FigureResults> results_of(const Experiment& experiment, const std::filesy
     Setting setting = point.splits.front().setting;
     for (const auto& [period, times] : won)
       if (times > won[setting.period]) setting.period = period;
-    const Result<std::shared_ptr<const Task>> task = tasks.get(cohort, 0);
-    if (!task) return task.error();
-    const Result<RealCost> cost = real_cost(experiment.cohorts[cohort], **task, {method, noise, epsilon}, setting);
-    if (!cost) return cost.error();
-    point.cost = *cost;
+    UNDERTONE_TRY(const std::shared_ptr<const Task> task, tasks.get(cohort, 0));
+    UNDERTONE_TRY(const RealCost cost, real_cost(experiment.cohorts[cohort], *task, {method, noise, epsilon}, setting));
+    point.cost = cost;
   }
   return out;
 }
@@ -138,28 +134,25 @@ Status reproduce(const Experiment& experiment, const ReproduceRequest& request) 
   Tasks tasks(experiment, request.data);
   // Missing data are found before anything is trained.
   for (std::size_t cohort = 0; cohort < experiment.cohorts.size(); ++cohort) {
-    const Result<std::shared_ptr<const Task>> task = tasks.get(cohort, 0);
-    if (!task) return task.error();
+    UNDERTONE_TRY(tasks.get(cohort, 0));
   }
   const std::filesystem::path lines = request.out / (experiment.name + ".jsonl");
   if (Status made = make_folder_for(lines); !made) return made;
   const std::vector<PointKey> points = points_of(experiment);
   const std::size_t total = points.size() * experiment.splits;
-  const Result<std::unique_ptr<simulation::ResumableLines>> runs =
-      simulation::ResumableLines::open(lines, header_of(experiment), total);
-  if (!runs) return runs.error();
+  UNDERTONE_TRY(const std::unique_ptr<simulation::ResumableLines> runs,
+                simulation::ResumableLines::open(lines, header_of(experiment), total));
   const auto begin = std::chrono::steady_clock::now();
-  Status trained = (*runs)->make(request.threads, [&](std::size_t run) {
+  Status trained = runs->make(request.threads, [&](std::size_t run) {
     return line_of(experiment, points[run % points.size()], run / points.size(), tasks).dump();
   });
   if (!trained) return trained;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const Result<FigureResults> results = results_of(experiment, lines, tasks);
   if (!results) return Error{results.error().code, fmt::format("{}: {}", lines.string(), results.error().message)};
-  const Result<std::string> text = write_figure_report(experiment, *results, request.out);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, write_figure_report(experiment, *results, request.out));
   if (experiment.recipe) fmt::print("Points of the authors' recipe are NOT PRIVATE at the epsilon shown.\n\n");
-  fmt::print("{}\n{} points in {:.1f} s\n", *text, total - std::min(total, (*runs)->kept()), seconds);
+  fmt::print("{}\n{} points in {:.1f} s\n", text, total - std::min(total, runs->kept()), seconds);
   return {};
 }
 

@@ -67,9 +67,8 @@ Status standardise(Table& table, const Indices& train) {
     mean[code] = 0.0;
     scale[code] = 1.0;
   }
-  const Result<data::Standardisation> made = data::Standardisation::create(mean, scale);
-  if (!made) return made.error();
-  made->apply(table.features);
+  UNDERTONE_TRY(const data::Standardisation made, data::Standardisation::create(mean, scale));
+  made.apply(table.features);
   return {};
 }
 
@@ -80,10 +79,9 @@ Result<Task> disjoint_task(models::Model model, Table table, const data::Partiti
   std::vector<Indices> train;
   std::vector<Indices> test;
   for (const Indices& silo : silos) {
-    const Result<data::TrainTest> parts = data::split_indices(silo.size(), kTrainFraction, source);
-    if (!parts) return parts.error();
-    train.push_back(data::picked(silo, parts->train));
-    test.push_back(data::picked(silo, parts->test));
+    UNDERTONE_TRY(const data::TrainTest parts, data::split_indices(silo.size(), kTrainFraction, source));
+    train.push_back(data::picked(silo, parts.train));
+    test.push_back(data::picked(silo, parts.test));
   }
   if (standardised) {
     if (Status done = standardise(table, joined(train)); !done) return done.error();
@@ -102,9 +100,8 @@ std::optional<double> number_in(const std::string& cell) {
 }
 
 Result<data::CsvTable> read_table(const std::filesystem::path& file) {
-  const Result<std::string> text = read_file(file, kCsvBytesMax);
-  if (!text) return text.error();
-  return data::parse_csv(*text, file.string());
+  UNDERTONE_TRY(const std::string text, read_file(file, kCsvBytesMax));
+  return data::parse_csv(text, file.string());
 }
 
 Error without_column(const std::filesystem::path& file, const std::string& name) {
@@ -154,9 +151,8 @@ Result<Table> encoded(const data::CsvTable& csv, const std::string& target, cons
 Result<models::Model> perceptron(Eigen::Index features, Eigen::Index hidden, Eigen::Index classes) {
   std::vector<models::LayerShape> layers;
   if (hidden > 0) layers.emplace_back(models::DenseShape{hidden, models::Activation::Relu});
-  Result<models::Network> network = models::Network::create({{1, 1, features}, std::move(layers), classes});
-  if (!network) return network.error();
-  return models::Model(*std::move(network));
+  UNDERTONE_TRY(models::Network network, models::Network::create({{1, 1, features}, std::move(layers), classes}));
+  return models::Model(std::move(network));
 }
 
 /// Training and test images of every digit, and who holds them.
@@ -168,14 +164,13 @@ struct MnistSplit {
 };
 
 Result<MnistSplit> split_mnist(const std::filesystem::path& folder, std::uint64_t split) {
-  const Result<data::LabelledImages> read =
-      data::read_idx(folder / "mnist-t10k-images-idx3-ubyte.gz", folder / "mnist-t10k-labels-idx1-ubyte.gz");
-  if (!read) return read.error();
+  UNDERTONE_TRY(const data::LabelledImages read,
+                data::read_idx(folder / "mnist-t10k-images-idx3-ubyte.gz", folder / "mnist-t10k-labels-idx1-ubyte.gz"));
   RandomSource source(split);
   std::vector<Indices> of_digit(10);
-  const std::vector<std::size_t> order = source.permutation(read->labels.size());
+  const std::vector<std::size_t> order = source.permutation(read.labels.size());
   for (const std::size_t i : order) {
-    const int digit = read->labels[i];
+    const int digit = read.labels[i];
     if (digit < 0 || digit > 9)
       return Error{ErrorCode::InvalidData, fmt::format("{}: a label that is no digit", folder.string())};
     if (of_digit[static_cast<std::size_t>(digit)].size() < kMnistPerDigit)
@@ -188,22 +183,20 @@ Result<MnistSplit> split_mnist(const std::filesystem::path& folder, std::uint64_
       return Error{ErrorCode::InvalidData, fmt::format("{}: {} images of {}, expected {}", folder.string(),
                                                        of_digit[digit].size(), digit, kMnistPerDigit)};
     }
-    const Result<data::TrainTest> parts = data::split_indices(kMnistPerDigit, kTrainFraction, source);
-    if (!parts) return parts.error();
-    train[digit] = data::picked(of_digit[digit], parts->train);
-    test[digit] = data::picked(of_digit[digit], parts->test);
+    UNDERTONE_TRY(const data::TrainTest parts, data::split_indices(kMnistPerDigit, kTrainFraction, source));
+    train[digit] = data::picked(of_digit[digit], parts.train);
+    test[digit] = data::picked(of_digit[digit], parts.test);
   }
   MnistSplit out;
   out.train = joined(train);
   out.test = joined(test);
-  Eigen::MatrixXd pixels(read->images.pixels.rows(), static_cast<Eigen::Index>(out.train.size()));
+  Eigen::MatrixXd pixels(read.images.pixels.rows(), static_cast<Eigen::Index>(out.train.size()));
   for (std::size_t i = 0; i < out.train.size(); ++i)
-    pixels.col(static_cast<Eigen::Index>(i)) = read->images.pixels.col(static_cast<Eigen::Index>(out.train[i]));
-  const Result<data::PrincipalComponents> components = data::public_pca(pixels, kMnistComponents);
-  if (!components) return components.error();
-  out.table.features.resize(kMnistComponents, read->images.pixels.cols());
-  components->project(read->images.pixels, out.table.features);
-  for (const int label : read->labels) out.table.targets.push_back(static_cast<double>(label % 2));  // 1: odd
+    pixels.col(static_cast<Eigen::Index>(i)) = read.images.pixels.col(static_cast<Eigen::Index>(out.train[i]));
+  UNDERTONE_TRY(const data::PrincipalComponents components, data::public_pca(pixels, kMnistComponents));
+  out.table.features.resize(kMnistComponents, read.images.pixels.cols());
+  components.project(read.images.pixels, out.table.features);
+  for (const int label : read.labels) out.table.targets.push_back(static_cast<double>(label % 2));  // 1: odd
   for (std::size_t even = 0; even < 10; even += 2) {
     for (std::size_t odd = 1; odd < 10; odd += 2) out.silo_train.push_back(joined({train[even], train[odd]}));
   }
@@ -220,84 +213,70 @@ Task mnist_task(models::Model model, const MnistSplit& mnist, std::uint64_t spli
 }  // namespace
 
 Result<Task> mnist_logistic_task(const std::filesystem::path& data, const Cohort& /*cohort*/, std::uint64_t split) {
-  Result<MnistSplit> mnist = split_mnist(data, split);
-  if (!mnist) return mnist.error();
-  for (double& target : mnist->table.targets) target = 2.0 * target - 1.0;
+  UNDERTONE_TRY(MnistSplit mnist, split_mnist(data, split));
+  for (double& target : mnist.table.targets) target = 2.0 * target - 1.0;
   models::LinearLoss::Options options;
   options.logit_max = 15.0;
-  const Result<models::LinearLoss> loss = models::LinearLoss::create(models::Loss::Logistic, options);
-  if (!loss) return loss.error();
-  Task task = mnist_task(models::LinearModel(*loss, kMnistComponents, false), *mnist, split);
+  UNDERTONE_TRY(const models::LinearLoss loss, models::LinearLoss::create(models::Loss::Logistic, options));
+  Task task = mnist_task(models::LinearModel(loss, kMnistComponents, false), mnist, split);
   // The source's L = 2 max |x|, "computed directly from the training data".
   task.clip = 2.0 * std::sqrt(task.train.features.colwise().squaredNorm().maxCoeff());
   return task;
 }
 
 Result<Task> mnist_network_task(const std::filesystem::path& data, const Cohort& /*cohort*/, std::uint64_t split) {
-  const Result<MnistSplit> mnist = split_mnist(data, split);
-  if (!mnist) return mnist.error();
-  Result<models::Model> model = perceptron(kMnistComponents, 64, 2);
-  if (!model) return model.error();
-  return mnist_task(*std::move(model), *mnist, split);
+  UNDERTONE_TRY(const MnistSplit mnist, split_mnist(data, split));
+  UNDERTONE_TRY(models::Model model, perceptron(kMnistComponents, 64, 2));
+  return mnist_task(std::move(model), mnist, split);
 }
 
 Result<Task> insurance_task(const std::filesystem::path& data, const Cohort& cohort, std::uint64_t split) {
   const std::filesystem::path file = data / "insurance.csv";
-  const Result<data::CsvTable> csv = read_table(file);
-  if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "charges", {}, file);
-  if (!table) return table.error();
-  if (table->features.rows() < 3) {
+  UNDERTONE_TRY(const data::CsvTable csv, read_table(file));
+  UNDERTONE_TRY(Table table, encoded(csv, "charges", {}, file));
+  if (table.features.rows() < 3) {
     return Error{ErrorCode::InvalidData, fmt::format("{}: expected age, sex and BMI first, found {} columns",
-                                                     file.string(), table->features.rows())};
+                                                     file.string(), table.features.rows())};
   }
   // The first and third column are age and BMI; the others are codes and stay as they are.
   for (const Eigen::Index row : {Eigen::Index{0}, Eigen::Index{2}}) {
-    auto values = table->features.row(row).array();
+    auto values = table.features.row(row).array();
     const double mean = values.mean();
     const double variance = (values - mean).square().mean();
     values = (values - mean) / std::sqrt(variance);
   }
-  const Result<data::Partition> silos = data::partition_sorted(table->targets, cohort.silos);
-  if (!silos) return silos.error();
-  const Eigen::Index features = table->features.rows();
-  return disjoint_task(models::LinearModel(models::Loss::LeastSquares, features, true), *std::move(table), *silos,
-                       split, false);
+  UNDERTONE_TRY(const data::Partition silos, data::partition_sorted(table.targets, cohort.silos));
+  const Eigen::Index features = table.features.rows();
+  return disjoint_task(models::LinearModel(models::Loss::LeastSquares, features, true), std::move(table), silos, split,
+                       false);
 }
 
 Result<Task> obesity_task(const std::filesystem::path& data, const Cohort& cohort, std::uint64_t split) {
   const std::filesystem::path file = data / "obesity.csv";
-  const Result<data::CsvTable> csv = read_table(file);
-  if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "NObeyesdad", {}, file);
-  if (!table) return table.error();
+  UNDERTONE_TRY(const data::CsvTable csv, read_table(file));
+  UNDERTONE_TRY(Table table, encoded(csv, "NObeyesdad", {}, file));
   RandomSource source(split + 0x0be5);
   const auto classes = static_cast<int>(cohort.silos);
-  const Result<data::Partition> silos = data::partition_by_label(table->labels(), classes, std::nullopt, source);
-  if (!silos) return silos.error();
-  Result<models::Model> model = perceptron(table->features.rows(), 0, classes);
-  if (!model) return model.error();
-  return disjoint_task(*std::move(model), *std::move(table), *silos, split, true);
+  UNDERTONE_TRY(const data::Partition silos, data::partition_by_label(table.labels(), classes, std::nullopt, source));
+  UNDERTONE_TRY(models::Model model, perceptron(table.features.rows(), 0, classes));
+  return disjoint_task(std::move(model), std::move(table), silos, split, true);
 }
 
 Result<Task> breast_cancer_task(const std::filesystem::path& data, const Cohort& cohort, std::uint64_t split) {
   const std::filesystem::path file = data / "wdbc.csv";
-  const Result<data::CsvTable> csv = read_table(file);
-  if (!csv) return csv.error();
-  Result<Table> table = encoded(*csv, "diagnosis", {"id"}, file);
-  if (!table) return table.error();
+  UNDERTONE_TRY(const data::CsvTable csv, read_table(file));
+  UNDERTONE_TRY(Table table, encoded(csv, "diagnosis", {"id"}, file));
   data::Partition silos(cohort.silos);
-  for (std::size_t i = 0; i < table->targets.size(); ++i) {
-    const double label = table->targets[i];
+  for (std::size_t i = 0; i < table.targets.size(); ++i) {
+    const double label = table.targets[i];
     if (!(label >= 0.0 && label < static_cast<double>(cohort.silos) && label == std::floor(label))) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("{}: record {}: expected one of {} classes", file.string(), i + 1, cohort.silos)};
     }
     silos[static_cast<std::size_t>(label)].push_back(i);
   }
-  Result<models::Model> model = perceptron(table->features.rows(), 5, 2);
-  if (!model) return model.error();
-  return disjoint_task(*std::move(model), *std::move(table), silos, split, true);
+  UNDERTONE_TRY(models::Model model, perceptron(table.features.rows(), 5, 2));
+  return disjoint_task(std::move(model), std::move(table), silos, split, true);
 }
 
 Result<Task> cifar_task(const std::filesystem::path& data, const Cohort& cohort, std::uint64_t split) {
@@ -307,28 +286,26 @@ Result<Task> cifar_task(const std::filesystem::path& data, const Cohort& cohort,
     const std::filesystem::path file = folder / fmt::format("data_batch_{}.bin", batch);
     if (batch == 1 || std::filesystem::exists(file)) files.push_back(file);
   }
-  Result<data::LabelledImages> read = data::read_cifar10(files);
-  if (!read) return read.error();
+  UNDERTONE_TRY(data::LabelledImages read, data::read_cifar10(files));
   // The network reads pixel by pixel, the file is channel by channel.
-  const Eigen::Index pixels = read->images.rows * read->images.columns;
-  Table table{Eigen::MatrixXd(read->images.pixels.rows(), read->images.pixels.cols()), {}, {}};
-  for (Eigen::Index channel = 0; channel < read->images.channels; ++channel) {
+  const Eigen::Index pixels = read.images.rows * read.images.columns;
+  Table table{Eigen::MatrixXd(read.images.pixels.rows(), read.images.pixels.cols()), {}, {}};
+  for (Eigen::Index channel = 0; channel < read.images.channels; ++channel) {
     for (Eigen::Index pixel = 0; pixel < pixels; ++pixel)
-      table.features.row(pixel * read->images.channels + channel) = read->images.pixels.row(channel * pixels + pixel);
+      table.features.row(pixel * read.images.channels + channel) = read.images.pixels.row(channel * pixels + pixel);
   }
-  for (const int label : read->labels) table.targets.push_back(label);
+  for (const int label : read.labels) table.targets.push_back(label);
   RandomSource source(split + 0xc1fa);
-  const Result<data::Partition> silos =
-      data::partition_by_label(read->labels, static_cast<int>(cohort.silos), std::nullopt, source);
-  if (!silos) return silos.error();
+  UNDERTONE_TRY(const data::Partition silos,
+                data::partition_by_label(read.labels, static_cast<int>(cohort.silos), std::nullopt, source));
   const auto relu = models::Activation::Relu;
-  Result<models::Network> network =
-      models::Network::create({{read->images.channels, read->images.rows, read->images.columns},
+  UNDERTONE_TRY(
+      models::Network network,
+      models::Network::create({{read.images.channels, read.images.rows, read.images.columns},
                                {models::ConvolutionShape{6, 5, relu, true}, models::ConvolutionShape{16, 5, relu, true},
                                 models::DenseShape{120, relu}, models::DenseShape{84, relu}},
-                               10});
-  if (!network) return network.error();
-  return disjoint_task(*std::move(network), std::move(table), *silos, split, true);
+                               10}));
+  return disjoint_task(std::move(network), std::move(table), silos, split, true);
 }
 
 }  // namespace undertone::lab

@@ -35,7 +35,8 @@ std::int64_t drawn_of(double fraction, std::int64_t records) {
 algorithms::Method algorithm_of(const Cohort& cohort, const Task& task, const FigurePoint& point,
                                 const Setting& setting, std::uint64_t seed) {
   algorithms::Problem problem{task.model.dimension(), geometry::Domain::whole_space(), geometry::Regulariser::none(),
-                              queries::PointType::F64, task.start};
+                              queries::PointType::F64};
+  problem.initial = task.start;
   switch (point.method) {
     case Method::MinibatchSgd:
       return algorithms::MinibatchSgdSettings{
@@ -72,11 +73,9 @@ struct SiloPromise {
 /// delta = 1/n^2, n the silo's training records.
 Result<SiloPromise> promise_to(const data::Dataset& silo, double epsilon) {
   const auto n = static_cast<double>(silo.training.count());
-  const Result<releases::Epsilon> target = releases::Epsilon::create(epsilon);
-  if (!target) return target.error();
-  const Result<releases::Delta> delta = releases::Delta::create(1.0 / (n * n));
-  if (!delta) return delta.error();
-  return SiloPromise{*target, *delta};
+  UNDERTONE_TRY(const releases::Epsilon target, releases::Epsilon::create(epsilon));
+  UNDERTONE_TRY(const releases::Delta delta, releases::Delta::create(1.0 / (n * n)));
+  return SiloPromise{target, delta};
 }
 
 /// Releases that nobody's accountant was asked about: the source's noise, or none on a lattice so fine that it does not
@@ -84,17 +83,17 @@ Result<SiloPromise> promise_to(const data::Dataset& silo, double epsilon) {
 Result<Segments> uncharged(const planning::Schedule& schedule, std::int64_t records, bool noiseless) {
   Segments out;
   for (const planning::ScheduledRounds& part : schedule) {
-    const std::int64_t drawn = part.ask.local() != nullptr ? 1 : drawn_of(part.ask.records.draw_fraction, records);
+    const std::int64_t drawn =
+        part.ask.local() != nullptr ? part.ask.local()->records : drawn_of(part.ask.records.draw_fraction, records);
     mechanisms::GaussianLattice lattice;
     if (noiseless) {
       lattice.lattice.clip = std::int64_t{1} << 40U;
       lattice.lattice.step = std::ldexp(part.ask.clip().value(), -40);
       lattice.log2_stddev = 16;
     } else {
-      const Result<mechanisms::GaussianLattice> made =
-          mechanisms::gaussian_lattice(part.ask.clip(), *part.ask.shift, part.ask.dimension, drawn);
-      if (!made) return made.error();
-      lattice = *made;
+      UNDERTONE_TRY(const mechanisms::GaussianLattice made,
+                    mechanisms::gaussian_lattice(part.ask.clip(), *part.ask.shift, part.ask.dimension, drawn));
+      lattice = made;
     }
     out.push_back({{part.ask, drawn, records, lattice, records, {0, records}}, part.rounds});
   }
@@ -112,20 +111,18 @@ Result<Segments> releases_of(const Cohort& cohort, const Task& task, const Figur
   algorithms::GradientShape shape{releases::L2Bound{*releases::ClipNorm::create(1.0)},
                                   std::min(1.0, (drawn + 0.5) / static_cast<double>(records))};
   if (point.noise == NoiseRule::None) return uncharged(method->schedule(shape), records, true);
-  const Result<SiloPromise> promise = promise_to(task.silos[silo], point.epsilon);
-  if (!promise) return promise.error();
+  UNDERTONE_TRY(const SiloPromise promise, promise_to(task.silos[silo], point.epsilon));
   if (point.noise == NoiseRule::Accountant) {
-    const Result<planning::Plan> plan =
+    UNDERTONE_TRY(
+        const planning::Plan plan,
         planning::make_plan(method->schedule(shape), {*SiloId::create(fmt::format("silo-{}", silo)), records, 0, false,
-                                                      releases::ApproximateDp{promise->epsilon, promise->delta}});
-    if (!plan) return plan.error();
-    return plan->segments();
+                                                      releases::ApproximateDp{promise.epsilon, promise.delta}}));
+    return plan.segments();
   }
-  const algorithms::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise->delta.value()};
-  const Result<algorithms::NoiseShifts> shifts = method->experiment_noise(facts);
-  if (!shifts) return shifts.error();
-  shape.gradient_shifts = {*releases::GaussianShift::create(shifts->gradients.front())};
-  if (shifts->difference) shape.difference_shift = *releases::GaussianShift::create(*shifts->difference);
+  const algorithms::NoiseFacts facts{static_cast<double>(records), drawn, point.epsilon, promise.delta.value()};
+  UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->experiment_noise(facts));
+  shape.gradient_shifts = {*releases::GaussianShift::create(shifts.gradients.front())};
+  if (shifts.difference) shape.difference_shift = *releases::GaussianShift::create(*shifts.difference);
   return uncharged(method->schedule(shape), records, false);
 }
 
@@ -160,20 +157,19 @@ Result<Weights> train_once(const Cohort& cohort, const Task& task, const FigureP
     members.push_back({*SiloId::create(fmt::format("silo-{}", i)), &task.silos[i], scaled(releases[i], setting), 1, 1});
   }
   const std::size_t answering = cohort.answering == task.silos.size() ? 0 : cohort.answering;
-  Result<simulation::DirectCohort> direct = simulation::DirectCohort::create(
-      {task.model,
-       wire_for(point, setting),
-       {what, {}},
-       seed,
-       point.noise == NoiseRule::None ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
-       answering,
-       1},
-      std::move(members));
-  if (!direct) return direct.error();
-  Result<std::unique_ptr<algorithms::FederatedAlgorithm>> algorithm =
-      algorithm_of(cohort, task, point, setting, seed)->make();
-  if (!algorithm) return algorithm.error();
-  Result<algorithms::Outcome> outcome = direct->train(**algorithm);
+  UNDERTONE_TRY(simulation::DirectCohort direct,
+                simulation::DirectCohort::create({task.model,
+                                                  wire_for(point, setting),
+                                                  {what, {}},
+                                                  seed,
+                                                  point.noise == NoiseRule::None ? simulation::SimulatedNoise::None
+                                                                                 : simulation::SimulatedNoise::Seeded,
+                                                  answering,
+                                                  1},
+                                                 std::move(members)));
+  UNDERTONE_TRY(std::unique_ptr<algorithms::FederatedAlgorithm> algorithm,
+                algorithm_of(cohort, task, point, setting, seed)->make());
+  Result<algorithms::Outcome> outcome = direct.train(*algorithm);
   // A diverged run is a bad setting, no failure of the experiment.
   if (!outcome) return Weights{Eigen::VectorXd::Constant(task.start.size(), std::numeric_limits<double>::infinity())};
   return Weights{outcome->vectors.at("weights")};
@@ -191,10 +187,9 @@ Result<std::vector<Segments>> releases_of_all(const Cohort& cohort, const Task& 
       out.push_back(out[same->second]);
       continue;
     }
-    Result<Segments> releases = releases_of(cohort, task, point, setting, i);
-    if (!releases) return releases.error();
+    UNDERTONE_TRY(Segments releases, releases_of(cohort, task, point, setting, i));
     known.emplace_back(records, i);
-    out.push_back(*std::move(releases));
+    out.push_back(std::move(releases));
   }
   return out;
 }
@@ -277,10 +272,9 @@ class Tuning {
     double loss = 0.0;
     double error = 0.0;
     for (std::size_t repetition = 0; repetition < experiment_.repetitions; ++repetition) {
-      const Result<Weights> weights = trained(setting, what, seed_ * 1000 + repetition);
-      if (!weights) return weights.error();
-      loss += mean_loss(task_.model, weights->values, task_.train);
-      error += test_error(task_, weights->values);
+      UNDERTONE_TRY(const Weights weights, trained(setting, what, seed_ * 1000 + repetition));
+      loss += mean_loss(task_.model, weights.values, task_.train);
+      error += test_error(task_, weights.values);
     }
     const auto times = static_cast<double>(experiment_.repetitions);
     if (!std::isfinite(loss)) ++diverged_;
@@ -293,9 +287,8 @@ class Tuning {
     if (point_.noise == NoiseRule::Recipe)
       return Weights{train_by_recipe(*experiment_.recipe, cohort_, task_, point_, setting, seed)};
     if (planned_ != setting.period) {
-      Result<std::vector<Segments>> made = releases_of_all(cohort_, task_, point_, setting);
-      if (!made) return made.error();
-      releases_ = *std::move(made);
+      UNDERTONE_TRY(std::vector<Segments> made, releases_of_all(cohort_, task_, point_, setting));
+      releases_ = std::move(made);
       planned_ = setting.period;
     }
     return train_once(cohort_, task_, point_, setting, releases_, what, seed);
@@ -392,12 +385,10 @@ Result<RealCost> real_cost(const Cohort& cohort, const Task& task, const FigureP
         events.push_back({accounting::GaussianEvent{shift}, times, {}});
       }
     }
-    const Result<SiloPromise> promise = promise_to(task.silos[i], point.epsilon);
-    if (!promise) return promise.error();
-    const Result<accounting::Account> account = accounting::account(events, promise->delta);
-    if (!account) return account.error();
-    out.epsilon = std::max(out.epsilon, account->epsilon);
-    out.attained = std::max(out.attained, account->epsilon_attained.value_or(account->epsilon_lower));
+    UNDERTONE_TRY(const SiloPromise promise, promise_to(task.silos[i], point.epsilon));
+    UNDERTONE_TRY(const accounting::Account account, accounting::account(events, promise.delta));
+    out.epsilon = std::max(out.epsilon, account.epsilon);
+    out.attained = std::max(out.attained, account.epsilon_attained.value_or(account.epsilon_lower));
   }
   return out;
 }

@@ -45,13 +45,10 @@ struct CellJob {
 };
 
 Result<CellJob> job_of(const Sweep& sweep, const SweepCell& cell, bool split_alone = false) {
-  const Result<std::vector<std::string>> set = assignments_of(sweep.plan, cell, sweep.job, split_alone);
-  if (!set) return set.error();
-  Result<std::string> bytes = simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), *set);
-  if (!bytes) return bytes.error();
-  Result<jobs::Job> job = jobs::parse_job(*bytes, sweep.plan.job.string());
-  if (!job) return job.error();
-  return CellJob{*std::move(bytes), *std::move(job)};
+  UNDERTONE_TRY(const std::vector<std::string> set, assignments_of(sweep.plan, cell, sweep.job, split_alone));
+  UNDERTONE_TRY(std::string bytes, simulation::job_for_simulation(sweep.job_bytes, sweep.plan.job.string(), set));
+  UNDERTONE_TRY(jobs::Job job, jobs::parse_job(bytes, sweep.plan.job.string()));
+  return CellJob{std::move(bytes), std::move(job)};
 }
 
 /// The silos with their data, once for every split that is being worked on.
@@ -68,12 +65,10 @@ class SplitSilos {
     const std::lock_guard lock(mutex_);  // loading is what would be done twice
     const auto known = std::find_if(held_.begin(), held_.end(), [&](const auto& one) { return one.first == split; });
     if (known != held_.end()) return known->second;
-    const Result<CellJob> made = job_of(sweep_, cell, true);
-    if (!made) return made.error();
-    Result<std::vector<simulation::SimulatedSilo>> silos = simulation::silos_of(made->job, sweep_.plan.job);
-    if (!silos) return silos.error();
+    UNDERTONE_TRY(const CellJob made, job_of(sweep_, cell, true));
+    UNDERTONE_TRY(std::vector<simulation::SimulatedSilo> silos, simulation::silos_of(made.job, sweep_.plan.job));
     if (held_.size() == kSplitsHeld) held_.erase(held_.begin());
-    held_.emplace_back(split, std::make_shared<const std::vector<simulation::SimulatedSilo>>(*std::move(silos)));
+    held_.emplace_back(split, std::make_shared<const std::vector<simulation::SimulatedSilo>>(std::move(silos)));
     return held_.back().second;
   }
 
@@ -86,17 +81,13 @@ class SplitSilos {
 };
 
 Result<Sweep> load_sweep(const std::filesystem::path& file) {
-  const Result<std::string> bytes = read_file(file, kFileBytesMax);
-  if (!bytes) return bytes.error();
-  Result<SweepPlan> plan = parse_sweep(*bytes, file);
-  if (!plan) return plan.error();
-  const Result<std::string> job_bytes = read_file(plan->job, jobs::kJobBytesMax);
-  if (!job_bytes) return job_bytes.error();
-  Result<std::string> tested = simulation::job_for_simulation(*job_bytes, plan->job.string(), {});
-  if (!tested) return tested.error();
-  const Result<jobs::Job> job = jobs::parse_job(*tested, plan->job.string());
+  UNDERTONE_TRY(const std::string bytes, read_file(file, kFileBytesMax));
+  UNDERTONE_TRY(SweepPlan plan, parse_sweep(bytes, file));
+  UNDERTONE_TRY(const std::string job_bytes, read_file(plan.job, jobs::kJobBytesMax));
+  UNDERTONE_TRY(std::string tested, simulation::job_for_simulation(job_bytes, plan.job.string(), {}));
+  const Result<jobs::Job> job = jobs::parse_job(tested, plan.job.string());
   if (!job) return job.error();
-  Sweep sweep{*std::move(plan), *std::move(tested), {}, {}};
+  Sweep sweep{std::move(plan), std::move(tested), {}, {}};
   sweep.job = nlohmann::json::parse(sweep.job_bytes);
   if (!job->model) {
     return Error{ErrorCode::InvalidArgument,
@@ -106,45 +97,72 @@ Result<Sweep> load_sweep(const std::filesystem::path& file) {
   return sweep;
 }
 
+/// What seeds share, once for every combination that is being worked on: plans look at no seed, and those of bins take
+/// longer than many a run.
+class PlannedCells {
+ public:
+  struct Planned {
+    SplitSilos::Silos silos;  // whom the members look at
+    simulation::PlannedCohort cohort;
+  };
+  using Shared = std::shared_ptr<const Planned>;
+
+  explicit PlannedCells(SplitSilos& splits) : splits_(splits) {}
+
+  Result<Shared> of(const jobs::Job& job, const SweepCell& cell) {
+    const std::lock_guard lock(mutex_);
+    const auto known =
+        std::find_if(held_.begin(), held_.end(), [&](const auto& one) { return one.first == cell.values; });
+    if (known != held_.end()) return known->second;
+    UNDERTONE_TRY(SplitSilos::Silos silos, splits_.of(cell));
+    UNDERTONE_TRY(simulation::PlannedCohort cohort, simulation::plan_cohort(job, *silos));
+    if (held_.size() == kHeld) held_.erase(held_.begin());
+    held_.emplace_back(cell.values, std::make_shared<const Planned>(Planned{std::move(silos), std::move(cohort)}));
+    return held_.back().second;
+  }
+
+ private:
+  static constexpr std::size_t kHeld = 8;
+
+  SplitSilos& splits_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::vector<nlohmann::json>, Shared>> held_;  // the longest held first
+};
+
 /// What a run says of itself.
 struct RunNumbers {
   Json json;
 };
 
-Result<RunNumbers> outcome_of(const Sweep& sweep, SplitSilos& splits, const SweepCell& cell) {
-  const Result<CellJob> made = job_of(sweep, cell);
-  if (!made) return made.error();
-  const jobs::Job& job = made->job;
-  const Result<SplitSilos::Silos> silos = splits.of(cell);
-  if (!silos) return silos.error();
-  Result<simulation::PlannedCohort> planned = simulation::plan_cohort(job, **silos);
-  if (!planned) return planned.error();
-  const double epsilon = planned->epsilon;
-  Result<simulation::DirectCohort> cohort = simulation::DirectCohort::create(
-      {job.model,
-       job.reply_lattice,
-       {sha256(made->bytes), simulation::simulated_nonce(cell.seed)},
-       cell.seed,
-       sweep.plan.noiseless ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
-       sweep.plan.answering,
-       1,
-       job.aggregation},
-      std::move(planned->members));
-  if (!cohort) return cohort.error();
-  const Result<algorithms::Outcome> outcome = cohort->train(*jobs::make_algorithm(job));
-  if (!outcome) return outcome.error();
+Result<RunNumbers> outcome_of(const Sweep& sweep, PlannedCells& plans, const SweepCell& cell) {
+  UNDERTONE_TRY(const CellJob made, job_of(sweep, cell));
+  const jobs::Job& job = made.job;
+  UNDERTONE_TRY(const PlannedCells::Shared planned, plans.of(job, cell));
+  const double epsilon = planned->cohort.epsilon;
+  UNDERTONE_TRY(simulation::DirectCohort cohort,
+                simulation::DirectCohort::create(
+                    {job.model,
+                     job.reply_lattice,
+                     {sha256(made.bytes), simulation::simulated_nonce(cell.seed)},
+                     cell.seed,
+                     sweep.plan.noiseless ? simulation::SimulatedNoise::None : simulation::SimulatedNoise::Seeded,
+                     sweep.plan.answering,
+                     1,
+                     job.aggregation},
+                    planned->cohort.members));
+  UNDERTONE_TRY(const algorithms::Outcome outcome, cohort.train(*jobs::make_algorithm(job)));
   RunNumbers out;
   out.json["epsilon"] = sweep.plan.noiseless ? Json(nullptr) : Json(epsilon);
-  const algorithms::MetricsRow& last = outcome->metrics.back();
-  for (std::size_t m = 0; m < last.values.size(); ++m) out.json[sweep.metrics[m]] = last.values[m];
+  const algorithms::MetricsRow& last = outcome.metrics.back();
+  for (std::size_t m = 0; m < sweep.metrics.size(); ++m) out.json[sweep.metrics[m]] = last.values[m];
   return out;
 }
 
-Json line_of(const Sweep& sweep, SplitSilos& splits, const SweepCell& cell) {
+Json line_of(const Sweep& sweep, PlannedCells& plans, const SweepCell& cell) {
   Json line{{"run", cell.index}};
   for (std::size_t a = 0; a < sweep.plan.axes.size(); ++a) line["set"][sweep.plan.axes[a].pointer] = cell.values[a];
   line["seed"] = cell.seed;
-  const Result<RunNumbers> outcome = outcome_of(sweep, splits, cell);
+  const Result<RunNumbers> outcome = outcome_of(sweep, plans, cell);
   if (outcome) {
     line["result"] = outcome->json;
   } else {
@@ -175,17 +193,16 @@ bool is_line(const nlohmann::json& line, const SweepPlan& plan) {
 /// @param summary sees every line
 Status write_table(const Sweep& sweep, const std::filesystem::path& lines, const std::filesystem::path& csv,
                    SplitSummary& summary) {
-  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, read_file(lines, simulation::ResumableLines::kBytesMax));
   std::string out = "run";
   for (const SweepPlan::Axis& axis : sweep.plan.axes) out += "," + data::csv_cell(axis.pointer);
   out += ",seed,epsilon";
   for (const std::string& metric : sweep.metrics) out += "," + metric;
   out += ",error\n";
-  std::size_t from = text->find('\n') + 1;
-  while (from < text->size()) {
-    const std::size_t to = text->find('\n', from);
-    const nlohmann::json line = nlohmann::json::parse(text->substr(from, to - from), nullptr, false);
+  std::size_t from = text.find('\n') + 1;
+  while (from < text.size()) {
+    const std::size_t to = text.find('\n', from);
+    const nlohmann::json line = nlohmann::json::parse(text.substr(from, to - from), nullptr, false);
     from = to + 1;
     if (!is_line(line, sweep.plan)) {
       return Error{
@@ -217,9 +234,8 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
   }
   std::vector<jobs::Job> jobs;
   for (std::size_t i = 0; i < combinations; ++i) {
-    Result<CellJob> made = job_of(sweep, cell_of(sweep.plan, i));
-    if (!made) return made.error();
-    jobs.push_back(std::move(made->job));
+    UNDERTONE_TRY(CellJob made, job_of(sweep, cell_of(sweep.plan, i)));
+    jobs.push_back(std::move(made.job));
   }
   return lab::price_of(sweep.plan.selection->rule, jobs);
 }
@@ -227,13 +243,12 @@ Result<SelectionPrice> price_of(const Sweep& sweep) {
 /// The best line of a selection, with its price. A run that failed is worse than any that did not.
 Status write_selection(const Sweep& sweep, const SelectionPrice& price, const std::filesystem::path& lines,
                        const std::filesystem::path& file) {
-  const Result<std::string> text = read_file(lines, simulation::ResumableLines::kBytesMax);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, read_file(lines, simulation::ResumableLines::kBytesMax));
   const SweepSelection& selection = *sweep.plan.selection;
   Json best;
-  for (std::size_t from = text->find('\n') + 1; from < text->size();) {
-    const std::size_t to = text->find('\n', from);
-    const Json line = Json::parse(text->substr(from, to - from), nullptr, false);
+  for (std::size_t from = text.find('\n') + 1; from < text.size();) {
+    const std::size_t to = text.find('\n', from);
+    const Json line = Json::parse(text.substr(from, to - from), nullptr, false);
     from = to + 1;
     if (!is_line(line, sweep.plan)) continue;
     if (!line.contains("result") || !line["result"].contains(selection.score)) continue;
@@ -263,6 +278,7 @@ int run_sweep(const SweepRequest& request) {
   const Result<Sweep> sweep = load_sweep(request.file);
   if (!sweep) return service::fail(sweep.error());
   SplitSilos splits(*sweep);
+  PlannedCells plans(splits);
   // Missing data are found before anything is run.
   if (const Result<SplitSilos::Silos> first = splits.of(cell_of(sweep->plan, 0)); !first)
     return service::fail(first.error());
@@ -285,7 +301,7 @@ int run_sweep(const SweepRequest& request) {
       simulation::ResumableLines::open(lines, header_of(*sweep, *file_bytes), total);
   if (!runs) return service::fail(runs.error());
   const Status made_all = (*runs)->make(request.threads, [&](std::size_t run) {
-    return line_of(*sweep, splits, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
+    return line_of(*sweep, plans, sweep->plan.selection ? drawn[run] : cell_of(sweep->plan, run)).dump();
   });
   if (!made_all) return service::fail(made_all.error());
   const std::filesystem::path csv = request.out / "sweep.csv";

@@ -111,10 +111,9 @@ SweepCell cell_of(const SweepPlan& plan, std::size_t index) {
 }
 
 Result<SweepPlan> parse_sweep(std::string_view bytes, const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::parse_json(bytes, file.string());
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(bytes, file.string()));
   config::Problems problems(file.filename().string());
-  Result<SweepPlan> plan = parse_sweep(document->root, file.parent_path(), problems);
+  Result<SweepPlan> plan = parse_sweep(document.root, file.parent_path(), problems);
   if (plan && plan->cells() > SweepPlan::kCellsMax)
     return Error{ErrorCode::LimitExceeded, fmt::format("{}: more than {} runs", file.string(), SweepPlan::kCellsMax)};
   return plan;

@@ -165,15 +165,13 @@ Result<std::vector<RepeatedLaw>> laws_of(const std::vector<RepeatedEvent>& event
       shift_squared += mu * mu * static_cast<long double>(repeated.times);
       continue;
     }
-    Result<LossLawPtr> law = std::visit(LawOf{order}, repeated.event);
-    if (!law) return law.error();
-    laws.push_back({*std::move(law), repeated.times});
+    UNDERTONE_TRY(LossLawPtr law, std::visit(LawOf{order}, repeated.event));
+    laws.push_back({std::move(law), repeated.times});
   }
   if (shift_squared > 0.0L) {
-    const Result<releases::GaussianShift> total =
-        releases::GaussianShift::create(std::nextafter(static_cast<double>(sqrtl(shift_squared)), INFINITY));
-    if (!total) return total.error();
-    laws.push_back({gaussian_law(*total), 1});
+    UNDERTONE_TRY(const releases::GaussianShift total,
+                  releases::GaussianShift::create(std::nextafter(static_cast<double>(sqrtl(shift_squared)), INFINITY)));
+    laws.push_back({gaussian_law(total), 1});
   }
   return laws;
 }
@@ -428,10 +426,9 @@ Result<std::vector<std::vector<RepeatedEvent>>> by_position(const std::vector<Re
 Result<Account> account(const std::vector<RepeatedEvent>& events, releases::Delta delta, double gap) {
   if (!(gap > 0.0 && gap < 1.0))
     return Error{ErrorCode::InvalidArgument, fmt::format("gap must be in (0, 1), got {}", gap)};
-  const Result<std::vector<std::vector<RepeatedEvent>>> positions = by_position(events);
-  if (!positions) return positions.error();
+  UNDERTONE_TRY(const std::vector<std::vector<RepeatedEvent>> positions, by_position(events));
   std::optional<Account> worst;
-  for (const std::vector<RepeatedEvent>& position : *positions) {
+  for (const std::vector<RepeatedEvent>& position : positions) {
     Account one = account_of_position(merged(position), delta, gap);
     if (!std::isfinite(one.epsilon))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};

@@ -13,9 +13,8 @@ constexpr double kMultiplierMax = 1e9;
 constexpr double kAccuracy = 1e-4;
 
 Result<double> reading_of(const std::vector<RepeatedEvent>& events, releases::Delta delta, const char* accountant) {
-  const Result<Account> all = account(events, delta);
-  if (!all) return all.error();
-  for (const Reading& reading : all->readings)
+  UNDERTONE_TRY(const Account all, account(events, delta));
+  for (const Reading& reading : all.readings)
     if (reading.accountant == accountant && reading.epsilon) return reading.epsilon->upper;
   return Error{ErrorCode::InvalidArgument, fmt::format("the method {} does not cover this release", accountant)};
 }
@@ -68,20 +67,17 @@ Result<double> smallest_multiplier(const std::function<Result<double>(double mul
 Result<double> calibrate_gaussian(CalibrationMethod method, std::uint64_t steps, releases::Epsilon epsilon,
                                   releases::Delta delta,
                                   const std::function<Result<PrivacyEvent>(double multiplier)>& event) {
-  const Result<PrivacyEvent> example = event(1.0);
-  if (!example) return example.error();
-  const bool plain = std::holds_alternative<GaussianEvent>(*example);
+  UNDERTONE_TRY(const PrivacyEvent example, event(1.0));
+  const bool plain = std::holds_alternative<GaussianEvent>(example);
   const auto events_at = [&](double multiplier) -> Result<std::vector<RepeatedEvent>> {
-    Result<PrivacyEvent> one = event(multiplier);
-    if (!one) return one.error();
-    return std::vector<RepeatedEvent>{{*std::move(one), steps}};
+    UNDERTONE_TRY(PrivacyEvent one, event(multiplier));
+    return std::vector<RepeatedEvent>{{std::move(one), steps}};
   };
   const auto by = [&](const auto& cost_of) {
     return smallest_multiplier(
         [&](double multiplier) -> Result<double> {
-          const Result<std::vector<RepeatedEvent>> events = events_at(multiplier);
-          if (!events) return events.error();
-          return cost_of(*events);
+          UNDERTONE_TRY(const std::vector<RepeatedEvent> events, events_at(multiplier));
+          return cost_of(events);
         },
         epsilon.value());
   };

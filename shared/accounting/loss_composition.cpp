@@ -447,12 +447,11 @@ double total_times(const std::vector<RepeatedLaw>& laws) {
 /// delta at epsilon of one end.
 Result<double> delta_of(const Composition& composition, double epsilon, End end, std::size_t points_max) {
   const double tilt = composition.tilt_for_epsilon(epsilon);
-  const Result<Composition::Convolved> law = composition.convolve(tilt, kLogCut, points_max);
-  if (!law) return law.error();
-  const double finite = TailSums(*law, composition.step(), end).delta(epsilon);
+  UNDERTONE_TRY(const Composition::Convolved law, composition.convolve(tilt, kLogCut, points_max));
+  const double finite = TailSums(law, composition.step(), end).delta(epsilon);
   const double weight = std::exp(composition.log_bound(tilt, epsilon));
   // The windows' cut on either side: whatever it is of the tilted mass, it weighs at most this.
-  const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
+  const double cut = law.complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
   if (end == End::Lower) return std::max(0.0, finite - cut) + composition.infinite() * (1.0 - 1e-10);
   return std::min(1.0, (finite + cut + composition.infinite()) * (1.0 + composition.rounding()));
 }
@@ -460,19 +459,18 @@ Result<double> delta_of(const Composition& composition, double epsilon, End end,
 /// The epsilon at which one end's finite part has delta, by any tilt.
 Result<double> epsilon_with(const Composition& composition, double tilt, double target, End end,
                             std::size_t points_max) {
-  const Result<Composition::Convolved> law = composition.convolve(tilt, kLogCut, points_max);
-  if (!law) return law.error();
-  const TailSums sums(*law, composition.step(), end);
+  UNDERTONE_TRY(const Composition::Convolved law, composition.convolve(tilt, kLogCut, points_max));
+  const TailSums sums(law, composition.step(), end);
   const auto delta_at = [&](double epsilon) {
     const double weight = std::exp(composition.log_bound(tilt, epsilon));
-    const double cut = law->complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
+    const double cut = law.complete ? 0.0 : 2.0 * std::exp(kLogCut) * weight;
     const double finite = sums.delta(epsilon);
     return end == End::Upper ? (finite + cut) * (1.0 + composition.rounding()) : finite - cut;
   };
   if (sums.delta(0.0) <= target && delta_at(0.0) <= target) return 0.0;
   // The root of the monotone part, then outwards until what was cut off is covered as well.
   const auto enough = [&](double epsilon) { return !(sums.delta(epsilon) > target); };
-  double above = std::max(1e-12, law->low + composition.step() * static_cast<double>(law->mass.size()));
+  double above = std::max(1e-12, law.low + composition.step() * static_cast<double>(law.mass.size()));
   while (!enough(above)) above *= 2.0;
   const auto [low, high] = bisect_reals({0.0, above}, enough, 100, 1e-13);
   const bool upper = end == End::Upper;

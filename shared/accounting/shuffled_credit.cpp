@@ -91,12 +91,12 @@ ClonesEvent ShufflerCredit::event(std::uint64_t silos) const {
 Result<releases::DeltaAmount> credit_failure(const ShuffledRounds& rounds, releases::GaussianShift shift,
                                              releases::EpsilonAmount record_epsilon,
                                              releases::EpsilonAmount silo_epsilon, const releases::Epsilon& epsilon) {
-  const Result<double> variation = clones_total_variation(
-      rounds.silos, reports_of(rounds, shift), record_epsilon.value_rounded_up(), silo_epsilon.value_rounded_down());
-  if (!variation) return variation.error();
+  UNDERTONE_TRY(const double variation,
+                clones_total_variation(rounds.silos, reports_of(rounds, shift), record_epsilon.value_rounded_up(),
+                                       silo_epsilon.value_rounded_down()));
   const double samplers = static_cast<double>(rounds.silos - 1) * 0x1p-80;
   return releases::DeltaAmount::rounded_up((1.0 + std::exp(epsilon.value())) * static_cast<double>(rounds.rounds) *
-                                           (*variation + samplers) * (1.0 + 1e-9));
+                                           (variation + samplers) * (1.0 + 1e-9));
 }
 
 std::optional<ShufflerCredit> credit_at(const ShuffledRounds& rounds, releases::GaussianShift shift,

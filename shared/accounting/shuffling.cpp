@@ -135,12 +135,10 @@ Result<releases::GaussianShift> silo_shift_of(const DrawnReports& reports) {
 }
 
 Result<ReportLaws> laws_of(const DrawnReports& reports) {
-  const Result<releases::GaussianShift> silo_shift = silo_shift_of(reports);
-  if (!silo_shift) return silo_shift.error();
-  Result<LossLawPtr> record = reports.rate == 1.0 ? Result<LossLawPtr>(gaussian_law(reports.shift))
-                                                  : subset_gaussian_law(reports.rate, reports.shift);
-  if (!record) return record.error();
-  return ReportLaws{*std::move(record), gaussian_law(*silo_shift)};
+  UNDERTONE_TRY(const releases::GaussianShift silo_shift, silo_shift_of(reports));
+  UNDERTONE_TRY(LossLawPtr record, reports.rate == 1.0 ? Result<LossLawPtr>(gaussian_law(reports.shift))
+                                                       : subset_gaussian_law(reports.rate, reports.shift));
+  return ReportLaws{std::move(record), gaussian_law(silo_shift)};
 }
 
 /// The smallest epsilon at which a law's delta is at most `delta`.
@@ -197,17 +195,15 @@ Result<ShuffledRound> shuffled_gaussians(std::uint64_t silos, releases::Gaussian
 
 Result<ShuffledRound> shuffled_reports(std::uint64_t silos, const DrawnReports& reports, releases::Delta delta) {
   if (Status checked = check(silos, 1.0); !checked) return checked.error();
-  const Result<ReportLaws> laws = laws_of(reports);
-  if (!laws) return laws.error();
-  return best_round(silos, *laws, epsilon_of_law(*laws->silo, delta.value()), delta);
+  UNDERTONE_TRY(const ReportLaws laws, laws_of(reports));
+  return best_round(silos, laws, epsilon_of_law(*laws.silo, delta.value()), delta);
 }
 
 Result<double> clones_total_variation(std::uint64_t silos, const DrawnReports& reports, double record_epsilon,
                                       double silo_epsilon) {
   if (Status checked = check(silos, silo_epsilon); !checked) return checked.error();
-  const Result<ReportLaws> laws = laws_of(reports);
-  if (!laws) return laws.error();
-  return laws->total_variation(silos, record_epsilon, silo_epsilon);
+  UNDERTONE_TRY(const ReportLaws laws, laws_of(reports));
+  return laws.total_variation(silos, record_epsilon, silo_epsilon);
 }
 
 }  // namespace undertone::accounting

@@ -13,11 +13,9 @@ const Outcome& AlgorithmDriver::outcome() const {
 Status AlgorithmDriver::advance(const Answers& answers) {
   const queries::Query* asked = query();
   UNDERTONE_CHECK(asked != nullptr);
-  const Result<folds::Gathered> gathered = answers(*asked);
-  if (!gathered) return gathered.error();
-  Result<Step> next = algorithm_->advance(*gathered);
-  if (!next) return next.error();
-  step_ = *std::move(next);
+  UNDERTONE_TRY(const folds::Gathered gathered, answers(*asked));
+  UNDERTONE_TRY(Step next, algorithm_->advance(gathered));
+  step_ = std::move(next);
   return {};
 }
 

@@ -19,17 +19,24 @@ struct MetricsRow {
   std::uint64_t steps = 0;
   Eigen::Index replies = 0;
   std::vector<double> values;
+  /// Of the noise on each metric, as a share of its scale: what a coordinator knows of the silos that answered. 0: the
+  /// holdouts are public, or nobody has said
+  double noise_stddev = 0.0;
 };
 
 /// One statistic of a job without a model, over the silos that answered.
 struct Estimate {
   std::string name;          // "count of sex=female", "mean of age"
-  double value = 0.0;        // in the unit of the column, or a number of records
+  double value = 0.0;        // of one number: in the unit of the column, or a number of records
   double per_unit = 1.0;     // value units for one real unit of the release: to scale its noise
   bool mean = false;         // over `records`; else a total
   Eigen::Index replies = 0;  // silos
   std::int64_t records = 0;  // of theirs, together
   std::uint64_t round = 0;   // that asked for it
+  /// What each silo said, or its reports add up to, in units of the round's lattice; empty where nothing was kept.
+  std::map<SiloId, std::vector<std::int64_t>> answers = {};
+
+  friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
 /// What a run produced.

@@ -35,7 +35,12 @@ struct MethodTraits {
   /// What a record's contribution is bounded in: a job has to give the bound that its method asks for.
   enum class BoundedIn : std::uint8_t { L2, EveryCoordinate, PublicRange };
   BoundedIn bounded_in = BoundedIn::L2;
-  bool linear_models = false;  // for these alone
+  double clip_exponent = 2.0;  // of bounded_in L2: above 2 it is the dual norm l_q of the method's own, up to infinity
+  /// beta of a record's loss in the method's norm, which differences' noise rests on: no less than what is proven.
+  std::optional<double> smoothness = {};
+  bool linear_models = false;      // for these alone
+  bool simulated_only = false;     // a baseline: no coordinator takes such a job, no silo answers it
+  std::uint32_t step_records = 1;  // of one local step
 };
 
 /// A bound on the outcome of a run, in expectation, with its constants.
@@ -142,9 +147,8 @@ class Method::Of final : public Interface {
   [[nodiscard]] Result<std::unique_ptr<FederatedAlgorithm>> make() const override {
     if constexpr (requires { settings.problem; })
       if (Status some = check_dimension(settings.problem); !some) return some.error();
-    auto made = Settings::Algorithm::create(settings);
-    if (!made) return made.error();
-    return std::unique_ptr<FederatedAlgorithm>(*std::move(made));
+    UNDERTONE_TRY(auto made, Settings::Algorithm::create(settings));
+    return std::unique_ptr<FederatedAlgorithm>(std::move(made));
   }
   [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const override {
     if (Status fits = NoiseConditions("the theorem's noise", facts).plausible(); !fits) return fits.error();

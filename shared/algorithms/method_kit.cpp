@@ -54,10 +54,9 @@ Status check_converges(std::string_view algorithm, std::uint64_t round, const Pr
 Result<ProximalDescent> ProximalDescent::create(std::string_view algorithm, const Problem& problem, double step_size) {
   if (Status step = geometry::check_positive(fmt::format("the step size of {}", algorithm), step_size); !step)
     return step.error();
-  const Result<geometry::ProximalStep> proximal =
-      geometry::ProximalStep::create(problem.domain, problem.regulariser, problem.dimension);
-  if (!proximal) return proximal.error();
-  return ProximalDescent(algorithm, step_size, *proximal);
+  UNDERTONE_TRY(const geometry::ProximalStep proximal,
+                geometry::ProximalStep::create(problem.domain, problem.regulariser, problem.dimension));
+  return ProximalDescent(algorithm, step_size, proximal);
 }
 
 Status ProximalDescent::step(std::uint64_t round, const Problem& problem, const Eigen::VectorXd& gradient,

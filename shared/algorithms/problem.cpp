@@ -61,17 +61,33 @@ bool Problem::representable(const Eigen::VectorXd& point) const {
 }
 
 const releases::ClipNorm& GradientShape::clip() const {
+  const releases::ClipNorm* clip = releases::l2_clip_of(bound);
+  UNDERTONE_CHECK(clip != nullptr);
+  return *clip;
+}
+
+namespace {
+
+/// What a difference of two contributions is within.
+releases::Bound twice(const releases::Bound& bound, std::optional<double> smoothness) {
+  if (const auto* dual = std::get_if<releases::DualBound>(&bound)) {
+    releases::DualBound out = dual->times(2.0);
+    out.smoothness = smoothness;
+    return out;
+  }
   const auto* l2 = std::get_if<releases::L2Bound>(&bound);
   UNDERTONE_CHECK(l2 != nullptr);
-  return l2->clip;
+  return releases::L2Bound{*releases::ClipNorm::create(2.0 * l2->clip.value()), smoothness};
 }
+
+}  // namespace
 
 releases::Ask GradientShape::gradient(Eigen::Index dimension, std::optional<releases::Slice> slice,
                                       std::size_t phase) const {
-  releases::Ask ask{releases::GradientMap{},
-                    {releases::Block::Training, draw_fraction, slice, with_replacement},
-                    releases::L2Bound{clip()},
-                    dimension};
+  if (slice) slice->assignment = parts;
+  UNDERTONE_CHECK(releases::l2_clip_of(bound) != nullptr);
+  releases::Ask ask{
+      releases::GradientMap{}, {releases::Block::Training, draw_fraction, slice, with_replacement}, bound, dimension};
   if (!gradient_shifts.empty()) ask.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
   return ask;
 }
@@ -85,7 +101,7 @@ releases::Ask GradientShape::local_run(Eigen::Index dimension, const releases::L
 releases::Ask GradientShape::difference(Eigen::Index dimension, std::optional<double> smoothness) const {
   releases::Ask ask{releases::GradientDifferenceMap{},
                     {releases::Block::Training, draw_fraction, {}, with_replacement},
-                    releases::L2Bound{*releases::ClipNorm::create(2.0 * clip().value()), smoothness},
+                    twice(bound, smoothness),
                     dimension};
   ask.shift = difference_shift;
   return ask;

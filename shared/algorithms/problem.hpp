@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Problem {
   geometry::Domain domain = geometry::Domain::whole_space();          // W
   geometry::Regulariser regulariser = geometry::Regulariser::none();  // g
   queries::PointType point_type = queries::PointType::F64;
+  std::uint32_t silos = 1;  // N: of the cohort, whoever answers
   // [dimension], in W up to rounding, from `start_at` or `start_near`; else empty, for the point of W nearest to 0.
   Eigen::VectorXd initial = {};
 
@@ -46,9 +48,10 @@ struct GradientShape {
   std::vector<releases::GaussianShift> gradient_shifts = {};
   std::optional<releases::GaussianShift> difference_shift = {};
   bool with_replacement = false;  // how they are drawn: @see releases::Ask
+  releases::Slice::Assignment parts = releases::Slice::Assignment::Permutation;  // how they come to the slices
 
   /// @param phase of an algorithm that has several
-  /// @pre the bound is one in l2
+  /// @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] releases::Ask gradient(Eigen::Index dimension, std::optional<releases::Slice> slice = {},
                                        std::size_t phase = 0) const;
   /// Differences of gradients at two points, each record's clipped: to `smoothness` times the distance of the points
@@ -58,7 +61,7 @@ struct GradientShape {
   [[nodiscard]] releases::Ask local_run(Eigen::Index dimension, const releases::LocalSteps& steps) const;
   /// The vertex that the silos' gradients choose. @pre the bound is one of every coordinate
   [[nodiscard]] releases::Ask selection(const geometry::Vertices& candidates) const;
-  /// @pre the bound is one in l2
+  /// In l2. @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 

@@ -3,6 +3,12 @@
 #include "shared/config/section.hpp"
 
 namespace undertone::algorithms::keys {
+namespace {
+
+constexpr std::uint64_t kLocalStepsMax = 100'000;
+constexpr std::int64_t kLocalBatchMax = 1'000'000;
+
+}  // namespace
 
 std::uint64_t count(config::Section& section, const char* key, const char* about, std::uint64_t most) {
   return static_cast<std::uint64_t>(section.integer(key, 1, static_cast<std::int64_t>(most), about));
@@ -25,6 +31,33 @@ std::optional<double> smoothness(config::Section& section) {
                         "a public beta: differences are clipped to beta times the distance of their points (default: "
                         "to twice the clip norm)",
                         true);
+}
+
+std::uint64_t local_steps(config::Section& section) {
+  return count(section, "local_steps",
+               "K of local runs: a silo's own steps in a round, of one record each unless local_batch says otherwise",
+               kLocalStepsMax);
+}
+
+std::uint32_t local_batch(config::Section& section, std::uint32_t least) {
+  if (least == 1 && !section.has("local_batch")) return 1;
+  return static_cast<std::uint32_t>(
+      section.integer("local_batch", least, kLocalBatchMax,
+                      "of local_minibatch_sgd (at least 2), fedprox and scaffold: records of one local step, drawn "
+                      "afresh (default 1, of local_minibatch_sgd none)"));
+}
+
+std::vector<config::Section> phases(config::Section& section) {
+  return section.objects("phases", 1, kPhasesMax,
+                         "of localized_accelerated_sgd and localized_mirror_descent: phase i reads a part of n/2^i "
+                         "records");
+}
+
+double phase_radius(config::Section& phase) {
+  return phase.number("radius", 0.0, kNumberMax,
+                      "how far from its starting point (default, of localized_accelerated_sgd alone: all of the "
+                      "domain)",
+                      true);
 }
 
 std::uint64_t seed(config::Section& section) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "shared/releases/rounds_max.hpp"
 
@@ -13,6 +14,7 @@ class Section;
 namespace undertone::algorithms::keys {
 
 inline constexpr double kNumberMax = 1e9;
+inline constexpr std::size_t kPhasesMax = 64;
 
 /// A whole number from 1.
 [[nodiscard]] std::uint64_t count(config::Section& section, const char* key, const char* about,
@@ -22,6 +24,14 @@ inline constexpr double kNumberMax = 1e9;
 [[nodiscard]] double draw_fraction(config::Section& section);
 /// A public beta for the clip of differences, if the job has one.
 [[nodiscard]] std::optional<double> smoothness(config::Section& section);
+/// K: a silo's own steps in a round.
+[[nodiscard]] std::uint64_t local_steps(config::Section& section);
+/// b: records of one of them. @param least from which on; from 1 the key may be left out
+[[nodiscard]] std::uint32_t local_batch(config::Section& section, std::uint32_t least);
+/// Of methods whose phase i reads a part of n/2^i records.
+[[nodiscard]] std::vector<config::Section> phases(config::Section& section);
+/// How far a phase may go from where it began. @param phase one of them
+[[nodiscard]] double phase_radius(config::Section& phase);
 /// Of the choice of an output.
 [[nodiscard]] std::uint64_t seed(config::Section& section);
 

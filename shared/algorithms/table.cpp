@@ -1,6 +1,13 @@
 #include "shared/algorithms/table.hpp"
 
+#include "shared/algorithms/frank_wolfe/constrained_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/constrained_mirror_descent.hpp"
+#include "shared/algorithms/mirror/localized_mirror_descent.hpp"
+#include "shared/algorithms/mirror/mirror_descent.hpp"
+#include "shared/algorithms/mirror/noisy_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/poly_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
@@ -8,6 +15,7 @@
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/local_sgd.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
+#include "shared/algorithms/sgd/scaffold.hpp"
 
 namespace undertone::algorithms {
 namespace {
@@ -21,7 +29,18 @@ constexpr NamedMethod kMethods[] = {
     {Spider::kName, Spider::parse},
     {SpiderAlternate::kName, SpiderAlternate::parse},
     {LocalSgd::kName, LocalSgd::parse},
+    {LocalSgd::kMinibatchName, LocalSgd::parse_minibatch},
+    {LocalSgd::kFedProxName, LocalSgd::parse_fedprox},
+    {Scaffold::kName, Scaffold::parse, true},
     {PrivateFrankWolfe::kName, PrivateFrankWolfe::parse},
+    {ConstrainedFrankWolfe::kName, ConstrainedFrankWolfe::parse},
+    {ConstrainedMirrorDescent::kName, ConstrainedMirrorDescent::parse},
+    {ConstrainedMirrorDescent::kStronglyConvexName, ConstrainedMirrorDescent::parse_strongly_convex},
+    {MirrorDescent::kName, MirrorDescent::parse},
+    {LocalizedMirrorDescent::kName, LocalizedMirrorDescent::parse},
+    {NoisyFrankWolfe::kName, NoisyFrankWolfe::parse},
+    {PolyFrankWolfe::kName, PolyFrankWolfe::parse},
+    {TreeFrankWolfe::kName, TreeFrankWolfe::parse},
 };
 
 }  // namespace
@@ -35,7 +54,9 @@ std::vector<std::string_view> algorithm_kinds() {
 }
 
 std::vector<std::string_view> method_names() {
-  std::vector<std::string_view> names = algorithm_kinds();
+  std::vector<std::string_view> names;
+  for (const NamedMethod& method : kMethods)
+    if (!method.simulated_only) names.push_back(method.name);
   names.push_back(Statistics::kName);
   return names;
 }

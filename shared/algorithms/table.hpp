@@ -13,6 +13,7 @@ namespace undertone::algorithms {
 struct NamedMethod {
   std::string_view name;
   ParsedMethod (*parse)(config::Section& section, const Problem& problem);
+  bool simulated_only = false;  // as its traits say
 };
 
 /// Every algorithm that a job's `algorithm.kind` may name, in the order of the reference. Nothing else lists them.
@@ -20,7 +21,8 @@ struct NamedMethod {
 /// Their names.
 [[nodiscard]] std::vector<std::string_view> algorithm_kinds();
 
-/// The names of all methods, as policies allow them: those, and that of statistics, which have a section of their own.
+/// The names of all methods that a silo may answer, as policies allow them: those but of simulations alone, and that of
+/// statistics, which have a section of their own.
 [[nodiscard]] std::vector<std::string_view> method_names();
 
 }  // namespace undertone::algorithms

@@ -11,9 +11,9 @@ WithEvaluation::WithEvaluation(std::unique_ptr<FederatedAlgorithm> inner, models
 
 planning::Schedule WithEvaluation::schedule(const planning::Schedule& inner, const models::Model& model,
                                             std::uint64_t every) {
-  const auto metrics = static_cast<Eigen::Index>(model.metric_names().size());
-  // A centred record has norm at most sqrt(metrics)/2; the clip enforces what that says.
-  const releases::ClipNorm clip = *releases::ClipNorm::create(std::sqrt(static_cast<double>(metrics)) / 2.0);
+  const auto metrics = static_cast<Eigen::Index>(model.metric_scales().size());
+  // No record's vector is longer; the clip enforces what that says.
+  const releases::ClipNorm clip = *releases::ClipNorm::create(model.metric_norm());
   const planning::ScheduledRounds evaluation{
       {releases::MetricsMap{}, {releases::Block::Holdout}, releases::L2Bound{clip}, metrics}, 1};
   planning::Schedule out;
@@ -66,16 +66,17 @@ Result<Step> WithEvaluation::advance(const folds::Gathered& gathered) {
                    fmt::format("{} metrics were told where {} were asked", gathered.size(), scales.size())};
     }
     MetricsRow row{inner_rounds_, gathered.replies, {}};
+    const std::size_t named = model_.metric_names().size();
     for (std::size_t m = 0; m < scales.size(); ++m) {
-      row.values.push_back((gathered.mean()[static_cast<Eigen::Index>(m)] + 0.5) * scales[m]);
+      const double centre = m < named ? 0.5 : 0.0;
+      row.values.push_back((gathered.mean()[static_cast<Eigen::Index>(m)] + centre) * scales[m]);
     }
     metrics_.push_back(std::move(row));
     evaluated_at_ = inner_rounds_;
   } else {
     folds::Gathered inner = gathered;
     inner.round = std::get<queries::Query>(inner_->start()).round;
-    const Result<Step> next = inner_->advance(inner);
-    if (!next) return next.error();
+    UNDERTONE_TRY(inner_->advance(inner));
     ++inner_rounds_;
   }
   ++round_;

@@ -3,25 +3,23 @@
 namespace undertone {
 
 Result<std::string> ByteReader::text() {
-  const Result<std::uint64_t> size = u64();
-  if (!size) return size.error();
-  if (*size > rest_.size()) {
-    return Error{ErrorCode::Malformed, fmt::format("a text of {} bytes where {} are left", *size, rest_.size())};
+  UNDERTONE_TRY(const std::uint64_t size, u64());
+  if (size > rest_.size()) {
+    return Error{ErrorCode::Malformed, fmt::format("a text of {} bytes where {} are left", size, rest_.size())};
   }
-  std::string value(rest_.substr(0, *size));
-  rest_.remove_prefix(*size);
+  std::string value(rest_.substr(0, size));
+  rest_.remove_prefix(size);
   return value;
 }
 
 Result<std::vector<double>> ByteReader::doubles() {
-  const Result<std::uint64_t> count = u64();
-  if (!count) return count.error();
-  if (*count > rest_.size() / sizeof(double)) {
-    return Error{ErrorCode::Malformed, fmt::format("{} numbers where {} bytes are left", *count, rest_.size())};
+  UNDERTONE_TRY(const std::uint64_t count, u64());
+  if (count > rest_.size() / sizeof(double)) {
+    return Error{ErrorCode::Malformed, fmt::format("{} numbers where {} bytes are left", count, rest_.size())};
   }
-  std::vector<double> values(*count);
-  if (*count > 0) std::memcpy(values.data(), rest_.data(), *count * sizeof(double));
-  rest_.remove_prefix(*count * sizeof(double));
+  std::vector<double> values(count);
+  if (count > 0) std::memcpy(values.data(), rest_.data(), count * sizeof(double));
+  rest_.remove_prefix(count * sizeof(double));
   return values;
 }
 

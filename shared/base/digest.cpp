@@ -128,9 +128,8 @@ Result<Digest> digest_from_bytes(std::string_view bytes) {
 }
 
 Result<Digest> digest_from_hex(std::string_view hex) {
-  const Result<std::string> bytes = from_hex(hex);
-  if (!bytes) return bytes.error();
-  return digest_from_bytes(*bytes);
+  UNDERTONE_TRY(const std::string bytes, from_hex(hex));
+  return digest_from_bytes(bytes);
 }
 
 }  // namespace undertone

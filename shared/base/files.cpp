@@ -136,11 +136,10 @@ Status check_private_file(const std::filesystem::path& file) {
 }
 
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  Result<std::string> temporary = write_beside(path, content);
-  if (!temporary) return temporary.error();
-  if (std::rename(temporary->c_str(), path.c_str()) != 0) {
+  UNDERTONE_TRY(std::string temporary, write_beside(path, content));
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
     const Error failed = failure(path, "cannot be replaced");
-    ::unlink(temporary->c_str());
+    ::unlink(temporary.c_str());
     return failed;
   }
   return sync_folder_of(path);

@@ -32,9 +32,8 @@ Result<RunId> RunId::from_bytes(std::string_view bytes) {
 }
 
 Result<RunId> RunId::from_hex(std::string_view hex) {
-  const Result<std::string> bytes = undertone::from_hex(hex);
-  if (!bytes) return bytes.error();
-  return from_bytes(*bytes);
+  UNDERTONE_TRY(const std::string bytes, undertone::from_hex(hex));
+  return from_bytes(bytes);
 }
 
 }  // namespace undertone

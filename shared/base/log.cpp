@@ -1,5 +1,6 @@
 #include "shared/base/log.hpp"
 
+#include <spdlog/cfg/env.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -37,6 +38,7 @@ void start_log(const std::string& program) {
     log->set_formatter(std::move(formatter));
   }
   spdlog::set_default_logger(std::move(log));
+  spdlog::cfg::load_env_levels();  // SPDLOG_LEVEL
   spdlog::flush_on(spdlog::level::info);
 }
 

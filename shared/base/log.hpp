@@ -7,7 +7,8 @@
 namespace undertone {
 
 /// Sets up the process's log on standard error: for people on a terminal, JSON lines otherwise,
-/// whose members are the event's fields (@see event_fields).
+/// whose members are the event's fields (@see event_fields). The environment's SPDLOG_LEVEL, such as "debug", says what
+/// is shown; without it what is "info" or worse.
 void start_log(const std::string& program);
 
 /// Logs an event that a machine told: `name key=value ...`. What is not plain text in it is replaced.

@@ -57,10 +57,23 @@ namespace detail {
     if (!(condition)) ::undertone::detail::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
-/// Passes a failure on: returns from the function with the error of a Status or a Result, or goes on where there is
-/// none. The expression is evaluated once; a value in it is not moved. Not for coroutines, which have co_return.
-#define UNDERTONE_TRY(...)                                \
+#define UNDERTONE_DETAIL_JOIN2(a, b) a##b
+#define UNDERTONE_DETAIL_JOIN(a, b) UNDERTONE_DETAIL_JOIN2(a, b)
+#define UNDERTONE_DETAIL_TRY(expression)                  \
   do {                                                    \
-    const auto& undertone_tried = (__VA_ARGS__);          \
+    const auto& undertone_tried = (expression);           \
     if (!undertone_tried) return undertone_tried.error(); \
   } while (false)
+#define UNDERTONE_DETAIL_TRY_VALUE(tried, declaration, ...) \
+  auto tried = (__VA_ARGS__);                               \
+  if (!tried) return std::move(tried).error();              \
+  declaration = *std::move(tried)
+#define UNDERTONE_DETAIL_TRY_NAMED(...) \
+  UNDERTONE_DETAIL_TRY_VALUE(UNDERTONE_DETAIL_JOIN(undertone_tried_, __LINE__), __VA_ARGS__)
+
+/// Passes a failure on: returns from the function with the error, or goes on where there is none. Not for coroutines,
+/// which have co_return.
+///   UNDERTONE_TRY(store.commit());                              // of a Status; or the value is not wanted
+///   UNDERTONE_TRY(const Lattice lattice, lattice_for(round));   // of a Result: its value, moved, gets a name
+/// The expression is evaluated once. A comma outside parentheses needs a pair of them.
+#define UNDERTONE_TRY(first, ...) UNDERTONE_DETAIL_TRY##__VA_OPT__(_NAMED)(first __VA_OPT__(, ) __VA_ARGS__)

@@ -116,17 +116,15 @@ Result<Authority> Authority::create(const std::filesystem::path& folder, const s
   if (std::filesystem::exists(folder / "authority.key"))
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: holds an authority already", folder.string())};
   UNDERTONE_TRY(make_folder_for(folder / "authority.key"));
-  Result<detail::Key> key = detail::make_key(folder / "authority.key");
-  if (!key) return key.error();
+  UNDERTONE_TRY(detail::Key key, detail::make_key(folder / "authority.key"));
   detail::Certificate certificate(X509_new());
-  Result<detail::Integer> serial = random_serial();
-  if (!serial) return serial.error();
+  UNDERTONE_TRY(detail::Integer serial, random_serial());
   const detail::Name name = detail::make_name(consortium, kAuthorityRole, consortium);
   X509* raw = certificate.get();
-  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial->get()) != 1 ||
+  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial.get()) != 1 ||
       X509_set_subject_name(raw, name.get()) != 1 || X509_set_issuer_name(raw, name.get()) != 1 ||
       ASN1_TIME_set(X509_getm_notBefore(raw), not_before) == nullptr ||
-      ASN1_TIME_set(X509_getm_notAfter(raw), not_after) == nullptr || X509_set_pubkey(raw, key->get()) != 1) {
+      ASN1_TIME_set(X509_getm_notAfter(raw), not_after) == nullptr || X509_set_pubkey(raw, key.get()) != 1) {
     return openssl_failed("the authority's certificate");
   }
   for (const auto& [kind, value] :
@@ -134,27 +132,24 @@ Result<Authority> Authority::create(const std::filesystem::path& folder, const s
         std::pair(NID_key_usage, "critical,keyCertSign,cRLSign"), std::pair(NID_subject_key_identifier, "hash")}) {
     UNDERTONE_TRY(add_extension(raw, raw, kind, value));
   }
-  if (X509_sign(raw, key->get(), EVP_sha256()) == 0) return openssl_failed("the authority's certificate");
-  const Result<std::string> pem = to_pem(raw);
-  if (!pem) return pem.error();
-  UNDERTONE_TRY(write_file_atomically(folder / "authority.crt", *pem));
-  Authority authority(folder, consortium, std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
+  if (X509_sign(raw, key.get(), EVP_sha256()) == 0) return openssl_failed("the authority's certificate");
+  UNDERTONE_TRY(const std::string pem, to_pem(raw));
+  UNDERTONE_TRY(write_file_atomically(folder / "authority.crt", pem));
+  Authority authority(folder, consortium, std::make_unique<Secret>(Secret{std::move(key), std::move(certificate)}));
   UNDERTONE_TRY(authority.store_register());
   UNDERTONE_TRY(authority.write_revocations(not_before));
   return authority;
 }
 
 Result<Authority> Authority::open(const std::filesystem::path& folder) {
-  Result<detail::Key> key = detail::load_key(folder / "authority.key");
-  if (!key) return key.error();
-  const Result<std::string> pem = read_file(folder / "authority.crt", 1U << 20U);
-  if (!pem) return pem.error();
-  detail::Certificate certificate(PEM_read_bio_X509(detail::reading(*pem).get(), nullptr, nullptr, nullptr));
-  if (!certificate || X509_check_private_key(certificate.get(), key->get()) != 1) {
+  UNDERTONE_TRY(detail::Key key, detail::load_key(folder / "authority.key"));
+  UNDERTONE_TRY(const std::string pem, read_file(folder / "authority.crt", 1U << 20U));
+  detail::Certificate certificate(PEM_read_bio_X509(detail::reading(pem).get(), nullptr, nullptr, nullptr));
+  if (!certificate || X509_check_private_key(certificate.get(), key.get()) != 1) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: authority.crt is not the certificate of authority.key", folder.string())};
   }
-  Authority authority(folder, "", std::make_unique<Secret>(Secret{*std::move(key), std::move(certificate)}));
+  Authority authority(folder, "", std::make_unique<Secret>(Secret{std::move(key), std::move(certificate)}));
   UNDERTONE_TRY(authority.load_register());
   return authority;
 }
@@ -176,15 +171,13 @@ Status Authority::store_register() const {
 
 Status Authority::load_register() {
   const std::filesystem::path file = folder_ / "register.json";
-  const Result<std::string> text = read_file(file, 64U << 20U);
-  if (!text) return text.error();
+  UNDERTONE_TRY(const std::string text, read_file(file, 64U << 20U));
   try {
-    const Json document = Json::parse(*text);
+    const Json document = Json::parse(text);
     consortium_ = document.at("consortium").get<std::string>();
     for (const Json& entry : document.at("issued")) {
-      const Result<Role> role = parse_role(entry.at("role").get<std::string>());
-      if (!role) return role.error();
-      issued_.push_back({{{consortium_, *role, entry.at("name").get<std::string>()},
+      UNDERTONE_TRY(const Role role, parse_role(entry.at("role").get<std::string>()));
+      issued_.push_back({{{consortium_, role, entry.at("name").get<std::string>()},
                           entry.at("serial").get<std::string>(),
                           entry.at("not_before").get<std::time_t>(),
                           entry.at("not_after").get<std::time_t>()},
@@ -198,32 +191,27 @@ Status Authority::load_register() {
 }
 
 Result<Authority::RequestFacts> Authority::read_request(const std::string& pem) {
-  const Result<detail::Request> request = parse_request(pem);
-  if (!request) return request.error();
-  Result<Party> party = party_of(X509_REQ_get_subject_name(request->get()));
-  if (!party) return party.error();
-  Result<std::string> digest = key_digest(X509_REQ_get0_pubkey(request->get()));
-  if (!digest) return digest.error();
-  return RequestFacts{*std::move(party), *std::move(digest)};
+  UNDERTONE_TRY(const detail::Request request, parse_request(pem));
+  UNDERTONE_TRY(Party party, party_of(X509_REQ_get_subject_name(request.get())));
+  UNDERTONE_TRY(std::string digest, key_digest(X509_REQ_get0_pubkey(request.get())));
+  return RequestFacts{std::move(party), std::move(digest)};
 }
 
 Result<std::string> Authority::sign(const std::string& request_pem, const Issue& issue) {
   const Result<detail::Request> request = parse_request(request_pem);
   if (!request) return request.error();
-  const Result<RequestFacts> asked = read_request(request_pem);
-  if (!asked) return asked.error();
-  if (asked->party.consortium != consortium_) {
-    return Error{ErrorCode::Unauthorized, fmt::format("the request is for the {}, this authority is of {}",
-                                                      describe(asked->party), consortium_)};
+  UNDERTONE_TRY(const RequestFacts asked, read_request(request_pem));
+  if (asked.party.consortium != consortium_) {
+    return Error{ErrorCode::Unauthorized,
+                 fmt::format("the request is for the {}, this authority is of {}", describe(asked.party), consortium_)};
   }
   // Nothing of the request but its public key and the three names enters the certificate.
   const detail::Certificate certificate(X509_new());
-  const Result<detail::Integer> serial = random_serial();
-  if (!serial) return serial.error();
-  const detail::Name subject = detail::make_name(consortium_, to_string(asked->party.role), asked->party.name);
+  UNDERTONE_TRY(const detail::Integer serial, random_serial());
+  const detail::Name subject = detail::make_name(consortium_, to_string(asked.party.role), asked.party.name);
   X509* raw = certificate.get();
   X509* issuer = secret_->certificate.get();
-  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial->get()) != 1 ||
+  if (raw == nullptr || X509_set_version(raw, X509_VERSION_3) != 1 || X509_set_serialNumber(raw, serial.get()) != 1 ||
       X509_set_subject_name(raw, subject.get()) != 1 || X509_set_issuer_name(raw, X509_get_subject_name(issuer)) != 1 ||
       ASN1_TIME_set(X509_getm_notBefore(raw), issue.not_before) == nullptr ||
       ASN1_TIME_set(X509_getm_notAfter(raw), issue.not_after) == nullptr ||
@@ -238,13 +226,11 @@ Result<std::string> Authority::sign(const std::string& request_pem, const Issue&
     UNDERTONE_TRY(add_extension(raw, issuer, kind, value));
   }
   if (X509_sign(raw, secret_->key.get(), EVP_sha256()) == 0) return openssl_failed("a certificate");
-  const Result<std::string> pem = to_pem(raw);
-  if (!pem) return pem.error();
-  const Result<CertificateFacts> facts = facts_of(raw);
-  if (!facts) return facts.error();
-  issued_.push_back({*facts, asked->key_sha256, 0});
+  UNDERTONE_TRY(const std::string pem, to_pem(raw));
+  UNDERTONE_TRY(const CertificateFacts facts, facts_of(raw));
+  issued_.push_back({facts, asked.key_sha256, 0});
   UNDERTONE_TRY(store_register());
-  return *pem;
+  return pem;
 }
 
 Result<std::size_t> Authority::revoke(Role role, const std::string& name, std::time_t now) {

@@ -31,9 +31,8 @@ Name make_name(std::string_view consortium, std::string_view role, std::string_v
 }
 
 Result<Key> load_key(const std::filesystem::path& file) {
-  const Result<std::string> pem = read_file(file, 1U << 16U);
-  if (!pem) return pem.error();
-  Key key(PEM_read_bio_PrivateKey(reading(*pem).get(), nullptr, nullptr, nullptr));
+  UNDERTONE_TRY(const std::string pem, read_file(file, 1U << 16U));
+  Key key(PEM_read_bio_PrivateKey(reading(pem).get(), nullptr, nullptr, nullptr));
   if (!key)
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a private key in PEM form", file.string())};
   return key;
@@ -80,20 +79,18 @@ Result<Party> party_of(const X509_NAME* subject) {
   if (consortium.empty() || role_name.empty() || name.empty()) {
     return Error{ErrorCode::Unauthorized, "the certificate lacks a consortium (O), a role (OU) or a name (CN)"};
   }
-  const Result<Role> role = parse_role(role_name);
-  if (!role) return role.error();
-  Party party{consortium, *role, name};
+  UNDERTONE_TRY(const Role role, parse_role(role_name));
+  Party party{consortium, role, name};
   if (Status good = check_party(party); !good) return Error{ErrorCode::Unauthorized, good.error().message};
   return party;
 }
 
 Result<CertificateFacts> facts_of(const X509* certificate) {
-  Result<Party> party = party_of(X509_get_subject_name(certificate));
-  if (!party) return party.error();
+  UNDERTONE_TRY(Party party, party_of(X509_get_subject_name(certificate)));
   const detail::Number serial(ASN1_INTEGER_to_BN(X509_get0_serialNumber(certificate), nullptr));
   if (!serial) return detail::openssl_failed("a certificate's serial number");
   const std::unique_ptr<char, void (*)(char*)> hex(BN_bn2hex(serial.get()), [](char* p) { OPENSSL_free(p); });
-  return CertificateFacts{*std::move(party), hex.get(), to_time(X509_get0_notBefore(certificate)),
+  return CertificateFacts{std::move(party), hex.get(), to_time(X509_get0_notBefore(certificate)),
                           to_time(X509_get0_notAfter(certificate))};
 }
 
@@ -104,23 +101,22 @@ Result<CertificateFacts> read_certificate(std::string_view pem) {
 }
 
 Result<CertificateFacts> load_certificate(const std::filesystem::path& file) {
-  const Result<std::string> pem = read_file(file, 1U << 20U);
-  if (!pem) return pem.error();
-  Result<CertificateFacts> facts = read_certificate(*pem);
+  UNDERTONE_TRY(const std::string pem, read_file(file, 1U << 20U));
+  Result<CertificateFacts> facts = read_certificate(pem);
   if (!facts) return Error{facts.error().code, fmt::format("{}: {}", file.string(), facts.error().message)};
   return facts;
 }
 
 Result<std::string> make_request(const Party& party, const std::filesystem::path& key_file) {
   UNDERTONE_TRY(check_party(party));
-  Result<detail::Key> key = std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file);
-  if (!key) return key.error();
+  UNDERTONE_TRY(detail::Key key,
+                std::filesystem::exists(key_file) ? detail::load_key(key_file) : detail::make_key(key_file));
   const detail::Request request(X509_REQ_new());
   const detail::Name subject = detail::make_name(party.consortium, to_string(party.role), party.name);
   const Bio out = detail::writing();
   if (!request || X509_REQ_set_subject_name(request.get(), subject.get()) != 1 ||
-      X509_REQ_set_pubkey(request.get(), key->get()) != 1 ||
-      X509_REQ_sign(request.get(), key->get(), EVP_sha256()) == 0 ||
+      X509_REQ_set_pubkey(request.get(), key.get()) != 1 ||
+      X509_REQ_sign(request.get(), key.get(), EVP_sha256()) == 0 ||
       PEM_write_bio_X509_REQ(out.get(), request.get()) != 1) {
     return detail::openssl_failed("a signing request cannot be made");
   }

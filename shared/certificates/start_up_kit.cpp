@@ -18,10 +18,9 @@ Status write_party(const std::filesystem::path& folder, const Party& party) {
 
 Result<Party> read_party(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kit::kParty;
-  const Result<config::JsonDocument> document = config::load_json(file, 1U << 16U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 1U << 16U));
   config::Problems problems(file.string());
-  config::Section root(document->root, "", problems);
+  config::Section root(document.root, "", problems);
   (void)root.choice<int>("format", {{"undertone.party/1", 1}}, "what this file is");
   Party party;
   party.consortium = root.text("consortium", "the consortium's name");
@@ -40,19 +39,16 @@ Result<Party> read_party(const std::filesystem::path& folder) {
 }
 
 Result<InitDone> init_party(const std::filesystem::path& folder, bool renew) {
-  const Result<Party> party = read_party(folder);
-  if (!party) return party.error();
+  UNDERTONE_TRY(const Party party, read_party(folder));
   const std::filesystem::path key = folder / (renew ? "key.next.pem" : kit::kKey);
   const std::filesystem::path request = folder / (renew ? "request.next.pem" : kit::kRequest);
   if (renew) {
     std::error_code ignored;
     std::filesystem::remove(key, ignored);  // of a renewal that was never signed
   }
-  const Result<std::string> pem = make_request(*party, key);
-  if (!pem) return pem.error();
-  UNDERTONE_TRY(write_file_atomically(request, *pem));
-  const Result<Authority::RequestFacts> facts = Authority::read_request(*pem);
-  if (!facts) return facts.error();
+  UNDERTONE_TRY(const std::string pem, make_request(party, key));
+  UNDERTONE_TRY(write_file_atomically(request, pem));
+  UNDERTONE_TRY(const Authority::RequestFacts facts, Authority::read_request(pem));
   InitDone done{request, ""};
   done.instructions = fmt::format(
       "{}\n"
@@ -60,7 +56,7 @@ Result<InitDone> init_party(const std::filesystem::path& folder, bool renew) {
       "  undertone provision sign --authority DIR/authority {}\n"
       "and tell them, by another way than mail, the key's digest:\n"
       "  {}\n",
-      describe(*party), key.string(), request.string(), request.filename().string(), facts->key_sha256);
+      describe(party), key.string(), request.string(), request.filename().string(), facts.key_sha256);
   done.instructions += renew ? fmt::format(
                                    "Then put the new certificate and {} in place of {} and {}; a running "
                                    "program takes them up by itself.\n",

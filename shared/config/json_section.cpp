@@ -133,14 +133,16 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file, 
   try {
     return JsonDocument{Json::parse(text)};
   } catch (const Json::exception& exception) {
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, plain_text(exception.what()))};
+    std::string_view what = exception.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos)
+      what.remove_prefix(end + 2);
+    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, plain_text(std::string(what)))};
   }
 }
 
 Result<JsonDocument> load_json(const std::filesystem::path& file, std::size_t bytes_max) {
-  const Result<std::string> text = read_file(file, bytes_max);
-  if (!text) return text.error();
-  return parse_json(*text, file.string());
+  UNDERTONE_TRY(const std::string text, read_file(file, bytes_max));
+  return parse_json(text, file.string());
 }
 
 Section::Section(const nlohmann::json& value, std::string pointer, Problems& problems)

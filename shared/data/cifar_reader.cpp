@@ -18,14 +18,13 @@ Result<LabelledImages> read_cifar10(const std::vector<std::filesystem::path>& fi
   std::vector<std::string> contents;
   std::size_t records = 0;
   for (const std::filesystem::path& file : files) {
-    Result<std::string> content = read_image_file(file);
-    if (!content) return content.error();
-    if (content->empty())
+    UNDERTONE_TRY(std::string content, read_image_file(file));
+    if (content.empty())
       return Error{ErrorCode::InvalidData, fmt::format("{}: record 1: expected records, found none", file.string())};
-    const std::size_t whole = content->size() / kRecordBytes;
-    if (content->size() % kRecordBytes != 0) {
+    const std::size_t whole = content.size() / kRecordBytes;
+    if (content.size() % kRecordBytes != 0) {
       return Error{ErrorCode::InvalidData, fmt::format("{}: record {}: expected {} bytes, found {}", file.string(),
-                                                       whole + 1, kRecordBytes, content->size() % kRecordBytes)};
+                                                       whole + 1, kRecordBytes, content.size() % kRecordBytes)};
     }
     records += whole;
     if (records > kPixelsMax / kPixels) {
@@ -34,12 +33,12 @@ Result<LabelledImages> read_cifar10(const std::vector<std::filesystem::path>& fi
                                kPixelsMax / kPixels, records)};
     }
     for (std::size_t i = 0; i < whole; ++i) {
-      if (static_cast<unsigned char>((*content)[i * kRecordBytes]) >= kClasses) {
+      if (static_cast<unsigned char>(content[i * kRecordBytes]) >= kClasses) {
         return Error{ErrorCode::InvalidData, fmt::format("{}: record {}: expected a label of 0 to {}, found another",
                                                          file.string(), i + 1, kClasses - 1)};
       }
     }
-    contents.push_back(*std::move(content));
+    contents.push_back(std::move(content));
   }
   LabelledImages out;
   out.images.channels = kChannels;

@@ -1,7 +1,9 @@
 #include "shared/data/csv_survey.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csv.h>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -109,7 +111,12 @@ const std::vector<std::string>& missing_texts() {
 
 Result<CsvSurvey> survey_csv(const std::filesystem::path& file, std::optional<char> separator) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) return Error{ErrorCode::InvalidData, fmt::format("{}: cannot be read", file.string())};
+  std::error_code ignored;
+  const int why = !stream ? errno : std::filesystem::is_directory(file, ignored) ? EISDIR : 0;
+  if (why != 0) {
+    return Error{ErrorCode::InvalidData,
+                 fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(why))};
+  }
   Survey survey;
   survey.name = file.string();
   csv_parser parser;

@@ -60,9 +60,8 @@ std::size_t product(const std::vector<std::size_t>& dimensions) {
 }
 
 Result<IdxArray> read_array(const std::filesystem::path& file, std::size_t dimensions) {
-  const Result<std::string> content = read_image_file(file);
-  if (!content) return content.error();
-  return parse_idx(*content, dimensions, file.string());
+  UNDERTONE_TRY(const std::string content, read_image_file(file));
+  return parse_idx(content, dimensions, file.string());
 }
 
 Images to_images(const IdxArray& array) {
@@ -93,16 +92,15 @@ Result<IdxArray> parse_idx(std::string_view content, std::size_t dimensions, con
     if (!beginning) return Error{beginning.error().code, fmt::format("{}: {}", name, beginning.error().message)};
     inflated = std::move(beginning->bytes);
   }
-  Result<std::vector<std::size_t>> claimed =
-      parse_header(compressed ? inflated : content.substr(0, header_bytes), dimensions, name);
-  if (!claimed) return claimed.error();
-  const std::size_t values = product(*claimed);
+  UNDERTONE_TRY(std::vector<std::size_t> claimed,
+                parse_header(compressed ? inflated : content.substr(0, header_bytes), dimensions, name));
+  const std::size_t values = product(claimed);
   const std::string expected =
-      fmt::format("expected {} values, as the dimensions {} say", values, fmt::join(*claimed, " x "));
+      fmt::format("expected {} values, as the dimensions {} say", values, fmt::join(claimed, " x "));
   if (!compressed) {
     if (content.size() - header_bytes != values)
       return problem(name, header_bytes, fmt::format("{}, found {}", expected, content.size() - header_bytes));
-    return IdxArray{*std::move(claimed), std::string(content.substr(header_bytes))};
+    return IdxArray{std::move(claimed), std::string(content.substr(header_bytes))};
   }
   if (values / kInflatedPerByteMax > content.size()) {
     return problem(name, header_bytes,
@@ -114,19 +112,17 @@ Result<IdxArray> parse_idx(std::string_view content, std::size_t dimensions, con
     return problem(name, header_bytes, fmt::format("{}, found {}", expected, all->bytes.size() - header_bytes));
   if (!all->whole) return problem(name, header_bytes, fmt::format("{}, found more", expected));
   all->bytes.erase(0, header_bytes);
-  return IdxArray{*std::move(claimed), std::move(all->bytes)};
+  return IdxArray{std::move(claimed), std::move(all->bytes)};
 }
 
 Result<Images> read_idx_images(const std::filesystem::path& file) {
-  const Result<IdxArray> array = read_array(file, 3);
-  if (!array) return array.error();
-  return to_images(*array);
+  UNDERTONE_TRY(const IdxArray array, read_array(file, 3));
+  return to_images(array);
 }
 
 Result<std::vector<int>> read_idx_labels(const std::filesystem::path& file) {
-  const Result<IdxArray> array = read_array(file, 1);
-  if (!array) return array.error();
-  return to_labels(*array);
+  UNDERTONE_TRY(const IdxArray array, read_array(file, 1));
+  return to_labels(array);
 }
 
 Result<LabelledImages> read_idx(const std::filesystem::path& images_file, const std::filesystem::path& labels_file) {

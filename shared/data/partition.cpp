@@ -108,32 +108,29 @@ Result<Partition> partition_iid(std::size_t count, const std::vector<std::size_t
 
 Result<Partition> partition_by_label(const std::vector<int>& labels, int classes,
                                      std::optional<std::size_t> records_per_silo, RandomSource& source) {
-  const Result<std::vector<Indices>> members = records_of_classes(labels, classes);
-  if (!members) return members.error();
+  UNDERTONE_TRY(const std::vector<Indices> members, records_of_classes(labels, classes));
   const auto fewer = [](const Indices& a, const Indices& b) { return a.size() < b.size(); };
-  const std::size_t smallest = std::min_element(members->begin(), members->end(), fewer)->size();
-  return draw_of_each(*members, records_per_silo.value_or(smallest), source);
+  const std::size_t smallest = std::min_element(members.begin(), members.end(), fewer)->size();
+  return draw_of_each(members, records_per_silo.value_or(smallest), source);
 }
 
 Result<PairPartition> partition_by_label_pair(const std::vector<int>& labels, std::size_t images_per_label,
                                               Sharing sharing, RandomSource& source) {
-  const Result<std::vector<Indices>> members = records_of_classes(labels, kDigits);
-  if (!members) return members.error();
+  UNDERTONE_TRY(const std::vector<Indices> members, records_of_classes(labels, kDigits));
   const bool shared = sharing == Sharing::Shared;
   const std::size_t silos_per_image = shared ? kSilosPerDigit : 1;
   if (images_per_label > labels.size()) {  // and five times as many is then a number
     return refused(
         fmt::format("expected at most {} images a label, as there are, found {}", labels.size(), images_per_label));
   }
-  const Result<std::vector<Indices>> drawn =
-      draw_of_each(*members, images_per_label * (kSilosPerDigit / silos_per_image), source);
-  if (!drawn) return drawn.error();
+  UNDERTONE_TRY(const std::vector<Indices> drawn,
+                draw_of_each(members, images_per_label * (kSilosPerDigit / silos_per_image), source));
   PairPartition out{Partition(kSilosPerDigit * kSilosPerDigit), silos_per_image};
   for (std::size_t a = 0; a < kSilosPerDigit; ++a) {
     for (std::size_t b = 0; b < kSilosPerDigit; ++b) {
       Indices& silo = out.silos[kSilosPerDigit * a + b];
-      append(silo, (*drawn)[2 * a], shared ? 0 : b * images_per_label, images_per_label);
-      append(silo, (*drawn)[2 * b + 1], shared ? 0 : a * images_per_label, images_per_label);
+      append(silo, drawn[2 * a], shared ? 0 : b * images_per_label, images_per_label);
+      append(silo, drawn[2 * b + 1], shared ? 0 : a * images_per_label, images_per_label);
     }
   }
   return out;
@@ -162,18 +159,16 @@ Result<Partition> partition_sorted(const std::vector<double>& targets, std::size
 Result<Partition> partition_dirichlet(const std::vector<int>& labels, int classes, std::size_t silos,
                                       double concentration, RandomSource& source) {
   if (silos == 0) return refused("partition: expected one silo or more, found 0");
-  const Result<std::vector<Indices>> members = records_of_classes(labels, classes);
-  if (!members) return members.error();
+  UNDERTONE_TRY(const std::vector<Indices> members, records_of_classes(labels, classes));
   Partition out(silos);
-  for (const Indices& all : *members) {
-    const Result<std::vector<double>> proportions = dirichlet_proportions(silos, concentration, source);
-    if (!proportions) return proportions.error();
+  for (const Indices& all : members) {
+    UNDERTONE_TRY(const std::vector<double> proportions, dirichlet_proportions(silos, concentration, source));
     const Indices order = picked(all, source.permutation(all.size()));
     // Cuts are rounded, not sizes, so that the sizes add up and each is within one record of its proportion.
     double upto = 0.0;
     std::size_t begin = 0;
     for (std::size_t silo = 0; silo < silos; ++silo) {
-      upto += (*proportions)[silo];
+      upto += proportions[silo];
       const double cut = std::floor(std::min(upto, 1.0) * static_cast<double>(all.size()) + 0.5);
       const std::size_t end = silo + 1 == silos ? all.size() : static_cast<std::size_t>(cut);
       append(out[silo], order, begin, end - begin);

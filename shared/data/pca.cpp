@@ -43,8 +43,7 @@ Status check_sizes(Eigen::Index features, Eigen::Index components, Eigen::Index 
 
 Result<PrincipalComponents> public_pca(const Eigen::Ref<const Eigen::MatrixXd>& features, Eigen::Index components) {
   const Eigen::Index records = features.cols();
-  const Status sizes = check_sizes(features.rows(), components, std::min(features.rows(), records - 1));
-  if (!sizes) return sizes.error();
+  UNDERTONE_TRY(check_sizes(features.rows(), components, std::min(features.rows(), records - 1)));
   if (!features.allFinite()) return refused("expected finite features");
   const Eigen::VectorXd mean = features.rowwise().mean();
   Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(features.rows(), features.rows());
@@ -63,8 +62,7 @@ Result<PrincipalComponents> noised_pca(const Eigen::Ref<const Eigen::MatrixXd>& 
     return refused(fmt::format("expected a second moment of {} x {} as the mean has entries, found {} x {}",
                                mean.size(), mean.size(), second_moment.rows(), second_moment.cols()));
   }
-  const Status sizes = check_sizes(mean.size(), components, mean.size());
-  if (!sizes) return sizes.error();
+  UNDERTONE_TRY(check_sizes(mean.size(), components, mean.size()));
   if (!second_moment.allFinite() || !mean.allFinite()) return refused("expected finite moments");
   if (second_moment != second_moment.transpose()) return refused("expected a symmetric second moment");
   Eigen::MatrixXd covariance = second_moment;

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <fmt/ranges.h>
+
+#include "shared/base/plain_text.hpp"
 
 namespace undertone::data {
 namespace {
@@ -112,6 +115,26 @@ std::string show_date(double days, DateFormat format) {
   return {};
 }
 
+namespace {
+
+/// Says which columns of a file a schema does not name, where they are so few that one may be a column with a slip in
+/// it.
+std::string unnamed_columns(const std::vector<std::string>& header, const Schema& schema) {
+  constexpr std::size_t kFew = 5;
+  if (header.size() < 2) return {};
+  std::vector<std::string> unnamed;
+  for (const std::string& name : header) {
+    const bool named = name == label_column(schema) ||
+                       std::any_of(schema.features.begin(), schema.features.end(),
+                                   [&name](const FeatureColumn& column) { return name_of(column) == name; });
+    if (!named) unnamed.push_back(fmt::format("\"{}\"", plain_text(name)));
+  }
+  if (unnamed.empty() || unnamed.size() > kFew) return {};
+  return fmt::format("; of the file's columns the schema does not name {}", fmt::join(unnamed, ", "));
+}
+
+}  // namespace
+
 Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& header, const Schema& schema,
                                             bool with_label, bool decimal_comma) {
   RecordEncoder out;
@@ -120,7 +143,8 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
   const auto take = [&](const std::string& name) -> Result<Field*> {
     const auto first = std::find(header.begin(), header.end(), name);
     if (first == header.end())
-      return Error{ErrorCode::InvalidData, fmt::format("the schema's column \"{}\" is missing", name)};
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("the schema's column \"{}\" is missing{}", name, unnamed_columns(header, schema))};
     if (std::find(first + 1, header.end(), name) != header.end())
       return Error{ErrorCode::InvalidData, fmt::format("the column \"{}\" stands twice", name)};
     Field& field = out.fields_[static_cast<std::size_t>(first - header.begin())];
@@ -150,27 +174,25 @@ Result<RecordEncoder> RecordEncoder::create(const std::vector<std::string>& head
     out.facts_[field.facts].counts.resize(values.size());
   };
   for (const FeatureColumn& column : schema.features) {
-    const Result<Field*> field = take(name_of(column));
-    if (!field) return field.error();
-    (*field)->offset = out.width_;
+    UNDERTONE_TRY(Field* const field, take(name_of(column)));
+    field->offset = out.width_;
     out.width_ += encoded_width(column);
     if (const auto* numeric = std::get_if<NumericColumn>(&column)) {
-      as_number(**field, Kind::Number, *numeric);
+      as_number(*field, Kind::Number, *numeric);
     } else {
       const auto& categorical = std::get<CategoricalColumn>(column);
-      as_list(**field, Kind::Category, categorical.categories);
-      (*field)->others_allowed = categorical.others_allowed;
+      as_list(*field, Kind::Category, categorical.categories);
+      field->others_allowed = categorical.others_allowed;
     }
   }
   if (!with_label) return out;
-  const Result<Field*> label = take(label_column(schema));
-  if (!label) return label.error();
+  UNDERTONE_TRY(Field* const label, take(label_column(schema)));
   if (const auto* binary = std::get_if<BinaryLabel>(&schema.label)) {
-    as_list(**label, Kind::BinaryTarget, {binary->negative, binary->positive});
+    as_list(*label, Kind::BinaryTarget, {binary->negative, binary->positive});
   } else if (const auto* classes = std::get_if<ClassLabel>(&schema.label)) {
-    as_list(**label, Kind::ClassTarget, classes->classes);
+    as_list(*label, Kind::ClassTarget, classes->classes);
   } else {
-    as_number(**label, Kind::NumericTarget, std::get<NumericLabel>(schema.label).column);
+    as_number(*label, Kind::NumericTarget, std::get<NumericLabel>(schema.label).column);
   }
   return out;
 }

@@ -86,16 +86,15 @@ Result<Partition> deal_by_dirichlet(const std::vector<int>& labels, int classes,
   if (classes < 1) return not_dealt(fmt::format("partition: expected one class or more, found {}", classes));
   std::vector<std::vector<double>> proportions;
   for (std::size_t silo = 0; silo < sizes.size(); ++silo) {
-    Result<std::vector<double>> drawn = dirichlet_proportions(static_cast<std::size_t>(classes), concentration, source);
-    if (!drawn) return drawn.error();
-    proportions.push_back(*std::move(drawn));
+    UNDERTONE_TRY(std::vector<double> drawn,
+                  dirichlet_proportions(static_cast<std::size_t>(classes), concentration, source));
+    proportions.push_back(std::move(drawn));
   }
-  Result<std::vector<Indices>> left = shuffled_classes(labels, classes, source);
-  if (!left) return left.error();
+  UNDERTONE_TRY(std::vector<Indices> left, shuffled_classes(labels, classes, source));
   Partition out(sizes.size());
   for (std::size_t silo = 0; silo < sizes.size(); ++silo) {
     for (std::size_t i = 0; i < sizes[silo]; ++i) {
-      Indices& records = (*left)[drawn_class(proportions[silo], *left, source)];
+      Indices& records = left[drawn_class(proportions[silo], left, source)];
       out[silo].push_back(records.back());
       records.pop_back();
     }

@@ -142,6 +142,7 @@ Eigen::Index RoundFold::replies() const noexcept {
 Folded RoundFold::value() const {
   return std::visit(Overloaded{[](const HeldReplies& held) -> Folded { return Mean{held.centre()}; },
                                [](const TallyFold& tally) -> Folded { return tally.tally(); },
+                               [](const ReportsFold& reports) -> Folded { return reports.reports(); },
                                [this](const LatticeFold& fold) -> Folded {
                                  return Mean{scaled_to_ ? fold.scaled_mean(*scaled_to_) : fold.mean()};
                                }},

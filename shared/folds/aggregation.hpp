@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shared/folds/fold.hpp"
+#include "shared/folds/reports_fold.hpp"
 #include "shared/queries/wire_lattice.hpp"
 
 namespace undertone::folds {
@@ -75,6 +76,7 @@ class RoundFold {
  public:
   RoundFold(const Aggregation& aggregation, Eigen::Index dimension, const queries::WireLattice& wire);
   explicit RoundFold(TallyFold tally) : fold_(std::move(tally)) {}
+  explicit RoundFold(ReportsFold reports) : fold_(std::move(reports)) {}
 
   /// @see LatticeFold::add
   void add(const std::vector<std::int64_t>& values, std::uint64_t weight);
@@ -83,7 +85,7 @@ class RoundFold {
   [[nodiscard]] Folded value() const;
 
  private:
-  std::variant<LatticeFold, HeldReplies, TallyFold> fold_;
+  std::variant<LatticeFold, HeldReplies, TallyFold, ReportsFold> fold_;
   std::optional<WholeCohort> scaled_to_;
 };
 

@@ -62,7 +62,12 @@ struct Mean {
 struct Tally {
   std::map<Eigen::Index, double> votes;  // by candidate, the weight of those that chose it, > 0
 };
-using Folded = std::variant<Mean, Tally>;
+/// What the records of the silos reported, each for itself.
+struct Reports {
+  Eigen::VectorXd totals;    // by coordinate, of what reports on it add up to, in units of the round's lattice
+  std::int64_t reports = 0;  // of all silos and coordinates
+};
+using Folded = std::variant<Mean, Tally, Reports>;
 
 /// What a round's replies folded into.
 struct Gathered {
@@ -70,6 +75,9 @@ struct Gathered {
   Eigen::Index replies = 0;  // >= 1
   Folded value;
   std::int64_t records = 0;  // training records of the silos that answered, together: public; 0 where nobody knows who
+  /// What each of them said, in units of the round's lattice, where that is looked at: of statistics, and of reports
+  /// what they add up to.
+  std::map<SiloId, std::vector<std::int64_t>> each = {};
 
   /// @pre a mean was asked for
   [[nodiscard]] const Eigen::VectorXd& mean() const {

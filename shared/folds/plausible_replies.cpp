@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "shared/base/overloaded.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 
 namespace undertone::folds {
 namespace {
@@ -20,21 +21,34 @@ constexpr double kIterateRounding = 0x1p-52;   // of an iterate, at each step
 /// What releases have in common that plans can tell apart, but for where in the permutation equal slices lie.
 auto key_of(const releases::Ask& ask) {
   const std::optional<releases::Slice>& slice = ask.records.slice;
-  const bool halving = slice && slice->cut == releases::Slice::Cut::Halving;
+  using Cut = releases::Slice::Cut;
+  // Parts of one size are alike.
+  const std::uint64_t unlike = !slice || slice->cut == Cut::Equal ? 0
+                               : slice->cut == Cut::HalfThenEqual ? std::min<std::uint64_t>(slice->index, 1)
+                                                                  : slice->index;
   const releases::LocalSteps* local = ask.local();
-  const auto [low, high] =
-      std::visit(Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
-                            [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
-                            [](const releases::RangeBound& range) { return std::pair(range.low, range.high); }},
-                 ask.bound);
+  const auto [low, high] = std::visit(
+      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
+                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
+                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
+                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
+                 // What such a map adds up to, its shape says: the bound is the map's own.
+                 [](const releases::PairBound& pair) {
+                   return std::pair(0.0, pair.norm == releases::PairBound::Norm::L1 ? 1.0 : 2.0);
+                 }},
+      ask.bound);
   const geometry::Vertices* candidates = ask.candidates();
-  const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
+  // Of statistics, as far as their replies' sizes can differ for it; a feature map by its kind, dimension and share.
+  std::vector<std::size_t> read;
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) read = statistic->coordinates;
+  if (const auto* features = std::get_if<releases::FeaturesMap>(&ask.map)) read = {features->features.index()};
   return std::tuple(ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, high, slice.has_value(),
-                    halving, slice ? slice->of : 0, halving ? slice->index : 0, ask.smoothness(),
-                    local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
+                    slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike,
+                    ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
+                    local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0,
                     ask.records.with_replacement, ask.bound.index(), low,
-                    candidates != nullptr ? candidates->count() : 0,
-                    statistic != nullptr ? statistic->coordinates : std::vector<std::size_t>());
+                    candidates != nullptr ? candidates->count() : 0, std::move(read), ask.map.index(), ask.share,
+                    ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0);
 }
 
 double clamped(double units, queries::ReplyType type) {
@@ -52,6 +66,9 @@ AskedShapes::AskedShapes(const planning::Schedule& schedule) {
     const std::size_t next = std::min(known.size(), kShapesMax - 1);
     const std::size_t shape = known.try_emplace(key_of(entry.ask), next).first->second;
     of_entries_.push_back(shape);
+    // Where shapes have to share a place: the norm in which points are farther apart.
+    distance_exponents_.resize(std::max(distance_exponents_.size(), shape + 1), 2.0);
+    distance_exponents_[shape] = std::min(distance_exponents_[shape], entry.ask.distance_exponent());
     count_ = std::max(count_, shape + 1);
     if (!parts_.empty() && parts_.back().shape == shape) {
       parts_.back().rounds += entry.rounds;
@@ -79,6 +96,12 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     bound.reach = std::ldexp(static_cast<double>(candidates->count() - 1), wire.step_log2);
     return bound;
   }
+  // What a report can be at all, its form says.
+  if (ask.reports() != nullptr) {
+    const double most = static_cast<double>(mechanisms::report_values(ask.reports()->randomiser).high);
+    bound.reach = std::ldexp(most * std::sqrt(static_cast<double>(release.answer_size())), wire.step_log2);
+    return bound;
+  }
   // Each coordinate's Laplace noise is beyond b (ln d + 80 ln 2) with probability at most 2^-80 / d.
   const auto laplace_reach = [&](const mechanisms::LaplaceLattice& laplace) {
     const double scale =
@@ -86,16 +109,26 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     return kOtherAccountants * root * (scale * (kFailureBits * std::numbers::ln2 + 2.0 * std::log(root)) + 1.0);
   };
   const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism);
-  if (std::holds_alternative<releases::StatisticMap>(ask.map)) {
-    UNDERTONE_CHECK(laplace != nullptr);
-    // In units of its own lattice, which is what crosses the wire.
-    const double sum = root * static_cast<double>(laplace->lattice.clip) * static_cast<double>(release.records_drawn);
-    bound.reach = std::ldexp(sum + laplace_reach(*laplace), wire.step_log2);
+  if (ask.kind() == releases::QuestionKind::Statistic) {
+    // In units of its own lattice; with Laplace noise those cross the wire, at whatever step the wire has.
+    const double sum = root * static_cast<double>(release.lattice().clip) * static_cast<double>(release.records_drawn);
+    if (laplace != nullptr) {
+      bound.reach = std::ldexp(sum + laplace_reach(*laplace), wire.step_log2);
+    } else {
+      // Those of Gaussian noise are brought to the lattice that all silos share.
+      const double shared = std::ldexp(release.lattice().step, -mechanisms::kValueStepLog2);
+      const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
+      const double noise = std::ldexp(1.0, std::get<mechanisms::GaussianLattice>(release.mechanism).log2_stddev);
+      bound.reach =
+          std::ldexp((sum + kOtherAccountants * noise * (root + tail) + root) * shared + root, wire.step_log2);
+    }
     return bound;
   }
   const auto steps = static_cast<double>(release.draws());
   const double scale = ask.local() != nullptr ? ask.local()->step_size : 1.0;
-  bound.reach = steps * scale * ask.clip().value();
+  // Of bins a sum may hold more records than it is divided by.
+  const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
+  bound.reach = steps * scale * ask.clip().value() * most;
   if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
     // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.
@@ -105,9 +138,13 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   if (laplace != nullptr)
     bound.reach +=
         (laplace_reach(*laplace) + root) * laplace->lattice.step / static_cast<double>(release.records_drawn);
-  if (const std::optional<double> smoothness = ask.smoothness()) bound.slope = *smoothness / ask.clip().value();
+  if (const std::optional<double> smoothness = ask.smoothness()) {
+    const auto* dual = std::get_if<releases::DualBound>(&ask.bound);
+    bound.slope = *smoothness / (dual == nullptr ? ask.clip() : dual->clip()).value();
+  }
   bound.rounding = std::ldexp(root, wire.step_log2);
   if (ask.local() != nullptr) bound.steps = steps;
+  if (!release.is_public()) bound.noise = scale * std::sqrt(steps) * release.noise_stddev_of_mean();
   return bound;
 }
 
@@ -125,12 +162,14 @@ PlausibleReplies PlausibleReplies::of(const planning::Plan& plan, const AskedSha
     loosest.reach = std::max(loosest.reach, found.reach);
     loosest.rounding = std::max(loosest.rounding, found.rounding);
     loosest.steps = std::max(loosest.steps, found.steps);
+    loosest.noise = std::max(loosest.noise, found.noise);
   }
   return out;
 }
 
 PlausibleReplies::Asked::Asked(const queries::Query& query, const AskedShapes& shapes)
-    : shape(shapes.of_round(query.round)), distance(queries::distance_of(query.question)) {
+    : shape(shapes.of_round(query.round)),
+      distance(queries::distance_of(query.question, shape ? shapes.distance_exponent(*shape) : 2.0)) {
   if (queries::kind_of(query.question) == releases::QuestionKind::LocalRun) start = queries::point_of(query.question);
 }
 
@@ -141,6 +180,10 @@ double PlausibleReplies::reach(const Asked& asked) const {
   const double share = bound.slope > 0.0 ? std::clamp(bound.slope * asked.distance, 0x1p-30, 1.0) : 1.0;
   const double of_iterates = asked.start.size() > 0 ? bound.steps * kIterateRounding * asked.start.norm() : 0.0;
   return (bound.reach * share + bound.rounding + of_iterates) * (1.0 + kRelativeRounding);
+}
+
+double PlausibleReplies::noise_stddev(const Asked& asked) const {
+  return asked.shape ? bounds_.at(*asked.shape).noise : 0.0;
 }
 
 bool PlausibleReplies::admits(const Asked& asked, const std::vector<std::int64_t>& values) const {
@@ -163,7 +206,7 @@ double PlausibleReplies::length(const Asked& asked, const std::vector<std::int64
 
 void PlausibleReplies::save(ByteWriter& writer) const {
   for (const Bound& bound : bounds_) {
-    for (const double number : {bound.reach, bound.slope, bound.rounding, bound.steps}) writer.f64(number);
+    for (const double number : {bound.reach, bound.slope, bound.rounding, bound.steps, bound.noise}) writer.f64(number);
   }
 }
 
@@ -173,12 +216,11 @@ Result<PlausibleReplies> PlausibleReplies::read(ByteReader& reader, std::size_t 
   out.bounds_.reserve(shapes);
   for (std::size_t i = 0; i < shapes; ++i) {
     Bound bound;
-    for (double* number : {&bound.reach, &bound.slope, &bound.rounding, &bound.steps}) {
-      const Result<double> found = reader.f64();
-      if (!found) return found.error();
-      if (!(std::isfinite(*found) && *found >= 0.0))
+    for (double* number : {&bound.reach, &bound.slope, &bound.rounding, &bound.steps, &bound.noise}) {
+      UNDERTONE_TRY(const double found, reader.f64());
+      if (!(std::isfinite(found) && found >= 0.0))
         return Error{ErrorCode::Malformed, "what replies are plausible cannot be read"};
-      *number = *found;
+      *number = found;
     }
     out.bounds_.push_back(bound);
   }

@@ -22,6 +22,8 @@ class AskedShapes {
   [[nodiscard]] const std::vector<std::size_t>& of_entries() const noexcept { return of_entries_; }
   /// Nothing for a round beyond the schedule.
   [[nodiscard]] std::optional<std::size_t> of_round(RoundIndex round) const;
+  /// p of the norm l_p in which a difference's points are apart. @see releases::Ask
+  [[nodiscard]] double distance_exponent(std::size_t shape) const { return distance_exponents_.at(shape); }
 
  private:
   struct Part {
@@ -29,6 +31,7 @@ class AskedShapes {
     std::size_t shape = 0;
   };
   std::vector<std::size_t> of_entries_;
+  std::vector<double> distance_exponents_;  // of each shape
   std::vector<Part> parts_;
   std::size_t count_ = 0;
 };
@@ -59,6 +62,9 @@ class PlausibleReplies {
   [[nodiscard]] double length(const Asked& asked, const std::vector<std::int64_t>& values) const;
   /// The largest norm that is admitted, in real units: of a local run, of its distance from the start. 0: none
   [[nodiscard]] double reach(const Asked& asked) const;
+  /// Of the noise on each coordinate of an honest reply, in real units; of a local run of all its steps together. 0:
+  /// public records, or an answer that no noise is added to, such as a selection
+  [[nodiscard]] double noise_stddev(const Asked& asked) const;
 
   void save(ByteWriter& writer) const;
   [[nodiscard]] static Result<PlausibleReplies> read(ByteReader& reader, std::size_t shapes,
@@ -71,6 +77,7 @@ class PlausibleReplies {
     double slope = 0.0;     // reach counts at most `slope` times the distance of the query's points; 0: it counts whole
     double rounding = 0.0;  // of the wire's steps
     double steps = 0.0;     // of a local run, whose iterate is rounded at each
+    double noise = 0.0;     // standard deviation of a coordinate's
   };
   explicit PlausibleReplies(const queries::WireLattice& wire) : wire_(wire) {}
   [[nodiscard]] static Bound bound_of(const planning::Release& release, const queries::WireLattice& wire);

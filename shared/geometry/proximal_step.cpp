@@ -39,7 +39,8 @@ void minimise_over(const Domain& domain, Eigen::Ref<Eigen::VectorXd> point, Head
   std::visit(Overloaded{[&](const WholeSpace&) { project_the_free_one(); }, [&](const Box&) { project_the_free_one(); },
                         [&](const L2Ball& ball) { minimise_over_l2_ball(ball.radius(), point, curvature); },
                         [&](const L1Ball& ball) { project_onto_l1_ball(ball.radius, point, curvature); },
-                        [&](const Simplex& simplex) { project_onto_simplex(simplex.scale, point, curvature); }},
+                        [&](const Simplex& simplex) { project_onto_simplex(simplex.scale, point, curvature); },
+                        [](const auto& /*refused*/) { UNDERTONE_CHECK(false); }},  // by `create`
              domain.set());
 }
 
@@ -52,6 +53,16 @@ Result<ProximalStep> ProximalStep::create(const Domain& domain, const Regularise
                                                          regulariser.name(), regulariser.regularised(), dimension)};
   }
   const bool known = std::holds_alternative<WholeSpace>(domain.set()) || std::holds_alternative<L2Ball>(domain.set());
+  const bool of_norms = std::holds_alternative<GroupBall>(domain.set()) ||
+                        std::holds_alternative<MixedBall>(domain.set()) ||
+                        std::holds_alternative<NuclearBall>(domain.set());
+  if (of_norms && !regulariser.is_none()) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("{} over {}: the proximal map of this pair has no closed form here; the whole space, the "
+                             "l2 ball, the box, the l1 ball and the simplex have one",
+                             regulariser.name(), domain.name())};
+  }
+  if (Status fits = domain.fits(dimension); !fits) return fits.error();
   if (regulariser.group() > 0.0 && !known) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{} over {}: the proximal map of this pair has no closed form here; the whole space and "

@@ -8,9 +8,10 @@ namespace undertone::geometry {
 /// The non-smooth part of a composite objective, f1 = g + (0 on W, infinite outside), for a regulariser g and a domain
 /// W, through its exact proximal map. There is one, whether all coordinates are regularised or only the first, for
 ///
-///   | regulariser                       | whole space, l2 ball | box, l1 ball, simplex |
-///   | none, l1, squared l2, elastic net | yes                  | yes                   |
-///   | group lasso                       | yes                  | refused               |
+///   | regulariser                  | whole space, l2 ball | box, l1 ball, simplex | group, mixed, nuclear ball |
+///   | none                         | yes                  | yes                   | yes                        |
+///   | l1, squared l2, elastic net  | yes                  | yes                   | refused                    |
+///   | group lasso                  | yes                  | refused               | refused                    |
 ///
 /// In closed form, but for one: the l2 part of some coordinates, over the l2 ball, leaves the root of one increasing
 /// function of one variable, which is found to the last bit.

@@ -38,9 +38,8 @@ Result<Regulariser> Regulariser::squared_l2(double strength, Eigen::Index regula
 Result<Regulariser> Regulariser::elastic_net(double l1_strength, double l2_strength, Eigen::Index regularised) {
   Result<Regulariser> out = l1(l1_strength, regularised);
   if (!out) return out;
-  const Result<Regulariser> smooth = squared_l2(l2_strength, regularised);
-  if (!smooth) return smooth.error();
-  out->l2_ = smooth->l2_;
+  UNDERTONE_TRY(const Regulariser smooth, squared_l2(l2_strength, regularised));
+  out->l2_ = smooth.l2_;
   return out;
 }
 

@@ -79,26 +79,43 @@ void parse_by_hand(config::Section& section, const algorithms::Problem& problem,
 
 geometry::Domain parse_domain(config::Section section) {
   using geometry::Domain;
-  enum class Set : std::uint8_t { Ball, Whole, Box, L1, Simplex };
+  enum class Set : std::uint8_t { Ball, Whole, Box, L1, Simplex, Groups, Mixed, Nuclear };
   const auto set = section.choice<Set>("kind",
                                        {{"l2_ball", Set::Ball},
                                         {"whole_space", Set::Whole},
                                         {"box", Set::Box},
                                         {"l1_ball", Set::L1},
-                                        {"simplex", Set::Simplex}},
+                                        {"simplex", Set::Simplex},
+                                        {"group_ball", Set::Groups},
+                                        {"mixed_ball", Set::Mixed},
+                                        {"nuclear_ball", Set::Nuclear}},
                                        "where the model may lie");
   const auto wanted = [&](Set one, Set other) { return section.recording() || set == one || set == other; };
   double radius = 1.0;
   double lower = -1.0;
   double upper = 1.0;
   double scale = 1.0;
-  if (wanted(Set::Ball, Set::L1)) radius = section.number("radius", kRadiusMin, kNumberMax, "of a ball around zero");
+  std::int64_t group_size = 1;
+  double share = 0.5;
+  std::int64_t matrix_rows = 1;
+  if (wanted(Set::Ball, Set::L1) || wanted(Set::Groups, Set::Mixed) || wanted(Set::Nuclear, Set::Nuclear))
+    radius = section.number("radius", kRadiusMin, kNumberMax, "of a ball around zero");
   if (wanted(Set::Box, Set::Box)) {
     lower = section.number("lower", -kNumberMax, kNumberMax, "of a box: the least value of every coordinate");
     upper = section.number("upper", -kNumberMax, kNumberMax, "of a box: the largest");
   }
   if (wanted(Set::Simplex, Set::Simplex))
     scale = section.number("scale", 0.0, kNumberMax, "of a simplex: what the coordinates add up to", true);
+  if (wanted(Set::Groups, Set::Groups))
+    group_size = section.integer("group_size", 1, 1'000'000,
+                                 "of a group ball: consecutive coordinates, whose l2 norms "
+                                 "add up to the radius at most");
+  if (wanted(Set::Mixed, Set::Mixed))
+    share = section.number("share", 0.0, 1.0, "a of a mixed ball: (1-a) |w|_1 + a |w|_2 is the radius at most");
+  if (wanted(Set::Nuclear, Set::Nuclear))
+    matrix_rows = section.integer("rows", 1, Domain::kMatrixNumbersMax,
+                                  "of a nuclear ball: the model is a matrix of so many rows, column by column, whose "
+                                  "singular values add up to the radius at most");
   const auto made = [&]() -> Result<Domain> {
     switch (set) {
       case Set::Ball:
@@ -111,6 +128,12 @@ geometry::Domain parse_domain(config::Section section) {
         return Domain::l1_ball(radius);
       case Set::Simplex:
         return Domain::simplex(scale);
+      case Set::Groups:
+        return Domain::group_ball(radius, group_size);
+      case Set::Mixed:
+        return Domain::mixed_ball(radius, share);
+      case Set::Nuclear:
+        return Domain::nuclear_ball(radius, matrix_rows);
     }
     UNDERTONE_CHECK(false);
   }();
@@ -160,6 +183,13 @@ geometry::Regulariser parse_regulariser(config::Section section, Eigen::Index re
   return regulariser;
 }
 
+bool reads_parts(const algorithms::Method& method) {
+  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2) return false;
+  const planning::Schedule schedule = method->schedule({releases::L2Bound{*releases::ClipNorm::create(1.0)}, 1.0});
+  return std::any_of(schedule.begin(), schedule.end(),
+                     [](const planning::ScheduledRounds& part) { return part.ask.records.slice.has_value(); });
+}
+
 AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Problem& problem,
                                 const TheoremContext& context) {
   AlgorithmChoice out;
@@ -168,6 +198,14 @@ AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Probl
     section.problem("sampling", "expected a theorem beside it: draws of other jobs are without replacement");
   if (by_theorem) parse_by_theorem(section, problem, context, out);
   if (!by_theorem || section.recording()) parse_by_hand(section, problem, out);
+  if (section.has("parts")) {
+    using Assignment = releases::Slice::Assignment;
+    out.parts = section.choice<Assignment>(
+        "parts", {{"permutation", Assignment::Permutation}, {"bins", Assignment::Bins}},
+        "of a method that reads each record in one part: permutation (default), parts of fixed sizes that compose in "
+        "parallel; bins, every record draws its part for itself, which takes less noise, counts on the silo to keep it "
+        "secret, and is worked on with rows to spare. For a linear model, an epsilon and a delta");
+  }
   section.finish();
   if (out.method && !section.recording()) check_method(section, out);
   return out;

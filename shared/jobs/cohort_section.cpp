@@ -98,8 +98,20 @@ releases::Target parse_target(config::Section& section) {
   return releases::ConcentratedDp{promised, *releases::Delta::create(delta), *releases::Epsilon::create(rounded)};
 }
 
+/// @param by_rule whether a rule says it for all silos, which then have none of their own
+std::uint64_t parse_weight(config::Section& section, std::int64_t records, bool by_rule) {
+  if (by_rule) {
+    section.refuse("weight", "expected none beside the job's weights, which say what every silo counts");
+    return 1;
+  }
+  constexpr auto kWeightMax = static_cast<std::int64_t>(folds::LatticeFold::kWeightMax);
+  section.otherwise("weight", std::min(records, kWeightMax));
+  return static_cast<std::uint64_t>(
+      section.integer("weight", 1, kWeightMax, "public weight in the mean (default: records)"));
+}
+
 /// Adds the silos of one entry. @param room for how many more there is
-void add_entry(config::Section& section, std::size_t room, std::vector<CohortMember>& cohort) {
+void add_entry(config::Section& section, std::size_t room, bool by_rule, std::vector<CohortMember>& cohort) {
   const std::string name =
       section.text("silo",
                    "its name: the CN of its certificate; with count the first number in braces, as in "
@@ -114,10 +126,7 @@ void add_entry(config::Section& section, std::size_t room, std::vector<CohortMem
       section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
   const bool is_public =
       section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
-  constexpr auto kWeightMax = static_cast<std::int64_t>(folds::LatticeFold::kWeightMax);
-  section.otherwise("weight", std::min(records, kWeightMax));
-  const auto weight = static_cast<std::uint64_t>(
-      section.integer("weight", 1, kWeightMax, "public weight in the mean (default: records)"));
+  const std::uint64_t weight = parse_weight(section, records, by_rule);
   section.finish();
   if (count.value_or(1) > room) {
     section.problem("count", fmt::format("expected at most {} silos in all, got more", kSilosMax));
@@ -130,16 +139,28 @@ void add_entry(config::Section& section, std::size_t room, std::vector<CohortMem
 
 }  // namespace
 
-std::vector<CohortMember> parse_cohort(config::Section& root) {
-  std::vector<CohortMember> cohort;
+ParsedCohort parse_cohort(config::Section& root) {
+  ParsedCohort out{{}, parse_weight_rule(root)};
+  std::vector<CohortMember>& cohort = out.members;
+  const bool by_rule = out.weights && !root.recording();  // the reference has both
   for (config::Section section : root.objects("cohort", 1, kSilosMax, "the silos, with what is public about each"))
-    add_entry(section, kSilosMax - cohort.size(), cohort);
+    add_entry(section, kSilosMax - cohort.size(), by_rule, cohort);
+  if (by_rule && !cohort.empty()) {
+    if (const Status set = set_weights(*out.weights, cohort); !set) root.problem("weights", set.error().message);
+  }
   std::sort(cohort.begin(), cohort.end(), [](const auto& a, const auto& b) { return a.facts.silo < b.facts.silo; });
   const auto twice = std::adjacent_find(cohort.begin(), cohort.end(),
                                         [](const auto& a, const auto& b) { return a.facts.silo == b.facts.silo; });
   if (twice != cohort.end())
     root.problem("cohort", fmt::format("the silo \"{}\" stands twice", twice->facts.silo.name()));
-  return cohort;
+  return out;
+}
+
+std::vector<releases::SiloFacts> silo_facts(const std::vector<CohortMember>& cohort) {
+  std::vector<releases::SiloFacts> out;
+  out.reserve(cohort.size());
+  for (const CohortMember& member : cohort) out.push_back(member.facts);
+  return out;
 }
 
 }  // namespace undertone::jobs

@@ -21,6 +21,7 @@
 #include "shared/models/model.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
+#include "shared/releases/unit.hpp"
 #include "shared/theorems/theorem_choice.hpp"
 
 namespace undertone::jobs {
@@ -37,6 +38,7 @@ struct Participation {
   std::chrono::milliseconds join_deadline{0};  // from the start of the run to the first round
   std::chrono::milliseconds round_deadline{0};
   std::chrono::milliseconds resend{0};  // how often an unanswered message is sent again
+  std::chrono::milliseconds grace{0};   // how long a silo may be disconnected and still be waited for; 0: for ever
 };
 
 /// What the operator asks for. Public as a whole, and the same bytes for everybody: their SHA-256 is its identity.
@@ -48,9 +50,10 @@ struct Job {
   algorithms::Method algorithm;                    // of a job of statistics what asks for them
   std::optional<theorems::TheoremChoice> theorem;  // where one chose the algorithm and its numbers
   double draw_fraction = 1.0;
-  bool with_replacement = false;  // the draws: @see releases::RecordSet
-  releases::Bound bound;          // of a record's gradient; of statistics that of an encoded number
-  std::string unit;
+  bool with_replacement = false;                                                 // the draws: @see releases::RecordSet
+  releases::Slice::Assignment parts = releases::Slice::Assignment::Permutation;  // of a method that reads records so
+  releases::Bound bound;                         // of a record's gradient; of statistics that of an encoded number
+  releases::Unit unit = releases::Unit::Record;  // what is protected
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
   NoiseChoice noise_choice;
   std::optional<Shuffle> shuffle;    // of mode "shuffle"
@@ -62,6 +65,7 @@ struct Job {
   folds::Aggregation aggregation;  // of answers; evaluations are always averaged
   std::optional<SimulationData> simulation;
   std::optional<Initial> initial;  // without one a run starts at 0, a network at its seed's weights
+  bool standardised = false;       // the projection is each feature's own shift and scale: names stay the features'
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
   /// @pre the bound is one in l2

@@ -36,14 +36,12 @@ Result<algorithms::GradientShape> with_noise(const NoiseChoice& choice, algorith
     shifts = *std::move(printed);
   }
   for (const double shift : shifts.gradients) {
-    const Result<releases::GaussianShift> value = releases::GaussianShift::create(shift);
-    if (!value) return value.error();
-    shape.gradient_shifts.push_back(*value);
+    UNDERTONE_TRY(const releases::GaussianShift value, releases::GaussianShift::create(shift));
+    shape.gradient_shifts.push_back(value);
   }
   if (!shifts.difference) return shape;
-  const Result<releases::GaussianShift> value = releases::GaussianShift::create(*shifts.difference);
-  if (!value) return value.error();
-  shape.difference_shift = *value;
+  UNDERTONE_TRY(const releases::GaussianShift value, releases::GaussianShift::create(*shifts.difference));
+  shape.difference_shift = value;
   return shape;
 }
 

@@ -24,9 +24,8 @@ Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job) {
     const PlannedFacts own = planned_facts(member.facts);
     auto alike = planned.find(own);
     if (alike == planned.end()) {
-      Result<planning::Plan> plan = plan_of(job, member);
-      if (!plan) return plan.error();
-      alike = planned.emplace(own, *std::move(plan)).first;
+      UNDERTONE_TRY(planning::Plan plan, plan_of(job, member));
+      alike = planned.emplace(own, std::move(plan)).first;
     }
     out.emplace(member.facts.silo, alike->second);
   }
@@ -69,22 +68,19 @@ std::string PlausibleCohort::save() const {
 Result<PlausibleCohort> PlausibleCohort::read(std::string_view bytes, const Job& job) {
   const Error damaged{ErrorCode::Malformed, "what replies are plausible is not of the job's cohort"};
   ByteReader reader(bytes);
-  const Result<std::uint64_t> kinds = reader.u64();
-  if (!kinds) return kinds.error();
-  if (*kinds > job.cohort.size()) return damaged;
+  UNDERTONE_TRY(const std::uint64_t kinds, reader.u64());
+  if (kinds > job.cohort.size()) return damaged;
   PlausibleCohort out(job);
-  out.kinds_.reserve(*kinds);
-  for (std::uint64_t i = 0; i < *kinds; ++i) {
-    Result<folds::PlausibleReplies> kind =
-        folds::PlausibleReplies::read(reader, out.shapes_.count(), job.reply_lattice);
-    if (!kind) return kind.error();
-    out.kinds_.push_back(*std::move(kind));
+  out.kinds_.reserve(kinds);
+  for (std::uint64_t i = 0; i < kinds; ++i) {
+    UNDERTONE_TRY(folds::PlausibleReplies kind,
+                  folds::PlausibleReplies::read(reader, out.shapes_.count(), job.reply_lattice));
+    out.kinds_.push_back(std::move(kind));
   }
   for (const CohortMember& member : job.cohort) {  // in the order of the map: both are sorted
-    const Result<std::uint64_t> kind = reader.u64();
-    if (!kind) return kind.error();
-    if (*kind >= *kinds) return damaged;
-    out.kind_of_.emplace(member.facts.silo, *kind);
+    UNDERTONE_TRY(const std::uint64_t kind, reader.u64());
+    if (kind >= kinds) return damaged;
+    out.kind_of_.emplace(member.facts.silo, kind);
   }
   if (const Status end = reader.end(); !end) return end.error();
   return out;

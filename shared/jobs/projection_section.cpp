@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace undertone::jobs {
 namespace {
@@ -48,6 +49,35 @@ data::Projection parse_projection(config::Section section, std::size_t features)
   data::Projection out{std::move(origin), Eigen::MatrixXd(d, static_cast<Eigen::Index>(columns.size()))};
   for (std::size_t j = 0; j < columns.size(); ++j) out.directions.col(static_cast<Eigen::Index>(j)) = columns[j];
   return out;
+}
+
+data::Projection parse_standardisation(config::Section section, std::size_t features) {
+  const auto d = static_cast<Eigen::Index>(features);
+  Eigen::VectorXd origin = parse_entries(section, "origin", "subtracted from the encoded features", features);
+  const Eigen::VectorXd scale =
+      parse_entries(section, "scale", "what they are then divided by, each above 0", features);
+  section.finish();
+  data::Projection out{Eigen::VectorXd::Zero(d), Eigen::MatrixXd::Zero(d, 1)};
+  if (section.recording() || origin.size() != d || scale.size() != d) return out;
+  if (features > kStandardisedMax) {
+    section.problem("scale", fmt::format("expected at most {} encoded features, got {}", kStandardisedMax, features));
+    return out;
+  }
+  constexpr double kScaleMin = 1e-6;
+  if (!(scale.array() >= kScaleMin).all()) {
+    section.problem("scale", fmt::format("expected numbers from {} to {}", kScaleMin, kEntryMax));
+    return out;
+  }
+  out.origin = std::move(origin);
+  out.directions = scale.cwiseInverse().asDiagonal();
+  return out;
+}
+
+Json standardisation_to_json(const data::Projection& projection) {
+  UNDERTONE_CHECK(projection.directions.rows() == projection.directions.cols());
+  const Eigen::VectorXd scale = projection.directions.diagonal().cwiseInverse();
+  return {{"origin", std::vector<double>(projection.origin.begin(), projection.origin.end())},
+          {"scale", std::vector<double>(scale.begin(), scale.end())}};
 }
 
 std::vector<std::string> component_names(Eigen::Index count) {

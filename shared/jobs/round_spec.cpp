@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
-
 namespace undertone::jobs {
 
 std::uint64_t RoundSpec::weight(const CohortMember& member) const {
@@ -14,9 +12,11 @@ std::uint64_t RoundSpec::weight(const CohortMember& member) const {
   return std::min(records, folds::LatticeFold::kWeightMax);
 }
 
-bool RoundSpec::admits(const queries::Answer& answer) const {
+bool RoundSpec::admits(const queries::Answer& answer, const CohortMember& member) const {
+  if (reports) return reports->admits(answer, member.facts.records);
   const std::vector<std::int64_t>& values = queries::values_of(answer);
   if (static_cast<Eigen::Index>(values.size()) != dimension) return false;
+  if (std::holds_alternative<queries::Reports>(answer)) return false;
   if (std::holds_alternative<queries::Selected>(answer) != candidates.has_value()) return false;
   return !candidates || (values.front() >= 0 && values.front() < *candidates);
 }
@@ -34,9 +34,10 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
   if (const geometry::Vertices* candidates = ask.candidates()) {
     spec.candidates = candidates->count();
     spec.lattice = {queries::ReplyType::I64, 0};
-  } else if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) {
+  } else if (ask.kind() == releases::QuestionKind::Statistic) {
     spec.statistic = true;
-    spec.lattice = {queries::ReplyType::I64, statistic->indicators ? 0 : mechanisms::kValueStepLog2};
+    spec.lattice = queries::statistic_lattice(ask);
+    if (ask.reports() != nullptr) spec.reports = folds::ReportShape(ask);
   } else if (!spec.evaluation) {
     spec.aggregation = aggregation;  // metrics are always a mean
   }

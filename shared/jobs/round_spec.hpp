@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "shared/folds/aggregation.hpp"
 #include "shared/jobs/job.hpp"
@@ -12,18 +13,25 @@ namespace undertone::jobs {
 /// simulation and the audit of a federation.
 struct RoundSpec {
   bool evaluation = false;
-  bool statistic = false;                  // replies are totals, and fold into their plain mean
-  Eigen::Index dimension = 0;              // numbers of a reply
-  std::optional<Eigen::Index> candidates;  // of a selection: a reply is the number of one of so many
+  bool statistic = false;                     // replies are totals, and fold into their plain mean, or reports
+  Eigen::Index dimension = 0;                 // numbers of a reply, or that its reports are on
+  std::optional<Eigen::Index> candidates;     // of a selection: a reply is the number of one of so many
+  std::optional<folds::ReportShape> reports;  // of reports: a reply has one of every record, each on one number
   folds::Aggregation aggregation;
   queries::WireLattice lattice;
 
   [[nodiscard]] folds::RoundFold fold() const {
     if (candidates) return folds::RoundFold(folds::TallyFold(*candidates));
+    if (reports) return folds::RoundFold(folds::ReportsFold(*reports));
     return {aggregation, dimension, lattice};
   }
-  /// Whether a reply's numbers are of the kind that this round's have: those of a selection name a candidate.
-  [[nodiscard]] bool admits(const queries::Answer& answer) const;
+  /// Whether a silo's reply is of the kind that this round's are, and as long: that of a selection names a candidate,
+  /// and of reports there is one of each of its records.
+  [[nodiscard]] bool admits(const queries::Answer& answer, const CohortMember& member) const;
+  /// What of a reply is kept where what each silo says is looked at: its numbers, or what its reports add up to.
+  [[nodiscard]] std::vector<std::int64_t> kept(const std::vector<std::int64_t>& values) const {
+    return reports ? reports->totals(values) : values;
+  }
   /// What a silo counts for in the fold: an evaluation the records that it evaluates, anything else the job's weight.
   /// In 1 .. LatticeFold::kWeightMax.
   [[nodiscard]] std::uint64_t weight(const CohortMember& member) const;

@@ -1,7 +1,9 @@
 #include "shared/jobs/schema_section.hpp"
 
 #include <array>
+#include <fmt/ranges.h>
 
+#include "shared/base/plain_text.hpp"
 #include "shared/data/record_encoder.hpp"
 
 namespace undertone::jobs {
@@ -156,6 +158,35 @@ data::Schema parse_schema(config::Section section) {
   }
   section.finish();
   return schema;
+}
+
+Status check_bounds_said(const Json& data, const std::string& file) {
+  std::vector<std::string> blank;
+  const auto look = [&blank](const Json& column) {
+    if (!column.is_object()) return;
+    const auto is_blank = [](const Json& object, const char* key) {
+      return object.contains(key) && object[key].is_null();
+    };
+    const bool missing =
+        column.contains("missing") && column["missing"].is_object() && is_blank(column["missing"], "value");
+    if (!is_blank(column, "min") && !is_blank(column, "max") && !missing) return;
+    const Json name = column.value("column", Json());
+    blank.push_back(fmt::format("\"{}\"", name.is_string() ? plain_text(name.get<std::string>()) : ""));
+  };
+  if (!data.is_object()) return {};
+  if (data.contains("features") && data["features"].is_array()) {
+    for (const Json& column : data["features"]) look(column);
+  }
+  if (data.contains("label")) look(data["label"]);
+  if (blank.empty()) return {};
+  constexpr std::size_t kNamed = 20;
+  const std::size_t all = blank.size();
+  if (all > kNamed) blank.resize(kNamed);
+  return Error{ErrorCode::InvalidConfig,
+               fmt::format("{}: what only you can say is still blank for {}{}: replace each null by what is plausible "
+                           "in the world, known without the data, such as \"min\": 0, \"max\": 120 for an age in years",
+                           file, fmt::join(blank, ", "),
+                           all > kNamed ? fmt::format(" and {} more columns", all - kNamed) : std::string())};
 }
 
 Json to_json(const data::Schema& schema) {

@@ -126,7 +126,10 @@ double holdout_fraction_of(const releases::SiloFacts& facts) {
   return (holdout + 0.5) / (holdout + static_cast<double>(facts.records));
 }
 
-SimulationData parse_simulation(config::Section section, const std::vector<releases::SiloFacts>& silos) {
+std::optional<SimulationData> parse_simulation(config::Section& root, const std::vector<releases::SiloFacts>& silos) {
+  if (!root.has("simulation")) return std::nullopt;
+  config::Section section =
+      root.object("simulation", "where undertone simulate and partition find data; silos ignore it");
   SimulationData out;
   out.files = parse_files(section);
   if (section.has("test")) {

@@ -58,7 +58,8 @@ inline constexpr double kHoldoutFractionMax = 0.9;  // of a silo's records
 /// the product is rounded down to what is meant.
 [[nodiscard]] double holdout_fraction_of(const releases::SiloFacts& facts);
 
-/// @param silos in SiloId order
-[[nodiscard]] SimulationData parse_simulation(config::Section section, const std::vector<releases::SiloFacts>& silos);
+/// A job's "simulation", which may be left out. @param silos in SiloId order
+[[nodiscard]] std::optional<SimulationData> parse_simulation(config::Section& root,
+                                                             const std::vector<releases::SiloFacts>& silos);
 
 }  // namespace undertone::jobs

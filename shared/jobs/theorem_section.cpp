@@ -45,12 +45,11 @@ double parse_smoothness(config::Section& section, const TheoremContext& context)
 /// the loss has beside the regulariser's becomes the envelope's.
 /// @return an error where the theorem has no such form
 Status choose_envelope(TheoremName name, const algorithms::Problem& problem, theorems::TheoremFacts& facts) {
-  const Result<double> chosen = theorems::envelope_smoothness(name, facts, problem);
-  if (!chosen) return chosen.error();
-  facts.smoothness = *chosen;
+  UNDERTONE_TRY(const double chosen, theorems::envelope_smoothness(name, facts, problem));
+  facts.smoothness = chosen;
   const double regulariser = problem.regulariser.strong_convexity(problem.dimension);
   if (const double own = facts.strong_convexity - regulariser; own > 0.0)
-    facts.strong_convexity = regulariser + theorems::envelope_strong_convexity(own, *chosen);
+    facts.strong_convexity = regulariser + theorems::envelope_strong_convexity(own, chosen);
   return {};
 }
 

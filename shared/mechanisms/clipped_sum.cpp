@@ -17,19 +17,21 @@ constexpr std::size_t kTogether = 16;  // records, so that none waits for the on
 constexpr Eigen::Index kDimensionMax = Eigen::Index{1} << 30;
 constexpr Eigen::Index kLanes = 8;
 using Numbers = std::array<double, kTogether>;
+using Blocks = std::array<double*, kTogether>;
 
-/// For a few records x_i, the columns at `positions`: adds trunc(scale_i x_i) to the block; squares_i = the computed
+/// For a few records x_i, the columns at `positions`: adds trunc(scale_i x_i) to its block; squares_i = the computed
 /// sum of their squares, in whatever order. Where scale_i is 0, x_i is not read.
 /// @pre |scale_i x_ij| < 2^52
 using Quantise = void (*)(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions,
-                          const Numbers& scales, double* block, Numbers& squares);
+                          const Numbers& scales, const Blocks& blocks, Numbers& squares);
 
 void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int64_t> positions, const Numbers& scales,
-                       double* block, Numbers& squares) {
+                       const Blocks& blocks, Numbers& squares) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     squares[i] = 0.0;
     if (scales[i] == 0.0) continue;
     const double* x = features.col(positions[i]).data();
+    double* const block = blocks[i];
     double sum = 0.0;
     for (Eigen::Index j = 0; j < features.rows(); ++j) {
       const auto number = static_cast<double>(static_cast<std::int64_t>(scales[i] * x[j]));
@@ -43,7 +45,7 @@ void quantise_portable(const Eigen::MatrixXd& features, std::span<const std::int
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& features,
                                                    std::span<const std::int64_t> positions, const Numbers& scales,
-                                                   double* block, Numbers& squares) {
+                                                   const Blocks& blocks, Numbers& squares) {
   constexpr int kTowardsZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
   const Eigen::Index size = features.rows();
   const Eigen::Index whole = size - size % kLanes;
@@ -51,6 +53,7 @@ __attribute__((target("avx2"))) void quantise_avx2(const Eigen::MatrixXd& featur
     squares[i] = 0.0;
     if (scales[i] == 0.0) continue;
     const double* x = features.data() + positions[i] * size;
+    double* const block = blocks[i];
     const __m256d scale = _mm256_set1_pd(scales[i]);
     __m256d even = _mm256_setzero_pd();
     __m256d odd = _mm256_setzero_pd();
@@ -104,29 +107,51 @@ void ClippedSum::restart(const Lattice& lattice) {
   records_ = 0;
   block_.setZero();
   std::fill(sum_.begin(), sum_.end(), 0);
+  spare_block_.setZero();
+  std::fill(spare_sum_.begin(), spare_sum_.end(), 0);
 }
 
 void ClippedSum::add(std::span<const double> factors, std::span<const double> norms_squared,
                      const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
+  add_some(factors.size(), factors, norms_squared, features, positions);
+}
+
+void ClippedSum::add_first(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
+                           const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
+  UNDERTONE_CHECK(counted <= factors.size());
+  if (spare_block_.size() == 0) {
+    spare_block_ = Eigen::VectorXd::Zero(block_.size());
+    spare_sum_.assign(sum_.size(), 0);
+  }
+  add_some(counted, factors, norms_squared, features, positions);
+}
+
+void ClippedSum::add_some(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
+                          const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
   UNDERTONE_CHECK(factors.size() == positions.size() && norms_squared.size() == positions.size());
   UNDERTONE_CHECK(features.rows() == vector_.size() || features.rows() + 1 == vector_.size());
   while (!factors.empty()) {
     const std::size_t count = std::min({kTogether, factors.size(), static_cast<std::size_t>(records_max_ - records_)});
-    add_together(factors.first(count), norms_squared.first(count), features, positions.first(count));
+    add_together(std::min(count, counted), factors.first(count), norms_squared.first(count), features,
+                 positions.first(count));
     factors = factors.subspan(count);
     norms_squared = norms_squared.subspan(count);
     positions = positions.subspan(count);
+    counted -= std::min(count, counted);
   }
 }
 
-void ClippedSum::add_together(std::span<const double> factors, std::span<const double> norms_squared,
-                              const Eigen::MatrixXd& features, std::span<const std::int64_t> positions) {
+void ClippedSum::add_together(std::size_t counted, std::span<const double> factors,
+                              std::span<const double> norms_squared, const Eigen::MatrixXd& features,
+                              std::span<const std::int64_t> positions) {
   const Eigen::Index size = features.rows();
   const bool constant = size + 1 == vector_.size();
   Numbers squares{};
   Numbers scales{};
+  Blocks blocks{};
   std::array<bool, kTogether> in_range{};
   for (std::size_t i = 0; i < factors.size(); ++i) {
+    blocks[i] = i < counted ? block_.data() : spare_block_.data();
     const double square = norms_squared[i];
     const double wanted = std::abs(factors[i]) * per_unit_;
     // An x whose squares leave the range of a double goes the slow way, which scales it first.
@@ -135,21 +160,21 @@ void ClippedSum::add_together(std::span<const double> factors, std::span<const d
     const bool fits = wanted * wanted * square <= clip_asked_ * clip_asked_;
     scales[i] = std::copysign(fits ? wanted : clip_asked_ / std::sqrt(square), factors[i]);
   }
-  quantise_by(vector_units_)(features, positions, scales, block_.data(), squares);
+  quantise_by(vector_units_)(features, positions, scales, blocks, squares);
   records_ += static_cast<std::int64_t>(factors.size());
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double last = constant ? std::trunc(scales[i]) : 0.0;
-    if (constant) block_[size] += last;
+    if (constant) blocks[i][size] += last;
     UNDERTONE_CHECK(squares[i] + last * last <= square_max_);
-    if (!in_range[i]) add_slowly(factors[i], features.col(positions[i]));
+    if (!in_range[i]) add_slowly(factors[i], features.col(positions[i]), i < counted ? sum_ : spare_sum_);
   }
   if (records_ == records_max_) flush();
 }
 
-void ClippedSum::add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x) {
+void ClippedSum::add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x, std::vector<std::int64_t>& sum) {
   if (x.size() != vector_.size()) vector_[x.size()] = a;
   vector_.head(x.size()) = a * x;
-  add_clipped(vector_, lattice_, sum_);
+  add_clipped(vector_, lattice_, sum);
 }
 
 void ClippedSum::flush() {
@@ -157,6 +182,7 @@ void ClippedSum::flush() {
     sum_[j] += static_cast<std::int64_t>(block_[static_cast<Eigen::Index>(j)]);
   }
   block_.setZero();
+  spare_block_.setZero();
   records_ = 0;
 }
 
@@ -165,6 +191,7 @@ void ClippedSum::take(std::span<std::int64_t> out) {
   flush();
   std::copy(sum_.begin(), sum_.end(), out.begin());
   std::fill(sum_.begin(), sum_.end(), 0);
+  std::fill(spare_sum_.begin(), spare_sum_.end(), 0);
 }
 
 }  // namespace undertone::mechanisms

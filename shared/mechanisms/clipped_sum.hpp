@@ -27,15 +27,20 @@ class ClippedSum {
   /// @param positions [count] of the columns x_i
   void add(std::span<const double> factors, std::span<const double> norms_squared, const Eigen::MatrixXd& features,
            std::span<const std::int64_t> positions);
+  /// The same work for all of them, of which only the first `counted` are added: neither time nor memory depends on it.
+  void add_first(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
+                 const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
   /// The sum so far, which then begins again at zero. @param out [dimension], in lattice units
   void take(std::span<std::int64_t> out);
   /// Begins again at zero, on another lattice perhaps.
   void restart(const Lattice& lattice);
 
  private:
-  void add_together(std::span<const double> factors, std::span<const double> norms_squared,
+  void add_some(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
+                const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
+  void add_together(std::size_t counted, std::span<const double> factors, std::span<const double> norms_squared,
                     const Eigen::MatrixXd& features, std::span<const std::int64_t> positions);
-  void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x);
+  void add_slowly(double a, const Eigen::Ref<const Eigen::VectorXd>& x, std::vector<std::int64_t>& sum);
   void flush();
   VectorUnits vector_units_;
   Lattice lattice_;
@@ -47,6 +52,8 @@ class ClippedSum {
   Eigen::VectorXd vector_;        // of a record that goes the slow way
   Eigen::VectorXd block_;         // exact integers below 2^53
   std::vector<std::int64_t> sum_;
+  Eigen::VectorXd spare_block_;  // of what is not counted; empty without `add_first`
+  std::vector<std::int64_t> spare_sum_;
 };
 
 }  // namespace undertone::mechanisms

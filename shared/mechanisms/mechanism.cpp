@@ -14,6 +14,11 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
           [](const BinomialSum& /*noise*/) -> std::string_view { return "binomial vector sum, shuffled"; },
           [](const LaplaceLattice& /*noise*/) -> std::string_view { return "discrete Laplace, exact, on integers"; },
           [](const Selection& /*draw*/) -> std::string_view { return "exponential mechanism, exact, on integers"; },
+          [](const LocalReports& reports) -> std::string_view {
+            return std::holds_alternative<OneBit>(reports.randomiser)
+                       ? "a randomised bit of each record by itself, exact, on integers"
+                       : "discrete Laplace on each record by itself, exact, on integers";
+          },
           [](const ExactPublicSum& /*none*/) -> std::string_view { return "none: public records"; },
           [](const Unplanned& /*nothing*/) -> std::string_view { return "none planned"; }},
       mechanism);
@@ -34,6 +39,10 @@ releases::Cost cost_of(const Mechanism& mechanism) {
           },
           [](const Selection& selection) {
             return releases::Cost{{}, {}, selection.draw.epsilon()};
+          },
+          // Records are units of their own, each in one report: so many cost what one does.
+          [](const LocalReports& reports) {
+            return releases::Cost{{}, reports.epsilon(), {}};
           },
           [](const ExactPublicSum& /*exact*/) { return releases::Cost{}; },
           [](const Unplanned& /*nothing*/) -> releases::Cost { UNDERTONE_CHECK(false); }},
@@ -59,6 +68,7 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
                 binomial_sum_variance(binomial.parameters, *releases::ClipNorm::create(clip), records, kRoundingMax));
           },
           [](const LaplaceLattice& laplace) { return std::sqrt(laplace.noise.variance()) * laplace.lattice.step; },
+          [&](const LocalReports& reports) { return reports.stddev_max(records); },
           [](const Selection& /*none*/) { return 0.0; }, [](const ExactPublicSum& /*exact*/) { return 0.0; },
           [](const Unplanned& /*nothing*/) -> double { UNDERTONE_CHECK(false); }},
       mechanism);
@@ -67,6 +77,7 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
 Mechanism with_step_scaled(Mechanism mechanism, double factor) {
   std::visit(Overloaded{[factor](auto& sum) { sum.lattice.step *= factor; },
                         [](Selection& /*none*/) { UNDERTONE_CHECK(false); },
+                        [](LocalReports& /*numbers*/) { UNDERTONE_CHECK(false); },
                         [](Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
              mechanism);
   return mechanism;

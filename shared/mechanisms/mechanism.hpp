@@ -6,6 +6,7 @@
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/mechanisms/local_reports/local_reports.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/mechanisms/selection/exponential_mechanism.hpp"
 #include "shared/releases/cost.hpp"
@@ -33,7 +34,8 @@ struct Selection {
   ClampLattice lattice;
   ExponentialMechanism draw;
 };
-using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection>;
+using Mechanism =
+    std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection, LocalReports>;
 
 /// "Gaussian, exactly rounded to a lattice", for people.
 [[nodiscard]] std::string_view name_of(const Mechanism& mechanism) noexcept;
@@ -43,7 +45,8 @@ using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, Binom
 /// The integers that a sum is made of; null of a selection and of what is not planned.
 [[nodiscard]] const Lattice* lattice_of(const Mechanism& mechanism) noexcept;
 /// Of the noise on a coordinate of a silo's sum over so many records, real units; a binomial sum's with the largest
-/// variance that rounding can add. Zero of public records, and of a selection, which has no noise of that kind.
+/// variance that rounding can add; of reports the largest that the sum estimated from so many can have, whatever the
+/// records. Zero of public records, and of a selection, which has no noise of that kind.
 /// @pre planned
 [[nodiscard]] double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records);
 /// The mechanism on a lattice whose step is `factor` times as long: in lattice units nothing changes, so neither does

@@ -101,12 +101,11 @@ Result<std::vector<Layer>> lay_out(const NetworkShape& shape) {
   Eigen::Index offset = 0;
   ImageShape image = shape.input;
   const auto append = [&](const LayerShape& given, std::string_view name) -> Status {
-    Result<Layer> layer = std::visit([&](const auto& kind) { return place(kind, image, name); }, given);
-    if (!layer) return layer.error();
-    if (Status fits = finish(*layer, offset, name); !fits) return fits;
-    offset += layer->weights();
-    image = layer->output;
-    layers.push_back(*layer);
+    UNDERTONE_TRY(Layer layer, std::visit([&](const auto& kind) { return place(kind, image, name); }, given));
+    if (Status fits = finish(layer, offset, name); !fits) return fits;
+    offset += layer.weights();
+    image = layer.output;
+    layers.push_back(layer);
     return {};
   };
   for (std::size_t i = 0; i < shape.hidden.size(); ++i) {

@@ -72,10 +72,11 @@ void LayeredModel::scores(const Eigen::Ref<const Eigen::VectorXd>& weights, cons
 LayeredModel::Judgement LayeredModel::judge(Eigen::Index i, double target) {
   auto scores = pass_.factors().errors.back().col(i);
   const Eigen::Index label = class_of(target, classes());
-  if (label < 0) return {std::numeric_limits<double>::infinity(), false};
+  if (label < 0) return {std::numeric_limits<double>::infinity(), false, -1, 0};
   Eigen::Index best = 0;
   const double behind = scores.maxCoeff(&best) - scores[label];
-  return {behind + std::log(exponentials_sum({scores.data(), static_cast<std::size_t>(scores.size())})), best == label};
+  return {behind + std::log(exponentials_sum({scores.data(), static_cast<std::size_t>(scores.size())})), best == label,
+          label, best};
 }
 
 LayeredModel::Evaluation LayeredModel::evaluate(const Eigen::Ref<const Eigen::VectorXd>& weights,
@@ -108,6 +109,10 @@ void LayeredModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weig
   const double most = network_.loss_max();
   out[0] = (finite && judged.loss <= most ? std::max(judged.loss, 0.0) / most : 1.0) - 0.5;
   out[1] = finite && judged.right ? 0.5 : -0.5;
+  if (!network_.has_bins()) return;
+  auto table = out.tail(classes() * classes());
+  table.setZero();
+  if (judged.label >= 0) table[judged.label * classes() + judged.said] = 1.0;
 }
 
 template <class AddChunk>

@@ -45,7 +45,8 @@ class LayeredModel {
     double accuracy = 0.0;
   };
   [[nodiscard]] Evaluation evaluate(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records);
-  /// Record j's metrics minus 1/2, each in [-1/2, 1/2]; a target that is no class counts as the worst. @param out [2]
+  /// Record j's metrics minus 1/2, each in [-1/2, 1/2]; a target that is no class counts as the worst. In detail
+  /// then its place in the confusion table, none where the target is no class. @param out [metrics]
   void centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                        Eigen::Ref<Eigen::VectorXd> out);
 
@@ -74,6 +75,8 @@ class LayeredModel {
   struct Judgement {
     double loss = 0.0;  // infinite where the target is no class
     bool right = false;
+    Eigen::Index label = -1;  // none: the target is no class
+    Eigen::Index said = 0;
   };
   /// Of the record in place i of the last forward pass, whose scores are worthless afterwards.
   [[nodiscard]] Judgement judge(Eigen::Index i, double target);

@@ -55,14 +55,39 @@ void LinearModel::gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, con
   if (intercept_) out[features_] = a;
 }
 
+LinearModel LinearModel::evaluated(MetricDetail detail) const {
+  LinearModel out = *this;
+  out.detail_ = detail;
+  return out;
+}
+
+bool LinearModel::has_bins() const noexcept { return detail_ == MetricDetail::Detailed && loss_.classifies(); }
+
 std::vector<std::string_view> LinearModel::metric_names() const {
-  if (loss_.classifies()) return {"loss", "accuracy", "positive_share"};
+  const bool detailed = detail_ == MetricDetail::Detailed;
+  if (loss_.classifies()) {
+    if (detailed) return {"loss", "accuracy", "positive_share", "predicted_positive_share"};
+    return {"loss", "accuracy", "positive_share"};
+  }
+  if (detailed) {
+    return {"loss",       "zero_model_loss",   "squared_error",   "absolute_error",
+            "label_mean", "label_square_mean", "prediction_mean", "prediction_square_mean"};
+  }
   return {"loss", "zero_model_loss"};
 }
 
 std::vector<double> LinearModel::metric_scales() const {
-  if (loss_.classifies()) return {kLossMax, 1.0, 1.0};
-  return {kLossMax, kLossMax};
+  std::vector<double> out(metric_names().size() + (has_bins() ? 2 * kScoreBins : 0), 1.0);
+  out[0] = kLossMax;
+  if (!loss_.classifies()) out[1] = kLossMax;
+  return out;
+}
+
+Eigen::Index LinearModel::score_bin(double score) {
+  constexpr double kPerUnit = 2.0;
+  if (!(score > -1e9)) return 0;
+  const double place = std::floor(kPerUnit * std::min(score, 1e9)) + static_cast<double>(kScoreBins / 2);
+  return static_cast<Eigen::Index>(std::clamp(place, 0.0, static_cast<double>(kScoreBins - 1)));
 }
 
 void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records,
@@ -79,7 +104,18 @@ void LinearModel::centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weigh
   } else {
     out[1] = unit(loss_.value(0.0, target) / kLossMax);
   }
-  out.array() -= 0.5;
+  const auto named = static_cast<Eigen::Index>(metric_names().size());
+  if (detail_ == MetricDetail::Detailed && loss_.classifies()) {
+    out[3] = z >= 0.0 ? 1.0 : 0.0;
+    out.tail(2 * kScoreBins).setZero();
+    out[named + (target > 0.0 ? kScoreBins : 0) + score_bin(z)] = 1.0;
+  } else if (detail_ == MetricDetail::Detailed) {
+    const double label = unit((target + 1.0) / 2.0);
+    const double prediction = unit((z + 1.0) / 2.0);
+    out.segment(2, 6) << std::pow(prediction - label, 2), std::abs(prediction - label), label, label * label,
+        prediction, prediction * prediction;
+  }
+  out.head(named).array() -= 0.5;
 }
 
 }  // namespace undertone::models

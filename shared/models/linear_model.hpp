@@ -7,6 +7,7 @@
 
 #include "shared/base/result.hpp"
 #include "shared/models/linear_loss.hpp"
+#include "shared/models/metric_detail.hpp"
 
 namespace undertone::models {
 
@@ -42,14 +43,29 @@ class LinearModel {
   void gradient(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                 Eigen::Ref<Eigen::VectorXd> out) const;
 
+  /// The same model, evaluated in this detail.
+  [[nodiscard]] LinearModel evaluated(MetricDetail detail) const;
+
   /// What an evaluation adds up, in order; `metric_scales` holds the public factor that each was divided by to lie in
   /// [0, 1]. Where the loss classifies: loss (clipped), accuracy, positive_share. Else: loss, zero_model_loss (both
   /// clipped).
+  /// In detail, where the loss classifies: predicted_positive_share, and of records of the negative and then of the
+  /// positive class how many have a score in each of kScoreBins bins. Else, as shares of the label's public range with
+  /// predictions cut to it: squared_error, absolute_error, and means of labels and predictions and of their squares.
   [[nodiscard]] std::vector<std::string_view> metric_names() const;
+  /// Of the named metrics, then 1 for each of the bins, which have no names.
   [[nodiscard]] std::vector<double> metric_scales() const;
+  /// Of a record's named metrics each lies in [-1/2, 1/2], and at most one of its bins is 1: so its vector's l2 norm is
+  /// at most sqrt(named / 4 + [there are bins]).
+  [[nodiscard]] bool has_bins() const noexcept;
 
-  /// Record j's metrics minus 1/2, each in [-1/2, 1/2], so that a record's vector has l2 norm at most sqrt(metrics)/2.
-  /// @param out [metrics]
+  /// Bins of scores: below -4.5, from there on each as wide as 1/2, above 4.5. Class boundaries: a score of 0 divides
+  /// two.
+  static constexpr Eigen::Index kScoreBins = 20;
+  /// @param score NaN counts as the lowest
+  [[nodiscard]] static Eigen::Index score_bin(double score);
+
+  /// Record j's named metrics minus 1/2, each in [-1/2, 1/2], then its bins. @param out [metrics]
   void centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                        Eigen::Ref<Eigen::VectorXd> out) const;
 
@@ -59,6 +75,7 @@ class LinearModel {
   LinearLoss loss_;
   Eigen::Index features_;
   bool intercept_;
+  MetricDetail detail_ = MetricDetail::Basic;
 };
 
 }  // namespace undertone::models

@@ -1,5 +1,6 @@
 #include "shared/models/model.hpp"
 
+#include <cmath>
 #include <numbers>
 
 namespace undertone::models {
@@ -47,6 +48,18 @@ Eigen::VectorXd Model::start(std::uint64_t seed) const {
   RandomSource random(seed);
   network()->initialise(random, weights);
   return weights;
+}
+
+Model Model::evaluated(MetricDetail detail) const {
+  if (const LinearModel* one = linear()) return one->evaluated(detail);
+  if (const Network* one = network()) return one->evaluated(detail);
+  return *this;
+}
+
+double Model::metric_norm() const {
+  const auto named = static_cast<double>(metric_names().size());
+  const bool bins = std::visit([](const auto& kind) { return kind.has_bins(); }, kind_);
+  return std::sqrt(named / 4.0 + (bins ? 1.0 : 0.0));
 }
 
 std::vector<std::string_view> Model::metric_names() const {

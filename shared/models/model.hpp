@@ -53,9 +53,14 @@ class Model {
   /// Where training starts: zero for a convex model, random for a network. @param seed public
   [[nodiscard]] Eigen::VectorXd start(std::uint64_t seed) const;
 
-  /// What an evaluation adds up, in order, and the public factor that each was divided by to lie in [0, 1].
+  /// The same model, evaluated in this detail; moments know one detail alone.
+  [[nodiscard]] Model evaluated(MetricDetail detail) const;
+  /// What an evaluation adds up, in order, and the public factor that each was divided by to lie in [0, 1]. Those that
+  /// have names come first, and are less 1/2 in a record's vector; of the others, bins, a record is in one at most.
   [[nodiscard]] std::vector<std::string_view> metric_names() const;
   [[nodiscard]] std::vector<double> metric_scales() const;
+  /// What a record's vector of metrics is at most as long as, in l2: sqrt(named / 4 + [there are bins]).
+  [[nodiscard]] double metric_norm() const;
 
  private:
   std::variant<LinearModel, Network, MomentsModel> kind_;

@@ -36,6 +36,7 @@ class MomentsModel {
   /// loss, capped at its scale: what it is at most for features in [-1, 1] and means of such.
   [[nodiscard]] std::vector<std::string_view> metric_names() const { return {"loss"}; }
   [[nodiscard]] std::vector<double> metric_scales() const;
+  [[nodiscard]] static bool has_bins() noexcept { return false; }
   /// Record j's metrics minus 1/2, each in [-1/2, 1/2]. @param out [metrics]
   void centred_metrics(const Eigen::Ref<const Eigen::VectorXd>& weights, const Records& records, Eigen::Index j,
                        Eigen::Ref<Eigen::VectorXd> out) const;

@@ -6,9 +6,8 @@
 namespace undertone::models {
 
 Result<Network> Network::create(const NetworkShape& shape) {
-  Result<std::vector<Layer>> layers = lay_out(shape);
-  if (!layers) return layers.error();
-  return Network(shape, *std::move(layers));
+  UNDERTONE_TRY(std::vector<Layer> layers, lay_out(shape));
+  return Network(shape, std::move(layers));
 }
 
 bool Network::is_smooth() const noexcept {
@@ -40,6 +39,19 @@ void Network::initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weigh
     }
     weights.segment(layer.offset + layer.weights() - biases, biases).setZero();
   }
+}
+
+Network Network::evaluated(MetricDetail detail) const {
+  Network out = *this;
+  out.detail_ = detail;
+  return out;
+}
+
+std::vector<double> Network::metric_scales() const {
+  const auto places = static_cast<std::size_t>(has_bins() ? classes() * classes() : 0);
+  std::vector<double> out(metric_names().size() + places, 1.0);
+  out[0] = loss_max();
+  return out;
 }
 
 double Network::loss_max() const noexcept {

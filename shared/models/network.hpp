@@ -7,6 +7,7 @@
 #include "shared/base/random_source.hpp"
 #include "shared/base/result.hpp"
 #include "shared/models/layer.hpp"
+#include "shared/models/metric_detail.hpp"
 
 namespace undertone::models {
 
@@ -36,10 +37,14 @@ class Network {
   /// Source: He et al. 2015, section 2.2; LeCun et al. 1998, section 4.6.
   void initialise(RandomSource& random, Eigen::Ref<Eigen::VectorXd> weights) const;
 
+  /// The same network, evaluated in this detail.
+  [[nodiscard]] Network evaluated(MetricDetail detail) const;
   /// What an evaluation adds up and the public factors it is divided by, as in LinearModel: loss (clipped at
-  /// `loss_max`), accuracy.
+  /// `loss_max`), accuracy. In detail, of each class how many records are said to be of each: a confusion table, row by
+  /// row, of which a record is in one place.
   [[nodiscard]] std::vector<std::string_view> metric_names() const { return {"loss", "accuracy"}; }
-  [[nodiscard]] std::vector<double> metric_scales() const { return {loss_max(), 1.0}; }
+  [[nodiscard]] std::vector<double> metric_scales() const;
+  [[nodiscard]] bool has_bins() const noexcept { return detail_ == MetricDetail::Detailed; }
   /// max(4, 2 ln classes)
   [[nodiscard]] double loss_max() const noexcept;
 
@@ -47,6 +52,7 @@ class Network {
   Network(NetworkShape shape, std::vector<Layer> layers) : shape_(std::move(shape)), layers_(std::move(layers)) {}
   NetworkShape shape_;
   std::vector<Layer> layers_;
+  MetricDetail detail_ = MetricDetail::Basic;
 };
 
 }  // namespace undertone::models

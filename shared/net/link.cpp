@@ -7,15 +7,9 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
-#include "shared/net/dial.hpp"
 
 namespace undertone::net {
-namespace {
-
 using asio::ip::tcp;
-constexpr std::uint32_t kProtocolMin = 3;  // the first that shufflers are spoken to in
-
-}  // namespace
 
 Link::Link(asio::io_context& context, Setup setup, Credentials& credentials, Handlers handlers)
     : context_(&context),
@@ -51,7 +45,7 @@ asio::awaitable<void> Link::dial() {
     if (std::exchange(connected_, false)) handlers_.lost();
     if (stopped_) break;
     const std::chrono::milliseconds wait = backoff_.next();
-    spdlog::warn("link_lost name={} reason={} retry_ms={}", name(),
+    spdlog::warn("{}_lost name={} reason={} retry_ms={}", to_string(setup_.role), setup_.name,
                  quoted_text(ended ? "closed" : ended.error().message), wait.count());
     pause_.expires_after(wait);
     (void)co_await pause_.async_wait(kAwait);
@@ -59,8 +53,7 @@ asio::awaitable<void> Link::dial() {
 }
 
 asio::awaitable<Status> Link::connect_once() {
-  const Destination service{setup_.address.host, setup_.address.port, std::nullopt};
-  Result<tcp::socket> socket = co_await net::dial(service, setup_.session.handshake);
+  Result<tcp::socket> socket = co_await net::dial(setup_.service, setup_.session.handshake);
   if (!socket) co_return socket.error();
   session_ = std::make_shared<Session>(Session::Stream(*std::move(socket), credentials_->context()), setup_.session);
   const Status ended = co_await converse(session_);
@@ -72,38 +65,45 @@ asio::awaitable<Status> Link::connect_once() {
 asio::awaitable<Status> Link::converse(std::shared_ptr<Session> session) {
   const Result<certificates::CertificateFacts> peer = co_await session->handshake(Side::Client);
   if (!peer) co_return peer.error();
-  const certificates::Party expected{setup_.consortium, setup_.role, name()};
+  const certificates::Party expected{setup_.consortium, setup_.role,
+                                     setup_.name.empty() ? peer->party.name : setup_.name};
   if (peer->party != expected) {
     co_return Error{ErrorCode::Unauthorized, fmt::format("expected the {}, the certificate is of the {}",
                                                          describe(expected), describe(peer->party))};
   }
   session->accept_only(setup_.accepted);
-  const wire::Message hello = wire::Hello{kProtocolMin, setup_.session.protocol_max, setup_.build};
+  const wire::Message hello = wire::Hello{setup_.protocol_min, setup_.session.protocol_max, setup_.build};
   session->send(hello);
   while (!stopped_) {
     Result<wire::Message> message = co_await session->receive();
     if (!message) co_return message.error();
     if (const auto* fault = std::get_if<wire::Fault>(&*message))
-      co_return Error{fault->code, name() + " says: " + fault->sentence};
-    if (connected_) {
-      handlers_.message(*std::move(message));
-      continue;
+      co_return Error{fault->code, fmt::format("the {} says: {}", describe(peer->party), fault->sentence)};
+    if (!connected_) {
+      const Status welcome = welcomed(*message, peer->party);
+      if (!welcome) co_return welcome.error();
+      connected_ = true;
+      session->established();
+      backoff_.reset();
     }
-    const auto* welcome = std::get_if<wire::Welcome>(&*message);
-    if (welcome == nullptr)
-      co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
-    if (welcome->protocol < kProtocolMin || welcome->protocol > setup_.session.protocol_max) {
-      co_return Error{ErrorCode::ProtocolMismatch,
-                      fmt::format("{} ({}) chose protocol {}, this program speaks {} to {} with it", name(),
-                                  welcome->build, welcome->protocol, kProtocolMin, setup_.session.protocol_max)};
-    }
-    connected_ = true;
-    session->established();
-    backoff_.reset();
-    spdlog::info("link_connected name={} build={} protocol={}", name(), quoted_text(welcome->build), welcome->protocol);
-    handlers_.connected();
+    asio::awaitable<void> handled = handlers_.message(*std::move(message));
+    co_await std::move(handled);
   }
   co_return Status();
+}
+
+Status Link::welcomed(const wire::Message& message, const certificates::Party& peer) {
+  const auto* welcome = std::get_if<wire::Welcome>(&message);
+  if (welcome == nullptr)
+    return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(message))};
+  if (welcome->protocol < setup_.protocol_min || welcome->protocol > setup_.session.protocol_max) {
+    return Error{ErrorCode::ProtocolMismatch,
+                 fmt::format("the {} ({}) chose protocol {}, this program speaks {} to {} with it", describe(peer),
+                             welcome->build, welcome->protocol, setup_.protocol_min, setup_.session.protocol_max)};
+  }
+  spdlog::info("{}_connected name={} build={} protocol={}", to_string(setup_.role), peer.name,
+               quoted_text(welcome->build), welcome->protocol);
+  return {};
 }
 
 }  // namespace undertone::net

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "shared/net/backoff.hpp"
+#include "shared/net/dial.hpp"
 #include "shared/net/session.hpp"
 #include "shared/net/tls.hpp"
 
 namespace undertone::net {
 
-/// Where a service of the consortium is dialled, and by what name its certificate must go.
+/// Where a service of the consortium is dialled directly, and by what name its certificate must go.
 struct LinkAddress {
   std::string name;
   std::string host;
@@ -23,10 +24,12 @@ struct LinkAddress {
 class Link {
  public:
   struct Setup {
-    LinkAddress address;
     std::string consortium;
     certificates::Role role = certificates::Role::Shuffler;  // of the service
-    std::string build;                                       // of this program
+    std::string name;                                        // of the service; empty: whoever has the role
+    Destination service;
+    std::string build;               // of this program
+    std::uint32_t protocol_min = 3;  // the first that shufflers are spoken to in
     std::chrono::milliseconds reconnect_first{250};
     std::chrono::milliseconds reconnect_most{15'000};
     SessionLimits session;
@@ -34,9 +37,10 @@ class Link {
   };
   /// Called on the context's thread; a handler must not destroy the link.
   struct Handlers {
-    std::function<void()> connected;
-    std::function<void(wire::Message)> message;
-    std::function<void()> lost;
+    /// What the service says, in its order, first of each connection its Welcome. The next message is read once the
+    /// handler is done with this one.
+    std::function<asio::awaitable<void>(wire::Message)> message;
+    std::function<void()> lost;  // after a Welcome
   };
   /// @param credentials outlive the link
   Link(boost::asio::io_context& context, Setup setup, Credentials& credentials, Handlers handlers);
@@ -46,7 +50,6 @@ class Link {
   /// Drops the connection where the service's certificate has ended or was revoked meanwhile.
   void look_at_peer();
   [[nodiscard]] bool connected() const noexcept { return connected_; }
-  [[nodiscard]] const std::string& name() const noexcept { return setup_.address.name; }
   /// Nothing happens where the link is down: who sends must send again once it is connected.
   void send(const wire::Message& message);
   void send(Session::Bytes bytes);
@@ -55,6 +58,7 @@ class Link {
   [[nodiscard]] asio::awaitable<void> dial();
   [[nodiscard]] asio::awaitable<Status> connect_once();
   [[nodiscard]] asio::awaitable<Status> converse(std::shared_ptr<Session> session);
+  [[nodiscard]] Status welcomed(const wire::Message& message, const certificates::Party& peer);
 
   boost::asio::io_context* context_;
   Setup setup_;

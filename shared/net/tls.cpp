@@ -95,15 +95,13 @@ struct Revocations {
 Result<Revocations> apply_revocations(ssl::context& context, const TlsFiles& files,
                                       const std::map<std::string, RevocationAge>& newest) {
   const std::filesystem::path& file = files.revoked;
-  const Result<std::string> pem = read_file(file, 16U << 20U);
-  if (!pem) return pem.error();
-  const Result<std::string> authorities = read_file(files.authority, 1U << 20U);
-  if (!authorities) return authorities.error();
+  UNDERTONE_TRY(const std::string pem, read_file(file, 16U << 20U));
+  UNDERTONE_TRY(const std::string authorities, read_file(files.authority, 1U << 20U));
   namespace detail = certificates::detail;
-  const detail::RevocationList list(PEM_read_bio_X509_CRL(detail::reading(*pem).get(), nullptr, nullptr, nullptr));
+  const detail::RevocationList list(PEM_read_bio_X509_CRL(detail::reading(pem).get(), nullptr, nullptr, nullptr));
   if (!list)
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a revocation list in PEM form", file.string())};
-  Revocations out{{}, signer_of(list.get(), *authorities), age_of(list.get())};
+  Revocations out{{}, signer_of(list.get(), authorities), age_of(list.get())};
   if (out.signer.empty()) {
     return Error{ErrorCode::InvalidConfig, fmt::format("{}: expected a revocation list that the authority of {} signed",
                                                        file.string(), files.authority.string())};
@@ -215,29 +213,26 @@ Result<bool> Credentials::refresh() {
   std::string stamp = stamp_of(files_);
   if (stamp == stamp_) return false;
   stamp_ = stamp;  // a bad set of files is complained about once, not at every look
-  Result<CertificateFacts> own = certificates::load_certificate(files_.certificate);
-  if (!own) return own.error();
-  if (own->party != self_) {
+  UNDERTONE_TRY(CertificateFacts own, certificates::load_certificate(files_.certificate));
+  if (own.party != self_) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: the certificate is for the {}, the configuration is of the {}",
-                             files_.certificate.string(), describe(own->party), describe(self_))};
+                             files_.certificate.string(), describe(own.party), describe(self_))};
   }
   const std::time_t now = service::wall_clock();
-  if (now < own->not_before || now > own->not_after) {
+  if (now < own.not_before || now > own.not_after) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: valid from {} to {}, this machine's clock says {}", files_.certificate.string(),
-                             utc_minute(own->not_before), utc_minute(own->not_after), utc_minute(now))};
+                             utc_minute(own.not_before), utc_minute(own.not_after), utc_minute(now))};
   }
-  Result<std::unique_ptr<ssl::context>> context = make_context(files_, side_);
-  if (!context) return context.error();
+  UNDERTONE_TRY(std::unique_ptr<ssl::context> context, make_context(files_, side_));
   Revocations revoked;
   if (!files_.revoked.empty()) {
-    Result<Revocations> applied = apply_revocations(**context, files_, newest_);
-    if (!applied) return applied.error();
-    revoked = *std::move(applied);
+    UNDERTONE_TRY(Revocations applied, apply_revocations(*context, files_, newest_));
+    revoked = std::move(applied);
   }
-  context_ = *std::move(context);
-  own_ = *std::move(own);
+  context_ = std::move(context);
+  own_ = std::move(own);
   revoked_ = std::move(revoked.serials);
   if (!revoked.signer.empty()) newest_[revoked.signer] = revoked.age;
   return true;

@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/accounting/random_allocation.hpp"
 #include "shared/planning/plan_parts.hpp"
+#include "shared/planning/secret_bins.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -74,6 +76,13 @@ bool Plan::protects(releases::Block block) const {
 bool Plan::reads_parts(releases::Block block) const {
   return std::any_of(segments_.begin(), segments_.end(), [block](const Segment& segment) {
     return segment.release.ask.records.block == block && !segment.release.is_public() && segment.release.reads_part();
+  });
+}
+
+bool Plan::draws_bins_anew() const {
+  return std::any_of(segments_.begin(), segments_.end(), [](const Segment& segment) {
+    const std::optional<releases::Slice>& slice = segment.release.ask.records.slice;
+    return slice && slice->pass() > 0;
   });
 }
 
@@ -169,6 +178,8 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
   for (const auto& [block, spent] :
        {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
     if (spent.is_zero()) continue;
+    // Which passes the rounds were of is not in what was spent, and a record may have met a bin of each.
+    if (block == releases::Block::Training && draws_bins_anew()) return epsilon_.value_rounded_up();
     if (spent.is_gaussian() && !reads_parts(block) && !credit_) {
       worst =
           std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent.gaussian), *mechanism_delta_));
@@ -198,10 +209,9 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
 Result<double> Plan::charged(const std::vector<accounting::RepeatedEvent>& events) const {
   if (mechanism_delta_) return accounting::charged_epsilon(events, *mechanism_delta_);
   // Of a pure target: what a record meets adds up, and nothing else is known to be true.
-  const auto met = accounting::by_position(events);
-  if (!met) return met.error();
+  UNDERTONE_TRY(const auto met, accounting::by_position(events));
   double worst = 0.0;
-  for (const std::vector<accounting::RepeatedEvent>& position : *met) {
+  for (const std::vector<accounting::RepeatedEvent>& position : met) {
     double sum = 0.0;  // of multiples of 2^-40 below 2^13, exact
     for (const accounting::RepeatedEvent& one : position) {
       const auto* pure = std::get_if<accounting::ApproximateEvent>(&one.event);
@@ -235,8 +245,78 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
   return epsilon_of_other_events(blocks);
 }
 
+namespace {
+
+/// What the other releases of the training block are, as they are.
+Result<accounting::Besides> besides_of(const std::vector<Plan::Segment>& segments) {
+  std::vector<std::size_t> others;
+  std::vector<double> shifts;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Release& release = segments[i].release;
+    if (release.ask.records.block != releases::Block::Training || release.is_public() || release.reads_bins()) continue;
+    const releases::Cost cost = release.cost_of_draw();
+    if (!cost.is_gaussian() || cost.gaussian.units() == 0)
+      return Error{ErrorCode::Internal, "a release beside bins is not Gaussian"};
+    others.push_back(i);
+    shifts.push_back(accounting::total_shift(cost.gaussian).value());
+  }
+  return ReadsBesides::of(segments, others, shifts).laws();
+}
+
+}  // namespace
+
+Result<accounting::Allocation> Plan::allocation() const {
+  std::vector<std::size_t> binned;
+  std::vector<double> shifts;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (!segments_[i].release.reads_bins()) continue;
+    binned.push_back(i);
+    shifts.push_back(accounting::total_shift(segments_[i].release.cost_of_draw().gaussian).value());
+  }
+  return allocation_of(segments_, binned, shifts);
+}
+
+Result<double> Plan::epsilon_at(releases::Block block, releases::Delta delta) const {
+  if (!bins_ || block != releases::Block::Training) return accounting::charged_epsilon(events(block), delta);
+  UNDERTONE_TRY(const accounting::Allocation bins, allocation());
+  UNDERTONE_TRY(const accounting::Besides besides, besides_of(segments_));
+  // What bins may overflow by, as a total variation, takes (1 + e^epsilon) times that of delta.
+  const double variation =
+      bins_->overflow.value_rounded_up() / (1.0 + std::exp(epsilon_.value_rounded_up())) * (1.0 + 0x1p-40);
+  double left = delta.value() - 2.0 * variation;
+  constexpr int kAttempts = 16;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    UNDERTONE_TRY(const releases::Delta affordable, releases::Delta::create(left));
+    UNDERTONE_TRY(const double epsilon, accounting::allocation_epsilon(bins, besides, affordable));
+    const double rest = delta.value() - (1.0 + std::exp(epsilon)) * variation;
+    if (rest >= left) return epsilon;
+    left = rest * (1.0 - 1e-6);
+  }
+  return Error{ErrorCode::LimitExceeded, "delta does not cover what the bins may overflow"};
+}
+
+Result<double> Plan::charge_bins(const releases::Epsilon& target) const {
+  UNDERTONE_TRY(const accounting::Allocation bins, allocation());
+  UNDERTONE_TRY(const accounting::Besides besides, besides_of(segments_));
+  const Result<double> epsilon = accounting::allocation_epsilon(bins, besides, *mechanism_delta_);
+  if (epsilon && *epsilon <= target.value()) return epsilon;
+  // The inverse is rounded up by more than delta is: at the target itself delta says.
+  const Result<double> delta =
+      accounting::allocation_delta(bins, besides, target, *mechanism_delta_, accounting::AllocationGrid::Charge);
+  return delta && *delta <= mechanism_delta_->value() ? Result<double>(target.value()) : epsilon;
+}
+
 Result<double> Plan::charge(releases::Block block, const releases::Epsilon& target) const {
   if (!protects(block)) return 0.0;
+  if (bins_ && block == releases::Block::Training) {
+    const Result<double> together = charge_bins(target);
+    if (together && *together <= target.value()) return together;
+    if (!together && together.error().code == ErrorCode::Internal) return together;
+    // By parallel composition, which holds whatever is known of the bins.
+    const Result<double> told = charged(events(block));
+    if (!told) return together;
+    return together ? std::min(*together, *told) : *told;
+  }
   if (reads_parts(block) || !cost(block).is_gaussian()) return charged(events(block));
   const releases::GaussianShift shift = accounting::total_shift(cost(block).gaussian);
   const double epsilon = accounting::epsilon_of_gaussian(shift, *mechanism_delta_);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/accounting/accountant.hpp"
+#include "shared/accounting/allocation.hpp"
 #include "shared/accounting/shuffled_credit.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
@@ -35,6 +36,14 @@ struct Shuffling {
   std::int64_t honest_silos = 1;
   bool binomial = true;        // else Gaussian reports, mixed
   std::int64_t coins_max = 1;  // of a record's coordinate, binomial
+};
+
+/// What a plan owes to nobody knowing in which bin a record was: its bins are charged as one event.
+struct BinCredit {
+  releases::DeltaAmount overflow;  // of delta: for bins that more records drew than they have rows
+  /// How many times as much noise it would take if the bins were told, so that they composed in parallel. Nothing where
+  /// the noise was chosen.
+  std::optional<double> gain = {};
 };
 
 /// What each release may cost, by the law of its noise.
@@ -65,10 +74,15 @@ class Plan {
   [[nodiscard]] bool protects(releases::Block block) const;
   /// Whether any private release reads a random subset or a slice of the block: then that is what epsilon rests on.
   [[nodiscard]] bool reads_parts(releases::Block block) const;
+  /// Whether there are several passes over bins, each with a draw of its own.
+  [[nodiscard]] bool draws_bins_anew() const;
   /// Whether a release may hold a record several times.
   [[nodiscard]] bool draws_with_replacement() const;
   /// The private releases of a block as the accountant sees them.
   [[nodiscard]] std::vector<accounting::RepeatedEvent> events(releases::Block block) const;
+  /// Epsilon at another delta of all private releases of a block, as they are charged together, with what bins may
+  /// overflow taken off delta. @pre there are some
+  [[nodiscard]] Result<double> epsilon_at(releases::Block block, releases::Delta delta) const;
   /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
   /// odometer, no guarantee.
   [[nodiscard]] double epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const;
@@ -76,7 +90,8 @@ class Plan {
   /// "LAW:UNITS*ROUNDS@K/N" with commas between, the cost of a draw as `Cost::to_string` writes it; "r" follows where K
   /// are drawn with replacement,
   /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
-  /// permutation are read.
+  /// permutation are read, "~FROM:TO/POSITIONS:ROWS" where only these of so many that every record drew one of for
+  /// itself, and the work is that of so many rows.
   [[nodiscard]] std::string releases_text(releases::Block block) const;
   /// Epsilon at the plan's delta if everybody knew which records each release drew, and no mixing helped: what was kept
   /// by versions in which a record's place in a draw could show. Binomial sums still count on the honest silos' coins.
@@ -104,6 +119,8 @@ class Plan {
   /// all of one draw of equally many of equally many records, as often for every record that is read, or too many.
   [[nodiscard]] std::optional<accounting::ShuffledRounds> reported_rounds() const;
   [[nodiscard]] const std::optional<Shuffling>& shuffling() const noexcept { return shuffling_; }
+  /// Of a plan that reads bins.
+  [[nodiscard]] const std::optional<BinCredit>& bins() const noexcept { return bins_; }
   [[nodiscard]] releases::DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
  private:
@@ -119,6 +136,7 @@ class Plan {
   struct MechanismDemand {
     Eigen::Index dimension = 0;
     std::int64_t records_drawn = 0;
+    std::int64_t records_max = 0;
     std::size_t bound_kind = 0;
     double bound_low = 0.0;
     double bound_high = 0.0;
@@ -136,10 +154,17 @@ class Plan {
     Mechanisms mechanisms;
   };
   /// @param group indices of segments that read records together
+  /// @param louder what a Gaussian shift of bins that was not chosen is multiplied with
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
-                                       const releases::Target& target, Found& found);
+                                       const releases::Target& target, double louder, Found& found);
+  /// How much louder bins may be than if each were calibrated for itself.
+  [[nodiscard]] Result<double> louder_in_bins(const std::vector<std::vector<std::size_t>>& groups,
+                                              const releases::SiloFacts& facts, const releases::Target& target,
+                                              Found& found) const;
   [[nodiscard]] Result<Strength> strength_of(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
                                              const releases::Target& target, Found& found) const;
+  /// What an ask's own share of the promise allows. @pre it has one
+  [[nodiscard]] Result<Strength> strength_of_share(const releases::Ask& ask, const releases::Target& target) const;
   /// `mechanism_for`, each demand once.
   [[nodiscard]] Result<mechanisms::Mechanism> mechanism_once(const Release& release, const Strength& strength,
                                                              Mechanisms& known) const;
@@ -156,6 +181,10 @@ class Plan {
       const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(releases::Block block, const releases::Epsilon& target) const;
+  /// The bins that are read, as they are. @pre some are
+  [[nodiscard]] Result<accounting::Allocation> allocation() const;
+  /// Epsilon of the bins that are read, as one event. @pre some are
+  [[nodiscard]] Result<double> charge_bins(const releases::Epsilon& target) const;
   /// Epsilon of releases at the mechanism's delta; of a pure target their sum.
   [[nodiscard]] Result<double> charged(const std::vector<accounting::RepeatedEvent>& events) const;
   Plan(releases::DeltaAmount amount, std::optional<releases::Delta> value)
@@ -173,16 +202,20 @@ class Plan {
   double failure_each_ = 0.0;  // of one binomial sum
   std::optional<accounting::ShufflerCredit> credit_;
   std::optional<Shuffling> shuffling_;
+  std::optional<BinCredit> bins_;
 };
 
 /// Calibrates every release of the schedule to the silo's target. Sums of l2-bounded vectors are Gaussian, but for pure
-/// targets, where they and all statistics are discrete Laplace; selections are exponential mechanisms. All private
-/// releases that read the same records have the same shift and the smallest noise that the accountant allows, the exact
-/// Gaussian profile where every record is read, numeric composition of the dominating profile of fixed-size subsets or
-/// multisets where a part is drawn. Slices that no release joins are calibrated each for the whole target. Under
-/// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
-/// the draw does not depend on their values. A pure function, computed by both ends and trusted only on the silo's;
-/// sampled plans take up to seconds, the last few are remembered by each thread.
+/// targets, where they are discrete Laplace, as statistics are or Gaussian as their bound says; selections are
+/// exponential mechanisms. All private releases that read the same records have the same shift, or the shares of it
+/// that their asks name, and the smallest noise that the accountant allows, the exact Gaussian profile where every
+/// record is read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is
+/// drawn. Slices that no release joins are calibrated each for the whole target; bins all together, as one event that
+/// nobody knows the place of a record in: all that this saves goes to the bins, what else reads the records keeps the
+/// noise that it has beside parts that are told. Under replacement of one record the sum over a block changes by at
+/// most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A pure function,
+/// computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few are remembered
+/// by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos

@@ -7,6 +7,7 @@
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
+#include "shared/planning/secret_bins.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::planning {
@@ -33,9 +34,9 @@ bool is_public(const releases::SiloFacts& facts, releases::Block block) {
 /// Exact sums of public records are quantised too, so that every mode and order of arrival agrees to the bit.
 /// @return nothing where no exact form of the ask is planned
 std::optional<mechanisms::Lattice> public_lattice(const releases::Ask& ask) {
-  const auto* l2 = std::get_if<releases::L2Bound>(&ask.bound);
-  if (l2 == nullptr || ask.candidates() != nullptr) return std::nullopt;
-  return mechanisms::Lattice{std::int64_t{1} << 30, std::ldexp(l2->clip.value(), -30)};
+  const releases::ClipNorm* clip = releases::l2_clip_of(ask.bound);
+  if (clip == nullptr || !std::holds_alternative<releases::SumForm>(ask.form)) return std::nullopt;
+  return mechanisms::Lattice{std::int64_t{1} << 30, std::ldexp(clip->value(), -30)};
 }
 
 /// What all Gaussian releases that read a record may add up to.
@@ -48,10 +49,9 @@ double total_shift_of(const releases::Target& target, const releases::Delta& del
 /// epsilon of each of `rounds` releases whose epsilons add up to at most `total`: whole units, so that none is spent
 /// besides by rounding.
 Result<releases::Epsilon> equal_epsilon(double total, std::uint64_t rounds) {
-  const Result<releases::EpsilonAmount> affordable = releases::EpsilonAmount::rounded_down(total);
-  if (!affordable) return affordable.error();
+  UNDERTONE_TRY(const releases::EpsilonAmount affordable, releases::EpsilonAmount::rounded_down(total));
   return releases::Epsilon::create(
-      releases::EpsilonAmount::from_units(affordable->units() / rounds).value_rounded_down());
+      releases::EpsilonAmount::from_units(affordable.units() / rounds).value_rounded_down());
 }
 
 /// The target with its epsilon so many times as large. Epsilon grows at least as the root of rho.
@@ -74,20 +74,54 @@ releases::Target scaled(const releases::Target& target, double factor) {
 /// The shift of each of `rounds` releases that read every record: an equal share in whole units, so that what the
 /// lattices charge, rounded up to a unit, never exceeds the whole.
 Result<releases::GaussianShift> equal_share(std::uint64_t rounds, double total) {
-  const Result<releases::ShiftSquaredAmount> affordable =
-      releases::ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50));
-  if (!affordable) return affordable.error();
-  const releases::UInt128 each = affordable->units() / rounds;  // whole units: the remainder is not spent
+  UNDERTONE_TRY(const releases::ShiftSquaredAmount affordable,
+                releases::ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50)));
+  const releases::UInt128 each = affordable.units() / rounds;  // whole units: the remainder is not spent
   return releases::GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
 }
 
+bool has_chosen_noise(const std::vector<Plan::Segment>& segments) {
+  return std::any_of(segments.begin(), segments.end(), [](const Plan::Segment& segment) {
+    const releases::Ask& ask = segment.release.ask;
+    return ask.shift || ask.epsilon || ask.share;
+  });
+}
+
 /// Whether a private release of this kind has a noise that keeps the target.
+/// @return an error that names what it lacks
 Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
   const auto refuse = [&](const char* why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), why)};
   };
+  if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
+    return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
+  if (ask.reports() != nullptr) {
+    const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
+    if (statistic == nullptr || !std::holds_alternative<releases::RangeBound>(ask.bound) ||
+        static_cast<Eigen::Index>(statistic->coordinates.size()) != ask.dimension)
+      return refuse("records report numbers of their own in a public range, and nothing else");
+    if (shuffled) return refuse("reports leave in a secret order already: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
+        ask.records.block != releases::Block::Training)
+      return refuse("reports are of all training records, each of which reports once");
+    if (ask.dimension > facts.records)
+      return refuse("a record reports on one number alone: expected as many records as numbers, or more");
+    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+  }
+  if (std::holds_alternative<releases::PairBound>(ask.bound)) {
+    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.candidates() != nullptr)
+      return refuse("bounds of pairs of records are of feature maps alone");
+    if (shuffled) return refuse("statistics are not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
+      return refuse("statistics are of all records");
+    if (law_of(ask, facts.target) == Law::Pure)
+      return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+    if (std::holds_alternative<releases::PureDp>(facts.target))
+      return refuse("the noise of this statistic is Gaussian: a pure target has none for it");
+    return {};
+  }
   if (law_of(ask, facts.target) == Law::Gaussian) {
-    if (!std::holds_alternative<releases::L2Bound>(ask.bound))
+    if (releases::l2_clip_of(ask.bound) == nullptr)
       return refuse("sums of contributions that are not bounded in l2 are not planned");
     if (std::holds_alternative<releases::ConcentratedDp>(facts.target) && ask.records.with_replacement)
       return refuse("draws with replacement are not accounted for in zCDP");
@@ -103,6 +137,20 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
   if (ask.smoothness())
     return refuse("the noise of a clip that follows the points is Gaussian: expected no smoothness");
   return {};
+}
+
+Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
+  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  if (distance.counts)
+    return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, release.records_drawn);
+  return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension,
+                                     release.records_drawn);
+}
+
+Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
+  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, release.records_drawn);
+  return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
 }
 
 }  // namespace
@@ -154,14 +202,21 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     // A total's coins are those of all honest silos, and so is what their samplers may be off.
     const Result<releases::DeltaAmount> implementation = implementation_delta(facts.epsilon(), draws * silos);
     if (!implementation) return implementation.error();
-    const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta());
-    if (!target_delta) return target_delta.error();
-    if (*implementation >= *target_delta) {
+    UNDERTONE_TRY(const releases::DeltaAmount target_delta, releases::DeltaAmount::rounded_down(facts.delta()));
+    if (*implementation >= target_delta) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: delta {} does not cover the implementation delta {} of {} draws of noise",
                                facts.silo.name(), facts.delta(), implementation->value_rounded_up(), draws * silos)};
     }
-    mechanism_amount = releases::DeltaAmount::from_units(target_delta->units() - implementation->units());
+    mechanism_amount = releases::DeltaAmount::from_units(target_delta.units() - implementation->units());
+  }
+  UNDERTONE_TRY(const std::uint64_t bins, count_bins(schedule, facts, shuffling.has_value()));
+  std::optional<BinPadding> padding;
+  if (bins > 0) {
+    const Result<BinPadding> made = BinPadding::create(mechanism_amount, facts.epsilon(), bins);
+    if (!made) return Error{made.error().code, fmt::format("silo {}: {}", facts.silo.name(), made.error().message)};
+    padding = *made;
+    mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - padding->overflow.units());
   }
   std::uint64_t binomial_rounds = 0;
   if (shuffling && shuffling->binomial) {
@@ -173,26 +228,24 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
   if (binomial_rounds > 0) {
     constexpr double kFailureShare = 1.0 / 32.0;  // of delta: what it costs the rest is a third of a percent of epsilon
     failure_each = mechanism_amount.value_rounded_down() * kFailureShare / static_cast<double>(binomial_rounds);
-    const Result<releases::DeltaAmount> each = releases::DeltaAmount::rounded_up(failure_each);
-    if (!each) return each.error();
-    const Result<releases::DeltaAmount> all = each->times(binomial_rounds);
-    if (!all) return all.error();
-    if (*all >= mechanism_amount)
+    UNDERTONE_TRY(const releases::DeltaAmount each, releases::DeltaAmount::rounded_up(failure_each));
+    UNDERTONE_TRY(const releases::DeltaAmount all, each.times(binomial_rounds));
+    if (all >= mechanism_amount)
       return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: delta {} does not cover the failures of {} rounds",
                                                            facts.silo.name(), facts.delta(), binomial_rounds)};
-    failure_all = *all;
+    failure_all = all;
     mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - failure_all.units());
   }
   std::optional<releases::Delta> mechanism_delta;
   if (!pure) {
-    const Result<releases::Delta> value = releases::Delta::create(mechanism_amount.value_rounded_down());
-    if (!value) return value.error();
-    mechanism_delta = *value;
+    UNDERTONE_TRY(const releases::Delta value, releases::Delta::create(mechanism_amount.value_rounded_down()));
+    mechanism_delta = value;
   }
   Plan plan(mechanism_amount, mechanism_delta);
   plan.shuffling_ = shuffling;
   plan.failure_delta_ = failure_all;
   plan.failure_each_ = failure_each;
+  if (padding) plan.bins_ = BinCredit{padding->overflow};
   plan.rounds_ = rounds;
   plan.draws_ = draws;
   for (const ScheduledRounds& part : schedule) {
@@ -204,7 +257,7 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     const std::int64_t population = positions.to - positions.from;
     const auto drawn =
         part.ask.local() != nullptr
-            ? std::min<std::int64_t>(population, 1)
+            ? static_cast<std::int64_t>(part.ask.local()->records)
             : static_cast<std::int64_t>(std::floor(read.draw_fraction * static_cast<double>(population)));
     if (drawn < 1 || drawn > population) {
       const char* block = read.block == releases::Block::Training ? "training" : "holdout";
@@ -214,6 +267,11 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
             fmt::format("silo {}: {} rounds read disjoint parts of its n = {} {} records, which leaves none for "
                         "part {}: R K <= n is needed, K >= 1 records a round",
                         facts.silo.name(), read.slice->of, whole, block, read.slice->index + 1)};
+      }
+      if (part.ask.local() != nullptr) {
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("silo {}: {} of n = {} {} records a step of its own, expected from 1 to n",
+                                 facts.silo.name(), drawn, population, block)};
       }
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: K = {} of n = {} {} records a round, expected from 1 to n (draw_fraction {})",
@@ -236,7 +294,9 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     } else if (Status sound = check_noise(part.ask, facts, shuffling.has_value()); !sound) {
       return sound.error();
     }
-    plan.segments_.push_back({{part.ask, drawn, population, mechanism, whole, positions}, part.rounds});
+    Release release{part.ask, drawn, population, mechanism, whole, positions};
+    if (release.reads_bins()) release.rows = padding->rows(population, whole);
+    plan.segments_.push_back({std::move(release), part.rounds});
     if (plan.segments_.size() > kSegmentsMax) {
       return Error{ErrorCode::LimitExceeded,
                    fmt::format("silo {}: more than {} kinds of releases", facts.silo.name(), kSegmentsMax)};
@@ -248,10 +308,10 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
 }
 
 Status Plan::meet(const releases::SiloFacts& facts) {
-  const Result<releases::DeltaAmount> target_delta = releases::DeltaAmount::rounded_down(facts.delta());
-  if (!target_delta) return target_delta.error();
+  UNDERTONE_TRY(const releases::DeltaAmount target_delta, releases::DeltaAmount::rounded_down(facts.delta()));
   const bool fixed = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
-    return segment.release.ask.shift && !is_public(facts, segment.release.ask.records.block);
+    return (segment.release.ask.shift || segment.release.ask.epsilon) &&
+           !is_public(facts, segment.release.ask.records.block);
   });
   const double promised = facts.epsilon().value();
   // The accountant decides, on the integers that will be used: a numeric one may need a second, smaller aim.
@@ -268,10 +328,9 @@ Status Plan::meet(const releases::SiloFacts& facts) {
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
     if (!protects(releases::Block::Training) && !protects(releases::Block::Holdout)) return {};
     if (epsilon <= promised) {
-      const Result<releases::EpsilonAmount> amount = releases::EpsilonAmount::rounded_up(epsilon);
-      if (!amount) return amount.error();
-      epsilon_ = *amount;
-      delta_ = *target_delta;
+      UNDERTONE_TRY(const releases::EpsilonAmount amount, releases::EpsilonAmount::rounded_up(epsilon));
+      epsilon_ = amount;
+      delta_ = target_delta;
       return {};
     }
     if (fixed) {
@@ -294,8 +353,15 @@ Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target&
   Found found;
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
     if (is_public(facts, block)) continue;
-    for (const Group& group : groups_of(segments_, block)) {
-      if (Status calibrated = calibrate_group(group, facts, target, found); !calibrated) return calibrated;
+    const std::vector<Group> groups = groups_of(segments_, block);
+    double louder = 1.0;
+    if (bins_ && block == releases::Block::Training) {
+      UNDERTONE_TRY(const double in_bins, louder_in_bins(groups, facts, target, found));
+      louder = in_bins;
+      bins_->gain = has_chosen_noise(segments_) ? std::nullopt : std::optional(louder);
+    }
+    for (const Group& group : groups) {
+      if (Status calibrated = calibrate_group(group, facts, target, louder, found); !calibrated) return calibrated;
     }
   }
   return {};
@@ -306,37 +372,46 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
       Overloaded{
           [&](releases::GaussianShift shift) -> Result<mechanisms::Mechanism> {
             if (shuffling_ && shuffling_->binomial) return binomial_for(release, shift);
-            const Result<mechanisms::GaussianLattice> lattice =
-                mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension, release.records_drawn);
-            if (!lattice) return lattice.error();
-            return mechanisms::Mechanism(*lattice);
+            UNDERTONE_TRY(const mechanisms::GaussianLattice lattice,
+                          std::holds_alternative<releases::PairBound>(release.ask.bound)
+                              ? gaussian_statistic(release, shift)
+                              : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
+                                                             release.records_max()));
+            return mechanisms::Mechanism(lattice);
           },
           [&](const PureShare& share) -> Result<mechanisms::Mechanism> {
             const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
             const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
             const Eigen::Index dimension = release.ask.dimension;
-            const Result<mechanisms::LaplaceLattice> lattice =
-                range == nullptr
-                    ? mechanisms::laplace_lattice(release.ask.clip(), share.epsilon, dimension, release.records_drawn)
-                : statistic != nullptr && statistic->indicators
-                    ? mechanisms::laplace_counts(share.epsilon, dimension, release.records_drawn)
-                    : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn);
-            if (!lattice) return lattice.error();
-            return mechanisms::Mechanism(*lattice);
+            if (const releases::ReportsForm* form = release.ask.reports()) {
+              // What check_noise has seen to.
+              UNDERTONE_TRY(const mechanisms::LocalReports reports,
+                            mechanisms::local_reports(*range, statistic->indicators, form->randomiser, share.epsilon,
+                                                      release.records_drawn));
+              return mechanisms::Mechanism(reports);
+            }
+            UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,
+                          std::holds_alternative<releases::PairBound>(release.ask.bound)
+                              ? laplace_statistic(release, share.epsilon)
+                          : range == nullptr ? mechanisms::laplace_lattice(release.ask.clip(), share.epsilon, dimension,
+                                                                           release.records_drawn)
+                          : statistic != nullptr && statistic->indicators
+                              ? mechanisms::laplace_counts(share.epsilon, dimension, release.records_drawn)
+                              : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn));
+            return mechanisms::Mechanism(lattice);
           },
           [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
             const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
             if (bound == nullptr)
               return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
             const geometry::Vertices& candidates = *release.ask.candidates();
-            const auto lattice = mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
-                                                                  candidates.score_factor());
-            if (!lattice) return lattice.error();
-            const auto range = mechanisms::ScoreRange::of_differences(candidates.score_range(lattice->levels()));
-            if (!range) return range.error();
-            const auto draw = mechanisms::ExponentialMechanism::create(share.epsilon, *range);
-            if (!draw) return draw.error();
-            return mechanisms::Mechanism(mechanisms::Selection{*lattice, *draw});
+            UNDERTONE_TRY(const auto lattice,
+                          mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
+                                                           candidates.score_factor()));
+            UNDERTONE_TRY(const auto range,
+                          mechanisms::ScoreRange::of_differences(candidates.score_range(lattice.levels())));
+            UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(share.epsilon, range));
+            return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
           }},
       strength);
 }
@@ -344,35 +419,38 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
 Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, releases::GaussianShift shift) const {
   mechanisms::BinomialRound round{shift, failure_each_, release.ask.dimension,
                                   shuffling_->honest_silos * release.records_drawn, shuffling_->coins_max};
-  const Result<mechanisms::BinomialChoice> choice = mechanisms::binomial_parameters_for(round);
-  if (!choice) return choice.error();
-  if (const Result<noise::BinomialTable> coins = mechanisms::binomial_coins(choice->parameters, release.records_drawn);
+  UNDERTONE_TRY(const mechanisms::BinomialChoice choice, mechanisms::binomial_parameters_for(round));
+  if (const Result<noise::BinomialTable> coins = mechanisms::binomial_coins(choice.parameters, release.records_drawn);
       !coins)
     return coins.error();
   constexpr std::int64_t kGridUnitsMax = std::int64_t{1} << 28U;  // that a silo's sum keeps well inside 62 bits
-  if (release.records_drawn > kGridUnitsMax / choice->parameters.grid()) {
+  if (release.records_drawn > kGridUnitsMax / choice.parameters.grid()) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("{} records on a grid of {}: a silo's sum has at most {} grid units",
-                             release.records_drawn, choice->parameters.grid(), kGridUnitsMax)};
+                             release.records_drawn, choice.parameters.grid(), kGridUnitsMax)};
   }
-  const Result<mechanisms::BinomialShift> certified =
-      mechanisms::binomial_shift(choice->parameters, round.dimension, round.vectors, failure_each_);
-  if (!certified) return certified.error();
+  UNDERTONE_TRY(const mechanisms::BinomialShift certified,
+                mechanisms::binomial_shift(choice.parameters, round.dimension, round.vectors, failure_each_));
   return mechanisms::Mechanism(mechanisms::BinomialSum{
-      mechanisms::binomial_lattice(choice->parameters, release.ask.clip()), choice->parameters, *certified});
+      mechanisms::binomial_lattice(choice.parameters, release.ask.clip()), choice.parameters, certified});
 }
 
 Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
                                                    Mechanisms& known) const {
+  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr)
+    return mechanism_for(release, strength);
   MechanismDemand demand;
   demand.dimension = release.ask.dimension;
   demand.records_drawn = release.records_drawn;
+  demand.records_max = release.records_max();
   demand.bound_kind = release.ask.bound.index();
-  std::tie(demand.bound_low, demand.bound_high) =
-      std::visit(Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
-                            [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
-                            [](const releases::RangeBound& range) { return std::pair(range.low, range.high); }},
-                 release.ask.bound);
+  std::tie(demand.bound_low, demand.bound_high) = std::visit(
+      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
+                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
+                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
+                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
+                 [](const releases::PairBound& /*map's own*/) { return std::pair(0.0, 0.0); }},
+      release.ask.bound);
   demand.law = strength.index();
   demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
                                           [](const auto& share) { return share.epsilon.value(); }},
@@ -446,20 +524,89 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
   return Strength(*shift);
 }
 
+Result<double> Plan::louder_in_bins(const std::vector<Group>& groups, const releases::SiloFacts& facts,
+                                    const releases::Target& target, Found& found) const {
+  std::vector<std::size_t> binned;
+  std::vector<double> shifts;
+  std::vector<std::size_t> others;
+  std::vector<double> other_shifts;
+  double loudest = 0.0;
+  if (has_chosen_noise(segments_)) return 1.0;
+  for (const Group& group : groups) {
+    UNDERTONE_TRY(const Strength alone, strength_of(group, facts, target, found));
+    for (const std::size_t i : group) {
+      const double shift = std::get<releases::GaussianShift>(alone).value();
+      const bool in_bin = segments_[i].release.reads_bins();
+      (in_bin ? binned : others).push_back(i);
+      (in_bin ? shifts : other_shifts).push_back(shift);
+      if (in_bin) loudest = std::max(loudest, shift);
+    }
+  }
+  const Result<accounting::Allocation> shape = allocation_of(segments_, binned, shifts);
+  if (!shape) return 1.0;
+  const ReadsBesides besides = ReadsBesides::of(segments_, others, other_shifts);
+  return std::min(louder_by(*shape, besides, releases::epsilon_of(target), *mechanism_delta_), kShiftMax / loudest);
+}
+
+Result<Plan::Strength> Plan::strength_of_share(const releases::Ask& ask, const releases::Target& target) const {
+  // Whole units, rounded down: what releases are charged, rounded up to a unit, is then never more than the whole.
+  const auto part_of = [&](releases::UInt128 units) {
+    return static_cast<releases::UInt128>(std::floor(static_cast<double>(units) * *ask.share * (1.0 - 0x1p-45)));
+  };
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  if (law_of(ask, target) == Law::Pure) {
+    const double total = concentrated == nullptr ? releases::epsilon_of(target).value()
+                                                 : std::sqrt(2.0 * concentrated->rho.value()) * (1.0 - 0x1p-50);
+    UNDERTONE_TRY(const releases::EpsilonAmount affordable, releases::EpsilonAmount::rounded_down(total));
+    UNDERTONE_TRY(const releases::Epsilon own,
+                  releases::Epsilon::create(
+                      releases::EpsilonAmount::from_units(part_of(affordable.units())).value_rounded_down()));
+    return Strength(PureShare{own});
+  }
+  const double total = total_shift_of(target, *mechanism_delta_);
+  UNDERTONE_TRY(const releases::ShiftSquaredAmount affordable,
+                releases::ShiftSquaredAmount::rounded_down(total * total * (1.0 - 0x1p-50)));
+  UNDERTONE_TRY(const releases::GaussianShift own,
+                releases::GaussianShift::create(
+                    std::sqrt(std::ldexp(static_cast<double>(part_of(affordable.units())), -40)) * (1.0 - 0x1p-50)));
+  return Strength(own);
+}
+
 Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& facts, const releases::Target& target,
-                             Found& found) {
+                             double louder, Found& found) {
   // Chosen noise is taken as it is; what it costs is charged with the rest.
-  const bool chosen = segments_[group.front()].release.ask.shift.has_value();
-  for (const std::size_t i : group)
-    if (segments_[i].release.ask.shift.has_value() != chosen)
+  const releases::Ask& first = segments_[group.front()].release.ask;
+  double shares = 0.0;
+  for (const std::size_t i : group) {
+    const releases::Ask& ask = segments_[i].release.ask;
+    if (ask.shift.has_value() != first.shift.has_value() || ask.epsilon.has_value() != first.epsilon.has_value() ||
+        ask.share.has_value() != first.share.has_value())
       return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": noise that is chosen for some releases only"};
-  const Result<Strength> common =
-      chosen ? Strength(*segments_[group.front()].release.ask.shift) : strength_of(group, facts, target, found);
-  if (!common) return common.error();
+    if (ask.share && law_of(ask, target) != law_of(first, target))
+      return Error{ErrorCode::InvalidArgument, facts.silo.name() + ": shares of one promise under two laws of noise"};
+    if (ask.share) shares += *ask.share * static_cast<double>(segments_[i].rounds);
+  }
+  if (!(shares <= 1.0 + 1e-9))
+    return Error{ErrorCode::InvalidArgument, fmt::format("{}: shares of {} in all", facts.silo.name(), shares)};
+  UNDERTONE_TRY(const Strength common, first.shift     ? Strength(*first.shift)
+                                       : first.epsilon ? Strength(PureShare{*first.epsilon})
+                                       : first.share   ? strength_of_share(first, target)
+                                                       : strength_of(group, facts, target, found));
+  const bool calibrated = !first.shift && !first.epsilon && !first.share;
+  Strength in_bins = common;
+  if (const auto* shift = std::get_if<releases::GaussianShift>(&common); shift && calibrated && louder != 1.0)
+    in_bins = Strength(*releases::GaussianShift::create(shift->value() * louder * (1.0 - 0x1p-50)));
   for (const std::size_t i : group) {
     Segment& segment = segments_[i];
     Release& release = segment.release;
-    Strength own = release.ask.shift ? Strength(*release.ask.shift) : *common;
+    Strength own = release.reads_bins() ? in_bins : common;
+    if (release.ask.shift) own = *release.ask.shift;
+    if (release.ask.epsilon) own = PureShare{*release.ask.epsilon};
+    if (release.ask.share) {
+      const Result<Strength> share = strength_of_share(release.ask, target);
+      if (!share) return Error{share.error().code, facts.silo.name() + ": " + share.error().message};
+      own = *share;
+    }
     // Of a pure target all have the same epsilon, whatever their law.
     if (const auto* share = std::get_if<PureShare>(&own); share && law_of(release.ask, target) == Law::Ranged)
       own = RangedShare{share->epsilon};
@@ -479,13 +626,11 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
 }
 
 Status Plan::charge_cost(const Segment& segment) {
-  const Result<releases::Cost> added = segment.release.cost().times(segment.rounds);
-  if (!added) return added.error();
+  UNDERTONE_TRY(const releases::Cost added, segment.release.cost().times(segment.rounds));
   releases::Cost& cost =
       segment.release.ask.records.block == releases::Block::Training ? training_cost_ : holdout_cost_;
-  const Result<releases::Cost> sum = cost.plus(*added);
-  if (!sum) return sum.error();
-  cost = *sum;
+  UNDERTONE_TRY(const releases::Cost sum, cost.plus(added));
+  cost = sum;
   return {};
 }
 

@@ -15,8 +15,10 @@ std::string exact(double value) { return fmt::format("{:016x}", std::bit_cast<st
 std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
   return std::visit(
       Overloaded{[](const mechanisms::GaussianLattice& gaussian) {
-                   return fmt::format("gaussian:{}:{}:{}", gaussian.lattice.clip, exact(gaussian.lattice.step),
-                                      gaussian.log2_stddev);
+                   const std::string distance =
+                       gaussian.distance_squared ? ":" + releases::to_decimal(*gaussian.distance_squared) : "";
+                   return fmt::format("gaussian:{}:{}:{}{}", gaussian.lattice.clip, exact(gaussian.lattice.step),
+                                      gaussian.log2_stddev, distance);
                  },
                  [](const mechanisms::LaplaceLattice& laplace) {
                    const noise::Rational scale = laplace.noise.scale();
@@ -27,6 +29,19 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
                    return fmt::format("selection:{}:{}:{}:{}:{}", exact(selection.lattice.bound()),
                                       selection.lattice.log2_levels(), selection.lattice.records(),
                                       selection.draw.range().value(), selection.draw.epsilon().to_string());
+                 },
+                 [](const mechanisms::LocalReports& reports) {
+                   const std::string law =
+                       std::visit(Overloaded{[](const mechanisms::OneBit& bit) {
+                                               return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units());
+                                             },
+                                             [](const mechanisms::LaplaceSum& noise) {
+                                               return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
+                                                                  noise.scale().numerator, noise.scale().denominator);
+                                             }},
+                                  reports.randomiser);
+                   return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
+                                      reports.low, reports.high, law, reports.epsilon().to_string());
                  },
                  [](const mechanisms::ExactPublicSum& exact_sum) {
                    return fmt::format("exact:{}:{}", exact_sum.lattice.clip, exact(exact_sum.lattice.step));
@@ -45,23 +60,71 @@ std::string bound_text(const releases::Bound& bound) {
   return std::visit(
       Overloaded{[](const releases::L2Bound& l2) { return exact(l2.clip.value()); },
                  [](const releases::MaxBound& max) { return fmt::format("max:{}", exact(max.bound.value())); },
+                 [](const releases::DualBound& dual) {
+                   return fmt::format("dual:{}:{}", exact(dual.exponent()), exact(dual.clip().value()));
+                 },
                  [](const releases::RangeBound& range) {
                    return fmt::format("range:{}:{}", exact(range.low), exact(range.high));
+                 },
+                 [](const releases::PairBound& pair) {
+                   return fmt::format("pair:l{}", pair.norm == releases::PairBound::Norm::L1 ? 1 : 2);
                  }},
       bound);
 }
 
+std::string cells_text(const statistics::Cells& cells) {
+  return std::visit(
+      Overloaded{
+          [](const statistics::IndicatorCells& own) { return fmt::format("indicators/{}/{}", own.first, own.count); },
+          [](const statistics::SignCells& own) { return fmt::format("sign/{}", own.coordinate); },
+          [](const statistics::ClassCells& own) { return fmt::format("class/{}/{}", own.coordinate, own.count); },
+          [](const statistics::BinnedCells& own) {
+            std::string out = fmt::format("bins/{}", own.coordinate);
+            for (const double edge : own.edges) out += "/" + exact(edge);
+            return out;
+          }},
+      cells);
+}
+
+/// A feature map by its kind and every number of it.
+std::string features_text(const statistics::FeatureMap& features) {
+  const std::string numbers = std::visit(
+      Overloaded{
+          [](const statistics::CountMap& map) { return fmt::format("{}:{}", cells_text(map.cells), map.cell); },
+          [](const statistics::CellsMap& map) {
+            std::string out;
+            for (const statistics::Cells& axis : map.axes) out += (out.empty() ? "" : ":") + cells_text(axis);
+            return out;
+          },
+          [](const statistics::SumMap& map) { return fmt::format("{}", map.coordinate); },
+          [](const statistics::MomentsMap& map) { return fmt::format("{}:{}", map.coordinate, map.laplace); },
+          [](const statistics::FourMomentsMap& map) { return fmt::format("{}", map.coordinate); },
+          [](const statistics::GroupMomentsMap& map) {
+            return fmt::format("{}:{}:{}", cells_text(map.cells), map.coordinate, map.squares);
+          },
+          [](const statistics::VectorMomentsMap& map) { return fmt::format("{}", fmt::join(map.coordinates, ",")); },
+          [](const statistics::TreeMap& map) { return cells_text(map.leaves); }},
+      features);
+  return fmt::format(":{}:{}", statistics::name_of(features), numbers);
+}
+
 std::string map_text(const releases::RecordMap& map) {
-  if (const auto* run = std::get_if<releases::LocalRunMap>(&map))
-    return fmt::format(":local:{}:{}", run->steps.steps, exact(run->steps.step_size));
+  if (const auto* run = std::get_if<releases::LocalRunMap>(&map)) {
+    std::string out = fmt::format(":local:{}:{}", run->steps.steps, exact(run->steps.step_size));
+    if (run->steps.records != 1) out += fmt::format(":of:{}", run->steps.records);
+    if (run->steps.proximal != 0.0) out += fmt::format(":proximal:{}", exact(run->steps.proximal));
+    return out;  // controlled runs are another kind
+  }
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&map))
     return fmt::format(":{}:{}", statistic->indicators ? "indicators" : "values",
                        fmt::join(statistic->coordinates, ","));
+  if (const auto* features = std::get_if<releases::FeaturesMap>(&map)) return features_text(features->features);
   return "";
 }
 
-/// Candidates by what they are, to the last number.
+/// Candidates by what they are, to the last number; reports by how they are drawn.
 std::string form_text(const releases::Ask& ask) {
+  if (ask.reports() != nullptr) return fmt::format(":reports:{}", to_string(ask.reports()->randomiser));
   const geometry::Vertices* candidates = ask.candidates();
   return candidates == nullptr ? "" : fmt::format(":selection:{}", to_hex(candidates->digest()));
 }
@@ -74,6 +137,8 @@ std::string ask_text(const releases::Ask& ask) {
   if (records.slice) {
     out +=
         fmt::format(":slice:{}:{}:{}", static_cast<int>(records.slice->cut), records.slice->index, records.slice->of);
+    if (records.slice->span != 1) out += fmt::format(":span:{}", records.slice->span);
+    if (records.slice->assignment == releases::Slice::Assignment::Bins) out += ":bins";
   }
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact(*smoothness));
@@ -93,8 +158,11 @@ Digest plan_digest(const Plan& plan) {
     hash.update(fmt::format("credit:{}:{}:{}\n", credit->record_epsilon.to_string(), credit->silo_epsilon.to_string(),
                             credit->failure.to_string()));
   }
+  if (const std::optional<BinCredit>& bins = plan.bins())
+    hash.update(fmt::format("bins:{}\n", bins->overflow.to_string()));
   for (const Plan::Segment& segment : plan.segments()) {
     const Release& release = segment.release;
+    if (release.reads_bins()) hash.update(fmt::format("rows:{}\n", release.rows));
     hash.update(fmt::format("{}*{};{}/{}/{};{}:{};{}\n", segment.rounds, ask_text(release.ask), release.records_drawn,
                             release.population, release.block_records, release.positions.from, release.positions.to,
                             mechanism_text(release.mechanism)));

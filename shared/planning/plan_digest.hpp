@@ -12,9 +12,10 @@ namespace undertone::planning {
 ///   EPSILON:DELTA:MECHANISM_DELTA:FAILURE_DELTA      as the ledger writes them
 ///   shuffled:HONEST:BINOMIAL:COINS                   if it is
 ///   credit:RECORD_EPSILON:SILO_EPSILON:FAILURE       if there is one
+///   bins:OVERFLOW                                    if records draw bins; and then before each segment rows:ROWS
 ///   ROUNDS*SHAPE;K/N/BLOCK;FROM:TO;MECHANISM         for each segment, in order
-/// SHAPE is KIND:BLOCK:FRACTION:DIMENSION:CLIP:REPLACED, and where they are :slice:CUT:INDEX:OF, :smoothness:BETA,
-/// :local:STEPS:STEP. MECHANISM is gaussian:LAMBDA:STEP:LOG2_STDDEV, exact:LAMBDA:STEP or
+/// SHAPE is KIND:BLOCK:FRACTION:DIMENSION:CLIP:REPLACED, and where they are :slice:CUT:INDEX:OF (and :bins),
+/// :smoothness:BETA, :local:STEPS:STEP. MECHANISM is gaussian:LAMBDA:STEP:LOG2_STDDEV, exact:LAMBDA:STEP or
 /// binomial:LAMBDA:STEP:GRID:COINS:HEADS/OF.
 [[nodiscard]] Digest plan_digest(const Plan& plan);
 

@@ -36,7 +36,10 @@ accounting::PrivacyEvent local_event(const Release& release) {
 
 Law law_of(const releases::Ask& ask, const releases::Target& target) {
   if (ask.candidates() != nullptr) return Law::Ranged;
+  if (ask.reports() != nullptr) return Law::Pure;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
+  if (const auto* pair = std::get_if<releases::PairBound>(&ask.bound))
+    return pair->norm == releases::PairBound::Norm::L1 ? Law::Pure : Law::Gaussian;
   return std::holds_alternative<releases::PureDp>(target) ? Law::Pure : Law::Gaussian;
 }
 
@@ -72,15 +75,14 @@ std::vector<Group> groups_of(const std::vector<Plan::Segment>& segments, release
 
 Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Epsilon& epsilon,
                                        const releases::Delta& delta) {
-  const Result<double> inverse = accounting::smallest_multiplier(
-      [&](double at) -> Result<double> {
-        const Result<releases::Epsilon> each = releases::Epsilon::create(1.0 / at);
-        if (!each) return each.error();
-        return accounting::charged_epsilon({{accounting::ExponentialEvent{*each}, rounds}}, delta);
-      },
-      epsilon.value());
-  if (!inverse) return inverse.error();
-  return releases::Epsilon::create(1.0 / *inverse * (1.0 - 0x1p-50));
+  UNDERTONE_TRY(const double inverse,
+                accounting::smallest_multiplier(
+                    [&](double at) -> Result<double> {
+                      UNDERTONE_TRY(const releases::Epsilon each, releases::Epsilon::create(1.0 / at));
+                      return accounting::charged_epsilon({{accounting::ExponentialEvent{each}, rounds}}, delta);
+                    },
+                    epsilon.value()));
+  return releases::Epsilon::create(1.0 / inverse * (1.0 - 0x1p-50));
 }
 
 Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const releases::Epsilon& epsilon,
@@ -96,19 +98,18 @@ Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& dra
   for (const Remembered& one : known)
     if (one.drawn == drawn && one.epsilon == epsilon.value() && one.delta == delta.value())
       return releases::GaussianShift::create(one.shift);
-  const Result<double> multiplier = accounting::smallest_multiplier(
-      [&](double at) -> Result<double> {
-        const Result<releases::GaussianShift> shift = releases::GaussianShift::create(1.0 / at);
-        if (!shift) return shift.error();
-        std::vector<accounting::RepeatedEvent> events;
-        events.reserve(drawn.size());
-        for (const DrawnRounds& one : drawn)
-          events.push_back({event_of_draw(one.part, *shift), one.rounds, one.footprint});
-        return accounting::charged_epsilon(events, delta);
-      },
-      epsilon.value());
-  if (!multiplier) return multiplier.error();
-  const double shift = 1.0 / *multiplier * (1.0 - 0x1p-50);
+  UNDERTONE_TRY(const double multiplier,
+                accounting::smallest_multiplier(
+                    [&](double at) -> Result<double> {
+                      UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(1.0 / at));
+                      std::vector<accounting::RepeatedEvent> events;
+                      events.reserve(drawn.size());
+                      for (const DrawnRounds& one : drawn)
+                        events.push_back({event_of_draw(one.part, shift), one.rounds, one.footprint});
+                      return accounting::charged_epsilon(events, delta);
+                    },
+                    epsilon.value()));
+  const double shift = 1.0 / multiplier * (1.0 - 0x1p-50);
   if (known.size() == kRemembered) known.erase(known.begin());
   known.push_back({drawn, epsilon.value(), delta.value(), shift});
   return releases::GaussianShift::create(shift);

@@ -15,8 +15,13 @@ std::string Plan::releases_text(releases::Block block) const {
                        release.records_drawn, release.population);
     if (release.ask.records.with_replacement) out += 'r';
     if (release.draws() > 1) out += fmt::format("^{}", release.draws());
-    if (release.population < release.block_records)
+    if (release.reads_bins()) {
+      out += fmt::format("~{}:{}/{}:{}", release.positions.from, release.positions.to, release.block_records,
+                         release.rows);
+      if (const std::uint64_t pass = release.ask.records.slice->pass(); pass > 0) out += fmt::format("#{}", pass);
+    } else if (release.population < release.block_records) {
       out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
+    }
   }
   return out;
 }
@@ -39,6 +44,20 @@ std::string Plan::accountant() const {
         shuffling_->honest_silos - 1, credit_->record_epsilon.value_rounded_up(),
         credit_->silo_epsilon.value_rounded_up(),
         sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
+  }
+  if (bins_) {
+    const bool beside = any([](const Segment& s) {
+      return s.release.ask.records.block == releases::Block::Training && !s.release.is_public() &&
+             !s.release.reads_bins();
+    });
+    const bool passes =
+        any([](const Segment& s) { return s.release.reads_bins() && s.release.ask.records.slice->pass() > 0; });
+    return fmt::format(
+        "numeric, certified from above: every record draws its bin for itself, in secret, so that all bins of a pass "
+        "are charged together as one random allocation (replace-one, whoever asks may adapt){}{}; what bins may "
+        "overflow, delta covers",
+        passes ? ", each pass with a draw of its own, composed" : "",
+        beside ? ", composed with what else reads the records" : "");
   }
   const std::string parts = summed + (sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
   if (draws_with_replacement()) {

@@ -16,6 +16,7 @@ struct Release {
   mechanisms::Mechanism mechanism = mechanisms::Unplanned{};
   std::int64_t block_records = 0;             // of the whole block
   releases::Slice::Positions positions = {};  // of the block's permutation that are read: all of them without a slice
+  std::int64_t rows = 0;  // that bins are padded to: the work looks like that of so many records, whatever is in them
 
   /// @pre planned, a sum
   [[nodiscard]] const mechanisms::Lattice& lattice() const;
@@ -23,9 +24,13 @@ struct Release {
   [[nodiscard]] bool is_public() const noexcept {
     return std::holds_alternative<mechanisms::ExactPublicSum>(mechanism);
   }
+  /// How many numbers a reply has: of reports one of every record, whose number is public.
+  [[nodiscard]] Eigen::Index answer_size() const noexcept {
+    return ask.reports() == nullptr ? ask.answer_size() : static_cast<Eigen::Index>(records_drawn);
+  }
   /// The release with its clip norm, its lattice's step and its noise scaled to what two points so far apart allow;
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
-  /// @param distance finite, >= 0: of the very points that are evaluated
+  /// @param distance finite, >= 0: of the very points that are evaluated, in l_p of `ask.distance_exponent()`
   [[nodiscard]] Release scaled_to(double distance) const;
   /// How many draws and noises one message is made of: the steps of a local run, else one.
   [[nodiscard]] std::uint64_t draws() const noexcept { return ask.local() == nullptr ? 1 : ask.local()->steps; }
@@ -37,6 +42,12 @@ struct Release {
   /// Of the noise on each coordinate of one silo's mean, real units: a local run's of each step.
   /// @see mechanisms::noise_stddev_of_sum
   [[nodiscard]] double noise_stddev_of_mean() const;
+  /// Whether the records are in bins that each of them drew for itself, so that their number is secret.
+  [[nodiscard]] bool reads_bins() const noexcept {
+    return ask.records.slice && ask.records.slice->assignment == releases::Slice::Assignment::Bins;
+  }
+  /// The most records that a sum can hold.
+  [[nodiscard]] std::int64_t records_max() const noexcept { return reads_bins() ? rows : records_drawn; }
   [[nodiscard]] bool sampled() const noexcept { return ask.records.with_replacement || records_drawn < population; }
   /// Whether some draw may leave a record of the block out.
   [[nodiscard]] bool reads_part() const noexcept {

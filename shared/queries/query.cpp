@@ -7,6 +7,7 @@
 
 #include "shared/base/byte_stream.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/geometry/duality_map.hpp"
 
 namespace undertone::queries {
 
@@ -25,6 +26,9 @@ releases::QuestionKind kind_of(const Question& question) noexcept {
     releases::QuestionKind operator()(const StatisticQuestion&) const noexcept {
       return releases::QuestionKind::Statistic;
     }
+    releases::QuestionKind operator()(const ControlledRunQuestion&) const noexcept {
+      return releases::QuestionKind::ControlledRun;
+    }
   };
   return std::visit(Kind{}, question);
 }
@@ -42,6 +46,8 @@ Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
     case releases::QuestionKind::Statistic:
       UNDERTONE_CHECK(point.size() == 0);
       return StatisticQuestion{};
+    case releases::QuestionKind::ControlledRun:
+      return ControlledRunQuestion{std::move(point)};
   }
   UNDERTONE_CHECK(false);
 }
@@ -53,6 +59,7 @@ Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noe
     case releases::QuestionKind::LocalRun:
       return dimension;
     case releases::QuestionKind::GradientDifference:
+    case releases::QuestionKind::ControlledRun:
       return 2 * dimension;
     case releases::QuestionKind::Statistic:
       return 0;
@@ -63,17 +70,19 @@ Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noe
 std::vector<NamedPoint> named_points(const Question& question) {
   const Eigen::VectorXd& all = point_of(question);
   if (std::holds_alternative<StatisticQuestion>(question)) return {};
-  if (!std::holds_alternative<GradientDifferenceQuestion>(question)) return {{"point", all}};
+  const bool controlled = std::holds_alternative<ControlledRunQuestion>(question);
+  if (!controlled && !std::holds_alternative<GradientDifferenceQuestion>(question)) return {{"point", all}};
   const Eigen::Index d = all.size() / 2;
+  if (controlled) return {{"point", all.head(d)}, {"control", all.tail(d)}};
   return {{"minuend", all.head(d)}, {"subtrahend", all.tail(d)}};
 }
 
-double distance_of(const Question& question) {
+double distance_of(const Question& question, double exponent) {
   const auto* difference = std::get_if<GradientDifferenceQuestion>(&question);
   if (difference == nullptr) return 0.0;
   const std::vector<NamedPoint> points = named_points(question);
   const Eigen::VectorXd apart = points[0].value - points[1].value;
-  const double distance = apart.allFinite() ? apart.stableNorm() : INFINITY;  // stableNorm passes over a NaN
+  const double distance = apart.allFinite() ? geometry::lp_norm(apart, exponent) : INFINITY;  // norms pass over a NaN
   return std::isfinite(distance) ? distance : std::numeric_limits<double>::max();
 }
 

@@ -33,11 +33,15 @@ struct MetricsQuestion {
 struct LocalRunQuestion {
   Eigen::VectorXd point;  // [d]
 };
+/// Where a silo's own descent with control variates begins. @see releases::QuestionKind::ControlledRun
+struct ControlledRunQuestion {
+  Eigen::VectorXd point;  // [2d]: w, then c, the mean of all silos' variates
+};
 /// The plan's statistic: at no point, since it is of the records themselves.
 struct StatisticQuestion {};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
-using Question =
-    std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion, StatisticQuestion>;
+using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion,
+                              StatisticQuestion, ControlledRunQuestion>;
 /// The question of a kind at a point. @param point of the kind's size, @see point_size
 [[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 
@@ -52,15 +56,15 @@ struct Query {
 [[nodiscard]] const Eigen::VectorXd& point_of(const Question& question) noexcept;
 /// A public point of a question by its name.
 struct NamedPoint {
-  std::string_view name;  // "point", or of a difference "minuend" and "subtrahend"
+  std::string_view name;  // "point"; of a difference "minuend" and "subtrahend"; of variates "point" and "control"
   Eigen::Ref<const Eigen::VectorXd> value;
 };
 /// In the order in which they cross the wire. They refer to the question.
 [[nodiscard]] std::vector<NamedPoint> named_points(const Question& question);
 /// How many numbers a question of this kind brings: at least 1, but of a statistic. @param dimension of the model
 [[nodiscard]] Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept;
-/// ||w - w'|| of a question with two points; zero of others.
-[[nodiscard]] double distance_of(const Question& question);
+/// ||w - w'||_p of a question with two points; zero of others. @param exponent p >= 1: @see releases::Ask
+[[nodiscard]] double distance_of(const Question& question, double exponent);
 
 /// Identifies a query exactly: run, round, kind and every bit of the point.
 [[nodiscard]] Digest query_digest(const RunId& run, const Query& query);
@@ -80,9 +84,14 @@ struct PublicSums {
 struct Selected {
   std::vector<std::int64_t> values;  // [1]: its number
 };
+/// One report of every record, in a secret order. @see releases::ReportsForm
+struct Reports {
+  std::vector<std::int64_t> values;  // [records]
+};
 /// One alternative per release form. Sums hold the MEAN over the records drawn, in wire steps; a local run's is the
-/// iterate it ended at. A statistic's are the totals themselves, in units of the plan's lattice.
-using Answer = std::variant<NoisedSums, PublicSums, Selected>;
+/// iterate it ended at. A statistic's are the totals themselves, in units of the plan's lattice; reports are in it,
+/// too.
+using Answer = std::variant<NoisedSums, PublicSums, Selected, Reports>;
 
 /// A silo's answer. It does not name the silo: it may be shuffled.
 struct Reply {

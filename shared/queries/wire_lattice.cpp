@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/base/large_memory.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 
 namespace undertone::queries {
 
@@ -20,7 +21,7 @@ double largest(ReplyType type) noexcept {
 Status check_fits(const planning::Release& release, const WireLattice& wire) {
   // Counts, candidates and statistics are on no wire lattice of the job's.
   if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism) || release.ask.candidates() != nullptr ||
-      std::holds_alternative<releases::StatisticMap>(release.ask.map)) {
+      release.ask.kind() == releases::QuestionKind::Statistic) {
     return {};
   }
   const double step = std::ldexp(1.0, wire.step_log2);
@@ -36,7 +37,8 @@ Status check_fits(const planning::Release& release, const WireLattice& wire) {
           fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, noise)};
     }
   }
-  const double extreme = (steps * last * release.ask.clip().value() + 40.0 * std::sqrt(steps) * noise) / step;
+  const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
+  const double extreme = (steps * last * most * release.ask.clip().value() + 40.0 * std::sqrt(steps) * noise) / step;
   if (!(extreme < largest(wire.type))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("at a wire step of 2^{} a reply needs {:.3g} steps, its type holds {:.3g}", wire.step_log2,
@@ -56,6 +58,35 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const plann
   for (const std::int64_t value : sum) {
     const double units = std::nearbyint(static_cast<double>(value) * factor);
     out.push_back(static_cast<std::int64_t>(std::clamp(units, -bound, bound)));
+  }
+  return out;
+}
+
+WireLattice statistic_lattice(const releases::Ask& ask) {
+  if (ask.reports() != nullptr && ask.reports()->randomiser == releases::Randomiser::Bit) return {ReplyType::I32, 0};
+  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+  if (features == nullptr)
+    return {ReplyType::I64, std::get<releases::StatisticMap>(ask.map).indicators ? 0 : mechanisms::kValueStepLog2};
+  const auto* pair = std::get_if<releases::PairBound>(&ask.bound);
+  const bool whole =
+      pair != nullptr && pair->norm == releases::PairBound::Norm::L1 && releases::pair_distance(*features).counts;
+  return {ReplyType::I64, whole ? 0 : mechanisms::kValueStepLog2};
+}
+
+std::vector<std::int64_t> totals_to_wire(std::span<const std::int64_t> sum, const planning::Release& release) {
+  const double bound = largest(ReplyType::I64);
+  const bool as_they_are = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
+  const double factor = std::ldexp(release.lattice().step, -mechanisms::kValueStepLog2);
+  std::vector<std::int64_t> out;
+  out.reserve(sum.size());
+  for (const std::int64_t value : sum) {
+    if (as_they_are) {
+      constexpr std::int64_t kMax = std::int64_t{1} << 62U;
+      out.push_back(std::clamp(value, -kMax, kMax));
+      continue;
+    }
+    out.push_back(
+        static_cast<std::int64_t>(std::clamp(std::nearbyint(static_cast<double>(value) * factor), -bound, bound)));
   }
   return out;
 }

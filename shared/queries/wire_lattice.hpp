@@ -30,7 +30,17 @@ struct WireLattice {
 [[nodiscard]] std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const planning::Release& release,
                                                 const WireLattice& wire);
 
-/// The same of a point that is private already, such as the end of a local run. @param point [d]
+/// What a statistic's totals cross the wire on: whole records where they are counts with discrete Laplace noise, else
+/// 2^-20 of the real unit, which every other Laplace lattice has and Gaussian ones are brought to. So do its reports,
+/// but for bits, which are themselves.
+[[nodiscard]] WireLattice statistic_lattice(const releases::Ask& ask);
+/// A statistic's noised totals on that lattice: of Laplace noise themselves, of Gaussian noise rounded to nearest,
+/// which is post-processing; clamped to the type, which noise leaves with probability below 2^-1000.
+/// @param sum [d] lattice units of the release
+[[nodiscard]] std::vector<std::int64_t> totals_to_wire(std::span<const std::int64_t> sum,
+                                                       const planning::Release& release);
+
+/// A mean's conversion of a point that is private already, such as the end of a local run. @param point [d]
 [[nodiscard]] std::vector<std::int64_t> to_wire(const Eigen::VectorXd& point, const WireLattice& wire);
 
 }  // namespace undertone::queries

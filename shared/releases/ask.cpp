@@ -1,5 +1,7 @@
 #include "shared/releases/ask.hpp"
 
+#include <cmath>
+
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::releases {
@@ -16,6 +18,18 @@ std::string_view to_string(QuestionKind kind) noexcept {
       return "local_run";
     case QuestionKind::Statistic:
       return "statistic";
+    case QuestionKind::ControlledRun:
+      return "controlled_run";
+  }
+  return "";
+}
+
+std::string_view to_string(Randomiser randomiser) noexcept {
+  switch (randomiser) {
+    case Randomiser::Bit:
+      return "bit";
+    case Randomiser::Laplace:
+      return "laplace";
   }
   return "";
 }
@@ -24,9 +38,26 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
   return std::visit(Overloaded{[](const GradientMap& /*map*/) { return QuestionKind::Gradient; },
                                [](const GradientDifferenceMap& /*map*/) { return QuestionKind::GradientDifference; },
                                [](const MetricsMap& /*map*/) { return QuestionKind::Metrics; },
-                               [](const LocalRunMap& /*map*/) { return QuestionKind::LocalRun; },
-                               [](const StatisticMap& /*map*/) { return QuestionKind::Statistic; }},
+                               [](const LocalRunMap& run) {
+                                 return run.steps.controlled ? QuestionKind::ControlledRun : QuestionKind::LocalRun;
+                               },
+                               [](const StatisticMap& /*map*/) { return QuestionKind::Statistic; },
+                               [](const FeaturesMap& /*map*/) { return QuestionKind::Statistic; }},
                     map);
+}
+
+PairDistance pair_distance(const FeaturesMap& map) {
+  const statistics::PairwiseBound bound = statistics::pairwise_bound(map.features);
+  const bool counts = statistics::counts(map.features);
+  // Of whole counts the square is whole, whatever its root was rounded to.
+  const double squared = bound.l2 * bound.l2;
+  return {bound.l1, counts ? std::nearbyint(squared) : squared, counts};
+}
+
+const ClipNorm* l2_clip_of(const Bound& bound) noexcept {
+  if (const auto* dual = std::get_if<DualBound>(&bound)) return &dual->l2();
+  const auto* l2 = std::get_if<L2Bound>(&bound);
+  return l2 == nullptr ? nullptr : &l2->clip;
 }
 
 const LocalSteps* Ask::local() const noexcept {
@@ -35,19 +66,27 @@ const LocalSteps* Ask::local() const noexcept {
 }
 
 const ClipNorm& Ask::clip() const {
-  const auto* l2 = std::get_if<L2Bound>(&bound);
-  UNDERTONE_CHECK(l2 != nullptr);
-  return l2->clip;
+  const ClipNorm* clip = l2_clip_of(bound);
+  UNDERTONE_CHECK(clip != nullptr);
+  return *clip;
 }
 
 std::optional<double> Ask::smoothness() const noexcept {
+  if (const auto* dual = std::get_if<DualBound>(&bound)) return dual->smoothness;
   const auto* l2 = std::get_if<L2Bound>(&bound);
   return l2 == nullptr ? std::nullopt : l2->smoothness;
+}
+
+double Ask::distance_exponent() const noexcept {
+  const auto* dual = std::get_if<DualBound>(&bound);
+  return dual == nullptr ? 2.0 : dual->primal_exponent();
 }
 
 const geometry::Vertices* Ask::candidates() const noexcept {
   const auto* selection = std::get_if<SelectionForm>(&form);
   return selection == nullptr ? nullptr : &selection->vertices;
 }
+
+const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
 }  // namespace undertone::releases

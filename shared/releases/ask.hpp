@@ -8,17 +8,24 @@
 #include <variant>
 #include <vector>
 
+#include "shared/features/feature_map.hpp"
 #include "shared/geometry/vertices.hpp"
+#include "shared/releases/dual_bound.hpp"
 #include "shared/releases/quantities.hpp"
 #include "shared/releases/records.hpp"
 
 namespace undertone::releases {
 
-/// A silo's own noisy descent between two messages: each step reads one record, drawn afresh, and adds noise to its
-/// clipped gradient; the iterate after the last one leaves. Source: federated-core 3.6.
+/// A silo's own noisy descent between two messages: each step reads some records, drawn afresh, and adds noise to the
+/// mean of their clipped gradients; the iterate after the last one leaves. What a step adds besides, that of the
+/// proximal weight and of control variates, is made of public numbers and of what the silo said before: it costs
+/// nothing. Source: federated-core 3.6.
 struct LocalSteps {
-  std::uint64_t steps = 1;  // K
-  double step_size = 0.0;   // eta
+  std::uint64_t steps = 1;    // K
+  double step_size = 0.0;     // eta
+  double proximal = 0.0;      // lambda >= 0: of each step's gradient of lambda/2 |w - w_r|^2, w_r where the run began
+  std::uint32_t records = 1;  // b: of a step
+  bool controlled = false;    // each step is corrected by variates: @see QuestionKind::ControlledRun
 };
 
 /// What one record contributes. Source: spec README 2.1.
@@ -38,7 +45,11 @@ struct StatisticMap {
   std::vector<std::size_t> coordinates;  // one or more
   bool indicators = false;               // each is 0 or 1, and is counted
 };
-using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap>;
+/// A feature map of the record, at no point: one-hot cells, moments. [dimension of the map]
+struct FeaturesMap {
+  statistics::FeatureMap features;  // checked
+};
+using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap>;
 
 /// Their kinds, as messages and digests number them.
 enum class QuestionKind : std::uint8_t {
@@ -46,9 +57,12 @@ enum class QuestionKind : std::uint8_t {
   Metrics = 2,
   GradientDifference = 3,
   LocalRun = 4,
-  Statistic = 5
+  Statistic = 5,
+  /// A local run with control variates, of which the silo keeps its own from run to run: no message carries it, as no
+  /// agent keeps anything between rounds but what it said. For simulations.
+  ControlledRun = 6
 };
-/// "gradient", "metrics", "difference", "local_run", "statistic"
+/// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run"
 [[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
 [[nodiscard]] QuestionKind kind_of(const RecordMap& map) noexcept;
 
@@ -81,7 +95,26 @@ struct RangeBound {
   double low = 0.0;
   double high = 0.0;  // > low
 };
-using Bound = std::variant<L2Bound, MaxBound, RangeBound>;
+/// Any two records' contributions x and y are at most so far apart, ||x - y||, in the norm that the noise is for: a
+/// fact about the map, which contributions are computed to keep, and often less than twice the longest. @see
+/// pair_distance
+struct PairBound {
+  enum class Norm : std::uint8_t { L1, L2 };
+  Norm norm = Norm::L1;
+};
+using Bound = std::variant<L2Bound, MaxBound, RangeBound, PairBound, DualBound>;
+
+/// How far the contributions of two records can be apart, as the square of what it is in l2.
+struct PairDistance {
+  double l1 = 0.0;
+  double l2_squared = 0.0;
+  bool counts = false;  // contributions are whole numbers of records: the distances are exact on any lattice
+};
+/// @see statistics::pairwise_bound
+[[nodiscard]] PairDistance pair_distance(const FeaturesMap& map);
+
+/// The l2 norm that a contribution is within; null where the bound says none.
+[[nodiscard]] const ClipNorm* l2_clip_of(const Bound& bound) noexcept;
 
 /// In what form an answer leaves. Whether it leaves exactly is not a choice of the ask: records that a silo's owner
 /// declared public do, nothing else does.
@@ -91,7 +124,20 @@ struct SumForm {};
 struct SelectionForm {
   geometry::Vertices vertices;
 };
-using Form = std::variant<SumForm, SelectionForm>;
+/// How a record's report is drawn from its own number. Source: spec noninteractive-ldp 2.1, 2.4 (b).
+enum class Randomiser : std::uint8_t {
+  Bit = 1,     // a bit, the likelier 1 the larger the number
+  Laplace = 2  // the number with discrete Laplace noise
+};
+/// "bit", "laplace"
+[[nodiscard]] std::string_view to_string(Randomiser randomiser) noexcept;
+/// Reports in a secret order, one of every record, each drawn from that record alone and private by itself: whoever
+/// sees one of them, the silo's own disk included, learns no more of a record than its epsilon allows. The record whose
+/// report stands in slot r, from 0, reports on coordinate r mod dimension and on no other.
+struct ReportsForm {
+  Randomiser randomiser = Randomiser::Bit;
+};
+using Form = std::variant<SumForm, SelectionForm, ReportsForm>;
 
 /// What one release is before anybody has chosen its noise: map x records x bound x form.
 struct Ask {
@@ -101,17 +147,25 @@ struct Ask {
   Eigen::Index dimension = 0;  // of a contribution
   Form form = SumForm{};
   std::optional<GaussianShift> shift = {};  // of the noise, where a theorem or a person chose it: then it is checked
+  std::optional<Epsilon> epsilon = {};      // the same of discrete Laplace noise
+  /// In (0, 1], of what the silo promises for all that reads the same records, mu^2 or epsilon; without it equal parts.
+  std::optional<double> share = {};
 
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }
   /// The steps of a local run; null of everything else.
   [[nodiscard]] const LocalSteps* local() const noexcept;
-  /// @pre the bound is one in l2
+  /// The l2 norm that follows from the bound, which is what a sum's noise is calibrated to.
+  /// @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] const ClipNorm& clip() const;
-  /// Nothing where the bound is not one in l2.
+  /// Nothing where the bound is neither.
   [[nodiscard]] std::optional<double> smoothness() const noexcept;
+  /// p of the norm l_p that a difference's two points are apart in, where smoothness bounds it: 2 but of a dual bound.
+  [[nodiscard]] double distance_exponent() const noexcept;
   /// The candidates of a selection; null of a sum.
   [[nodiscard]] const geometry::Vertices* candidates() const noexcept;
-  /// How many numbers an answer has: one index of a selection.
+  /// How its records report each by itself; null of every other form.
+  [[nodiscard]] const ReportsForm* reports() const noexcept;
+  /// How many numbers an answer has, or its reports add up to: one index of a selection.
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return candidates() == nullptr ? dimension : 1; }
 };
 

@@ -56,9 +56,8 @@ class FixedAmount {
   }
   [[nodiscard]] std::string to_string() const { return to_decimal(units_); }
   [[nodiscard]] static Result<FixedAmount> parse(std::string_view text) {
-    const Result<UInt128> units = parse_decimal(text);
-    if (!units) return units.error();
-    return FixedAmount(*units);
+    UNDERTONE_TRY(const UInt128 units, parse_decimal(text));
+    return FixedAmount(units);
   }
 
   friend constexpr auto operator<=>(const FixedAmount&, const FixedAmount&) = default;

@@ -8,22 +8,34 @@ namespace undertone::releases {
 /// different blocks release composes in parallel.
 enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
 
-/// Consecutive positions of a block's secret permutation, which a run draws once and which does not depend on values: a
+/// Consecutive positions of a block, at which a run puts its records once, in secret and without looking at values: a
 /// record is at one position, so releases of disjoint slices compose in parallel.
 struct Slice {
+  /// How records come to their positions. Both are secret, look at no value, and put a record at one position.
+  /// Permutation: one of all records, so that a slice holds as many records as it has positions.
+  /// Bins: every record draws its position for itself, uniformly. How many records a slice then holds is as secret as
+  /// which, and is as many as it has positions on average alone. Source: spec random-allocation, section 2.
+  enum class Assignment : std::uint8_t { Permutation, Bins };
   /// Equal: `of` parts of floor(n / of) records. Halving: floor(n/2), floor(n/4), ... records, `of` parts at most.
-  enum class Cut : std::uint8_t { Equal, Halving };
+  /// HalfThenEqual: floor(n/2) records, then `of` - 1 parts of floor((n - floor(n/2)) / (of - 1)).
+  enum class Cut : std::uint8_t { Equal, Halving, HalfThenEqual };
   Cut cut = Cut::Equal;
-  std::uint64_t index = 0;  // below `of`
+  /// The part, below `of`; of bins counted through all passes: the pass times `of`, plus the part.
+  std::uint64_t index = 0;
   std::uint64_t of = 1;
+  Assignment assignment = Assignment::Permutation;
+  std::uint64_t span = 1;  // of Equal: so many parts in a row, index + span <= of; of the other cuts 1
 
   struct Positions {
     std::int64_t from = 0;
     std::int64_t to = 0;
     friend bool operator==(const Positions&, const Positions&) = default;
   };
-  /// @return where the slice lies in a permutation of `records`; empty where there are too few
+  /// @return where the slice lies among as many positions as there are `records`; empty where there are too few
   [[nodiscard]] Positions positions(std::int64_t records) const;
+  /// Which draw of bins it reads: every pass has one of its own, that knows nothing of the others. 0 of a permutation,
+  /// of which a run has one.
+  [[nodiscard]] std::uint64_t pass() const noexcept { return assignment == Assignment::Bins ? index / of : 0; }
 };
 
 }  // namespace undertone::releases

@@ -85,14 +85,14 @@ Status open_units(const Context& context, const OpeningKeys& keys, std::uint64_t
   tickets.reserve(replies * layout.units());
   const std::size_t bytes = units.size();
   for (std::size_t at = 0; at < bytes; at += layout.unit_bytes()) {
-    Result<sealed::OpenedReply> opened =
+    UNDERTONE_TRY(
+        sealed::OpenedReply opened,
         sealed::open(keys.coordinator, keys.mac_key, terms,
-                     bytes == layout.unit_bytes() ? std::exchange(units, {}) : units.substr(at, layout.unit_bytes()));
-    if (!opened) return opened.error();
-    if (opened->body().size() != layout.body_bytes())
-      return context.malformed(fmt::format("a unit has {} bytes, got {}", layout.body_bytes(), opened->body().size()));
-    tickets.push_back(opened->ticket());
-    UNDERTONE_TRY(each(opened->body()));
+                     bytes == layout.unit_bytes() ? std::exchange(units, {}) : units.substr(at, layout.unit_bytes())));
+    if (opened.body().size() != layout.body_bytes())
+      return context.malformed(fmt::format("a unit has {} bytes, got {}", layout.body_bytes(), opened.body().size()));
+    tickets.push_back(opened.ticket());
+    UNDERTONE_TRY(each(opened.body()));
   }
   std::sort(tickets.begin(), tickets.end());
   if (std::adjacent_find(tickets.begin(), tickets.end()) != tickets.end())
@@ -247,9 +247,8 @@ class TotalsFold final : public BatchFold {
     return {};
   }
   [[nodiscard]] Result<folds::Gathered> gathered() const override {
-    const Result<std::vector<std::int64_t>> counts = combined();
-    if (!counts) return counts.error();
-    return context_.gathered(totals_.front()->replies, *counts);
+    UNDERTONE_TRY(const std::vector<std::int64_t> counts, combined());
+    return context_.gathered(totals_.front()->replies, counts);
   }
   [[nodiscard]] Digest digest() const override {
     const Result<std::vector<std::int64_t>> counts = combined();

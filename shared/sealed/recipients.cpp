@@ -16,11 +16,10 @@ Result<Recipients> adders_of(const jobs::Shuffle& shuffle, const RunId& run) {
 
 Result<Recipients> coordinator_of(const jobs::Shuffle& shuffle, std::string_view public_key, std::string_view mac_key) {
   UNDERTONE_CHECK(!shuffle.adds());
-  const Result<sealed::SealingPublicKey> key = sealed::SealingPublicKey::approved(public_key, shuffle.coordinator_key);
-  if (!key) return key.error();
-  Result<sealed::ReplyMacKey> mac = sealed::ReplyMacKey::from_bytes(mac_key);
-  if (!mac) return mac.error();
-  return Recipients{std::vector<sealed::SealingPublicKey>(shuffle.shufflers.size(), *key), *std::move(mac)};
+  UNDERTONE_TRY(const sealed::SealingPublicKey key,
+                sealed::SealingPublicKey::approved(public_key, shuffle.coordinator_key));
+  UNDERTONE_TRY(sealed::ReplyMacKey mac, sealed::ReplyMacKey::from_bytes(mac_key));
+  return Recipients{std::vector<sealed::SealingPublicKey>(shuffle.shufflers.size(), key), std::move(mac)};
 }
 
 }  // namespace undertone::sealed

@@ -23,9 +23,8 @@ std::string_view name_of(MacPurpose purpose) {
 }  // namespace
 
 Result<ReplyMacKey> ReplyMacKey::from_bytes(std::string_view bytes) {
-  Result<SecretBytes> key = SecretBytes::copy_of(bytes);
-  if (!key) return key.error();
-  return ReplyMacKey(*std::move(key));
+  UNDERTONE_TRY(SecretBytes key, SecretBytes::copy_of(bytes));
+  return ReplyMacKey(std::move(key));
 }
 
 Digest ReplyMacKey::mac(MacPurpose purpose, std::string_view text) const {

@@ -81,15 +81,16 @@ Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const plan
   std::optional<sealed::ShareModulus> modulus;
   Shape shape{1, kReportHeaderBytes + dimension * (wire.type == queries::ReplyType::I32 ? 4U : 8U)};
   if (binomial != nullptr) {
-    const Result<sealed::ShareModulus> total = countable(form, binomial->parameters, release.records_drawn, cohort);
-    if (!total) return total.error();
-    modulus = *total;
-    shape = {1, dimension * total->bytes()};
+    UNDERTONE_TRY(const sealed::ShareModulus total,
+                  countable(form, binomial->parameters, release.records_drawn, cohort));
+    modulus = total;
+    shape = {1, dimension * total.bytes()};
     if (form == Form::Bits) {
-      const Result<Shape> bits = bits_shape(
-          dimension, static_cast<std::uint64_t>(release.records_drawn * binomial->parameters.bits()), cohort);
-      if (!bits) return bits.error();
-      shape = *bits;
+      UNDERTONE_TRY(
+          const Shape bits,
+          bits_shape(dimension, static_cast<std::uint64_t>(release.records_drawn * binomial->parameters.bits()),
+                     cohort));
+      shape = bits;
     }
   }
   const std::uint64_t message_bytes = shape.units * (shape.body_bytes + sealed::ReplyLength::kOverheadBytes);
@@ -101,13 +102,12 @@ Result<RoundLayout> RoundLayout::create(const jobs::Shuffle& shuffle, const plan
                     mixed_sums && wire.type == queries::ReplyType::I64 ? "32-bit replies have half of them"
                                                                        : "fewer coordinates have fewer of them"));
   }
-  const Result<sealed::ReplyLength> length = sealed::ReplyLength::create(shape.body_bytes);
-  if (!length) return length.error();
-  return RoundLayout(form, release, wire, cohort, modulus, shape.units, *length);
+  UNDERTONE_TRY(const sealed::ReplyLength length, sealed::ReplyLength::create(shape.body_bytes));
+  return RoundLayout(form, release, wire, cohort, modulus, shape.units, length);
 }
 
 releases::ClipNorm RoundLayout::clip_of(const queries::Question& question) const {
-  return release_.scaled_to(queries::distance_of(question)).ask.clip();
+  return release_.scaled_to(queries::distance_of(question, release_.ask.distance_exponent())).ask.clip();
 }
 
 const mechanisms::BinomialParameters& RoundLayout::parameters() const {
@@ -127,8 +127,7 @@ Status check_layouts(const jobs::Shuffle& shuffle, const planning::Plan& plan, c
                      std::size_t cohort) {
   for (const planning::Plan::Segment& segment : plan.segments()) {
     if (segment.release.is_public()) continue;  // goes directly
-    const Result<RoundLayout> layout = RoundLayout::create(shuffle, segment.release, wire, cohort);
-    if (!layout) return layout.error();
+    UNDERTONE_TRY(RoundLayout::create(shuffle, segment.release, wire, cohort));
   }
   return {};
 }

@@ -23,10 +23,9 @@ Result<std::string> seal_unit(std::string_view body, std::size_t shuffler, const
 
 Result<SealedMessage> seal_one(std::string_view body, std::size_t shuffler, const SealFor& seal_for,
                                const sealed::RoundTerms& terms) {
-  Result<std::string> unit = seal_unit(body, shuffler, seal_for, terms);
-  if (!unit) return unit.error();
+  UNDERTONE_TRY(std::string unit, seal_unit(body, shuffler, seal_for, terms));
   return SealedMessage{sealed::terms_digest(seal_for.recipients.keys[shuffler], seal_for.recipients.mac_key, terms),
-                       *std::move(unit)};
+                       std::move(unit)};
 }
 
 /// Every bit sealed for itself, in the order that `bits` draws over all coordinates.
@@ -42,9 +41,8 @@ Result<SealedMessage> seal_bits(std::span<const std::int64_t> counts, const Roun
     const auto coordinate = static_cast<std::uint32_t>(place / each);
     std::memcpy(body.data(), &coordinate, sizeof coordinate);
     body[sizeof coordinate] = place % each < counts[coordinate] ? '\1' : '\0';
-    const Result<std::string> unit = seal_unit(body, 0, seal_for, terms);
-    if (!unit) return unit.error();
-    units.append(*unit);
+    UNDERTONE_TRY(const std::string unit, seal_unit(body, 0, seal_for, terms));
+    units.append(unit);
   }
   return SealedMessage{sealed::terms_digest(seal_for.recipients.keys[0], seal_for.recipients.mac_key, terms),
                        std::move(units)};
@@ -89,23 +87,20 @@ Result<std::vector<SealedMessage>> seal_counts(std::span<const std::int64_t> cou
   }
   std::vector<std::vector<std::uint8_t>> bodies;
   if (layout.form() == Form::Bits) {
-    Result<SealedMessage> message = seal_bits(counts, layout, seal_for, bits);
-    if (!message) return message.error();
-    return std::vector<SealedMessage>{*std::move(message)};
+    UNDERTONE_TRY(SealedMessage message, seal_bits(counts, layout, seal_for, bits));
+    return std::vector<SealedMessage>{std::move(message)};
   }
   if (layout.form() == Form::Shares) {
-    Result<sealed::SharePair> pair = bits.split(counts, layout.modulus());
-    if (!pair) return pair.error();
-    bodies = {std::move(pair->first), std::move(pair->second)};
+    UNDERTONE_TRY(sealed::SharePair pair, bits.split(counts, layout.modulus()));
+    bodies = {std::move(pair.first), std::move(pair.second)};
   } else {
     bodies = {sealed::pack_share(std::vector<std::uint64_t>(counts.begin(), counts.end()), layout.modulus())};
   }
   const sealed::RoundTerms terms = layout.terms(seal_for.run, seal_for.round, seal_for.query);
   std::vector<SealedMessage> messages;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    Result<SealedMessage> message = seal_one(text_of(bodies[i]), i, seal_for, terms);
-    if (!message) return message.error();
-    messages.push_back(*std::move(message));
+    UNDERTONE_TRY(SealedMessage message, seal_one(text_of(bodies[i]), i, seal_for, terms));
+    messages.push_back(std::move(message));
   }
   return messages;
 }
@@ -130,10 +125,9 @@ Result<std::vector<SealedMessage>> seal_report(const queries::NoisedSums& answer
   } else {
     append_values<std::int64_t>(answer.values, body);
   }
-  Result<SealedMessage> message =
-      seal_one(body, 0, seal_for, layout.terms(seal_for.run, seal_for.round, seal_for.query));
-  if (!message) return message.error();
-  return std::vector<SealedMessage>{*std::move(message)};
+  UNDERTONE_TRY(SealedMessage message,
+                seal_one(body, 0, seal_for, layout.terms(seal_for.run, seal_for.round, seal_for.query)));
+  return std::vector<SealedMessage>{std::move(message)};
 }
 
 }  // namespace undertone::sealed

@@ -56,9 +56,8 @@ SealingKey::SealingKey(SecretBytes secret) : secret_(std::move(secret)) {
 SealingKey SealingKey::generate() { return SealingKey(SecretBytes::draw()); }
 
 Result<SealingKey> SealingKey::from_secret(std::string_view bytes) {
-  Result<SecretBytes> secret = SecretBytes::copy_of(bytes);
-  if (!secret) return secret.error();
-  return SealingKey(*std::move(secret));
+  UNDERTONE_TRY(SecretBytes secret, SecretBytes::copy_of(bytes));
+  return SealingKey(std::move(secret));
 }
 
 }  // namespace undertone::sealed

@@ -99,8 +99,7 @@ Result<bool> Statement::step() {
 }
 
 Status Statement::run() {
-  const Result<bool> row = step();
-  if (!row) return row.error();
+  UNDERTONE_TRY(step());
   return {};
 }
 
@@ -154,18 +153,16 @@ Result<Database> Database::open_to_read(const std::filesystem::path& path) {
 Status Database::copy_to(const std::filesystem::path& path) {
   if (std::filesystem::exists(path))
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: exists already", path.string())};
-  Result<Statement> copy = prepare("VACUUM INTO ?");
-  if (!copy) return copy.error();
-  if (Status copied = copy->bind_text(1, path.string()).run(); !copied)
+  UNDERTONE_TRY(Statement copy, prepare("VACUUM INTO ?"));
+  if (Status copied = copy.bind_text(1, path.string()).run(); !copied)
     return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), copied.error().message)};
   return sync_file(path);
 }
 
 Result<std::int64_t> Database::size() {
-  Result<Statement> row = prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
-  if (!row) return row.error();
-  if (const Result<bool> found = row->step(); !found) return found.error();
-  return row->integer(0);
+  UNDERTONE_TRY(Statement row, prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"));
+  if (const Result<bool> found = row.step(); !found) return found.error();
+  return row.integer(0);
 }
 
 Result<Database> Database::in_memory() {

@@ -64,10 +64,9 @@ void explain_convex(TheoremChoice& choice, ConvexForm form) {
 /// phi^2/(MK) + h upsilon^2 + d s^2 of a one-pass round with K records a silo, s^2 the noise of a mean over them.
 Result<double> one_pass_variance(const TheoremConditions& conditions, double batch) {
   const TheoremFacts& facts = conditions.facts();
-  const Result<double> noise = conditions.one_pass_noise_variance(batch);
-  if (!noise) return noise.error();
+  UNDERTONE_TRY(const double noise, conditions.one_pass_noise_variance(batch));
   return facts.gradient_variance / (facts.answering * batch) + conditions.silo_variance() +
-         conditions.dimension() * *noise;
+         conditions.dimension() * noise;
 }
 
 /// With the silos' own noise epsilon <= 8 ln(1/delta); shuffled, what a binomial sum needs.
@@ -108,10 +107,9 @@ void explain_parts(TheoremChoice& choice, double planned, double records, std::u
 Result<double> shared_variance(const TheoremConditions& conditions, std::uint64_t rounds, double records,
                                double batch) {
   const TheoremFacts& facts = conditions.facts();
-  const Result<double> noise = conditions.noise_variance(rounds, records, batch);
-  if (!noise) return noise.error();
+  UNDERTONE_TRY(const double noise, conditions.noise_variance(rounds, records, batch));
   const double draw = batch < records ? 4.0 * facts.lipschitz * facts.lipschitz / (facts.answering * batch) : 0.0;
-  return draw + conditions.silo_variance() + conditions.dimension() * *noise;
+  return draw + conditions.silo_variance() + conditions.dimension() * noise;
 }
 
 /// eps^2 n^2 / (d ln(1/delta)): the least R K at which the draw of records costs no more than privacy does.
@@ -176,18 +174,17 @@ Result<TheoremChoice> choose_localized(const TheoremConditions& conditions, doub
                                         (lipschitz * lipschitz * conditions.dimension()));
     const double sampled =
         conditions.subsampled(facts.records) ? drawn_in_all(conditions) * part * part / records : 0.0;
-    const Result<std::uint64_t> rounds = conditions.whole_rounds(std::max(std::sqrt(smoothness / mu) * log, sampled));
-    if (!rounds) return rounds.error();
-    const Result<double> variance = shared_variance(conditions, *rounds, records, records);
-    if (!variance) return variance.error();
-    Result<StagePlan> staged = plan_stages(smoothness, mu, local.gap, local.distance, *variance, *rounds);
+    UNDERTONE_TRY(const std::uint64_t rounds,
+                  conditions.whole_rounds(std::max(std::sqrt(smoothness / mu) * log, sampled)));
+    UNDERTONE_TRY(const double variance, shared_variance(conditions, rounds, records, records));
+    Result<StagePlan> staged = plan_stages(smoothness, mu, local.gap, local.distance, variance, rounds);
     if (!staged) return conditions.refuse(staged.error().message);
     StagePlan plan = *std::move(staged);
     total += algorithms::number(rounds_of(plan));
     reasons.push_back({fmt::format("rounds of phase {}", i), algorithms::number(rounds_of(plan)),
                        fmt::format("{} stages on {} records, proximity {}, at most sqrt((beta + lambda_i)/mu_i) "
                                    "ln(Delta_i mu_i M eps^2 n_i^2/(L^2 d)) = {}",
-                                   plan.stages.size(), records, local.proximity, *rounds)});
+                                   plan.stages.size(), records, local.proximity, rounds)});
     settings.phases.push_back({local.proximity, mu, local.radius, std::move(plan.stages)});
     if (4.0 * lipschitz * lipschitz / mu < rate) break;
   }
@@ -258,14 +255,12 @@ Result<TheoremChoice> choose_one_pass_convex(const TheoremConditions& conditions
   const double beta = whole_smoothness(conditions);
   const PlannedBatch planned = one_pass_batch(conditions);
   const double batch = std::clamp(std::round(planned.records), 1.0, facts.records);
-  const Result<std::uint64_t> rounds = conditions.whole_rounds(std::floor(facts.records / batch));
-  if (!rounds) return rounds.error();
-  const double part = std::floor(facts.records / algorithms::number(*rounds));
-  const Result<double> variance = one_pass_variance(conditions, part);
-  if (!variance) return variance.error();
+  UNDERTONE_TRY(const std::uint64_t rounds, conditions.whole_rounds(std::floor(facts.records / batch)));
+  const double part = std::floor(facts.records / algorithms::number(rounds));
+  UNDERTONE_TRY(const double variance, one_pass_variance(conditions, part));
 
-  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::OnePass, *rounds, *variance);
-  explain_parts(choice, batch, facts.records, *rounds, planned.formula);
+  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::OnePass, rounds, variance);
+  explain_parts(choice, batch, facts.records, rounds, planned.formula);
   explain_convex(choice, form);
   const double private_records = conditions.shuffled() ? conditions.shuffled_records() : conditions.private_records();
   const double private_term =
@@ -288,12 +283,10 @@ Result<TheoremChoice> choose_one_pass_strongly_convex(const TheoremConditions& c
   const double log = log_at_least_one(mu * facts.gap * std::min(private_term, sampling_term));
   const double planned = facts.records / (std::sqrt(beta / mu) * log);
   const double batch = std::clamp(std::round(planned), 1.0, facts.records);
-  const Result<std::uint64_t> rounds = conditions.whole_rounds(std::floor(facts.records / batch));
-  if (!rounds) return rounds.error();
-  const Result<double> variance =
-      one_pass_variance(conditions, std::floor(facts.records / algorithms::number(*rounds)));
-  if (!variance) return variance.error();
-  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  UNDERTONE_TRY(const std::uint64_t rounds, conditions.whole_rounds(std::floor(facts.records / batch)));
+  UNDERTONE_TRY(const double variance,
+                one_pass_variance(conditions, std::floor(facts.records / algorithms::number(rounds))));
+  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), variance, rounds);
   if (!staged) return conditions.refuse(staged.error().message);
   const StagePlan plan = *std::move(staged);
 
@@ -319,14 +312,12 @@ Result<TheoremChoice> choose_accelerated_convex(const TheoremConditions& conditi
   const double precision = std::sqrt(conditions.private_records());  // LD over the rate
   const double smooth =
       std::sqrt(whole_smoothness(conditions) * facts.diameter / facts.lipschitz) * std::sqrt(precision);
-  const Result<std::uint64_t> rounds = shared_rounds(conditions, smooth);
-  if (!rounds) return rounds.error();
-  const double batch = shared_batch(conditions, *rounds);
-  const Result<double> variance = shared_variance(conditions, *rounds, facts.records, batch);
-  if (!variance) return variance.error();
+  UNDERTONE_TRY(const std::uint64_t rounds, shared_rounds(conditions, smooth));
+  const double batch = shared_batch(conditions, rounds);
+  UNDERTONE_TRY(const double variance, shared_variance(conditions, rounds, facts.records, batch));
 
-  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::Shared, *rounds, *variance);
-  choice.reasons.push_back({"rounds", algorithms::number(*rounds),
+  TheoremChoice choice = begin_convex(conditions, form, algorithms::RecordUse::Shared, rounds, variance);
+  choice.reasons.push_back({"rounds", algorithms::number(rounds),
                             "max{sqrt(beta D/L) (sqrt(M) eps n/sqrt(d ln(1/delta)))^(1/2), where anything is drawn "
                             "eps^2 n^2/(K d ln(1/delta))}"});
   explain_shared_batch(conditions, batch, choice);
@@ -346,10 +337,9 @@ Result<TheoremChoice> choose_accelerated_strongly_convex(const TheoremConditions
   const double smooth = std::sqrt(beta / mu) * log_at_least_one(facts.gap * mu * precision * conditions.log_one());
   const Result<std::uint64_t> rounds = shared_rounds(conditions, smooth);
   if (!rounds) return rounds.error();
-  const Result<double> variance =
-      shared_variance(conditions, *rounds, facts.records, shared_batch(conditions, *rounds));
-  if (!variance) return variance.error();
-  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), *variance, *rounds);
+  UNDERTONE_TRY(const double variance,
+                shared_variance(conditions, *rounds, facts.records, shared_batch(conditions, *rounds)));
+  Result<StagePlan> staged = plan_stages(beta, mu, facts.gap, std::sqrt(2.0 * facts.gap / mu), variance, *rounds);
   if (!staged) return conditions.refuse(staged.error().message);
   const StagePlan plan = *std::move(staged);
 

@@ -60,15 +60,14 @@ double proximal_modulus(double mu, double l2, double step_size) { return mu / (1
 /// Noise per coordinate of the mean over silos of parts of K records.
 Result<double> proximal_variance(const TheoremConditions& conditions, const algorithms::Method& method, double batch) {
   if (conditions.shuffled()) return conditions.binomial_variance(1.0, batch);
-  const Result<double> stddev =
+  UNDERTONE_TRY(
+      const double stddev,
       conditions.loudest(conditions.facts().records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
         if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
-        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
-        if (!shifts) return shifts.error();
-        return shifts->gradients.front();
-      });
-  if (!stddev) return stddev.error();
-  return *stddev * *stddev / conditions.facts().answering;
+        UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
+        return shifts.gradients.front();
+      }));
+  return stddev * stddev / conditions.facts().answering;
 }
 
 /// The theorem's at the planned noise, where its condition on the period holds for that noise.
@@ -84,25 +83,21 @@ Result<std::optional<double>> spider_bound(const TheoremConditions& conditions,
   double difference = 0.0;  // per squared distance of the two points
   const double of_difference = std::pow(facts.smoothness / facts.lipschitz, 2.0);
   if (conditions.shuffled()) {
-    const Result<double> variance = conditions.binomial_variance(rounds, n);
-    if (!variance) return variance.error();
-    anchor = *variance;
-    difference = *variance * of_difference;
+    UNDERTONE_TRY(const double variance, conditions.binomial_variance(rounds, n));
+    anchor = variance;
+    difference = variance * of_difference;
   } else {
     const auto stddev = [&](bool differences) {
       return conditions.loudest(n, n, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
         if (conditions.noise() == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, rounds);
-        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
-        if (!shifts) return shifts.error();
-        return differences ? shifts->difference.value() : shifts->gradients.front();
+        UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
+        return differences ? shifts.difference.value() : shifts.gradients.front();
       });
     };
-    const Result<double> of_anchors = stddev(false);
-    if (!of_anchors) return of_anchors.error();
-    const Result<double> of_differences = stddev(true);
-    if (!of_differences) return of_differences.error();
-    anchor = *of_anchors * *of_anchors / facts.answering;
-    difference = *of_differences * *of_differences * of_difference / facts.answering;
+    UNDERTONE_TRY(const double of_anchors, stddev(false));
+    UNDERTONE_TRY(const double of_differences, stddev(true));
+    anchor = of_anchors * of_anchors / facts.answering;
+    difference = of_differences * of_differences * of_difference / facts.answering;
   }
   // q <= 1/(eta^2 tau_2^2), tau_2^2 = 8 d sigma_2^2/M.
   const double growth = 8.0 * conditions.dimension() * difference * settings.step_size * settings.step_size;
@@ -139,11 +134,10 @@ Result<TheoremChoice> choose_proximal_sgd(const TheoremConditions& conditions) {
                                                   : "2 kappa ln((mu Delta/L^2) min{Mn, eps^2 n^2 M/(d ln(1/delta))})"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", batch, "floor(n/R): every round a part of its own"});
-  const Result<double> variance = proximal_variance(conditions, algorithms::Method(settings), batch);
-  if (!variance) return variance.error();
+  UNDERTONE_TRY(const double variance, proximal_variance(conditions, algorithms::Method(settings), batch));
   choice.bound = proximal_sgd_risk(
       facts.gap, facts.smoothness, proximal_modulus(mu, settings.problem.regulariser.l2(), settings.step_size), *rounds,
-      conditions.dimension() * *variance + squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
+      conditions.dimension() * variance + squared_lipschitz / (facts.answering * batch) + conditions.silo_variance());
   choice.rate = squared_lipschitz / mu * (kappa * kappa / private_records + kappa / sampled);
   return conditions.finish(std::move(choice));
 }
@@ -157,26 +151,25 @@ Result<TheoremChoice> choose_prox_svrg(const TheoremConditions& conditions) {
   const double kappa = facts.smoothness / mu;
   const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
   const double private_term = std::pow(facts.epsilon * n, 2.0) * facts.answering / conditions.dimension();
-  const Result<std::uint64_t> restarts =
-      conditions.whole_rounds(std::log2(std::max(2.0, facts.gap * mu * private_term / (kappa * squared_lipschitz))));
-  if (!restarts) return restarts.error();
-  const Result<std::uint64_t> planned = conditions.whole_rounds(48.0 * kappa);
-  if (!planned) return planned.error();
-  const double least = algorithms::least_batch(algorithms::number(*restarts * *planned), n, facts.epsilon, facts.delta);
+  UNDERTONE_TRY(
+      const std::uint64_t restarts,
+      conditions.whole_rounds(std::log2(std::max(2.0, facts.gap * mu * private_term / (kappa * squared_lipschitz)))));
+  UNDERTONE_TRY(const std::uint64_t planned, conditions.whole_rounds(48.0 * kappa));
+  const double least = algorithms::least_batch(algorithms::number(restarts * planned), n, facts.epsilon, facts.delta);
   const double batch = std::min(n, std::ceil(std::max(std::cbrt(n * n / facts.answering), least)));
   const auto inner = static_cast<std::uint64_t>(n / batch);
-  const std::uint64_t epochs = (*planned + inner - 1) / inner;
-  const double asked = algorithms::number(*restarts) * algorithms::number(epochs) * algorithms::number(inner + 1);
+  const std::uint64_t epochs = (planned + inner - 1) / inner;
+  const double asked = algorithms::number(restarts) * algorithms::number(epochs) * algorithms::number(inner + 1);
   if (const Result<std::uint64_t> fits = conditions.whole_rounds(asked); !fits) return fits.error();
   const double speed = std::min(1.0, std::pow(batch, 1.5) * std::sqrt(facts.answering) / n);
   const algorithms::ProxSvrgSettings settings{
-      conditions.problem(), *restarts, epochs, inner, speed / (8.0 * facts.smoothness), std::nullopt, facts.seed};
+      conditions.problem(), restarts, epochs, inner, speed / (8.0 * facts.smoothness), std::nullopt, facts.seed};
 
   TheoremChoice choice = conditions.begin(kExcessRisk, settings);
   choice.draw_fraction = conditions.fraction_of(batch);
-  choice.reasons.push_back({"restarts", algorithms::number(*restarts), "log2(Delta mu M eps^2 n^2/(kappa d L^2))"});
+  choice.reasons.push_back({"restarts", algorithms::number(restarts), "log2(Delta mu M eps^2 n^2/(kappa d L^2))"});
   choice.reasons.push_back(
-      {"planned steps", algorithms::number(*planned), "48 kappa: a restart halves the gap (misprint M7)"});
+      {"planned steps", algorithms::number(planned), "48 kappa: a restart halves the gap (misprint M7)"});
   choice.reasons.push_back({"batch", batch, "max{(n^2/M)^(1/3), eps n/(4 sqrt(2 S R ln(2/delta)))}, at most n"});
   choice.reasons.push_back({"inner", algorithms::number(inner), "floor(n/K)"});
   choice.reasons.push_back({"epochs", algorithms::number(epochs), "ceil(R/inner)"});
@@ -219,11 +212,10 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
     const double middle = std::floor((period + above) / 2.0);
     (holds(middle) ? period : above) = middle;
   }
-  const Result<std::uint64_t> rounds = conditions.whole_rounds(rounds_at(period));
-  if (!rounds) return rounds.error();
+  UNDERTONE_TRY(const std::uint64_t rounds, conditions.whole_rounds(rounds_at(period)));
   const algorithms::SpiderSettings settings{conditions.problem(),
-                                            *rounds,
-                                            static_cast<std::uint64_t>(std::min(period, algorithms::number(*rounds))),
+                                            rounds,
+                                            static_cast<std::uint64_t>(std::min(period, algorithms::number(rounds))),
                                             0.5 / facts.smoothness,
                                             facts.smoothness,
                                             facts.seed};
@@ -234,12 +226,11 @@ Result<TheoremChoice> choose_spider(const TheoremConditions& conditions) {
                                         "q <= 1/(eta^2 tau_2^2), at most R",
                                         longest)});
   choice.reasons.push_back(
-      {"rounds", algorithms::number(*rounds), "eps n sqrt(M q) sqrt(beta Delta)/(L sqrt(d ln(1/delta)))"});
+      {"rounds", algorithms::number(rounds), "eps n sqrt(M q) sqrt(beta Delta)/(L sqrt(d ln(1/delta)))"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
-  const Result<std::optional<double>> bound = spider_bound(conditions, settings);
-  if (!bound) return bound.error();
-  choice.bound = *bound;
+  UNDERTONE_TRY(const std::optional<double> bound, spider_bound(conditions, settings));
+  choice.bound = bound;
   choice.rate = spider_rate(conditions);
   return conditions.finish(std::move(choice));
 }
@@ -272,15 +263,14 @@ Result<TheoremChoice> choose_shuffled_spider(const TheoremConditions& conditions
     const double middle = std::floor((period + above) / 2.0);
     (middle <= longest_at(middle) ? period : above) = middle;
   }
-  const Result<std::uint64_t> rounds = conditions.whole_rounds(rounds_at(period));
-  if (!rounds) return rounds.error();
-  const double r = algorithms::number(*rounds);
+  UNDERTONE_TRY(const std::uint64_t rounds, conditions.whole_rounds(rounds_at(period)));
+  const double r = algorithms::number(rounds);
   if (const double least = facts.epsilon * facts.silos / (4.0 * std::sqrt(2.0 * r * conditions.log_one()));
       silos < least)
     return conditions.refuse(fmt::format(
         "{} silos answer a round, which must be at least eps N/(4 sqrt(2 R ln(1/delta))) = {}", silos, least));
   const algorithms::SpiderSettings settings{
-      conditions.problem(),   *rounds,          static_cast<std::uint64_t>(std::min(period, r)),
+      conditions.problem(),   rounds,           static_cast<std::uint64_t>(std::min(period, r)),
       0.5 / facts.smoothness, facts.smoothness, facts.seed};
 
   TheoremChoice choice = conditions.begin(kStationarity, settings);
@@ -290,9 +280,8 @@ Result<TheoremChoice> choose_shuffled_spider(const TheoremConditions& conditions
   choice.reasons.push_back({"rounds", r, "(eps n M/L) sqrt(beta Delta q/(d ln^3(d n M/delta)))"});
   choice.reasons.push_back({"step_size", settings.step_size, "1/(2 beta)"});
   choice.reasons.push_back({"batch", facts.records, "n: as many draws as records"});
-  const Result<std::optional<double>> bound = spider_bound(conditions, settings);
-  if (!bound) return bound.error();
-  choice.bound = *bound;
+  UNDERTONE_TRY(const std::optional<double> bound, spider_bound(conditions, settings));
+  choice.bound = bound;
   const double squared_lipschitz = facts.lipschitz * facts.lipschitz;
   const double privacy = conditions.shuffled_records();
   choice.rate = std::pow(facts.lipschitz * curvature / privacy, 2.0 / 3.0) + squared_lipschitz / privacy;
@@ -306,9 +295,8 @@ Result<TheoremChoice> choose_shuffled_spider(const TheoremConditions& conditions
 Result<TheoremChoice> choose_spider_alternate(const TheoremConditions& conditions) {
   if (Status fits = spider_conditions(conditions); !fits) return fits.error();
   const TheoremFacts& facts = conditions.facts();
-  const Result<std::uint64_t> planned = conditions.whole_rounds(spider_rounds(conditions) * std::sqrt(2.0));
-  if (!planned) return planned.error();
-  const std::uint64_t pairs = std::max<std::uint64_t>(*planned / 2, 1);
+  UNDERTONE_TRY(const std::uint64_t planned, conditions.whole_rounds(spider_rounds(conditions) * std::sqrt(2.0)));
+  const std::uint64_t pairs = std::max<std::uint64_t>(planned / 2, 1);
   const double rounds = 2.0 * algorithms::number(pairs) + 1.0;
   const double batch =
       std::clamp(std::ceil(facts.records * std::sqrt(facts.epsilon) / (2.0 * std::sqrt(rounds))), 1.0, facts.records);

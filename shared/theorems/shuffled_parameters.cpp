@@ -19,10 +19,10 @@ Result<TheoremChoice> choose_shuffled_minibatch(const TheoremConditions& conditi
   const double budget = facts.epsilon * n;  // eps n
   const double smooth =
       beta * facts.diameter / facts.lipschitz * std::min(std::sqrt(n * silos), budget * silos / std::sqrt(d));
-  const Result<std::uint64_t> rounds =
-      conditions.whole_rounds(std::max({budget * budget * silos, std::min(n, budget * budget * silos / d), smooth}));
-  if (!rounds) return rounds.error();
-  const double r = algorithms::number(*rounds);
+  UNDERTONE_TRY(
+      const std::uint64_t rounds,
+      conditions.whole_rounds(std::max({budget * budget * silos, std::min(n, budget * budget * silos / d), smooth})));
+  const double r = algorithms::number(rounds);
   const double least = 16.0 * std::log(18.0 * r * silos / facts.delta);
   if (silos < least)
     return conditions.refuse(
@@ -32,7 +32,7 @@ Result<TheoremChoice> choose_shuffled_minibatch(const TheoremConditions& conditi
                                                std::min(std::sqrt(n), budget * silos / std::sqrt(d * silos * logs)));
 
   TheoremChoice choice =
-      conditions.begin(kExcessRisk, algorithms::MinibatchSgdSettings{conditions.problem(), *rounds, step, {}});
+      conditions.begin(kExcessRisk, algorithms::MinibatchSgdSettings{conditions.problem(), rounds, step, {}});
   choice.draw_fraction = conditions.fraction_of(1.0);
   choice.reasons.push_back(
       {"rounds", r, "max{n^2 M eps^2, 1, min{n, eps^2 n^2 M/d}, (beta D/L) min{sqrt(nM), eps n M/sqrt d}}"});

@@ -114,34 +114,45 @@ std::vector<SiloTarget> TheoremConditions::targets() const {
   return {{facts_.records, facts_.epsilon, facts_.delta}};
 }
 
-Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double records, double batch) const {
-  UNDERTONE_CHECK(noise_ == PlannedNoise::Printed || batch == records);
+Result<double> TheoremConditions::planned_shift(std::uint64_t rounds, const algorithms::NoiseFacts& silo) const {
+  if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, static_cast<double>(rounds));
   algorithms::MinibatchSgdSettings settings;
   settings.rounds = rounds;
-  const algorithms::Method method(settings);
+  UNDERTONE_TRY(const algorithms::NoiseShifts shifts, algorithms::Method(settings)->theorem_noise(silo));
+  return shifts.gradients.front();
+}
+
+Result<double> TheoremConditions::noise_variance(std::uint64_t rounds, double records, double batch) const {
+  UNDERTONE_CHECK(noise_ == PlannedNoise::Printed || batch == records);
   const Result<double> stddev = loudest(records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
-    if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, static_cast<double>(rounds));
-    const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
-    if (!shifts) return shifts.error();
-    return shifts->gradients.front();
+    return planned_shift(rounds, silo);
   });
   if (!stddev) return stddev.error();
   return *stddev * *stddev / facts_.answering;
+}
+
+Result<double> TheoremConditions::mean_noise_variance(std::uint64_t rounds, double batch) const {
+  UNDERTONE_TRY(const std::vector<double> all,
+                loudest_first(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+                  return planned_shift(rounds, silo);
+                }));
+  const std::size_t most = std::min(all.size(), static_cast<std::size_t>(std::ceil(facts_.answering)));
+  double squares = 0.0;
+  for (std::size_t i = 0; i < most; ++i) squares += all[i] * all[i];
+  return squares / static_cast<double>(most) / facts_.answering;
 }
 
 Result<double> TheoremConditions::one_pass_noise_variance(double batch) const {
   if (shuffled()) return binomial_variance(1.0, batch);
   const algorithms::AcceleratedSgdSettings settings{{}, {}, algorithms::RecordUse::OnePass};
   const algorithms::Method method(settings);
-  const Result<double> stddev =
-      loudest(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
-        if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
-        const Result<algorithms::NoiseShifts> shifts = method->theorem_noise(silo);
-        if (!shifts) return shifts.error();
-        return shifts->gradients.front();
-      });
-  if (!stddev) return stddev.error();
-  return *stddev * *stddev / facts_.answering;
+  UNDERTONE_TRY(const double stddev,
+                loudest(facts_.records, batch, [&](const algorithms::NoiseFacts& silo) -> Result<double> {
+                  if (noise_ == PlannedNoise::Accountant) return shift_of_each(silo.epsilon, silo.delta, 1.0);
+                  UNDERTONE_TRY(const algorithms::NoiseShifts shifts, method->theorem_noise(silo));
+                  return shifts.gradients.front();
+                }));
+  return stddev * stddev / facts_.answering;
 }
 
 Status TheoremConditions::binomial_sums() const {
@@ -155,9 +166,8 @@ double TheoremConditions::shuffled_records() const { return private_records() * 
 Result<double> TheoremConditions::binomial_variance(double rounds, double batch) const {
   constexpr double kExcess = 1.25;                 // of the variance: @see mechanisms::BinomialDemand
   constexpr double kMechanismShare = 31.0 / 32.0;  // of delta: the rest covers the sums' failures
-  const Result<double> shift = shift_of_each(facts_.epsilon, facts_.delta * kMechanismShare, rounds);
-  if (!shift) return shift.error();
-  const double sum = 2.0 * facts_.lipschitz / *shift;
+  UNDERTONE_TRY(const double shift, shift_of_each(facts_.epsilon, facts_.delta * kMechanismShare, rounds));
+  const double sum = 2.0 * facts_.lipschitz / shift;
   return kExcess * sum * sum / (facts_.shuffled->honest * facts_.answering * batch * batch);
 }
 
@@ -198,11 +208,9 @@ Result<TheoremChoice> TheoremConditions::finish(TheoremChoice choice) const {
 
 Result<double> shift_of_each(double epsilon, double delta, double rounds) {
   UNDERTONE_CHECK(rounds >= 1.0);
-  const Result<releases::Epsilon> typed_epsilon = releases::Epsilon::create(epsilon);
-  if (!typed_epsilon) return typed_epsilon.error();
-  const Result<releases::Delta> typed_delta = releases::Delta::create(delta);
-  if (!typed_delta) return typed_delta.error();
-  return accounting::gaussian_shift_for(*typed_epsilon, *typed_delta).value() / std::sqrt(rounds);
+  UNDERTONE_TRY(const releases::Epsilon typed_epsilon, releases::Epsilon::create(epsilon));
+  UNDERTONE_TRY(const releases::Delta typed_delta, releases::Delta::create(delta));
+  return accounting::gaussian_shift_for(typed_epsilon, typed_delta).value() / std::sqrt(rounds);
 }
 
 double log_at_least_one(double value) { return value > 1.0 ? std::max(1.0, std::log(value)) : 1.0; }

@@ -124,6 +124,9 @@ class TheoremConditions {
   /// s^2 per coordinate of the mean over answering silos, in each of R releases that read K of the same records.
   /// @param records of which every release draws `batch`: n, or a part's
   [[nodiscard]] Result<double> noise_variance(std::uint64_t rounds, double records, double batch) const;
+  /// The same with a mean in the loudest silo's place, over the M loudest silos: what the mean over any M of them has
+  /// at most. Source: Theorem 140, Sigma^2/M' with M' = M.
+  [[nodiscard]] Result<double> mean_noise_variance(std::uint64_t rounds, double batch) const;
   /// The same where every round reads K records of its own. Source: Theorem 124.
   [[nodiscard]] Result<double> one_pass_noise_variance(double batch) const;
   /// eps^2 n^2 M / (d ln(1/delta)): as many records, without noise, vary their mean as much as privacy does. The
@@ -149,26 +152,34 @@ class TheoremConditions {
   /// The choice, if its algorithm takes its settings on this domain with this regulariser.
   [[nodiscard]] Result<TheoremChoice> finish(TheoremChoice choice) const;
 
-  /// The largest standard deviation 2L/(K_i shift_i) of a silo's mean, K_i = floor(n_i K/n).
+  /// The standard deviation 2L/(K_i shift_i) of each silo's mean, K_i = floor(n_i K/n), the largest first.
   /// @param records of the least silo that are read, of a phase maybe not all @param batch K of them
   /// @param shift_of a silo's own facts, the shift of one release
   template <class ShiftOf>
-  [[nodiscard]] Result<double> loudest(double records, double batch, const ShiftOf& shift_of) const {
-    double out = 0.0;
+  [[nodiscard]] Result<std::vector<double>> loudest_first(double records, double batch, const ShiftOf& shift_of) const {
+    std::vector<double> out;
     for (const SiloTarget& silo : targets()) {
       const double scale = silo.records / facts_.records;
       const double drawn = std::max(batch, std::floor(batch * scale));
-      const Result<double> shift = shift_of(
-          algorithms::NoiseFacts{std::max(records, std::floor(records * scale)), drawn, silo.epsilon, silo.delta});
-      if (!shift) return shift.error();
-      out = std::max(out, 2.0 * facts_.lipschitz / (drawn * *shift));
+      UNDERTONE_TRY(const double shift, shift_of(algorithms::NoiseFacts{std::max(records, std::floor(records * scale)),
+                                                                        drawn, silo.epsilon, silo.delta}));
+      out.push_back(2.0 * facts_.lipschitz / (drawn * shift));
     }
+    std::sort(out.begin(), out.end(), std::greater<>());
     return out;
+  }
+  /// The first of them.
+  template <class ShiftOf>
+  [[nodiscard]] Result<double> loudest(double records, double batch, const ShiftOf& shift_of) const {
+    UNDERTONE_TRY(const std::vector<double> all, loudest_first(records, batch, shift_of));
+    return all.front();
   }
   /// Every silo that differs, or one that is as all of them.
   [[nodiscard]] std::vector<SiloTarget> targets() const;
 
  private:
+  /// The shift of one of R releases of a silo, as the noise is planned.
+  [[nodiscard]] Result<double> planned_shift(std::uint64_t rounds, const algorithms::NoiseFacts& silo) const;
   TheoremConditions(std::string source, const TheoremFacts& facts, const algorithms::Problem& problem,
                     PlannedNoise noise)
       : source_(std::move(source)), facts_(facts), problem_(problem), noise_(noise) {}

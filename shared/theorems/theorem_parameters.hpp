@@ -10,20 +10,23 @@ namespace undertone::theorems {
 
 /// The theorems whose parameters a job may ask for; theorem_parameters.cpp has a row for each.
 enum class TheoremName : std::uint8_t {
-  MinibatchConvex,            // Theorems 34, 106
-  MinibatchStronglyConvex,    // Theorems 34, 106
-  OnePassConvex,              // Theorem 124, on the regularised objective
-  OnePassConvexDirect,        // the same rate without regularising
-  OnePassStronglyConvex,      // Theorem 124, multi-stage
-  AcceleratedConvex,          // Theorem 129, on the regularised objective
-  AcceleratedConvexDirect,    // the same rate without regularising
-  AcceleratedStronglyConvex,  // Theorem 129, multi-stage
-  ProximalSgd,                // Theorem 144: proximal-PL
-  ProxSvrg,                   // Theorem 148: proximal-PL, restarts
-  Spider,                     // Theorem 149: non-convex
-  SpiderAlternate,            // Algorithm 25, which has no theorem: Theorem 149's rounds at a period of 2
-  LocalizedConvex,            // federated-core 3.8
-  LocalizedStronglyConvex,    // federated-core 3.8
+  MinibatchConvex,                  // Theorems 34, 106
+  MinibatchStronglyConvex,          // Theorems 34, 106
+  OnePassConvex,                    // Theorem 124, on the regularised objective
+  OnePassConvexDirect,              // the same rate without regularising
+  OnePassStronglyConvex,            // Theorem 124, multi-stage
+  AcceleratedConvex,                // Theorem 129, on the regularised objective
+  AcceleratedConvexDirect,          // the same rate without regularising
+  AcceleratedStronglyConvex,        // Theorem 129, multi-stage
+  ProximalSgd,                      // Theorem 144: proximal-PL
+  ProxSvrg,                         // Theorem 148: proximal-PL, restarts
+  Spider,                           // Theorem 149: non-convex
+  SpiderAlternate,                  // Algorithm 25, which has no theorem: Theorem 149's rounds at a period of 2
+  LocalizedConvex,                  // federated-core 3.8
+  LocalizedStronglyConvex,          // federated-core 3.8
+  ConstrainedMirrorConvex,          // constraint-geometry 2.1
+  ConstrainedMirrorStronglyConvex,  // constraint-geometry 2.2
+  ConstrainedFrankWolfe,            // constraint-geometry 2.6
 };
 
 /// Every theorem there is, in the order of the reference. Nothing else lists them.

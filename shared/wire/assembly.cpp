@@ -105,21 +105,19 @@ Status Decoder::Assembly::append(std::string_view more) {
 Result<Message> Decoder::Assembly::finish() {
   const RoundIndex round{header.round()};
   if (header.has_sealed_reply()) {
-    const Result<Digest> terms = digest_from_bytes(header.sealed_reply().terms());
-    if (!terms) return terms.error();
-    return Message(SealedReply{run, round, *terms, header.sealed_reply().unit_bytes(),
+    UNDERTONE_TRY(const Digest terms, digest_from_bytes(header.sealed_reply().terms()));
+    return Message(SealedReply{run, round, terms, header.sealed_reply().unit_bytes(),
                                header.sealed_reply().word_bytes(), std::move(bytes)});
   }
   if (header.has_batch_forward())
     return Message(BatchForward{run, round, header.batch_forward().replies(), std::move(bytes)});
   if (header.has_query()) {
-    const Result<std::optional<SealingTerms>> sealing = sealing_of(header.query());
-    if (!sealing) return sealing.error();
+    UNDERTONE_TRY(const std::optional<SealingTerms> sealing, sealing_of(header.query()));
     const bool narrow = element == v1::ELEMENT_TYPE_F32;
     queries::Question question =
         queries::question_of(static_cast<releases::QuestionKind>(header.query().kind()), std::move(point));
     return Message(QueryMessage{
-        run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}, *sealing});
+        run, narrow ? queries::PointType::F32 : queries::PointType::F64, {round, std::move(question)}, sealing});
   }
   const v1::Reply& reply = header.reply();
   const bool narrow = element == v1::ELEMENT_TYPE_I32;
@@ -129,14 +127,18 @@ Result<Message> Decoder::Assembly::finish() {
   } else if (reply.form() == v1::ANSWER_FORM_SELECTED) {
     if (values.front() < 0) return malformed("a selection of a candidate below 0");
     answer = queries::Selected{std::move(values)};
+  } else if (reply.form() == v1::ANSWER_FORM_REPORTS) {
+    // Of i32 they are bits; what else a report may be, the round that asked for it knows.
+    if (narrow && std::any_of(values.begin(), values.end(), [](std::int64_t bit) { return bit != 0 && bit != 1; }))
+      return malformed("a report that is no bit");
+    answer = queries::Reports{std::move(values)};
   } else {
     answer = queries::NoisedSums{std::move(values)};
   }
   const auto noise = reply.noise() == v1::NOISE_KIND_SECURE ? crypto::NoiseKind::Secure : crypto::NoiseKind::Test;
-  const Result<Digest> query = digest_from_bytes(reply.query());
-  if (!query) return query.error();
+  UNDERTONE_TRY(const Digest query, digest_from_bytes(reply.query()));
   return Message(ReplyMessage{run,
-                              *query,
+                              query,
                               narrow ? queries::ReplyType::I32 : queries::ReplyType::I64,
                               {round, reply.step_log2(), noise, std::move(answer)}});
 }

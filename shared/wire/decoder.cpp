@@ -86,13 +86,12 @@ Result<std::vector<Message>> Decoder::feed(std::string_view bytes) {
 }
 
 Status Decoder::admit(std::string_view payload) const {
-  const Result<EnvelopeView> view = view_envelope(payload);
-  if (!view) return view.error();
-  if (!kinds_.contains(view->kind)) return malformed(fmt::format("this peer does not send {}", name_of(view->kind)));
-  if (view->kind == Kind::Chunk && assembly_ == nullptr) return malformed("a part of a vector that was not announced");
-  if (assembly_ != nullptr && view->kind != Kind::Chunk && view->kind != Kind::Heartbeat)
+  UNDERTONE_TRY(const EnvelopeView view, view_envelope(payload));
+  if (!kinds_.contains(view.kind)) return malformed(fmt::format("this peer does not send {}", name_of(view.kind)));
+  if (view.kind == Kind::Chunk && assembly_ == nullptr) return malformed("a part of a vector that was not announced");
+  if (assembly_ != nullptr && view.kind != Kind::Chunk && view.kind != Kind::Heartbeat)
     return malformed("another message inside a vector");
-  return check_bounds(*view, payload.size(), limits_.frame_bytes_max);
+  return check_bounds(view, payload.size(), limits_.frame_bytes_max);
 }
 
 Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& out) {
@@ -104,9 +103,8 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
                          body == Body::kJobEndedSeen || body == Body::kJobPending ||
                          (body >= Body::kSealedReply && body <= Body::kBatchAbandon);
   if (needs_run) {
-    const Result<RunId> parsed = RunId::from_bytes(envelope.run());
-    if (!parsed) return parsed.error();
-    run = *parsed;
+    UNDERTONE_TRY(const RunId parsed, RunId::from_bytes(envelope.run()));
+    run = parsed;
   }
   const RoundIndex round{envelope.round()};
   const auto emit = [&out](auto&& parsed) -> Status {
@@ -126,9 +124,8 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     }
     VectorHeader header{kind_of(envelope), run, round, dimension, width_of(element), memory_of(element, dimension)};
     if (body == Body::kSealedReply) {
-      const Result<Digest> terms = digest_from_bytes(envelope.sealed_reply().terms());
-      if (!terms) return terms.error();
-      header.terms = *terms;
+      UNDERTONE_TRY(const Digest terms, digest_from_bytes(envelope.sealed_reply().terms()));
+      header.terms = terms;
       header.unit_bytes = envelope.sealed_reply().unit_bytes();
       header.word_bytes = envelope.sealed_reply().word_bytes();
     }
@@ -166,9 +163,8 @@ Status Decoder::on_envelope(const v1::Envelope& envelope, std::vector<Message>& 
     case Body::kChunk:
       return on_chunk(envelope.chunk().offset(), envelope.chunk().elements(), out);
     case Body::kReceipt: {
-      Result<wire::Receipt> receipt = from_proto(envelope.receipt());
-      if (!receipt) return receipt.error();
-      out.emplace_back(ReceiptMessage{*std::move(receipt)});
+      UNDERTONE_TRY(wire::Receipt receipt, from_proto(envelope.receipt()));
+      out.emplace_back(ReceiptMessage{std::move(receipt)});
       return {};
     }
     case Body::kJobEnded:

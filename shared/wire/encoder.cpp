@@ -130,7 +130,8 @@ v1::QuestionKind to_proto(releases::QuestionKind kind) { return static_cast<v1::
 v1::AnswerForm form_of(const queries::Answer& answer) {
   return std::visit(Overloaded{[](const queries::NoisedSums& /*sums*/) { return v1::ANSWER_FORM_NOISED_SUMS; },
                                [](const queries::PublicSums& /*sums*/) { return v1::ANSWER_FORM_PUBLIC_SUMS; },
-                               [](const queries::Selected& /*one*/) { return v1::ANSWER_FORM_SELECTED; }},
+                               [](const queries::Selected& /*one*/) { return v1::ANSWER_FORM_SELECTED; },
+                               [](const queries::Reports& /*all*/) { return v1::ANSWER_FORM_REPORTS; }},
                     answer);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/mechanisms/local_reports/local_reports.hpp"
 #include "shared/wire/frame.hpp"
 
 namespace undertone::wire {
@@ -84,9 +85,8 @@ Result<Welcome> from_proto(const v1::Welcome& welcome) {
   if (welcome.receipts_size() > static_cast<int>(kReceiptsMax)) return malformed("a welcome with too many receipts");
   Welcome out{welcome.protocol(), welcome.build(), {}};
   for (const v1::LedgerReceipt& kept : welcome.receipts()) {
-    Result<wire::Receipt> receipt = from_proto(kept);
-    if (!receipt) return receipt.error();
-    out.receipts.push_back(*std::move(receipt));
+    UNDERTONE_TRY(wire::Receipt receipt, from_proto(kept));
+    out.receipts.push_back(std::move(receipt));
   }
   return out;
 }
@@ -113,9 +113,8 @@ Result<JobAnswer> from_proto(const v1::JobAnswer& answer, const RunId& run) {
 }
 
 Result<QueryRefused> from_proto(const v1::QueryRefused& refused, const RunId& run, RoundIndex round) {
-  const Result<Refusal> refusal = from_proto(refused.refusal());
-  if (!refusal) return refusal.error();
-  return QueryRefused{run, round, *refusal};
+  UNDERTONE_TRY(const Refusal refusal, from_proto(refused.refusal()));
+  return QueryRefused{run, round, refusal};
 }
 
 Result<SealedReplyRefused> from_proto(const v1::SealedReplyRefused& refused, const RunId& run, RoundIndex round) {
@@ -126,10 +125,9 @@ Result<SealedReplyRefused> from_proto(const v1::SealedReplyRefused& refused, con
 }
 
 Result<SealedReplyTaken> from_proto(const v1::SealedReplyTaken& taken, const RunId& run, RoundIndex round) {
-  const Result<std::optional<Digest>> receipt =
-      digest_or_none(taken.receipt(), "a sealed reply's receipt of the wrong length");
-  if (!receipt) return receipt.error();
-  return SealedReplyTaken{run, round, *receipt};
+  UNDERTONE_TRY(const std::optional<Digest> receipt,
+                digest_or_none(taken.receipt(), "a sealed reply's receipt of the wrong length"));
+  return SealedReplyTaken{run, round, receipt};
 }
 
 Result<ReplyHandedOver> from_proto(const v1::ReplyHandedOver& handed_over, const RunId& run, RoundIndex round) {
@@ -146,28 +144,26 @@ Result<ReplyHandedOver> from_proto(const v1::ReplyHandedOver& handed_over, const
 }
 
 Result<BatchOpen> from_proto(const v1::BatchOpen& open, const RunId& run, RoundIndex round) {
-  Result<std::vector<SiloId>> expected = from_proto(open.expected());
-  if (!expected) return expected.error();
+  UNDERTONE_TRY(std::vector<SiloId> expected, from_proto(open.expected()));
   const Result<Digest> query = digest_from_bytes(open.query());
   constexpr std::uint64_t kDeadlineMax = std::uint64_t{1} << 40U;
-  if (expected->empty() || !query || open.replies_min() == 0 || open.message_bytes() == 0 || open.unit_bytes() == 0 ||
+  if (expected.empty() || !query || open.replies_min() == 0 || open.message_bytes() == 0 || open.unit_bytes() == 0 ||
       open.word_bytes() > 8 || open.deadline_ms() == 0 || open.deadline_ms() > kDeadlineMax) {
     return malformed("a batch with a number outside its range");
   }
-  const Result<std::optional<Digest>> receipt_key =
-      digest_or_none(open.receipt_key(), "a batch with a receipt key of the wrong length");
-  if (!receipt_key) return receipt_key.error();
+  UNDERTONE_TRY(const std::optional<Digest> receipt_key,
+                digest_or_none(open.receipt_key(), "a batch with a receipt key of the wrong length"));
   return BatchOpen{run,
                    round,
                    open.attempt(),
-                   *std::move(expected),
+                   std::move(expected),
                    open.replies_min(),
                    open.message_bytes(),
                    open.unit_bytes(),
                    open.word_bytes(),
                    *query,
                    std::chrono::milliseconds(open.deadline_ms()),
-                   *receipt_key};
+                   receipt_key};
 }
 
 Result<BatchRefused> from_proto(const v1::BatchRefused& refused, const RunId& run, RoundIndex round) {
@@ -178,15 +174,13 @@ Result<BatchRefused> from_proto(const v1::BatchRefused& refused, const RunId& ru
 }
 
 Result<BatchCollected> from_proto(const v1::BatchCollected& collected, const RunId& run, RoundIndex round) {
-  Result<std::vector<SiloId>> silos = from_proto(collected.silos());
-  if (!silos) return silos.error();
-  return BatchCollected{run, round, collected.attempt(), *std::move(silos)};
+  UNDERTONE_TRY(std::vector<SiloId> silos, from_proto(collected.silos()));
+  return BatchCollected{run, round, collected.attempt(), std::move(silos)};
 }
 
 Result<BatchClose> from_proto(const v1::BatchClose& close, const RunId& run, RoundIndex round) {
-  Result<std::vector<SiloId>> silos = from_proto(close.silos());
-  if (!silos) return silos.error();
-  return BatchClose{run, round, close.attempt(), *std::move(silos)};
+  UNDERTONE_TRY(std::vector<SiloId> silos, from_proto(close.silos()));
+  return BatchClose{run, round, close.attempt(), std::move(silos)};
 }
 
 Status check(const v1::Query& query) {
@@ -203,7 +197,7 @@ Status check(const v1::Query& query) {
 }
 
 Status check(const v1::Reply& reply) {
-  if (reply.form() < v1::ANSWER_FORM_NOISED_SUMS || reply.form() > v1::ANSWER_FORM_SELECTED)
+  if (reply.form() < v1::ANSWER_FORM_NOISED_SUMS || reply.form() > v1::ANSWER_FORM_REPORTS)
     return malformed("an unknown form of answer");
   if (reply.element() != v1::ELEMENT_TYPE_I32 && reply.element() != v1::ELEMENT_TYPE_I64)
     return malformed("a reply that is neither i32 nor i64");
@@ -214,6 +208,11 @@ Status check(const v1::Reply& reply) {
       (reply.dimension() != 1 || reply.element() != v1::ELEMENT_TYPE_I64 || reply.step_log2() != 0)) {
     return malformed("a selection that is not one whole number in i64");
   }
+  if (reply.form() == v1::ANSWER_FORM_REPORTS &&
+      reply.dimension() > static_cast<std::uint64_t>(mechanisms::kReportsMax))
+    return malformed("more reports than records report");
+  if (reply.form() == v1::ANSWER_FORM_REPORTS && reply.element() == v1::ELEMENT_TYPE_I32 && reply.step_log2() != 0)
+    return malformed("reports of bits with a step");
   return {};
 }
 

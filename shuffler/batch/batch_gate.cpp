@@ -38,17 +38,16 @@ Status BatchGate::offer(const RunId& run, std::string_view job) {
 }
 
 Result<BatchGate::Known> BatchGate::read(std::string_view job) const {
-  const Result<jobs::Job> parsed = jobs::parse_job(job, "job");
-  if (!parsed) return parsed.error();
+  UNDERTONE_TRY(const jobs::Job parsed, jobs::parse_job(job, "job"));
   Known out;
-  if (!parsed->shuffle) return out;
-  const jobs::Shuffle& shuffle = *parsed->shuffle;
+  if (!parsed.shuffle) return out;
+  const jobs::Shuffle& shuffle = *parsed.shuffle;
   const jobs::Shuffle::Party* self = shuffle.party(name_);
   out.adds = shuffle.adds();
   out.names_this = self != nullptr && (!out.adds || self->key == public_key_);
-  for (const jobs::CohortMember& member : parsed->cohort) out.cohort.push_back(member.facts.silo);
-  out.quorum = parsed->participation.quorum;
-  out.round_deadline = parsed->participation.round_deadline;
+  for (const jobs::CohortMember& member : parsed.cohort) out.cohort.push_back(member.facts.silo);
+  out.quorum = parsed.participation.quorum;
+  out.round_deadline = parsed.participation.round_deadline;
   return out;
 }
 

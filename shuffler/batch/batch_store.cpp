@@ -54,10 +54,9 @@ Result<BatchStore> BatchStore::open(store::Database& database) {
   if (Status ready = database.execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY;"); !ready)
     return ready.error();
   {
-    Result<store::Statement> erasing = database.prepare("PRAGMA secure_delete=ON");
-    if (!erasing) return erasing.error();
-    if (const Result<bool> found = erasing->step(); !found) return found.error();
-    if (erasing->integer(0) != 1) return Error{ErrorCode::StorageFailed, "SQLite does not erase what is deleted"};
+    UNDERTONE_TRY(store::Statement erasing, database.prepare("PRAGMA secure_delete=ON"));
+    if (const Result<bool> found = erasing.step(); !found) return found.error();
+    if (erasing.integer(0) != 1) return Error{ErrorCode::StorageFailed, "SQLite does not erase what is deleted"};
   }
   BatchStore store(database);
   UNDERTONE_TRY(store.upgrade());
@@ -67,10 +66,9 @@ Result<BatchStore> BatchStore::open(store::Database& database) {
 
 Status BatchStore::upgrade() {
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> row = database_->prepare("PRAGMA user_version");
-    if (!row) return row.error();
-    if (const Result<bool> found = row->step(); !found) return found.error();
-    const std::int64_t version = row->integer(0);
+    UNDERTONE_TRY(store::Statement row, database_->prepare("PRAGMA user_version"));
+    if (const Result<bool> found = row.step(); !found) return found.error();
+    const std::int64_t version = row.integer(0);
     if (version < 0 || version > kVersion) {
       return Error{ErrorCode::StorageFailed,
                    fmt::format("the store is of version {}, this program knows {}", version, kVersion)};
@@ -95,48 +93,42 @@ Status BatchStore::clear_scratch() {
   // A page of memory in which SQLite puts rows together keeps what the row before was longer by. A row of zeros that
   // fills a page of 4096 bytes, SQLite's default, covers it: 4061 bytes of payload, 4 of them the row's header.
   for (const char* sql : {"INSERT INTO scratch VALUES (zeroblob(4057))", "DELETE FROM scratch"}) {
-    Result<store::Statement> statement = database_->prepare(sql);
-    if (!statement) return statement.error();
-    UNDERTONE_TRY(statement->run());
+    UNDERTONE_TRY(store::Statement statement, database_->prepare(sql));
+    UNDERTONE_TRY(statement.run());
   }
   return {};
 }
 
 Status BatchStore::cut_log() {
-  Result<store::Statement> row = database_->prepare("PRAGMA wal_checkpoint(TRUNCATE)");
-  if (!row) return row.error();
-  if (const Result<bool> found = row->step(); !found) return found.error();
-  if (row->integer(0) != 0) return Error{ErrorCode::StorageFailed, "the store's log is in use and cannot be erased"};
+  UNDERTONE_TRY(store::Statement row, database_->prepare("PRAGMA wal_checkpoint(TRUNCATE)"));
+  if (const Result<bool> found = row.step(); !found) return found.error();
+  if (row.integer(0) != 0) return Error{ErrorCode::StorageFailed, "the store's log is in use and cannot be erased"};
   return {};
 }
 
 Result<BatchStore::Row> BatchStore::row_of(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT number, state, word_bytes FROM runs WHERE run = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return Error{ErrorCode::StorageFailed, "the store does not know the run"};
-  const Result<BatchState> state = state_of(row->integer(1));
-  if (!state) return state.error();
-  return Row{row->integer(0), *state, row->integer(2) != 0};
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT number, state, word_bytes FROM runs WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return Error{ErrorCode::StorageFailed, "the store does not know the run"};
+  UNDERTONE_TRY(const BatchState state, state_of(row.integer(1)));
+  return Row{row.integer(0), state, row.integer(2) != 0};
 }
 
 Status BatchStore::write(const BatchOpened& opened) {
   const BatchSpec& spec = opened.spec;
-  const Result<std::int64_t> number = open_row(spec);
-  if (!number) return number.error();
+  UNDERTONE_TRY(const std::int64_t number, open_row(spec));
   if (Status made = database_->execute(fmt::format(
           "CREATE TABLE silos_{0} (slot INTEGER PRIMARY KEY, silo TEXT NOT NULL);"
           "CREATE TABLE received_{0} (slot INTEGER PRIMARY KEY, terms BLOB NOT NULL, message BLOB NOT NULL)",
-          *number));
+          number));
       !made) {
     return made;
   }
   for (std::size_t slot = 0; slot < spec.expected.size(); ++slot) {
-    Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO silos_{} VALUES (?, ?)", *number));
-    if (!insert) return insert.error();
-    if (Status done = insert->bind(1, static_cast<std::int64_t>(slot)).bind_text(2, spec.expected[slot].name()).run();
+    UNDERTONE_TRY(store::Statement insert,
+                  database_->prepare(fmt::format("INSERT INTO silos_{} VALUES (?, ?)", number)));
+    if (Status done = insert.bind(1, static_cast<std::int64_t>(slot)).bind_text(2, spec.expected[slot].name()).run();
         !done) {
       return done;
     }
@@ -145,106 +137,95 @@ Status BatchStore::write(const BatchOpened& opened) {
 }
 
 Result<std::int64_t> BatchStore::open_row(const BatchSpec& spec) {
-  Result<store::Statement> put = database_->prepare(
-      "INSERT INTO runs (run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
-      " deadline_ms, replies)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)"
-      " ON CONFLICT (run) DO UPDATE SET round = ?2, attempt = ?3, state = ?4, replies_min = ?5, message_bytes = ?6,"
-      " unit_bytes = ?7, word_bytes = ?8, query = ?9, deadline_ms = ?10, replies = 0 WHERE state IN (?11, ?12)"
-      " RETURNING number");
-  if (!put) return put.error();
-  put->bind_blob(1, spec.run.bytes()).bind(2, static_cast<std::int64_t>(spec.round.value)).bind(3, spec.attempt);
-  put->bind(4, number_of(BatchState::Collecting)).bind(5, static_cast<std::int64_t>(spec.replies_min));
-  put->bind(6, static_cast<std::int64_t>(spec.message_bytes)).bind(7, static_cast<std::int64_t>(spec.unit_bytes));
-  put->bind(8, spec.word_bytes).bind_blob(9, as_bytes(spec.query)).bind(10, spec.deadline.count());
-  put->bind(11, number_of(BatchState::Final)).bind(12, number_of(BatchState::Failed));
-  const Result<bool> written = put->step();
-  if (!written) return written.error();
-  if (!*written) return out_of_turn();
-  return put->integer(0);
+  UNDERTONE_TRY(
+      store::Statement put,
+      database_->prepare(
+          "INSERT INTO runs (run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
+          " deadline_ms, replies)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0)"
+          " ON CONFLICT (run) DO UPDATE SET round = ?2, attempt = ?3, state = ?4, replies_min = ?5, message_bytes = ?6,"
+          " unit_bytes = ?7, word_bytes = ?8, query = ?9, deadline_ms = ?10, replies = 0 WHERE state IN (?11, ?12)"
+          " RETURNING number"));
+  put.bind_blob(1, spec.run.bytes()).bind(2, static_cast<std::int64_t>(spec.round.value)).bind(3, spec.attempt);
+  put.bind(4, number_of(BatchState::Collecting)).bind(5, static_cast<std::int64_t>(spec.replies_min));
+  put.bind(6, static_cast<std::int64_t>(spec.message_bytes)).bind(7, static_cast<std::int64_t>(spec.unit_bytes));
+  put.bind(8, spec.word_bytes).bind_blob(9, as_bytes(spec.query)).bind(10, spec.deadline.count());
+  put.bind(11, number_of(BatchState::Final)).bind(12, number_of(BatchState::Failed));
+  UNDERTONE_TRY(const bool written, put.step());
+  if (!written) return out_of_turn();
+  return put.integer(0);
 }
 
 Status BatchStore::write(const MessageReceived& received) {
-  const Result<Row> row = row_of(received.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Collecting) return out_of_turn();
-  Result<store::Statement> insert =
-      database_->prepare(fmt::format("INSERT INTO received_{} VALUES (?, ?, ?)", row->number));
-  if (!insert) return insert.error();
-  insert->bind(1, static_cast<std::int64_t>(received.slot)).bind_blob(2, as_bytes(received.terms));
-  return insert->bind_blob(3, received.message).run();
+  UNDERTONE_TRY(const Row row, row_of(received.run));
+  if (row.state != BatchState::Collecting) return out_of_turn();
+  UNDERTONE_TRY(store::Statement insert,
+                database_->prepare(fmt::format("INSERT INTO received_{} VALUES (?, ?, ?)", row.number)));
+  insert.bind(1, static_cast<std::int64_t>(received.slot)).bind_blob(2, as_bytes(received.terms));
+  return insert.bind_blob(3, received.message).run();
 }
 
 Status BatchStore::write(const BatchCollected& collected) {
-  const Result<Row> row = row_of(collected.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Collecting || !row->adds) return out_of_turn();
-  return set_state(*row, BatchState::Collected, 0);
+  UNDERTONE_TRY(const Row row, row_of(collected.run));
+  if (row.state != BatchState::Collecting || !row.adds) return out_of_turn();
+  return set_state(row, BatchState::Collected, 0);
 }
 
 Status BatchStore::write(const BatchPermuted& permuted) {
-  const Result<Row> row = row_of(permuted.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Collecting || row->adds) return out_of_turn();
-  UNDERTONE_TRY(forget_senders(*row));
+  UNDERTONE_TRY(const Row row, row_of(permuted.run));
+  if (row.state != BatchState::Collecting || row.adds) return out_of_turn();
+  UNDERTONE_TRY(forget_senders(row));
   if (Status made = database_->execute(
-          fmt::format("CREATE TABLE permuted_{} (place INTEGER PRIMARY KEY, unit BLOB NOT NULL)", row->number));
+          fmt::format("CREATE TABLE permuted_{} (place INTEGER PRIMARY KEY, unit BLOB NOT NULL)", row.number));
       !made) {
     return made;
   }
-  const std::string sql = fmt::format("INSERT INTO permuted_{} VALUES (?, ?)", row->number);
+  const std::string sql = fmt::format("INSERT INTO permuted_{} VALUES (?, ?)", row.number);
   for (std::size_t place = 0; place < permuted.units.size(); ++place) {
-    Result<store::Statement> insert = database_->prepare(sql);
-    if (!insert) return insert.error();
-    if (Status done = insert->bind(1, static_cast<std::int64_t>(place)).bind_blob(2, permuted.units[place]).run();
+    UNDERTONE_TRY(store::Statement insert, database_->prepare(sql));
+    if (Status done = insert.bind(1, static_cast<std::int64_t>(place)).bind_blob(2, permuted.units[place]).run();
         !done) {
       return done;
     }
   }
-  return set_state(*row, BatchState::Forwarding, permuted.replies);
+  return set_state(row, BatchState::Forwarding, permuted.replies);
 }
 
 Status BatchStore::write(const BatchAdded& added) {
-  const Result<Row> row = row_of(added.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Collected) return out_of_turn();
-  UNDERTONE_TRY(forget_senders(*row));
+  UNDERTONE_TRY(const Row row, row_of(added.run));
+  if (row.state != BatchState::Collected) return out_of_turn();
+  UNDERTONE_TRY(forget_senders(row));
   if (Status made = database_->execute(
-          fmt::format("CREATE TABLE total_{} (added BLOB NOT NULL, total BLOB NOT NULL)", row->number));
+          fmt::format("CREATE TABLE total_{} (added BLOB NOT NULL, total BLOB NOT NULL)", row.number));
       !made) {
     return made;
   }
-  Result<store::Statement> insert = database_->prepare(fmt::format("INSERT INTO total_{} VALUES (?, ?)", row->number));
-  if (!insert) return insert.error();
-  UNDERTONE_TRY(insert->bind_blob(1, as_bytes(added.added)).bind_blob(2, added.total).run());
-  return set_state(*row, BatchState::Forwarding, added.replies);
+  UNDERTONE_TRY(store::Statement insert,
+                database_->prepare(fmt::format("INSERT INTO total_{} VALUES (?, ?)", row.number)));
+  UNDERTONE_TRY(insert.bind_blob(1, as_bytes(added.added)).bind_blob(2, added.total).run());
+  return set_state(row, BatchState::Forwarding, added.replies);
 }
 
 Status BatchStore::write(const BatchFailed& failed) {
-  const Result<Row> row = row_of(failed.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Collecting && row->state != BatchState::Collected) return out_of_turn();
-  UNDERTONE_TRY(forget_senders(*row));
-  return set_state(*row, BatchState::Failed, failed.replies);
+  UNDERTONE_TRY(const Row row, row_of(failed.run));
+  if (row.state != BatchState::Collecting && row.state != BatchState::Collected) return out_of_turn();
+  UNDERTONE_TRY(forget_senders(row));
+  return set_state(row, BatchState::Failed, failed.replies);
 }
 
 Status BatchStore::write(const BatchFinished& finished) {
-  const Result<Row> row = row_of(finished.run);
-  if (!row) return row.error();
-  if (row->state != BatchState::Forwarding) return out_of_turn();
-  const char* table = row->adds ? "total" : "permuted";
-  if (Status dropped = database_->execute(fmt::format("DROP TABLE {}_{}", table, row->number)); !dropped)
-    return dropped;
-  Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ? WHERE number = ?");
-  if (!update) return update.error();
-  return update->bind(1, number_of(BatchState::Final)).bind(2, row->number).run();
+  UNDERTONE_TRY(const Row row, row_of(finished.run));
+  if (row.state != BatchState::Forwarding) return out_of_turn();
+  const char* table = row.adds ? "total" : "permuted";
+  if (Status dropped = database_->execute(fmt::format("DROP TABLE {}_{}", table, row.number)); !dropped) return dropped;
+  UNDERTONE_TRY(store::Statement update, database_->prepare("UPDATE runs SET state = ? WHERE number = ?"));
+  return update.bind(1, number_of(BatchState::Final)).bind(2, row.number).run();
 }
 
 Status BatchStore::set_state(const Row& row, BatchState state, std::size_t replies) {
-  Result<store::Statement> update = database_->prepare("UPDATE runs SET state = ?, replies = ? WHERE number = ?");
-  if (!update) return update.error();
-  update->bind(1, number_of(state)).bind(2, static_cast<std::int64_t>(replies)).bind(3, row.number);
-  return update->run();
+  UNDERTONE_TRY(store::Statement update, database_->prepare("UPDATE runs SET state = ?, replies = ? WHERE number = ?"));
+  update.bind(1, number_of(state)).bind(2, static_cast<std::int64_t>(replies)).bind(3, row.number);
+  return update.run();
 }
 
 Status BatchStore::forget_senders(const Row& row) {
@@ -252,34 +233,34 @@ Status BatchStore::forget_senders(const Row& row) {
 }
 
 Result<std::vector<Batch>> BatchStore::load() {
-  Result<store::Statement> row = database_->prepare(
-      "SELECT number, run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
-      " deadline_ms, replies FROM runs ORDER BY number");
-  if (!row) return row.error();
+  UNDERTONE_TRY(
+      store::Statement row,
+      database_->prepare(
+          "SELECT number, run, round, attempt, state, replies_min, message_bytes, unit_bytes, word_bytes, query,"
+          " deadline_ms, replies FROM runs ORDER BY number"));
   std::vector<Batch> batches;
   while (true) {
-    const Result<bool> more = row->step();
-    if (!more) return more.error();
-    if (!*more) return batches;
+    UNDERTONE_TRY(const bool more, row.step());
+    if (!more) return batches;
     Batch batch;
-    const Result<RunId> run = RunId::from_bytes(row->bytes(1));
-    const Result<BatchState> state = state_of(row->integer(4));
-    const Result<Digest> query = digest_from_bytes(row->bytes(9));
+    const Result<RunId> run = RunId::from_bytes(row.bytes(1));
+    const Result<BatchState> state = state_of(row.integer(4));
+    const Result<Digest> query = digest_from_bytes(row.bytes(9));
     if (!run) return unreadable("run");
     if (!state) return state.error();
     if (!query) return unreadable("query");
     batch.spec.run = *run;
-    batch.spec.round = RoundIndex{static_cast<std::uint64_t>(row->integer(2))};
-    batch.spec.attempt = static_cast<std::uint32_t>(row->integer(3));
+    batch.spec.round = RoundIndex{static_cast<std::uint64_t>(row.integer(2))};
+    batch.spec.attempt = static_cast<std::uint32_t>(row.integer(3));
     batch.state = *state;
-    batch.spec.replies_min = static_cast<std::size_t>(row->integer(5));
-    batch.spec.message_bytes = static_cast<std::size_t>(row->integer(6));
-    batch.spec.unit_bytes = static_cast<std::size_t>(row->integer(7));
-    batch.spec.word_bytes = static_cast<std::uint32_t>(row->integer(8));
+    batch.spec.replies_min = static_cast<std::size_t>(row.integer(5));
+    batch.spec.message_bytes = static_cast<std::size_t>(row.integer(6));
+    batch.spec.unit_bytes = static_cast<std::size_t>(row.integer(7));
+    batch.spec.word_bytes = static_cast<std::uint32_t>(row.integer(8));
     batch.spec.query = *query;
-    batch.spec.deadline = std::chrono::milliseconds(row->integer(10));
-    batch.replies = static_cast<std::size_t>(row->integer(11));
-    const std::int64_t number = row->integer(0);
+    batch.spec.deadline = std::chrono::milliseconds(row.integer(10));
+    batch.replies = static_cast<std::size_t>(row.integer(11));
+    const std::int64_t number = row.integer(0);
     if (batch.state == BatchState::Collecting || batch.state == BatchState::Collected) {
       UNDERTONE_TRY(read_collected(number, batch));
     } else if (batch.state == BatchState::Forwarding) {
@@ -291,30 +272,26 @@ Result<std::vector<Batch>> BatchStore::load() {
 }
 
 Status BatchStore::read_collected(std::int64_t number, Batch& batch) {
-  Result<store::Statement> silos =
-      database_->prepare(fmt::format("SELECT slot, silo FROM silos_{} ORDER BY slot", number));
-  if (!silos) return silos.error();
+  UNDERTONE_TRY(store::Statement silos,
+                database_->prepare(fmt::format("SELECT slot, silo FROM silos_{} ORDER BY slot", number)));
   while (true) {
-    const Result<bool> more = silos->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const Result<SiloId> silo = SiloId::create(silos->bytes(1));
-    if (!silo || silos->integer(0) != static_cast<std::int64_t>(batch.spec.expected.size()) ||
+    UNDERTONE_TRY(const bool more, silos.step());
+    if (!more) break;
+    const Result<SiloId> silo = SiloId::create(silos.bytes(1));
+    if (!silo || silos.integer(0) != static_cast<std::int64_t>(batch.spec.expected.size()) ||
         (!batch.spec.expected.empty() && !(batch.spec.expected.back() < *silo))) {
       return unreadable("silos");
     }
     batch.spec.expected.push_back(*silo);
   }
-  Result<store::Statement> received =
-      database_->prepare(fmt::format("SELECT slot, terms, message FROM received_{} ORDER BY slot", number));
-  if (!received) return received.error();
+  UNDERTONE_TRY(store::Statement received,
+                database_->prepare(fmt::format("SELECT slot, terms, message FROM received_{} ORDER BY slot", number)));
   while (true) {
-    const Result<bool> more = received->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    const auto slot = static_cast<std::size_t>(received->integer(0));
-    const Result<Digest> terms = digest_from_bytes(received->bytes(1));
-    std::string message = received->bytes(2);
+    UNDERTONE_TRY(const bool more, received.step());
+    if (!more) break;
+    const auto slot = static_cast<std::size_t>(received.integer(0));
+    const Result<Digest> terms = digest_from_bytes(received.bytes(1));
+    std::string message = received.bytes(2);
     if (slot >= batch.spec.expected.size() || !terms || message.size() != batch.spec.message_bytes)
       return unreadable("messages");
     batch.terms.emplace(slot, *terms);
@@ -326,15 +303,13 @@ Status BatchStore::read_collected(std::int64_t number, Batch& batch) {
 }
 
 Status BatchStore::read_permuted(std::int64_t number, Batch& batch) {
-  Result<store::Statement> permuted =
-      database_->prepare(fmt::format("SELECT place, unit FROM permuted_{} ORDER BY place", number));
-  if (!permuted) return permuted.error();
+  UNDERTONE_TRY(store::Statement permuted,
+                database_->prepare(fmt::format("SELECT place, unit FROM permuted_{} ORDER BY place", number)));
   while (true) {
-    const Result<bool> more = permuted->step();
-    if (!more) return more.error();
-    if (!*more) break;
-    std::string unit = permuted->bytes(1);
-    if (permuted->integer(0) != static_cast<std::int64_t>(batch.units.size()) || unit.size() != batch.spec.unit_bytes)
+    UNDERTONE_TRY(const bool more, permuted.step());
+    if (!more) break;
+    std::string unit = permuted.bytes(1);
+    if (permuted.integer(0) != static_cast<std::int64_t>(batch.units.size()) || unit.size() != batch.spec.unit_bytes)
       return unreadable("units");
     batch.units.push_back(std::move(unit));
   }
@@ -344,13 +319,11 @@ Status BatchStore::read_permuted(std::int64_t number, Batch& batch) {
 }
 
 Status BatchStore::read_total(std::int64_t number, Batch& batch) {
-  Result<store::Statement> row = database_->prepare(fmt::format("SELECT added, total FROM total_{}", number));
-  if (!row) return row.error();
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return unreadable("total");
-  const Result<Digest> added = digest_from_bytes(row->bytes(0));
-  std::string total = row->bytes(1);
+  UNDERTONE_TRY(store::Statement row, database_->prepare(fmt::format("SELECT added, total FROM total_{}", number)));
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return unreadable("total");
+  const Result<Digest> added = digest_from_bytes(row.bytes(0));
+  std::string total = row.bytes(1);
   if (!added || total.size() != total_bytes(batch.spec)) return unreadable("total");
   batch.added = *added;
   batch.units.push_back(std::move(total));

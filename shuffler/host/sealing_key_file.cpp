@@ -15,10 +15,9 @@ Result<sealed::SealingKey> load_sealing_key(const std::filesystem::path& file) {
                  fmt::format("{}: there is no key; `undertone-shuffler key` makes one", file.string())};
   }
   UNDERTONE_TRY(check_private_file(file));
-  Result<std::string> bytes = read_file(file, sealed::SealingPublicKey::kBytes);
-  if (!bytes) return bytes.error();
-  Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(*bytes);
-  OPENSSL_cleanse(bytes->data(), bytes->size());
+  UNDERTONE_TRY(std::string bytes, read_file(file, sealed::SealingPublicKey::kBytes));
+  Result<sealed::SealingKey> key = sealed::SealingKey::from_secret(bytes);
+  OPENSSL_cleanse(bytes.data(), bytes.size());
   if (!key) return Error{key.error().code, fmt::format("{}: {}", file.string(), key.error().message)};
   return key;
 }

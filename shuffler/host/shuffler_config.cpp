@@ -79,10 +79,9 @@ Result<ShufflerConfig> parse_shuffler_config(const nlohmann::json& document, con
 }
 
 Result<ShufflerConfig> load_shuffler_config(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 1U << 20U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 1U << 20U));
   config::Problems problems(file.string());
-  return parse_shuffler_config(document->root, file.parent_path(), problems);
+  return parse_shuffler_config(document.root, file.parent_path(), problems);
 }
 
 }  // namespace undertone::shuffler

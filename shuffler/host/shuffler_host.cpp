@@ -41,15 +41,14 @@ ShufflerHost::ShufflerHost(asio::io_context& context, const ShufflerConfig& conf
       housekeeping_(context) {}
 
 Result<std::uint16_t> ShufflerHost::start() {
-  Result<net::Credentials> credentials =
-      net::Credentials::load(config_.tls, net::Side::Server, {config_.consortium, Role::Shuffler, config_.name});
-  if (!credentials) return credentials.error();
-  credentials_.emplace(*std::move(credentials));
+  UNDERTONE_TRY(
+      net::Credentials credentials,
+      net::Credentials::load(config_.tls, net::Side::Server, {config_.consortium, Role::Shuffler, config_.name}));
+  credentials_.emplace(std::move(credentials));
   Result<std::uint16_t> port = listener_.listen(config_.host, config_.port);
   if (!port) return port.error();
-  Result<std::vector<Batch>> batches = store_->load();
-  if (!batches) return batches.error();
-  carry_out(machine_.restore(*std::move(batches), now()));
+  UNDERTONE_TRY(std::vector<Batch> batches, store_->load());
+  carry_out(machine_.restore(std::move(batches), now()));
   if (failure_) return *failure_;
   net::spawn_essential(context_->get_executor(), accept(), "accept");
   net::spawn_essential(context_->get_executor(), keep_house(), "housekeeping");

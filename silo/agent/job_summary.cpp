@@ -5,6 +5,7 @@
 
 #include "shared/base/overloaded.hpp"
 #include "silo/agent/encoded_column.hpp"
+#include "silo/agent/feature_text.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -19,6 +20,8 @@ const char* means_of(releases::QuestionKind kind) {
       return "the mean of differences of gradients at two points";
     case releases::QuestionKind::LocalRun:
       return "the end of a descent of its own";
+    case releases::QuestionKind::ControlledRun:
+      return "the end of a descent of its own, corrected by variates";
     case releases::QuestionKind::Statistic:
       return "totals";
   }
@@ -33,9 +36,16 @@ std::string drawn_of(const planning::Release& release) {
                  "may be among them twice)"
                : " (drawn afresh each time, with replacement: one may be among them twice)";
   }
+  if (release.reads_bins()) {
+    return fmt::format(
+        " (on average: each time those that drew this part for themselves, with the work of {} whatever their number)",
+        release.rows);
+  }
   if (release.ask.records.slice) {
-    return release.ask.records.slice->cut == releases::Slice::Cut::Equal ? " (each time others than before)"
-                                                                         : " (that no other line reads)";
+    using Cut = releases::Slice::Cut;
+    const releases::Slice& slice = *release.ask.records.slice;
+    const bool parts = slice.cut == Cut::Equal || (slice.cut == Cut::HalfThenEqual && slice.index > 0);
+    return parts ? " (each time others than before)" : " (that no other line reads)";
   }
   return release.sampled() ? " (drawn afresh each time)" : "";
 }
@@ -84,47 +94,98 @@ std::string describe_statistic(const planning::Plan::Segment& segment, const rel
       segment.rounds, columns, release.records_drawn, block_of(release), drawn_of(release), epsilon_each(release));
 }
 
+std::string describe_reports(const planning::Plan::Segment& segment, const mechanisms::LocalReports& reports,
+                             const data::Schema& schema) {
+  const planning::Release& release = segment.release;
+  const auto& statistic = std::get<releases::StatisticMap>(release.ask.map);
+  const auto& range = std::get<releases::RangeBound>(release.ask.bound);
+  std::string columns;
+  for (const std::size_t coordinate : statistic.coordinates) {
+    const EncodedColumn column = encoded_column(schema, coordinate);
+    if (!columns.empty()) columns += ", ";
+    columns += statistic.indicators ? column.name
+                                    : fmt::format("{} (each value cut to {:.6g} .. {:.6g})", column.name,
+                                                  column.value_of(range.low), column.value_of(range.high));
+  }
+  return fmt::format(
+      "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
+      "against whoever sees reports, the copy in your ledger included",
+      segment.rounds, release.records_drawn, block_of(release),
+      reports.kind() == releases::Randomiser::Bit
+          ? fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
+                        std::get<mechanisms::OneBit>(reports.randomiser).contrast())
+          : std::string("its number with discrete Laplace noise of its own,"),
+      statistic.coordinates.size() > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
+}
+
+/// "norm 2", "l_inf norm 2".
+std::string clip_phrase(const releases::Ask& ask) {
+  const auto* dual = std::get_if<releases::DualBound>(&ask.bound);
+  return dual == nullptr ? fmt::format("norm {:.4g}", ask.clip().value())
+                         : fmt::format("{} norm {:.4g}", releases::norm_name(dual->exponent()), dual->clip().value());
+}
+
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {
   const planning::Release& release = segment.release;
   if (const geometry::Vertices* candidates = release.ask.candidates()) return describe_selection(segment, *candidates);
+  if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism))
+    return describe_reports(segment, *reports, schema);
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
     return describe_statistic(segment, *statistic, schema);
+  if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {
+    const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
+    const double stddev = release.noise_stddev_of_mean() * static_cast<double>(release.records_drawn);
+    return fmt::format(
+        "{} times {} over {} {} records, with {} noise of standard deviation {:.4g} on each of {} totals{}{}",
+        segment.rounds, describe_features(map->features, schema), release.records_drawn, block_of(release),
+        laplace ? "discrete Laplace" : "Gaussian", stddev, release.ask.dimension,
+        statistics::counts(map->features) ? ", in records" : ", of numbers that are scaled to [-1, 1] and cut to it",
+        laplace ? ", at " + epsilon_each(release) : "");
+  }
   const double stddev = release.noise_stddev_of_mean();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
   const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
   const char* block = block_of(release);
-  std::string what = release.ask.local() ? fmt::format("{} times {}, {} steps of one {} record each", segment.rounds,
-                                                       means_of(release.ask.kind()), release.draws(), block)
+  const std::string of_each = release.records_drawn == 1 ? fmt::format("one {} record", block)
+                                                         : fmt::format("{} {} records", release.records_drawn, block);
+  std::string what = release.ask.local() ? fmt::format("{} times {}, {} steps of {} each", segment.rounds,
+                                                       means_of(release.ask.kind()), release.draws(), of_each)
                                          : fmt::format("{} times {} over {} {} records", segment.rounds,
                                                        means_of(release.ask.kind()), release.records_drawn, block);
   what += drawn_of(release);
   if (release.is_public()) return what + ", exactly: their owner declared these records public";
-  return what + fmt::format(
-                    ", each record clipped to norm {:.4g}, with {}noise of standard deviation {:.4g} on each of "
-                    "{} numbers{}{}",
-                    release.ask.clip().value(), laplace ? "discrete Laplace " : "", stddev, release.ask.dimension,
-                    summed ? " before other silos' noise is added" : "",
-                    release.ask.smoothness() ? "; both are less, in proportion, where the two points are near"
-                    : release.ask.local()    ? " of every step"
-                    : laplace                ? ", at " + epsilon_each(release)
-                                             : "");
+  return what +
+         fmt::format(", each record clipped to {}, with {}noise of standard deviation {:.4g} on each of {} numbers{}{}",
+                     clip_phrase(release.ask), laplace ? "discrete Laplace " : "", stddev, release.ask.dimension,
+                     summed ? " before other silos' noise is added" : "",
+                     release.ask.smoothness() ? "; both are less, in proportion, where the two points are near"
+                     : release.ask.local()    ? " of every step"
+                     : laplace                ? ", at " + epsilon_each(release)
+                                              : "");
 }
 
 /// Whether a line of one says all that a line of the other does of what is asked, drawing aside.
 bool reads_alike(const releases::Ask& one, const releases::Ask& other) {
   if (one.bound.index() != other.bound.index()) return false;
-  const bool bounds = std::visit(Overloaded{[&](const releases::L2Bound& l2) { return l2.clip == other.clip(); },
-                                            [&](const releases::MaxBound& max) {
-                                              return max.bound == std::get<releases::MaxBound>(other.bound).bound;
-                                            },
-                                            [&](const releases::RangeBound& range) {
-                                              const auto& same = std::get<releases::RangeBound>(other.bound);
-                                              return range.low == same.low && range.high == same.high;
-                                            }},
-                                 one.bound);
+  const bool bounds = std::visit(
+      Overloaded{
+          [&](const releases::L2Bound& l2) { return l2.clip == other.clip(); },
+          [&](const releases::MaxBound& max) { return max.bound == std::get<releases::MaxBound>(other.bound).bound; },
+          [&](const releases::RangeBound& range) {
+            const auto& same = std::get<releases::RangeBound>(other.bound);
+            return range.low == same.low && range.high == same.high;
+          },
+          [&](const releases::DualBound& dual) { return dual == std::get<releases::DualBound>(other.bound); },
+          [&](const releases::PairBound& pair) {
+            return pair.norm == std::get<releases::PairBound>(other.bound).norm;
+          }},
+      one.bound);
   if (!bounds || one.kind() != other.kind()) return false;
   if ((one.candidates() == nullptr) != (other.candidates() == nullptr)) return false;
   if (one.candidates() != nullptr && one.candidates()->count() != other.candidates()->count()) return false;
+  if (one.map.index() != other.map.index()) return false;
+  if (one.reports() != nullptr || other.reports() != nullptr) return false;  // each has a line of its own
+  if (std::holds_alternative<releases::FeaturesMap>(one.map)) return false;  // each has a line of its own
   const auto* statistic = std::get_if<releases::StatisticMap>(&one.map);
   if (statistic == nullptr) return true;
   const auto& same = std::get<releases::StatisticMap>(other.map);
@@ -140,7 +201,8 @@ std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
              other.release.ask.records.block == segment.release.ask.records.block &&
              other.release.ask.records.with_replacement == segment.release.ask.records.with_replacement &&
              other.release.records_drawn == segment.release.records_drawn &&
-             other.release.draws() == segment.release.draws() && other.release.cost() == segment.release.cost();
+             other.release.rows == segment.release.rows && other.release.draws() == segment.release.draws() &&
+             other.release.cost() == segment.release.cost();
     };
     const auto known = std::find_if(out.begin(), out.end(), same);
     if (known == out.end()) {
@@ -169,6 +231,15 @@ std::string against_of(const jobs::Job& job, const planning::Plan& plan) {
   return "everybody outside the silo, as long as what stands below holds";
 }
 
+std::string describe_bins(const planning::Plan& plan) {
+  const std::optional<double> told = plan.epsilon_of_known_draws();
+  return fmt::format(
+      "  It rests on this silo: nobody outside may ever learn in which part of the pass a record was, nor how many\n"
+      "  records a part had, so neither this program's memory during the run nor the ledger's key, from which that\n"
+      "  follows. If they do, what remains is {}.\n",
+      told ? fmt::format("epsilon {:.4g} at the same delta", *told) : "nothing that can be promised");
+}
+
 std::string describe_trust(const jobs::Job& job, const planning::Plan& plan) {
   const jobs::Shuffle& shuffle = *job.shuffle;
   std::string names;
@@ -185,6 +256,12 @@ std::string describe_trust(const jobs::Job& job, const planning::Plan& plan) {
 }
 
 }  // namespace
+
+bool names_its_noise(const planning::Plan& plan) {
+  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+    return segment.release.ask.shift.has_value() || segment.release.ask.epsilon.has_value();
+  });
+}
 
 std::string describe_job(const RunId& run, const SiloMachine::Accepted& considered, const SiloId& silo,
                          const std::string& dataset, const Budget& reserved, const Budget& budget,
@@ -210,7 +287,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   text += fmt::format("  This silo would send {} answers about its records:\n", plan.rounds());
   for (const planning::Plan::Segment& segment : merged(plan))
     text += "    - " + describe_segment(segment, job.schema) + "\n";
-  if (job.noise_choice.by != jobs::NoiseChoice::By::Accountant)
+  if (names_its_noise(plan))
     text +=
         "  The noise was chosen by the job, not as the least that keeps a promise; what follows is what it costs.\n";
   for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
@@ -232,6 +309,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
       epsilon, delta, against_of(job, plan), std::ceil(1000.0 * right) / 10.0);
   if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
+  if (plan.bins()) text += describe_bins(plan);
   if (filter != nullptr) {
     const auto rho = [](releases::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
     const auto left = [](releases::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };

@@ -7,13 +7,16 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "silo/agent/job_summary.hpp"
 
 namespace undertone::silo {
 namespace {
 
-const char* chosen_by(const jobs::NoiseChoice& choice) {
+const char* chosen_by(const jobs::NoiseChoice& choice, const planning::Plan& plan) {
   switch (choice.by) {
     case jobs::NoiseChoice::By::Accountant:
+      if (names_its_noise(plan))
+        return "the job, by the widths that it asks for; the guarantee is what the accountant says it costs";
       return "the accountant: the least that keeps the guarantee";
     case jobs::NoiseChoice::By::Theorem:
       return "the job, by a theorem's formula; the guarantee is what the accountant says it costs";
@@ -80,15 +83,24 @@ double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts&
 bool draws_exactly(const planning::Plan& plan) {
   return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
     return std::holds_alternative<mechanisms::LaplaceLattice>(segment.release.mechanism) ||
-           std::holds_alternative<mechanisms::Selection>(segment.release.mechanism);
+           std::holds_alternative<mechanisms::Selection>(segment.release.mechanism) ||
+           std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
   });
 }
 
-std::string samplers_of(std::chrono::milliseconds interval) {
+/// Where one sentence of clipped sums does not say what all releases are by.
+bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) { return draws_exactly(plan) || !job.model; }
+
+std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds interval) {
+  const bool reports =
+      std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+        return std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
+      });
   return fmt::format(
-      "of Laplace noise and selections exact, before the reply is rounded to the wire: no floating-point number "
+      "of Laplace noise{} selections exact, before the reply is rounded to the wire: no floating-point number "
       "decides; "
       "how long a selection takes depends on the records, {}",
+      reports ? ", reports and" : " and",
       interval.count() == 0
           ? "and is not covered"
           : fmt::format("and replies are held to multiples of {} ms after the query: longer ones show "
@@ -103,6 +115,13 @@ struct Trust {
 };
 
 Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
+  if (plan.bins()) {
+    return {
+        "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
+        "the silo keeps secret in which part of the pass each record was and how many were in each, during the run and "
+        "for as long as the "
+        "guarantee is to hold: its memory, and its ledger's key, from which the parts follow"};
+  }
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
   const bool owes = job.shuffle && (job.shuffle->form != jobs::Shuffle::Form::Reports || plan.credit());
   if (!owes) {
@@ -141,15 +160,34 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
   return {};
 }
 
+/// "norm 2"; of a dual norm also what follows in l2, which is what the noise hides.
+std::string clip_statement(const releases::Bound& bound) {
+  return std::visit(
+      Overloaded{[](const releases::L2Bound& l2) { return fmt::format("norm {}", l2.clip.value()); },
+                 [](const releases::DualBound& dual) {
+                   return fmt::format("{} norm {}, which is l2 norm {:.6g} at most",
+                                      releases::norm_name(dual.exponent()), dual.clip().value(), dual.l2().value());
+                 },
+                 [](const releases::MaxBound& max) { return fmt::format("{} in every coordinate", max.bound.value()); },
+                 [](const releases::RangeBound& range) { return fmt::format("[{}, {}]", range.low, range.high); },
+                 [](const releases::PairBound& /*map's own*/) { return std::string("what its map allows"); }},
+      bound);
+}
+
 /// What each kind of release is by, and what it is bounded to. Empty where all of them are Gaussian or exact.
 std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Plan& plan) {
   std::vector<std::string> out;
   const bool network = job.model && job.model->network() != nullptr;
   const auto of = [&](const planning::Release& release) -> std::string {
-    const auto* l2 = std::get_if<releases::L2Bound>(&release.ask.bound);
     const auto* max = std::get_if<releases::MaxBound>(&release.ask.bound);
     const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
     const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
+    const auto* features = std::get_if<releases::FeaturesMap>(&release.ask.map);
+    const auto bounded = [&] {
+      return statistics::counts(features->features)
+                 ? std::string("counts of records, of which each is in one cell of a question at most on every level")
+                 : std::string("integer totals of encoded numbers clamped to [-1, 1] and of their products");
+    };
     return std::visit(
         Overloaded{
             [&](const mechanisms::Selection& /*draw*/) {
@@ -158,28 +196,40 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   max->bound.value());
             },
             [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {
+              if (features != nullptr) return "discrete Laplace noise on " + bounded();
               if (statistic == nullptr)
-                return fmt::format("discrete Laplace noise on {} of records clipped to norm {}",
+                return fmt::format("discrete Laplace noise on {} of records clipped to {}",
                                    network ? "sums rounded to a lattice, the clip norm less by a proven bound on "
                                              "all rounding,"
                                            : "integer sums",
-                                   l2->clip.value());
+                                   clip_statement(release.ask.bound));
               if (statistic->indicators) return "discrete Laplace noise on counts";
               return fmt::format("discrete Laplace noise on integer totals of encoded numbers clamped to [{}, {}]",
                                  range->low, range->high);
             },
             [&](const mechanisms::GaussianLattice& /*noise*/) {
+              if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
               return fmt::format(
                   "Gaussian noise, exactly rounded to a lattice, on sums of records clipped to "
-                  "norm {}",
-                  l2->clip.value());
+                  "{}",
+                  clip_statement(release.ask.bound));
+            },
+            [&](const mechanisms::LocalReports& reports) {
+              return fmt::format(
+                  "a report of each record by itself, in a secret order: {} of {} each, which holds against whoever "
+                  "sees "
+                  "reports, the copy in this silo's ledger included; a record is in one report of a release",
+                  reports.kind() == releases::Randomiser::Bit
+                      ? "a bit whose chances are quotients of integers, the likelier 1 the larger the record's number,"
+                      : "the record's number with discrete Laplace noise of its own,",
+                  fmt::format("epsilon {:.6g}", reports.epsilon().value_rounded_up()));
             },
             [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },
             [](const mechanisms::BinomialSum& /*counts*/) { return std::string(); },
             [](const mechanisms::Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); }},
         release.mechanism);
   };
-  if (!draws_exactly(plan)) return out;
+  if (!lists_mechanisms(job, plan)) return out;
   for (const planning::Plan::Segment& segment : plan.segments()) {
     std::string one = of(segment.release);
     if (!one.empty() && std::find(out.begin(), out.end(), one) == out.end()) out.push_back(std::move(one));
@@ -204,6 +254,11 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
 
 /// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.
 std::string without_trust(const planning::Plan& plan) {
+  if (plan.bins()) {
+    const std::optional<double> told = plan.epsilon_of_known_draws();
+    return told ? fmt::format("epsilon {:.4g} at the same delta, by parallel composition of the parts", *told)
+                : "as good as none: by parallel composition of the parts epsilon is beyond 30";
+  }
   const std::optional<double> epsilon = plan.epsilon_without_shuffler();
   if (!epsilon) return "none: this silo's noise alone has no bound that this program can certify";
   // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
@@ -282,7 +337,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["dataset"] = dataset;
   json["job"] = job.name;
   json["run"] = run.hex();
-  json["unit"] = job.unit;
+  json["unit"] = releases::to_string(job.unit);
   json["adversary"] = trust.adversary;
   if (!local) {
     json["trusted"] = trust.assumption;
@@ -290,8 +345,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   }
   json["adjacency"] = "replace_one";
   json["mechanism"] = mechanism_of(job, plan);
-  if (draws_exactly(plan)) json["samplers"] = samplers_of(release_interval);
-  json["noise_chosen_by"] = chosen_by(job.noise_choice);
+  if (draws_exactly(plan)) json["samplers"] = samplers_of(plan, release_interval);
+  json["noise_chosen_by"] = chosen_by(job.noise_choice, plan);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
   json["delta"] = delta;
@@ -319,7 +374,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   for (const std::string& advisory : advisories) text += "ADVISORY: " + advisory + "\n";
   text += fmt::format("Privacy statement of {} for its data set \"{}\", job \"{}\"\n", silo.name(), dataset, job.name);
   text += fmt::format("  run          {}\n", run.hex());
-  text += fmt::format("  unit         one {}\n", job.unit);
+  text += fmt::format("  unit         one {}\n", releases::to_string(job.unit));
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
                               trust.assumption, without);
@@ -328,16 +383,16 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
         return segment.release.ask.kind() == releases::QuestionKind::GradientDifference;
       });
-  if (draws_exactly(plan)) {
-    text +=
-        fmt::format("  mechanism    {}\n  samplers     {}\n", mechanism_of(job, plan), samplers_of(release_interval));
+  if (lists_mechanisms(job, plan)) {
+    text += fmt::format("  mechanism    {}\n", mechanism_of(job, plan));
+    if (draws_exactly(plan)) text += fmt::format("  samplers     {}\n", samplers_of(plan, release_interval));
   } else {
-    text += fmt::format("  mechanism    {}, clip norm {}{}\n",
-                        local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan),
-                        std::get<releases::L2Bound>(job.bound).clip.value(),
-                        differences ? ", at most twice that for differences of gradients" : "");
+    text +=
+        fmt::format("  mechanism    {}, clip {}{}\n",
+                    local ? "Gaussian noise exactly rounded to a lattice" : mechanism_of(job, plan),
+                    clip_statement(job.bound), differences ? ", at most twice that for differences of gradients" : "");
   }
-  text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice));
+  text += fmt::format("  noise        chosen by {}\n", chosen_by(job.noise_choice, plan));
   text += fmt::format("  accountant   {}\n", plan.accountant());
   // What is promised as an epsilon and a delta is said by the guarantee.
   if (!std::holds_alternative<releases::ApproximateDp>(facts.target))

@@ -46,7 +46,19 @@ bool is_judgement(wire::Refusal refusal) {
 /// Whether an oracle has an answer to the ask: what a job's parser sees to, and an oracle stops the process for.
 Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
+  if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
+  if (ask.reports() != nullptr && statistic == nullptr) return refuse("records report numbers of their own alone");
+  if (const auto* map = std::get_if<releases::FeaturesMap>(&ask.map)) {
+    if (job.projection || ask.candidates() != nullptr || !std::holds_alternative<releases::PairBound>(ask.bound))
+      return refuse("feature maps are sums over encoded columns that pairs of records bound");
+    if (Status sound = statistics::check(map->features, data::encoded_width(job.schema) + 1); !sound)
+      return refuse(sound.error().message);
+    if (statistics::dimension(map->features) != ask.dimension)
+      return refuse(
+          fmt::format("{} numbers of a feature map of {}", ask.dimension, statistics::dimension(map->features)));
+    return {};
+  }
   if (statistic == nullptr) {
     if (!job.model) return refuse("a job without a model asks for what a model makes of records");
     if (ask.candidates() != nullptr &&
@@ -128,20 +140,17 @@ Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::str
   const jobs::CohortMember* member = job->member(setup_.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
   if (ask_policy) {
-    Status allowed = check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind());
-    if (!allowed) return allowed.error();
+    UNDERTONE_TRY(check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()));
   }
-  Result<planning::Plan> planned = setup_.planner(*job, *member);
-  if (!planned) return planned.error();
-  for (const planning::Plan::Segment& segment : planned->segments())
+  UNDERTONE_TRY(planning::Plan planned, setup_.planner(*job, *member));
+  for (const planning::Plan::Segment& segment : planned.segments())
     UNDERTONE_TRY(check_answerable(*job, segment.release.ask));
   if (job->shuffle && ask_policy) {
     const std::vector<Objection> undialled = undialled_shufflers(*job, setup_.shufflers);
     if (!undialled.empty()) return Error{ErrorCode::PolicyRefused, undialled.front().sentence};
-    const Status laid_out = sealed::check_layouts(*job->shuffle, *planned, job->reply_lattice, job->cohort.size());
-    if (!laid_out) return laid_out.error();
+    UNDERTONE_TRY(sealed::check_layouts(*job->shuffle, planned, job->reply_lattice, job->cohort.size()));
   }
-  return Accepted{*std::move(job), *std::move(planned)};
+  return Accepted{*std::move(job), std::move(planned)};
 }
 
 Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer& offer) {
@@ -157,8 +166,7 @@ void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
   waiting_.erase(run);
   if (workspace_ && workspace_->run == run) workspace_.reset();
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout})
-    permutations_.erase({run, block});
+  std::erase_if(places_, [&](const auto& kept) { return kept.first.first == run; });
 }
 
 Status SiloMachine::would_accept(const jobs::Job& job) const {
@@ -222,10 +230,9 @@ void SiloMachine::refuse_offer(const wire::JobOffer& offer, const Error& error,
 }
 
 Status SiloMachine::note_end(const wire::JobEnded& ended) {
-  const Result<std::optional<DeskOffer>> found = setup_.desk.find(ended.run);
-  if (!found) return found.error();
-  if (!*found) return {};
-  const DeskOffer& offer = **found;
+  UNDERTONE_TRY(const std::optional<DeskOffer> found, setup_.desk.find(ended.run));
+  if (!found) return {};
+  const DeskOffer& offer = *found;
   if (offer.decision != Decision::Waiting && offer.decision != Decision::Approved) return {};
   const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
   PastOffer past{ended.run,
@@ -245,9 +252,8 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
 }
 
 Result<bool> SiloMachine::withdrawn(const RunId& run, std::vector<Action>& out) {
-  const Result<std::optional<Decision>> decision = setup_.desk.decision(run);
-  if (!decision) return decision.error();
-  if (*decision != Decision::Withdrawn && *decision != Decision::Refused) return false;
+  UNDERTONE_TRY(const std::optional<Decision> decision, setup_.desk.decision(run));
+  if (decision != Decision::Withdrawn && decision != Decision::Refused) return false;
   const RunAccount* account = setup_.ledger.account(run);
   if (account != nullptr && !account->ended) {
     UNDERTONE_TRY(setup_.ledger.end(run));
@@ -311,7 +317,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
         setup_.desk.offered(offer.run, setup_.dataset_name, offer.job, setup_.clock());
     if (!decision) return refuse(decision.error());
     if (!*before) {
-      actions.emplace_back(Tell{true, *decision ? fmt::format("job_waits_for_approval run={} name={}", offer.run.hex(),
+      actions.emplace_back(Tell{true, *decision ? fmt::format("job_waits_for_approval run={} job={}", offer.run.hex(),
                                                               quoted_text(considered->job.name))
                                                 : fmt::format("job_not_kept run={} reason=\"{} jobs wait already\"",
                                                               offer.run.hex(), Desk::kWaitingMax)});
@@ -327,7 +333,7 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
     return refuse(reserved.error());
   not_refused();
   if (!known) {
-    actions.push_back(Tell{false, fmt::format("job_accepted run={} name={} releases={} epsilon={:.6g} delta={:.3g}",
+    actions.push_back(Tell{false, fmt::format("job_accepted run={} job={} releases={} epsilon={:.6g} delta={:.3g}",
                                               offer.run.hex(), quoted_text(considered->job.name),
                                               considered->plan.rounds(), considered->plan.epsilon().value_rounded_up(),
                                               considered->plan.delta().value_rounded_up())});
@@ -371,20 +377,35 @@ bool SiloMachine::concerned_by_places(const RunId& run, const RunAccount& accoun
   return !job || silo::concerned_by_places(*job, account);  // what cannot be read may be concerned
 }
 
-const std::vector<std::int64_t>& SiloMachine::permutation(const RunId& run, const planning::Release& release) {
-  constexpr std::size_t kPermutationsMax = 2;  // as large as a column of the data each; made again when needed
-  if (release.ask.records.slice && permutations_.size() >= kPermutationsMax &&
-      !permutations_.contains({run, release.ask.records.block})) {
-    permutations_.clear();
-  }
-  static const std::vector<std::int64_t> none;
+const RecordPlaces& SiloMachine::places(const RunId& run, const planning::Release& release) {
+  constexpr std::size_t kPlacesMax = 2;  // as large as a column of the data or two each; made again when needed
+  static const RecordPlaces none;
   if (!release.ask.records.slice) return none;
-  std::vector<std::int64_t>& kept = permutations_[{run, release.ask.records.block}];
-  if (kept.empty())
-    kept = setup_.randomness.permutation(
-        {run, release.ask.records.block, setup_.ledger.permutation_key(run, release.ask.records.block)},
-        release.block_records);
+  const releases::Block block = release.ask.records.block;
+  const std::uint64_t pass = release.ask.records.slice->pass();
+  const std::pair name(run, PlacesName{block, pass});
+  if (places_.size() >= kPlacesMax && !places_.contains(name)) places_.clear();
+  RecordPlaces& kept = places_[name];
+  if (!kept.empty()) return kept;
+  // Of the ledger's key, the run and the pass, so that a round that is done again after a crash reads the same part.
+  kept = release.reads_bins()
+             ? RecordPlaces::binned(setup_.randomness.bins({run, block, setup_.ledger.bins_key(run, block, pass), pass},
+                                                           release.block_records))
+             : RecordPlaces::permuted(setup_.randomness.permutation(
+                   {run, block, setup_.ledger.permutation_key(run, block)}, release.block_records));
   return kept;
+}
+
+void SiloMachine::forget_read(const RunId& run, const planning::Plan& plan, RoundIndex round) {
+  std::set<PlacesName> later;
+  std::uint64_t first = 0;
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    first += segment.rounds;
+    const std::optional<releases::Slice>& slice = segment.release.ask.records.slice;
+    if (first > round.value + 1 && slice) later.insert({segment.release.ask.records.block, slice->pass()});
+  }
+  std::erase_if(places_,
+                [&](const auto& kept) { return kept.first.first == run && !later.contains(kept.first.second); });
 }
 
 SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job& job) {
@@ -396,29 +417,26 @@ SiloMachine::Workspace& SiloMachine::workspace(const RunId& run, const jobs::Job
 }
 
 OracleData SiloMachine::oracle_data(const Workspace& workspace, const planning::Release& release) {
-  return {workspace.projected ? *workspace.projected : setup_.dataset, permutation(workspace.run, release)};
+  return {workspace.projected ? *workspace.projected : setup_.dataset, places(workspace.run, release)};
 }
 
 Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   const queries::Query& query = message.query;
   const Digest digest = queries::query_digest(message.run, query);
-  Result<std::optional<StoredReply>> stored = setup_.ledger.find_reply(message.run, query.round, digest);
-  if (!stored) return stored.error();
-  if (*stored && is_shuffled((*stored)->bytes)) {
+  UNDERTONE_TRY(std::optional<StoredReply> stored, setup_.ledger.find_reply(message.run, query.round, digest));
+  if (stored && is_shuffled(stored->bytes)) {
     // What shufflers do with it is their word alone: it goes to those that are trusted today, in a run that is open.
-    const Result<const Accepted*> open = accepted(message.run);
-    if (!open) return open.error();
-    UNDERTONE_TRY(would_accept((*open)->job));
+    UNDERTONE_TRY(const Accepted* const open, accepted(message.run));
+    UNDERTONE_TRY(would_accept(open->job));
   }
-  if (*stored) return std::move((*stored)->bytes);
+  if (stored) return std::move(stored->bytes);
 
-  const Result<const Accepted*> run = accepted(message.run);
-  if (!run) return run.error();
-  const jobs::Job& job = (*run)->job;
-  const planning::Release* release = (*run)->plan.release(query.round);
+  UNDERTONE_TRY(const Accepted* const run, accepted(message.run));
+  const jobs::Job& job = run->job;
+  const planning::Release* release = run->plan.release(query.round);
   if (release == nullptr) {
     return Error{ErrorCode::UnplannedQuery,
-                 fmt::format("round {} is asked, the plan has {}", query.round.value, (*run)->plan.rounds())};
+                 fmt::format("round {} is asked, the plan has {}", query.round.value, run->plan.rounds())};
   }
   const Eigen::Index dimension = job.model ? job.model->dimension() : 0;  // without a model there is no point either
   if (queries::kind_of(query.question) != release->ask.kind() || message.type != job.point_type ||
@@ -427,22 +445,22 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} asks another question than the plan", query.round.value)};
   }
-  Result<SpendToken> token = setup_.ledger.authorise(message.run, query.round, *release, digest);
-  if (!token) return token.error();
+  UNDERTONE_TRY(SpendToken token, setup_.ledger.authorise(message.run, query.round, *release, digest));
   // What is public goes to the coordinator as it is, everything else through the shufflers.
   if (job.shuffle && !release->is_public()) {
-    Result<std::string> sealed = shuffled_answer(message, digest, **run, *release, *token);
+    Result<std::string> sealed = shuffled_answer(message, digest, *run, *release, token);
     if (!sealed) return sealed;
-    UNDERTONE_TRY(setup_.ledger.commit(*std::move(token), *sealed, setup_.randomness.kind()));
+    UNDERTONE_TRY(setup_.ledger.commit(std::move(token), *sealed, setup_.randomness.kind()));
     return sealed;
   }
   Workspace& own = workspace(message.run, job);
   const queries::WireLattice wire = jobs::round_spec(job, release->ask).lattice;
   queries::Answer answer =
-      answer_question(query, *release, *token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
+      answer_question(query, *release, token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
   queries::Reply reply{query.round, wire.step_log2, setup_.randomness.kind(), std::move(answer)};
   std::string bytes = encoder_.encode(wire::ReplyMessage{message.run, digest, wire.type, std::move(reply)});
-  UNDERTONE_TRY(setup_.ledger.commit(*std::move(token), bytes, setup_.randomness.kind()));
+  UNDERTONE_TRY(setup_.ledger.commit(std::move(token), bytes, setup_.randomness.kind()));
+  forget_read(message.run, run->plan, query.round);
   return bytes;
 }
 
@@ -451,17 +469,15 @@ Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& messa
                                                  const SpendToken& token) {
   const jobs::Job& job = run.job;
   const jobs::Shuffle& shuffle = *job.shuffle;
-  const Result<sealed::RoundLayout> layout =
-      sealed::RoundLayout::create(shuffle, release, job.reply_lattice, job.cohort.size());
-  if (!layout) return layout.error();
+  UNDERTONE_TRY(const sealed::RoundLayout layout,
+                sealed::RoundLayout::create(shuffle, release, job.reply_lattice, job.cohort.size()));
   if (!shuffle.adds() && !message.sealing)
     return Error{ErrorCode::UnplannedQuery, "the question does not say what its answer is to be sealed with"};
-  const Result<sealed::Recipients> recipients =
-      shuffle.adds()
-          ? sealed::adders_of(shuffle, message.run)
-          : sealed::coordinator_of(shuffle, as_bytes(message.sealing->public_key), as_bytes(message.sealing->mac_key));
-  if (!recipients) return recipients.error();
-  const sealed::SealFor seal_for{message.run, message.query.round, digest, *recipients};
+  UNDERTONE_TRY(const sealed::Recipients recipients,
+                shuffle.adds() ? sealed::adders_of(shuffle, message.run)
+                               : sealed::coordinator_of(shuffle, as_bytes(message.sealing->public_key),
+                                                        as_bytes(message.sealing->mac_key)));
+  const sealed::SealFor seal_for{message.run, message.query.round, digest, recipients};
   Workspace& own = workspace(message.run, job);
   const OracleData data = oracle_data(own, release);
   UNDERTONE_CHECK(own.sums != nullptr);  // statistics are not shuffled: the plan has seen to it
@@ -470,18 +486,18 @@ Result<std::string> SiloMachine::shuffled_answer(const wire::QueryMessage& messa
     if (shuffle.form == jobs::Shuffle::Form::Reports) {
       const queries::Answer answer =
           answer_question(message.query, release, token, data, &sums, job.reply_lattice, setup_.randomness);
-      return sealed::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), *layout, seal_for);
+      return sealed::seal_report(std::get<queries::NoisedSums>(answer), setup_.randomness.kind(), layout, seal_for);
     }
     const std::unique_ptr<ReleaseStream> stream = setup_.randomness.open(token);
     const std::vector<std::int64_t> counts = count_question(message.query, release, token, data, sums, coins_, *stream);
-    return sealed::seal_counts(counts, *layout, seal_for, *stream);
+    return sealed::seal_counts(counts, layout, seal_for, *stream);
   }();
   if (!sealed) return sealed.error();
   UNDERTONE_CHECK(sealed->size() == shuffle.shufflers.size());
   ShuffledReply reply;
   for (std::size_t i = 0; i < sealed->size(); ++i) {
-    wire::SealedReply frames{message.run,          message.query.round,  (*sealed)[i].terms,
-                             layout->unit_bytes(), layout->word_bytes(), std::move((*sealed)[i].units)};
+    wire::SealedReply frames{message.run,         message.query.round, (*sealed)[i].terms,
+                             layout.unit_bytes(), layout.word_bytes(), std::move((*sealed)[i].units)};
     reply.emplace(shuffle.shufflers[i].name, std::make_shared<const std::string>(encoder_.encode(std::move(frames))));
   }
   return pack(reply);

@@ -142,8 +142,10 @@ class SiloMachine {
   [[nodiscard]] Result<bool> withdrawn(const RunId& run, std::vector<Action>& out);
   [[nodiscard]] Send receipt() { return send(wire::ReceiptMessage{setup_.ledger.head()}); }
 
-  /// The secret permutation that a run's slices are cut from; empty where the release reads none.
-  [[nodiscard]] const std::vector<std::int64_t>& permutation(const RunId& run, const planning::Release& release);
+  /// Where the run has put the records that its slices are cut from; none where the release reads no slice.
+  [[nodiscard]] const RecordPlaces& places(const RunId& run, const planning::Release& release);
+  /// Wipes them once no later round of the plan reads a slice of the block.
+  void forget_read(const RunId& run, const planning::Plan& plan, RoundIndex round);
   /// What answers the questions of a run; kept for the run that asked last.
   struct Workspace {
     RunId run;
@@ -159,7 +161,13 @@ class SiloMachine {
   std::map<RunId, Accepted> accepted_;
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
-  std::map<std::pair<RunId, releases::Block>, std::vector<std::int64_t>> permutations_;
+  /// Whose places: of a permutation pass 0, of bins the pass's own draw.
+  struct PlacesName {
+    releases::Block block = releases::Block::Training;
+    std::uint64_t pass = 0;
+    friend auto operator<=>(const PlacesName&, const PlacesName&) = default;
+  };
+  std::map<std::pair<RunId, PlacesName>, RecordPlaces> places_;
   std::optional<Workspace> workspace_;
   BinomialCoins coins_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session

@@ -8,7 +8,7 @@
 namespace undertone::silo {
 namespace {
 
-constexpr const char* kSchema =
+constexpr const char* kDeskSchema =
     "CREATE TABLE IF NOT EXISTS offers (number INTEGER PRIMARY KEY AUTOINCREMENT, run BLOB UNIQUE NOT NULL,"
     " dataset TEXT NOT NULL, job BLOB NOT NULL, decision TEXT NOT NULL, first_seen INTEGER NOT NULL,"
     " last_seen INTEGER NOT NULL DEFAULT 0);"
@@ -29,9 +29,8 @@ constexpr const char* kSelectOffers = "SELECT run, dataset, job, decision, first
 Result<std::vector<DeskOffer>> read_offers(store::Statement& rows) {
   std::vector<DeskOffer> out;
   while (true) {
-    const Result<bool> more = rows.step();
-    if (!more) return more.error();
-    if (!*more) return out;
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
     const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
     const Result<Decision> known = parse_decision(rows.bytes(3));
     if (!run || !known) return Error{ErrorCode::StorageFailed, "the desk's offers cannot be read"};
@@ -56,22 +55,18 @@ const char* to_string(Decision decision) noexcept {
 }
 
 Result<Desk> Desk::open(store::Database& database) {
-  if (Status ready = database.execute(kSchema); !ready) return ready.error();
-  const Result<PastOffers> past = PastOffers::open(database);
-  if (!past) return past.error();
-  return Desk(database, *past);
+  if (Status ready = database.execute(kDeskSchema); !ready) return ready.error();
+  UNDERTONE_TRY(const PastOffers past, PastOffers::open(database));
+  return Desk(database, past);
 }
 
 Result<std::optional<Decision>> Desk::decision(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT decision FROM offers WHERE run = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<Decision>();
-  const Result<Decision> known = parse_decision(row->bytes(0));
-  if (!known) return known.error();
-  return std::optional<Decision>(*known);
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT decision FROM offers WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return std::optional<Decision>();
+  UNDERTONE_TRY(const Decision known, parse_decision(row.bytes(0)));
+  return std::optional<Decision>(known);
 }
 
 Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::string& dataset, const std::string& job,
@@ -80,22 +75,22 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
   if (!known) return known;
   if (*known) {
     // An approval is for the data set that was shown: on another one the owner is asked again.
-    Result<store::Statement> moved = database_->prepare(
-        "UPDATE offers SET decision = 'waiting', dataset = ?1 WHERE run = ?2 AND dataset <> ?1 AND decision IN"
-        " ('waiting', 'approved') RETURNING 1");
-    if (!moved) return moved.error();
-    const Result<bool> asked_again = moved->bind_text(1, dataset).bind_blob(2, run.bytes()).step();
-    if (!asked_again) return asked_again.error();
-    if (*asked_again) {
-      UNDERTONE_TRY(moved->run());
+    UNDERTONE_TRY(
+        store::Statement moved,
+        database_->prepare(
+            "UPDATE offers SET decision = 'waiting', dataset = ?1 WHERE run = ?2 AND dataset <> ?1 AND decision IN"
+            " ('waiting', 'approved') RETURNING 1"));
+    UNDERTONE_TRY(const bool asked_again, moved.bind_text(1, dataset).bind_blob(2, run.bytes()).step());
+    if (asked_again) {
+      UNDERTONE_TRY(moved.run());
       known = std::optional<Decision>(Decision::Waiting);
     }
     if (**known != Decision::Waiting) return known;
     // Offers come again every few seconds: an hour is fine enough for a day.
-    Result<store::Statement> seen = database_->prepare(
-        "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)");
-    if (!seen) return seen.error();
-    UNDERTONE_TRY(seen->bind(1, now).bind_blob(2, run.bytes()).run());
+    UNDERTONE_TRY(store::Statement seen,
+                  database_->prepare(
+                      "UPDATE offers SET last_seen = ?1 WHERE run = ?2 AND (last_seen < ?1 - 3600 OR last_seen > ?1)"));
+    UNDERTONE_TRY(seen.bind(1, now).bind_blob(2, run.bytes()).run());
     return known;
   }
   if (Status cleared = clear_stale(now); !cleared) return cleared.error();
@@ -110,24 +105,22 @@ Result<std::optional<Decision>> Desk::offered(const RunId& run, const std::strin
       UNDERTONE_TRY(database_->execute(
           "DELETE FROM offers WHERE number = (SELECT min(number) FROM offers WHERE decision = 'refused')"));
     }
-    Result<store::Statement> insert = database_->prepare(
-        "INSERT INTO offers (run, dataset, job, decision, first_seen, last_seen) VALUES (?, ?, ?, 'waiting', ?4, ?4)");
-    if (!insert) return insert.error();
+    UNDERTONE_TRY(store::Statement insert,
+                  database_->prepare("INSERT INTO offers (run, dataset, job, decision, first_seen, last_seen) VALUES "
+                                     "(?, ?, ?, 'waiting', ?4, ?4)"));
     entered = true;
-    return insert->bind_blob(1, run.bytes()).bind_text(2, dataset).bind_blob(3, job).bind(4, now).run();
+    return insert.bind_blob(1, run.bytes()).bind_text(2, dataset).bind_blob(3, job).bind(4, now).run();
   });
   if (!done) return done.error();
   return entered ? std::optional<Decision>(Decision::Waiting) : std::optional<Decision>();
 }
 
 Status Desk::clear_stale(std::int64_t now) {
-  Result<store::Statement> rows =
-      database_->prepare(std::string(kSelectOffers) + "WHERE decision = 'waiting' AND last_seen < ?");
-  if (!rows) return rows.error();
-  const Result<std::vector<DeskOffer>> known = read_offers(rows->bind(1, now - kStaleSeconds));
-  if (!known) return known.error();
-  if (known->empty()) return {};
-  for (const DeskOffer& offer : *known) {
+  UNDERTONE_TRY(store::Statement rows,
+                database_->prepare(std::string(kSelectOffers) + "WHERE decision = 'waiting' AND last_seen < ?"));
+  UNDERTONE_TRY(const std::vector<DeskOffer> known, read_offers(rows.bind(1, now - kStaleSeconds)));
+  if (known.empty()) return {};
+  for (const DeskOffer& offer : known) {
     const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
     if (Status noted = past_.note({offer.run, offer.dataset, job ? job->name : "", PastOffer::Outcome::Ended, "",
                                    "its coordinator did not offer it again for a day", 0.0, 0.0, now});
@@ -135,61 +128,54 @@ Status Desk::clear_stale(std::int64_t now) {
       return noted;
   }
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> stale =
-        database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?");
-    if (!stale) return stale.error();
-    return stale->bind(1, now - kStaleSeconds).run();
+    UNDERTONE_TRY(store::Statement stale,
+                  database_->prepare("DELETE FROM offers WHERE decision = 'waiting' AND last_seen < ?"));
+    return stale.bind(1, now - kStaleSeconds).run();
   });
 }
 
 Status Desk::forget_waiting(const RunId& run) {
-  const Result<std::optional<Decision>> known = decision(run);
-  if (!known) return known.error();
-  if (*known != Decision::Waiting) return {};
+  UNDERTONE_TRY(const std::optional<Decision> known, decision(run));
+  if (known != Decision::Waiting) return {};
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> remove = database_->prepare("DELETE FROM offers WHERE run = ? AND decision = 'waiting'");
-    if (!remove) return remove.error();
-    return remove->bind_blob(1, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement remove,
+                  database_->prepare("DELETE FROM offers WHERE run = ? AND decision = 'waiting'"));
+    return remove.bind_blob(1, run.bytes()).run();
   });
 }
 
 Result<bool> Desk::decide(const RunId& run, Decision to) {
   bool made = false;
   const Status done = database_->transaction([&]() -> Status {
-    const Result<std::optional<Decision>> known = decision(run);
-    if (!known) return known.error();
-    if (!*known && to != Decision::Withdrawn) return {};
-    if (*known == Decision::Withdrawn && to != Decision::Withdrawn) return {};
+    UNDERTONE_TRY(const std::optional<Decision> known, decision(run));
+    if (!known && to != Decision::Withdrawn) return {};
+    if (known == Decision::Withdrawn && to != Decision::Withdrawn) return {};
     made = true;
-    Result<store::Statement> put = database_->prepare(
-        "INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, '', x'', ?, 0)"
-        " ON CONFLICT (run) DO UPDATE SET decision = excluded.decision");
-    if (!put) return put.error();
-    return put->bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run();
+    UNDERTONE_TRY(
+        store::Statement put,
+        database_->prepare("INSERT INTO offers (run, dataset, job, decision, first_seen) VALUES (?, '', x'', ?, 0)"
+                           " ON CONFLICT (run) DO UPDATE SET decision = excluded.decision"));
+    return put.bind_blob(1, run.bytes()).bind_text(2, to_string(to)).run();
   });
   if (!done) return done.error();
   return made;
 }
 
 Result<std::vector<DeskOffer>> Desk::offers() {
-  Result<store::Statement> rows = database_->prepare(std::string(kSelectOffers) + "ORDER BY number");
-  if (!rows) return rows.error();
-  return read_offers(*rows);
+  UNDERTONE_TRY(store::Statement rows, database_->prepare(std::string(kSelectOffers) + "ORDER BY number"));
+  return read_offers(rows);
 }
 
 Result<std::optional<DeskOffer>> Desk::find(const RunId& run) {
-  Result<store::Statement> row = database_->prepare(std::string(kSelectOffers) + "WHERE run = ?");
-  if (!row) return row.error();
-  Result<std::vector<DeskOffer>> found = read_offers(row->bind_blob(1, run.bytes()));
-  if (!found) return found.error();
-  if (found->empty()) return std::optional<DeskOffer>();
-  return std::optional<DeskOffer>(std::move(found->front()));
+  UNDERTONE_TRY(store::Statement row, database_->prepare(std::string(kSelectOffers) + "WHERE run = ?"));
+  UNDERTONE_TRY(std::vector<DeskOffer> found, read_offers(row.bind_blob(1, run.bytes())));
+  if (found.empty()) return std::optional<DeskOffer>();
+  return std::optional<DeskOffer>(std::move(found.front()));
 }
 
 Result<bool> Desk::paused() {
-  Result<store::Statement> row = database_->prepare("SELECT 1 FROM switches WHERE name = 'paused'");
-  if (!row) return row.error();
-  return row->step();
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT 1 FROM switches WHERE name = 'paused'"));
+  return row.step();
 }
 
 Status Desk::set_paused(bool paused) {

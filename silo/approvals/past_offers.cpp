@@ -36,67 +36,60 @@ Result<PastOffers> PastOffers::open(store::Database& database) {
 
 Result<bool> PastOffers::says(const RunId& run, PastOffer::Outcome outcome, const std::string& reason,
                               std::int64_t now) {
-  Result<store::Statement> row = database_->prepare(
-      "SELECT 1 FROM past_offers WHERE run = ? AND outcome = ? AND reason = ? AND at BETWEEN ? AND ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes()).bind_text(2, to_string(outcome)).bind_text(3, reason);
-  return row->bind(4, now - kAgainSeconds).bind(5, now).step();
+  UNDERTONE_TRY(store::Statement row,
+                database_->prepare(
+                    "SELECT 1 FROM past_offers WHERE run = ? AND outcome = ? AND reason = ? AND at BETWEEN ? AND ?"));
+  row.bind_blob(1, run.bytes()).bind_text(2, to_string(outcome)).bind_text(3, reason);
+  return row.bind(4, now - kAgainSeconds).bind(5, now).step();
 }
 
 Status PastOffers::note(const PastOffer& offer) {
   const std::string reason = offer.reason.substr(0, kReasonBytesMax);
-  const Result<bool> said = says(offer.run, offer.outcome, reason, offer.at);
-  if (!said) return said.error();
-  if (*said) return {};
+  UNDERTONE_TRY(const bool said, says(offer.run, offer.outcome, reason, offer.at));
+  if (said) return {};
   return database_->transaction([&]() -> Status {
     // A new number, also where the run was known: the oldest number is what is dropped.
-    Result<store::Statement> put = database_->prepare(
-        "INSERT OR REPLACE INTO past_offers (run, dataset, name, outcome, kind, reason, epsilon,"
-        " delta, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    if (!put) return put.error();
-    put->bind_blob(1, offer.run.bytes()).bind_text(2, offer.dataset).bind_text(3, offer.name.substr(0, kNameBytesMax));
-    put->bind_text(4, to_string(offer.outcome)).bind_text(5, offer.kind).bind_text(6, reason);
-    put->bind_real(7, offer.epsilon).bind_real(8, offer.delta);
-    if (Status done = put->bind(9, offer.at).run(); !done) return done;
-    Result<store::Statement> drop = database_->prepare(
-        "DELETE FROM past_offers WHERE number <= (SELECT number FROM past_offers ORDER BY number DESC LIMIT 1 OFFSET "
-        "?)");
-    if (!drop) return drop.error();
-    return drop->bind(1, static_cast<std::int64_t>(kKeptMax)).run();
+    UNDERTONE_TRY(
+        store::Statement put,
+        database_->prepare("INSERT OR REPLACE INTO past_offers (run, dataset, name, outcome, kind, reason, epsilon,"
+                           " delta, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    put.bind_blob(1, offer.run.bytes()).bind_text(2, offer.dataset).bind_text(3, offer.name.substr(0, kNameBytesMax));
+    put.bind_text(4, to_string(offer.outcome)).bind_text(5, offer.kind).bind_text(6, reason);
+    put.bind_real(7, offer.epsilon).bind_real(8, offer.delta);
+    if (Status done = put.bind(9, offer.at).run(); !done) return done;
+    UNDERTONE_TRY(store::Statement drop, database_->prepare("DELETE FROM past_offers WHERE number <= (SELECT number "
+                                                            "FROM past_offers ORDER BY number DESC LIMIT 1 OFFSET "
+                                                            "?)"));
+    return drop.bind(1, static_cast<std::int64_t>(kKeptMax)).run();
   });
 }
 
 Result<bool> PastOffers::knows(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT 1 FROM past_offers WHERE run = ?");
-  if (!row) return row.error();
-  return row->bind_blob(1, run.bytes()).step();
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT 1 FROM past_offers WHERE run = ?"));
+  return row.bind_blob(1, run.bytes()).step();
 }
 
 Status PastOffers::forget(const RunId& run) {
-  const Result<bool> known = knows(run);
-  if (!known) return known.error();
-  if (!*known) return {};
+  UNDERTONE_TRY(const bool known, knows(run));
+  if (!known) return {};
   return database_->transaction([&]() -> Status {
-    Result<store::Statement> remove = database_->prepare("DELETE FROM past_offers WHERE run = ?");
-    if (!remove) return remove.error();
-    return remove->bind_blob(1, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement remove, database_->prepare("DELETE FROM past_offers WHERE run = ?"));
+    return remove.bind_blob(1, run.bytes()).run();
   });
 }
 
 Result<std::vector<PastOffer>> PastOffers::all() {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT run, dataset, name, outcome, kind, reason, epsilon, delta, at FROM past_offers ORDER BY number DESC");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(store::Statement rows, database_->prepare("SELECT run, dataset, name, outcome, kind, reason, epsilon, "
+                                                          "delta, at FROM past_offers ORDER BY number DESC"));
   std::vector<PastOffer> out;
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return out;
-    const Result<RunId> run = RunId::from_bytes(rows->bytes(0));
-    const std::optional<PastOffer::Outcome> outcome = parse_outcome(rows->bytes(3));
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return out;
+    const Result<RunId> run = RunId::from_bytes(rows.bytes(0));
+    const std::optional<PastOffer::Outcome> outcome = parse_outcome(rows.bytes(3));
     if (!run || !outcome) return Error{ErrorCode::StorageFailed, "the desk's past offers cannot be read"};
-    out.push_back({*run, rows->bytes(1), rows->bytes(2), *outcome, rows->bytes(4), rows->bytes(5), rows->real(6),
-                   rows->real(7), rows->integer(8)});
+    out.push_back({*run, rows.bytes(1), rows.bytes(2), *outcome, rows.bytes(4), rows.bytes(5), rows.real(6),
+                   rows.real(7), rows.integer(8)});
   }
 }
 

@@ -23,11 +23,9 @@ struct Served {
 
 Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const Policy& policy,
                                              crypto::NoiseKind noise) {
-  Result<LedgerFiles> files = open_ledger_files(dataset);
-  if (!files) return files.error();
-  Result<LoadedDataset> loaded = load_dataset(dataset, files->key, progress_line());
-  if (!loaded) return loaded.error();
-  auto served = std::make_unique<Served>(Served{*std::move(files), *std::move(loaded), std::nullopt});
+  UNDERTONE_TRY(LedgerFiles files, open_ledger_files(dataset));
+  UNDERTONE_TRY(LoadedDataset loaded, load_dataset(dataset, files.key, progress_line()));
+  auto served = std::make_unique<Served>(Served{std::move(files), std::move(loaded), std::nullopt});
   Result<Ledger> ledger = Ledger::open(served->files.database, *served->files.head, served->files.key,
                                        served->loaded.identity, policy.total, noise, service::wall_clock);
   if (!ledger)

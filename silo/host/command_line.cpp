@@ -8,6 +8,7 @@
 #include "shared/base/log.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
+#include "shared/service/suggestion.hpp"
 #include "shared/store/wiped_memory.hpp"
 #include "silo/owner/exit_code.hpp"
 #include "silo/owner/owner_commands.hpp"
@@ -42,7 +43,7 @@ std::vector<service::Example> examples(const std::string& program) {
       of("withdraw breast-cancer", "Answer nothing more in this run; what was sent stays charged."),
       of("ledger verify", "Read the ledgers back and check them."),
       of("ledger export --out ledger.jsonl", "Every entry as a JSON line, for an auditor."),
-      of("dataset amend main", "Accept the data set's present content; all spending is carried over."),
+      of("dataset amend main --yes", "Accept the data set's present content; all spending is carried over."),
   };
 }
 
@@ -148,8 +149,7 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   add_command->add_option("--schema", added.schema, "a JSON file with label and features, a draft, or a job")
       ->required();
   add_command->add_option("--holdout-fraction", added.holdout_fraction, "of the records, kept for evaluation")
-      ->check(CLI::Range(0.0, 0.9))
-      ->capture_default_str();
+      ->check(CLI::Range(0.0, 0.9));
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();
   add_command->add_flag("--holdout-public", added.holdout_public, "you declare the holdout's records public");
   bool publish = false;
@@ -157,6 +157,7 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
       add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",
           [&] { return amend_dataset(options, publish); });
   amend->add_option("name", options.dataset, "of the data set; may be left out if there is one");
+  asks(amend);
   amend->add_flag(
       "--publish-holdout", publish,
       "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
@@ -174,7 +175,10 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    if (app.exit(error) == 0) return kDone;
+    if (const std::string meant = service::suggestion(app, argc, argv); !meant.empty())
+      fmt::print(stderr, "{}: {}\n", program, meant);
+    return kUsage;
   }
   if (help.print()) return kDone;
   try {

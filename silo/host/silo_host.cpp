@@ -3,7 +3,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <random>
 #include <spdlog/spdlog.h>
 
 #include "shared/base/files.hpp"
@@ -11,7 +10,6 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
-#include "shared/net/dial.hpp"
 #include "shared/service/program.hpp"
 #include "silo/agent/privacy_statement.hpp"
 
@@ -19,7 +17,6 @@ namespace undertone::silo {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using net::kAwait;
 
 /// Enters the agent on the worker thread.
@@ -35,16 +32,15 @@ SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgen
       agent_(&agent),
       noise_(noise),
       worker_(1),
-      backoff_(config.reconnect_first, config.reconnect_most, std::random_device()()),
-      pause_(context),
+      interval_(context),
       housekeeping_(context) {}
 
 SiloHost::~SiloHost() { worker_.join(); }
 
 Status SiloHost::start() {
-  Result<net::Credentials> credentials = net::Credentials::load(config_->tls, net::Side::Client, config_->party());
-  if (!credentials) return credentials.error();
-  credentials_.emplace(*std::move(credentials));
+  UNDERTONE_TRY(net::Credentials credentials,
+                net::Credentials::load(config_->tls, net::Side::Client, config_->party()));
+  credentials_.emplace(std::move(credentials));
   std::error_code error;
   std::filesystem::create_directories(config_->statements, error);
   if (error)
@@ -57,142 +53,108 @@ Status SiloHost::start() {
                      run.hex());
     }
   }
-  net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
-  net::spawn_essential(context_->get_executor(), dial(), "dial");
+  dial_coordinator();
   dial_shufflers();
+  net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
   return {};
 }
 
 void SiloHost::stop() {
   stopped_ = true;
-  pause_.cancel();
+  interval_.cancel();
   housekeeping_.cancel();
-  if (session_) session_->finish();
-  for (const auto& [name, link] : links_) link->stop();
+  if (coordinator_) coordinator_->stop();
+  for (const auto& [name, link] : shufflers_) link->stop();
+}
+
+net::Link::Setup SiloHost::link_to(certificates::Role role) const {
+  net::Link::Setup setup;
+  setup.consortium = config_->consortium;
+  setup.role = role;
+  setup.build = service::kSilo.build();
+  setup.reconnect_first = config_->reconnect_first;
+  setup.reconnect_most = config_->reconnect_most;
+  setup.session = config_->session;
+  return setup;
+}
+
+void SiloHost::dial_coordinator() {
+  net::Link::Setup setup = link_to(certificates::Role::Coordinator);
+  setup.service = {config_->host, config_->port, config_->proxy};
+  setup.protocol_min = wire::kProtocolMin;
+  setup.accepted = wire::kCoordinatorToSilo;
+  net::Link::Handlers handlers;
+  handlers.message = [this](wire::Message message) { return on_coordinator(std::move(message)); };
+  handlers.lost = [] {};
+  coordinator_.emplace(*context_, std::move(setup), *credentials_, std::move(handlers));
+  coordinator_->start();
 }
 
 void SiloHost::dial_shufflers() {
   for (const net::LinkAddress& address : config_->shufflers) {
     const std::string name = address.name;
-    net::Link::Handlers handlers;
-    handlers.connected = [this, name] {
-      reconnected_.insert(name);
-      if (!computing_) send_again();
-    };
-    handlers.message = [this, name](const wire::Message& message) { handle(hand_over_.on_message(name, message)); };
-    handlers.lost = [] {};
-    net::Link::Setup setup;
-    setup.address = address;
-    setup.consortium = config_->consortium;
-    setup.build = service::kSilo.build();
-    setup.reconnect_first = config_->reconnect_first;
-    setup.reconnect_most = config_->reconnect_most;
-    setup.session = config_->session;
+    net::Link::Setup setup = link_to(certificates::Role::Shuffler);
+    setup.name = name;
+    setup.service = {address.host, address.port, std::nullopt};
     setup.accepted = wire::kShufflerToSilo;
-    const auto placed = links_.emplace(
+    net::Link::Handlers handlers;
+    handlers.message = [this, name](wire::Message message) -> asio::awaitable<void> {
+      if (std::holds_alternative<wire::Welcome>(message)) {
+        reconnected_.insert(name);
+        if (!computing_) send_again();
+      } else {
+        handle(hand_over_.on_message(name, message));
+      }
+      co_return;
+    };
+    handlers.lost = [] {};
+    const auto placed = shufflers_.emplace(
         name, std::make_unique<net::Link>(*context_, std::move(setup), *credentials_, std::move(handlers)));
     placed.first->second->start();
   }
-}
-
-asio::awaitable<void> SiloHost::dial() {
-  while (!stopped_) {
-    const Status ended = co_await connect_once();
-    if (stopped_) break;
-    const std::chrono::milliseconds wait = backoff_.next();
-    spdlog::warn("coordinator_lost reason={} retry_ms={}", quoted_text(ended ? "closed" : ended.error().message),
-                 wait.count());
-    pause_.expires_after(wait);
-    (void)co_await pause_.async_wait(kAwait);
-  }
-}
-
-asio::awaitable<Status> SiloHost::connect_once() {
-  const net::Destination coordinator{config_->host, config_->port, config_->proxy};
-  Result<tcp::socket> socket = co_await net::dial(coordinator, config_->session.handshake);
-  if (!socket) co_return socket.error();
-  session_ = std::make_shared<net::Session>(net::Session::Stream(*std::move(socket), credentials_->context()),
-                                            config_->session);
-  const Status ended = co_await converse(session_);
-  session_->close();
-  session_.reset();
-  co_return ended;
 }
 
 asio::awaitable<void> SiloHost::keep_credentials() {
   net::CredentialsWatch watch;
   while (!stopped_) {
     watch.look(*credentials_);
-    if (session_) net::close_if_outdated(*session_, *credentials_);
-    for (const auto& [name, link] : links_) link->look_at_peer();
+    coordinator_->look_at_peer();
+    for (const auto& [name, link] : shufflers_) link->look_at_peer();
     housekeeping_.expires_after(net::kCredentialsLook);
     (void)co_await housekeeping_.async_wait(kAwait);
   }
 }
 
-asio::awaitable<Status> SiloHost::converse(std::shared_ptr<net::Session> session) {
-  const Result<certificates::CertificateFacts> peer = co_await session->handshake(net::Side::Client);
-  if (!peer) co_return peer.error();
-  if (peer->party.consortium != config_->consortium || peer->party.role != certificates::Role::Coordinator) {
-    co_return Error{ErrorCode::Unauthorized, fmt::format("expected the coordinator of {}, the certificate is of the {}",
-                                                         config_->consortium, describe(peer->party))};
+asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
+  const auto asked = std::chrono::steady_clock::now();
+  std::vector<Action> actions;
+  // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
+  const bool holds = config_->policy.release_interval.count() > 0;
+  if (!holds && agent_->answers_quickly(message)) {
+    actions = agent_->on_message(message);
+  } else {
+    asio::awaitable<std::vector<Action>> work = enter(*agent_, message);
+    computing_ = true;
+    actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+    computing_ = false;
+    send_again();
   }
-  session->accept_only(wire::kCoordinatorToSilo);
-  const std::uint32_t newest = config_->session.protocol_max;
-  const wire::Message hello = wire::Hello{wire::kProtocolMin, newest, service::kSilo.build()};
-  session->send(hello);
-  bool welcomed = false;
-  while (!stopped_) {
-    const Result<wire::Message> message = co_await session->receive();
-    if (!message) co_return message.error();
-    if (const auto* fault = std::get_if<wire::Fault>(&*message))
-      co_return Error{fault->code, "the coordinator says: " + fault->sentence};
-    if (const auto* welcome = std::get_if<wire::Welcome>(&*message); welcome != nullptr && !welcomed) {
-      if (welcome->protocol < wire::kProtocolMin || welcome->protocol > newest) {
-        co_return Error{ErrorCode::ProtocolMismatch,
-                        fmt::format("the coordinator ({}) chose protocol {}, this silo speaks {} to {}", welcome->build,
-                                    welcome->protocol, wire::kProtocolMin, newest)};
-      }
-      welcomed = true;
-      session->established();
-      backoff_.reset();
-      spdlog::info("coordinator_connected name={} build={} protocol={}", peer->party.name, quoted_text(welcome->build),
-                   welcome->protocol);
-    } else if (!welcomed) {
-      co_return Error{ErrorCode::Malformed, fmt::format("expected welcome, got {}", wire::name_of(*message))};
-    }
-    const auto asked = std::chrono::steady_clock::now();
-    std::vector<Action> actions;
-    // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
-    const bool holds = config_->policy.release_interval.count() > 0;
-    if (!holds && agent_->answers_quickly(*message)) {
-      actions = agent_->on_message(*message);
-    } else {
-      asio::awaitable<std::vector<Action>> work = enter(*agent_, *message);
-      computing_ = true;
-      actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
-      computing_ = false;
-      send_again();
-    }
-    if (holds && std::holds_alternative<wire::QueryMessage>(*message)) co_await hold(asked);
-    if (stopped_) break;
-    handle(*session, std::move(actions));
-  }
-  co_return Status();
+  if (holds && std::holds_alternative<wire::QueryMessage>(message)) co_await hold(asked);
+  if (!stopped_) handle(std::move(actions));
 }
 
 asio::awaitable<void> SiloHost::hold(std::chrono::steady_clock::time_point asked) {
   const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(config_->policy.release_interval);
   const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - asked);
-  pause_.expires_at(asked + (spent / interval + 1) * interval);
-  (void)co_await pause_.async_wait(kAwait);
+  interval_.expires_at(asked + (spent / interval + 1) * interval);
+  (void)co_await interval_.async_wait(kAwait);
 }
 
-void SiloHost::handle(net::Session& session, std::vector<Action> actions) {
+void SiloHost::handle(std::vector<Action> actions) {
   for (Action& action : actions) {
     if (auto* send = std::get_if<Send>(&action)) {
       if (send->release && !may_release(*send->release)) continue;
-      session.send(std::make_shared<const std::string>(std::move(send->bytes)));
+      coordinator_->send(std::make_shared<const std::string>(std::move(send->bytes)));
     } else if (const auto* shuffled = std::get_if<SendShuffled>(&action)) {
       if (may_release(shuffled->run)) handle(hand_over_.offer(shuffled->run, shuffled->round, shuffled->reply));
     } else if (const auto* tell = std::get_if<Tell>(&action)) {
@@ -223,14 +185,14 @@ bool SiloHost::may_release(const RunId& run) const {
 void SiloHost::handle(const std::vector<HandOver::Action>& actions) {
   for (const HandOver::Action& action : actions) {
     if (const auto* reply = std::get_if<HandOver::ToShuffler>(&action)) {
-      const auto link = links_.find(reply->shuffler);
-      if (link == links_.end()) {
+      const auto link = shufflers_.find(reply->shuffler);
+      if (link == shufflers_.end()) {
         spdlog::warn("reply_not_handed_over reason=\"the configuration names no shuffler {}\"", reply->shuffler);
       } else if (may_release(reply->run)) {
         link->second->send(reply->bytes);
       }
     } else if (const auto* told = std::get_if<HandOver::ToCoordinator>(&action)) {
-      if (session_) session_->send(told->message);
+      coordinator_->send(told->message);
     } else {
       spdlog::warn("{}", std::get<HandOver::Tell>(action).event);
     }

@@ -7,17 +7,15 @@
 #include <optional>
 #include <set>
 
-#include "shared/net/backoff.hpp"
 #include "shared/net/link.hpp"
-#include "shared/net/session.hpp"
 #include "silo/agent/hand_over.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/owner/silo_config.hpp"
 
 namespace undertone::silo {
 
-/// A socket around a silo machine: dials out, reads messages, feeds the machine on a worker thread so that heartbeats
-/// go on, does what it says, and dials again when the connection is lost.
+/// Links around a silo machine: keeps one to the coordinator and one to each shuffler, feeds the machine on a worker
+/// thread so that heartbeats go on, and does what it says.
 class SiloHost {
  public:
   SiloHost(boost::asio::io_context& context, const SiloConfig& config, SiloAgent& agent, crypto::NoiseKind noise);
@@ -31,13 +29,12 @@ class SiloHost {
   [[nodiscard]] const std::optional<Error>& halted() const noexcept { return halted_; }
 
  private:
-  [[nodiscard]] boost::asio::awaitable<void> dial();
-  [[nodiscard]] boost::asio::awaitable<Status> connect_once();
-  [[nodiscard]] boost::asio::awaitable<Status> converse(std::shared_ptr<net::Session> session);
-  void handle(net::Session& session, std::vector<Action> actions);
-  void handle(const std::vector<HandOver::Action>& actions);
-  /// Keeps a session with each configured shuffler.
+  void dial_coordinator();
   void dial_shufflers();
+  [[nodiscard]] net::Link::Setup link_to(certificates::Role role) const;
+  [[nodiscard]] boost::asio::awaitable<void> on_coordinator(wire::Message message);
+  void handle(std::vector<Action> actions);
+  void handle(const std::vector<HandOver::Action>& actions);
   /// What shufflers that came back have not taken. Asks the agent, so never while it computes.
   void send_again();
   [[nodiscard]] bool may_release(const RunId& run) const;
@@ -56,14 +53,13 @@ class SiloHost {
   crypto::NoiseKind noise_;
   boost::asio::thread_pool worker_;  // one thread: the machine is never entered twice
   std::optional<net::Credentials> credentials_;
-  net::Backoff backoff_;
-  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer interval_;
   boost::asio::steady_timer housekeeping_;
-  std::shared_ptr<net::Session> session_;
+  std::optional<net::Link> coordinator_;
   HandOver hand_over_;
-  std::map<std::string, std::unique_ptr<net::Link>> links_;  // to shufflers
-  std::set<std::string> reconnected_;                        // shufflers, since the last send_again
-  bool computing_ = false;                                   // the agent is the worker's
+  std::map<std::string, std::unique_ptr<net::Link>> shufflers_;
+  std::set<std::string> reconnected_;  // shufflers, since the last send_again
+  bool computing_ = false;             // the agent is the worker's
   std::optional<Error> halted_;
   bool stopped_ = false;
 };

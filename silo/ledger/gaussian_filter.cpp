@@ -8,9 +8,8 @@
 namespace undertone::silo {
 
 Result<FilterTerms> FilterTerms::create(releases::EpsilonAmount epsilon, releases::DeltaAmount delta) {
-  const Result<releases::Epsilon> target = releases::Epsilon::create(epsilon.value_rounded_down());
-  if (!target) return target.error();
-  const Result<releases::DeltaAmount> implementation = planning::implementation_delta(*target, kDrawsMax);
+  UNDERTONE_TRY(const releases::Epsilon target, releases::Epsilon::create(epsilon.value_rounded_down()));
+  const Result<releases::DeltaAmount> implementation = planning::implementation_delta(target, kDrawsMax);
   if (!implementation) return implementation.error();
   if (*implementation >= delta) {
     return Error{ErrorCode::InvalidArgument,
@@ -18,17 +17,15 @@ Result<FilterTerms> FilterTerms::create(releases::EpsilonAmount epsilon, release
                              delta.value_rounded_up(), implementation->value_rounded_up(), kDrawsMax)};
   }
   const auto mechanism = releases::DeltaAmount::from_units(delta.units() - implementation->units());
-  const Result<releases::Delta> mechanism_delta = releases::Delta::create(mechanism.value_rounded_down());
-  if (!mechanism_delta) return mechanism_delta.error();
-  const double shift = accounting::gaussian_shift_for(*target, *mechanism_delta).value();
-  const Result<releases::ShiftSquaredAmount> squared =
-      releases::ShiftSquaredAmount::rounded_down(shift * shift * (1.0 - 0x1p-50));
-  if (!squared) return squared.error();
-  if (squared->units() == 0) {
+  UNDERTONE_TRY(const releases::Delta mechanism_delta, releases::Delta::create(mechanism.value_rounded_down()));
+  const double shift = accounting::gaussian_shift_for(target, mechanism_delta).value();
+  UNDERTONE_TRY(const releases::ShiftSquaredAmount squared,
+                releases::ShiftSquaredAmount::rounded_down(shift * shift * (1.0 - 0x1p-50)));
+  if (squared.units() == 0) {
     return Error{ErrorCode::InvalidArgument, fmt::format("epsilon {} and delta {} are too small for any release",
                                                          epsilon.value_rounded_down(), delta.value_rounded_down())};
   }
-  return FilterTerms{epsilon, delta, mechanism, *squared};
+  return FilterTerms{epsilon, delta, mechanism, squared};
 }
 
 bool FilterTerms::sound() const {

@@ -18,9 +18,8 @@ constexpr std::size_t kReadBytesMax = std::size_t{8} << 20U;
 
 Result<std::optional<std::string>> FileHeadStore::read() {
   if (!std::filesystem::exists(path_)) return std::optional<std::string>();
-  const Result<std::string> text = read_file(path_, kReadBytesMax);
-  if (!text) return text.error();
-  std::string_view rest = *text;
+  UNDERTONE_TRY(const std::string text, read_file(path_, kReadBytesMax));
+  std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t before = rest.rfind('\n');
     const std::string_view line = before == std::string_view::npos ? rest : rest.substr(before + 1);

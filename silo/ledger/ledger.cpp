@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/planning/plan_digest.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/ledger/ledger_entry.hpp"
@@ -27,6 +28,12 @@ constexpr std::size_t kBodyBytesMax = std::size_t{1} << 20U;
 
 Error store_failed() {
   return {ErrorCode::StorageFailed, "the ledger's store failed before; restart the silo when it is mended"};
+}
+
+/// 16 bytes, in hexadecimal.
+std::string random_nonce() {
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  return fmt::format("{:016x}{:016x}", bits.word(), bits.word());
 }
 
 Error not_for_a_filter() {
@@ -58,9 +65,8 @@ Status check_charged(const planning::Plan& plan) {
 
 /// Whether anything was ever kept here. @return true where tables are, whichever: what is missing of them is then made
 Result<bool> has_begun(store::Database& database) {
-  Result<store::Statement> row = database.prepare("SELECT 1 FROM sqlite_master");
-  if (!row) return row.error();
-  Result<bool> found = row->step();
+  UNDERTONE_TRY(store::Statement row, database.prepare("SELECT 1 FROM sqlite_master"));
+  Result<bool> found = row.step();
   if (!found || !*found) return found;
   const Status made = database.transaction([&database] { return database.execute(kSchema); });
   return made ? Result<bool>(true) : made.error();
@@ -105,22 +111,24 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
                             Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
   ledger.budget_ = budget;
-  const Result<bool> begun = has_begun(database);
-  if (!begun) return begun.error();
-  if (*begun) {
+  UNDERTONE_TRY(const bool begun, has_begun(database));
+  if (begun) {
     UNDERTONE_TRY(ledger.replay());
     UNDERTONE_TRY(ledger.check_replies());
   }
   UNDERTONE_TRY(ledger.check_head());
   if (ledger.head_.sequence == 0) {
-    const Json body{{"kind", "opened"},
-                    {"format", to_string(LedgerFormat::Two)},
-                    {"dataset", dataset.name},
-                    {"digest", to_hex(dataset.digest)},
-                    {"public_holdout", to_hex(dataset.public_holdout)},
-                    {"public_key", to_hex(key.public_key())},
-                    {"noise", noise_name(noise)}};
-    UNDERTONE_TRY(ledger.append(body, nullptr));
+    Json body{{"kind", "opened"},
+              {"format", to_string(LedgerFormat::Two)},
+              {"dataset", dataset.name},
+              {"digest", to_hex(dataset.digest)},
+              {"public_holdout", to_hex(dataset.public_holdout)},
+              {"public_key", to_hex(key.public_key())},
+              {"noise", noise_name(noise)}};
+    // Two ledgers of one key and one second would else have one id, and their runs' bins one key. What draws seeded
+    // noise repeats itself as it is meant to.
+    if (noise == crypto::NoiseKind::Secure) body["nonce"] = random_nonce();
+    UNDERTONE_TRY(ledger.append(std::move(body), nullptr));
   }
   UNDERTONE_TRY(ledger.check_name(dataset.name));
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
@@ -138,15 +146,14 @@ Result<Ledger> Ledger::inspect(store::Database& database, HeadStore& head, const
   Ledger ledger(database, head, key, noise, [] { return std::int64_t{0}; });
   ledger.budget_ = budget;
   // The head outside is read first: entries only grow, so a sound ledger is never behind it.
-  const Result<std::optional<std::string>> outside = head.read();
-  if (!outside) return outside.error();
+  UNDERTONE_TRY(const std::optional<std::string> outside, head.read());
   UNDERTONE_TRY(database.execute("BEGIN"));
   Status checked = ledger.replay();
   if (checked) checked = ledger.check_replies();
   UNDERTONE_TRY(database.execute("COMMIT"));
   if (!checked) return checked.error();
-  if (*outside) {
-    if (const Result<std::uint64_t> known = ledger.check_not_behind(**outside); !known) return known.error();
+  if (outside) {
+    if (const Result<std::uint64_t> known = ledger.check_not_behind(*outside); !known) return known.error();
   } else if (ledger.head_.sequence > 1) {
     return Error{ErrorCode::LedgerRolledBack, "the ledger's head file is missing"};
   }
@@ -210,11 +217,10 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
     if (entry.sequence == 1) {
       UNDERTONE_TRY(database_->execute(kSchema));
     }
-    Result<store::Statement> insert = database_->prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?)");
-    if (!insert) return insert.error();
-    insert->bind(1, static_cast<std::int64_t>(entry.sequence)).bind_blob(2, as_bytes(entry.previous));
-    insert->bind_blob(3, entry.body).bind_blob(4, as_bytes(entry.hash)).bind_blob(5, entry.signature);
-    UNDERTONE_TRY(insert->run());
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?)"));
+    insert.bind(1, static_cast<std::int64_t>(entry.sequence)).bind_blob(2, as_bytes(entry.previous));
+    insert.bind_blob(3, entry.body).bind_blob(4, as_bytes(entry.hash)).bind_blob(5, entry.signature);
+    UNDERTONE_TRY(insert.run());
     return with_it ? with_it() : Status();
   });
   if (!committed) return committed;
@@ -228,9 +234,8 @@ Result<silo::FilterTerms> Ledger::start_filter(store::Database& database, HeadSt
                                                const std::string& dataset, const Budget& budget,
                                                const FilterRequest& request, crypto::NoiseKind noise, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
-  const Result<bool> begun = has_begun(database);
-  if (!begun) return begun.error();
-  if (*begun) {
+  UNDERTONE_TRY(const bool begun, has_begun(database));
+  if (begun) {
     UNDERTONE_TRY(ledger.replay());
     UNDERTONE_TRY(ledger.check_replies());
   }
@@ -331,6 +336,11 @@ Status Ledger::could_reserve(const planning::Plan& plan) const {
         "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
         "with replacement"};
   }
+  if (filter_ && plan.bins()) {
+    return Error{ErrorCode::PolicyRefused,
+                 "this data set is under a filter, which credits no secret of which part a record was in: it takes no "
+                 "job whose records draw bins"};
+  }
   if (filter_ && !(plan.cost(Block::Training).is_gaussian() && plan.cost(Block::Holdout).is_gaussian()))
     return not_for_a_filter();
   return check_affordable(plan);
@@ -365,27 +375,24 @@ Status Ledger::reserve(const RunId& run, const planning::Plan& plan, const std::
     }
   }
   return append(std::move(body), [&]() -> Status {
-    Result<store::Statement> insert = database_->prepare("INSERT INTO jobs VALUES (?, ?)");
-    if (!insert) return insert.error();
-    return insert->bind_blob(1, run.bytes()).bind_blob(2, job).run();
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO jobs VALUES (?, ?)"));
+    return insert.bind_blob(1, run.bytes()).bind_blob(2, job).run();
   });
 }
 
 Result<std::optional<StoredReply>> Ledger::find_reply(const RunId& run, RoundIndex round, const Digest& query) {
   if (broken_) return store_failed();
-  Result<store::Statement> row = database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<StoredReply>();
-  const Result<Digest> stored = digest_from_bytes(row->bytes(0));
-  if (!stored) return stored.error();
-  if (*stored != query) {
+  UNDERTONE_TRY(store::Statement row,
+                database_->prepare("SELECT query, bytes FROM replies WHERE run = ? AND round = ?"));
+  row.bind_blob(1, run.bytes()).bind(2, static_cast<std::int64_t>(round.value));
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return std::optional<StoredReply>();
+  UNDERTONE_TRY(const Digest stored, digest_from_bytes(row.bytes(0)));
+  if (stored != query) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} was answered for another query; a round is answered once", round.value)};
   }
-  return std::optional<StoredReply>(StoredReply{*stored, row->bytes(1)});
+  return std::optional<StoredReply>(StoredReply{stored, row.bytes(1)});
 }
 
 Status Ledger::check_reserved(const RunId& run, const planning::Plan& plan) const {
@@ -466,10 +473,9 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
                   {"order", "secret"},
                   {"at", service::utc_time(spent.at_)}};
   return append(body, [&]() -> Status {
-    Result<store::Statement> insert = database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)");
-    if (!insert) return insert.error();
-    insert->bind_blob(1, spent.run_.bytes()).bind(2, static_cast<std::int64_t>(spent.round_.value));
-    return insert->bind_blob(3, as_bytes(spent.query_)).bind_blob(4, reply).run();
+    UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO replies VALUES (?, ?, ?, ?)"));
+    insert.bind_blob(1, spent.run_.bytes()).bind(2, static_cast<std::int64_t>(spent.round_.value));
+    return insert.bind_blob(3, as_bytes(spent.query_)).bind_blob(4, reply).run();
   });
 }
 
@@ -478,9 +484,8 @@ Status Ledger::end(const RunId& run) {
   if (known == nullptr || known->ended) return {};
   if (known->releases != 0) return append(Json{{"kind", "ended"}, {"run", run.hex()}}, nullptr);
   return append(Json{{"kind", "returned"}, {"run", run.hex()}}, [&]() -> Status {
-    Result<store::Statement> remove = database_->prepare("DELETE FROM jobs WHERE run = ?");
-    if (!remove) return remove.error();
-    return remove->bind_blob(1, run.bytes()).run();
+    UNDERTONE_TRY(store::Statement remove, database_->prepare("DELETE FROM jobs WHERE run = ?"));
+    return remove.bind_blob(1, run.bytes()).run();
   });
 }
 
@@ -488,14 +493,19 @@ Digest Ledger::permutation_key(const RunId& run, Block block) const {
   return key_->keyed_digest("permutation", run.bytes() + block_name(block));
 }
 
+Digest Ledger::bins_key(const RunId& run, Block block, std::uint64_t pass) const {
+  // A coordinator can offer a run again to a ledger that does not know it, opened with the key of a lost one: charged
+  // again, it draws again. The number stands for how positions follow from the key, which open runs depend on.
+  const std::string later = pass == 0 ? "" : fmt::format(" pass {}", pass);  // no block's name has a space
+  return key_->keyed_digest("bins:1", std::string(as_bytes(head_.ledger)) + run.bytes() + block_name(block) + later);
+}
+
 Result<std::optional<std::string>> Ledger::job_of(const RunId& run) {
-  Result<store::Statement> row = database_->prepare("SELECT job FROM jobs WHERE run = ?");
-  if (!row) return row.error();
-  row->bind_blob(1, run.bytes());
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<std::string>();
-  std::string job = row->bytes(0);
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT job FROM jobs WHERE run = ?"));
+  row.bind_blob(1, run.bytes());
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return std::optional<std::string>();
+  std::string job = row.bytes(0);
   if (sha256(job) != run.job) return Error{ErrorCode::LedgerCorrupt, "a stored job is not the one its run names"};
   return std::optional<std::string>(std::move(job));
 }

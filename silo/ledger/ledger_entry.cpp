@@ -3,19 +3,17 @@
 namespace undertone::silo {
 
 Status each_entry(store::Database& database, const std::function<Status(const LedgerEntry&)>& each) {
-  Result<store::Statement> rows =
-      database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence");
-  if (!rows) return rows.error();
+  UNDERTONE_TRY(store::Statement rows,
+                database.prepare("SELECT sequence, previous, body, hash, signature FROM entries ORDER BY sequence"));
   while (true) {
-    const Result<bool> more = rows->step();
-    if (!more) return more.error();
-    if (!*more) return {};
+    UNDERTONE_TRY(const bool more, rows.step());
+    if (!more) return {};
     LedgerEntry entry;
-    entry.sequence = static_cast<std::uint64_t>(rows->integer(0));
-    entry.body = rows->bytes(2);
-    entry.signature = rows->bytes(4);
-    const Result<Digest> previous = digest_from_bytes(rows->bytes(1));
-    const Result<Digest> hash = digest_from_bytes(rows->bytes(3));
+    entry.sequence = static_cast<std::uint64_t>(rows.integer(0));
+    entry.body = rows.bytes(2);
+    entry.signature = rows.bytes(4);
+    const Result<Digest> previous = digest_from_bytes(rows.bytes(1));
+    const Result<Digest> hash = digest_from_bytes(rows.bytes(3));
     if (!previous || !hash) return corrupt(entry.sequence, "has a hash that is not 32 bytes");
     entry.previous = *previous;
     entry.hash = *hash;

@@ -116,6 +116,8 @@ Status Ledger::apply_reservation(std::uint64_t sequence, const Json& body) {
   }
   if (filter_ && !(account.training_reserved.is_gaussian() && account.holdout_reserved.is_gaussian()))
     return corrupt(sequence, "accepts releases that are not Gaussian under a filter");
+  if (filter_ && (account.training_releases.reads_bins() || account.holdout_releases.reads_bins()))
+    return corrupt(sequence, "accepts bins under a filter");
   if (body.contains("plan")) account.plan = fields.value(digest_from_hex(fields.text("plan")));
   if (body.contains("at")) account.reserved_at = fields.text("at");
   account.filtered = filter_.has_value();
@@ -177,29 +179,30 @@ Status Ledger::charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, r
 }
 
 Status Ledger::check_replies() {
-  Result<store::Statement> rows = database_->prepare(
-      "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs), (SELECT count(*) FROM entries WHERE "
-      "json_extract(CAST(body AS TEXT), '$.kind') = 'released'), (SELECT count(*) FROM entries WHERE "
-      "json_extract(CAST(body AS TEXT), '$.kind') IN ('reserved', 'accepted')) - (SELECT count(*) FROM entries WHERE "
-      "json_extract(CAST(body AS TEXT), '$.kind') = 'returned')");
-  if (!rows) return rows.error();
-  const Result<bool> row = rows->step();
-  if (!row) return row.error();
-  if (rows->integer(0) != rows->integer(2) || rows->integer(1) != rows->integer(3)) {
+  UNDERTONE_TRY(
+      store::Statement rows,
+      database_->prepare(
+          "SELECT (SELECT count(*) FROM replies), (SELECT count(*) FROM jobs), (SELECT count(*) FROM entries WHERE "
+          "json_extract(CAST(body AS TEXT), '$.kind') = 'released'), (SELECT count(*) FROM entries WHERE "
+          "json_extract(CAST(body AS TEXT), '$.kind') IN ('reserved', 'accepted')) - (SELECT count(*) FROM entries "
+          "WHERE "
+          "json_extract(CAST(body AS TEXT), '$.kind') = 'returned')"));
+  UNDERTONE_TRY(rows.step());
+  if (rows.integer(0) != rows.integer(2) || rows.integer(1) != rows.integer(3)) {
     return Error{ErrorCode::LedgerCorrupt,
                  fmt::format("the ledger has {} replies for {} releases and {} jobs for {} reservations",
-                             rows->integer(0), rows->integer(2), rows->integer(1), rows->integer(3))};
+                             rows.integer(0), rows.integer(2), rows.integer(1), rows.integer(3))};
   }
-  Result<store::Statement> entries = database_->prepare(
-      "SELECT sequence, body FROM entries WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'released' ORDER BY "
-      "sequence");
-  if (!entries) return entries.error();
+  UNDERTONE_TRY(
+      store::Statement entries,
+      database_->prepare(
+          "SELECT sequence, body FROM entries WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'released' ORDER BY "
+          "sequence"));
   while (true) {
-    const Result<bool> more = entries->step();
-    if (!more) return more.error();
-    if (!*more) return {};
-    const auto sequence = static_cast<std::uint64_t>(entries->integer(0));
-    const Json body = Json::parse(entries->bytes(1), nullptr, false);
+    UNDERTONE_TRY(const bool more, entries.step());
+    if (!more) return {};
+    const auto sequence = static_cast<std::uint64_t>(entries.integer(0));
+    const Json body = Json::parse(entries.bytes(1), nullptr, false);
     EntryFields fields{body};
     const RunId run = fields.run();
     const RoundIndex round{fields.index("round")};
@@ -229,9 +232,8 @@ Result<std::uint64_t> Ledger::check_not_behind(const std::string& text) {
 }
 
 Status Ledger::check_head() {
-  const Result<std::optional<std::string>> text = head_store_->read();
-  if (!text) return text.error();
-  if (!*text) {
+  UNDERTONE_TRY(const std::optional<std::string> text, head_store_->read());
+  if (!text) {
     if (head_.sequence == 0) return {};
     if (head_.sequence == 1) return head_store_->write(head_text_);
     return Error{
@@ -242,28 +244,24 @@ Status Ledger::check_head() {
     return Error{ErrorCode::LedgerRolledBack,
                  "the ledger is empty, but the head file outside it is of a ledger that was written"};
   }
-  const Result<std::uint64_t> sequence = check_not_behind(**text);
-  if (!sequence) return sequence.error();
-  if (*sequence + 1 < head_.sequence) {
+  UNDERTONE_TRY(const std::uint64_t sequence, check_not_behind(*text));
+  if (sequence + 1 < head_.sequence) {
     return Error{
         ErrorCode::LedgerRolledBack,
         fmt::format("the ledger has {} entries, the head file outside it stands at {}: it is never more than one "
                     "behind, so it is an older copy or not this ledger's",
-                    head_.sequence, *sequence)};
+                    head_.sequence, sequence)};
   }
-  return **text == head_text_ ? Status() : head_store_->write(head_text_);
+  return *text == head_text_ ? Status() : head_store_->write(head_text_);
 }
 
 Result<std::optional<Digest>> Ledger::hash_at(std::uint64_t sequence) {
-  Result<store::Statement> row = database_->prepare("SELECT hash FROM entries WHERE sequence = ?");
-  if (!row) return row.error();
-  row->bind(1, static_cast<std::int64_t>(sequence));
-  const Result<bool> found = row->step();
-  if (!found) return found.error();
-  if (!*found) return std::optional<Digest>();
-  const Result<Digest> hash = digest_from_bytes(row->bytes(0));
-  if (!hash) return hash.error();
-  return std::optional<Digest>(*hash);
+  UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT hash FROM entries WHERE sequence = ?"));
+  row.bind(1, static_cast<std::int64_t>(sequence));
+  UNDERTONE_TRY(const bool found, row.step());
+  if (!found) return std::optional<Digest>();
+  UNDERTONE_TRY(const Digest hash, digest_from_bytes(row.bytes(0)));
+  return std::optional<Digest>(hash);
 }
 
 Status Ledger::check_receipt(const wire::Receipt& receipt) {
@@ -273,15 +271,14 @@ Status Ledger::check_receipt(const wire::Receipt& receipt) {
                  "a head kept outside the ledger is not signed with this silo's ledger key: another "
                  "data set's, or forged"};
   }
-  const Result<std::optional<Digest>> own = hash_at(receipt.sequence);
-  if (!own) return own.error();
-  if (!*own) {
+  UNDERTONE_TRY(const std::optional<Digest> own, hash_at(receipt.sequence));
+  if (!own) {
     return Error{ErrorCode::LedgerRolledBack,
                  fmt::format("the ledger ends at entry {}, but entry {} is known to have been "
                              "written: this is an older copy",
                              head_.sequence, receipt.sequence)};
   }
-  if (**own != receipt.hash) {
+  if (*own != receipt.hash) {
     return Error{ErrorCode::LedgerRolledBack,
                  fmt::format("entry {} of the ledger is not the one that is known to have been "
                              "written: an older copy that was continued, or another ledger",

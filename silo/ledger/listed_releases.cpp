@@ -26,6 +26,16 @@ bool is_part(std::string_view from) {
   return to && releases::parse_decimal(from) && releases::parse_decimal(*to);
 }
 
+bool is_bin(std::string_view part) {
+  const std::optional<std::string_view> rows = take_after(part, '/');
+  if (!rows) return false;
+  std::string_view positions = *rows;
+  std::optional<std::string_view> padded = take_after(positions, ':');
+  if (!padded) return false;
+  const std::optional<std::string_view> pass = take_after(*padded, '#');
+  return is_part(part) && count_of(positions) > 0 && count_of(padded) > 0 && (!pass || count_of(pass) > 0);
+}
+
 }  // namespace
 
 Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat format) {
@@ -35,6 +45,7 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
   while (rest) {
     std::string_view cost_text = *rest;
     rest = take_after(cost_text, ',');
+    const std::optional<std::string_view> bin = take_after(cost_text, '~');
     const std::optional<std::string_view> part = take_after(cost_text, '+');
     const std::optional<std::string_view> steps_text = take_after(cost_text, '^');
     std::optional<std::string_view> population = take_after(cost_text, '/');
@@ -43,11 +54,16 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     const std::uint64_t steps = steps_text ? count_of(steps_text) : 1;
     const Result<releases::Cost> draw = parse_cost(cost_text, format);
     if (!draw || draw->is_zero()) return malformed;
+    // Every record of a bin is read, and bins are of no permutation.
+    if (bin && (!is_bin(*bin) || part || steps_text || drawn != population || !draw->is_gaussian() ||
+                format == LedgerFormat::One))
+      return malformed;
     // Several draws of noise read a subset each; and of Gaussian releases alone it is known what a record costs that is
     // drawn twice.
     if (population && !steps_text && draw->is_gaussian() && population->ends_with('r')) population->remove_suffix(1);
     if (rounds == 0 || steps == 0 || count_of(drawn) == 0 || count_of(population) == 0 || (part && !is_part(*part)))
       return malformed;
+    out.reads_bins_ = out.reads_bins_ || bin;
     const Result<releases::Cost> each = draw->times(steps);
     const Result<releases::Cost> all = each ? each->times(rounds) : each;
     const Result<releases::Cost> total = all ? out.total_.plus(*all) : all;

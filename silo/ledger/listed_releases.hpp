@@ -14,9 +14,10 @@ namespace undertone::silo {
 
 /// The charged releases of a block as a reservation lists them: "LAW:UNITS*ROUNDS@K/N" groups in order (in the first
 /// format "MU2*ROUNDS@K/N"), "r" after one that draws with replacement or "^STEPS" after one whose releases are made of
-/// so many draws of noise, "+FROM:TO" after one that reads a part. A sum of costs says too little: one loud release
-/// leaks more than many quiet ones of the same sum. So each release must be one of the list, in its order; rounds may
-/// be skipped.
+/// so many draws of noise, "+FROM:TO" after one that reads a part of a permutation, "~FROM:TO/POSITIONS:ROWS" after a
+/// Gaussian one of all records in a bin that each record drew for itself, with "#PASS" where it did so for a later
+/// pass. A sum of costs says too little: one loud release leaks more than many quiet ones of the same sum. So each
+/// release must be one of the list, in its order; rounds may be skipped.
 class ListedReleases {
  public:
   ListedReleases() = default;
@@ -25,6 +26,8 @@ class ListedReleases {
   [[nodiscard]] bool listed() const noexcept { return !groups_.empty(); }
   /// What all releases of the list cost together.
   [[nodiscard]] const releases::Cost& total() const noexcept { return total_; }
+  /// Whether any of them reads a bin.
+  [[nodiscard]] bool reads_bins() const noexcept { return reads_bins_; }
   /// How many draws the next release of this cost is made of; nothing if there is none left.
   [[nodiscard]] std::optional<std::uint64_t> draws_of(const releases::Cost& cost) const;
   /// The same, and takes it off the list. Groups that are passed are never looked at again.
@@ -42,6 +45,7 @@ class ListedReleases {
   std::vector<Group> groups_;
   std::size_t next_ = 0;
   releases::Cost total_;
+  bool reads_bins_ = false;
 };
 
 }  // namespace undertone::silo

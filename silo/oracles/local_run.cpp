@@ -1,24 +1,59 @@
 #include "silo/oracles/local_run.hpp"
 
-namespace undertone::silo {
+#include <algorithm>
+#include <cmath>
 
-std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const planning::Release& release,
+namespace undertone::silo {
+namespace {
+
+/// The records of one step: every one of the block, or a fresh subset.
+std::vector<std::int64_t> drawn_for_step(const planning::Release& release, const RecordSums& sums,
+                                         ReleaseStream& stream) {
+  if (release.records_drawn == 1)
+    return {static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(release.population)))};
+  std::vector<std::int64_t> drawn = stream.subset(release.population, release.records_drawn);
+  return sums.adds_integers() ? drawn : reordered(drawn, stream.order(release.records_drawn));
+}
+
+}  // namespace
+
+std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> out(drawn.size());
+  std::transform(order.begin(), order.end(), out.begin(),
+                 [&](std::int64_t place) { return drawn[static_cast<std::size_t>(place)]; });
+  return out;
+}
+
+std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
                                     const models::Records& block, const queries::WireLattice& wire, RecordSums& sums,
                                     ReleaseStream& stream) {
   const mechanisms::GaussianLattice& gaussian = std::get<mechanisms::GaussianLattice>(release.mechanism);
-  UNDERTONE_CHECK(release.ask.local() && release.records_drawn == 1 && release.population == block.count());
-  const double scale = release.ask.local()->step_size * gaussian.lattice.step;
-  Eigen::VectorXd iterate = start;
-  std::vector<std::int64_t> gradient(static_cast<std::size_t>(start.size()));
+  const releases::LocalSteps* local = release.ask.local();
+  UNDERTONE_CHECK(local != nullptr && release.records_drawn == local->records && release.population == block.count());
+  UNDERTONE_CHECK(start.control.size() == start.variate.size());
+  const double scale = local->step_size * gaussian.lattice.step / static_cast<double>(local->records);
+  Eigen::VectorXd iterate = start.point;
+  std::vector<std::int64_t> gradient(static_cast<std::size_t>(start.point.size()));
   std::vector<std::int64_t> noise(gradient.size());
-  for (std::uint64_t step = 0; step < release.ask.local()->steps; ++step) {
-    const auto drawn = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(release.population)));
-    sums.gradients(iterate, gaussian.lattice, {block, {&drawn, 1}}, gradient);
+  for (std::uint64_t step = 0; step < local->steps; ++step) {
+    const std::vector<std::int64_t> drawn = drawn_for_step(release, sums, stream);
+    sums.gradients(iterate, gaussian.lattice, {block, drawn}, gradient);
     stream.fill_gaussian(gaussian.log2_stddev, noise);
+    if (local->proximal > 0.0) iterate -= local->step_size * local->proximal * (iterate - start.point);
+    if (start.control.size() > 0) iterate -= local->step_size * (start.control - start.variate);
     for (std::size_t j = 0; j < gradient.size(); ++j)
       iterate[static_cast<Eigen::Index>(j)] -= scale * static_cast<double>(gradient[j] + noise[j]);
   }
   return queries::to_wire(iterate, wire);
+}
+
+Eigen::VectorXd variate_after(const LocalStart& start, const releases::LocalSteps& steps,
+                              const std::vector<std::int64_t>& end, const queries::WireLattice& wire) {
+  UNDERTONE_CHECK(static_cast<Eigen::Index>(end.size()) == start.point.size());
+  const Eigen::VectorXd reached =
+      Eigen::Map<const Eigen::Matrix<std::int64_t, Eigen::Dynamic, 1>>(end.data(), start.point.size()).cast<double>() *
+      std::ldexp(1.0, wire.step_log2);
+  return start.variate - start.control + (start.point - reached) / (static_cast<double>(steps.steps) * steps.step_size);
 }
 
 }  // namespace undertone::silo

@@ -11,14 +11,33 @@
 
 namespace undertone::silo {
 
+/// What a local run begins with.
+struct LocalStart {
+  Eigen::VectorXd point;         // w_r: [d]
+  Eigen::VectorXd control = {};  // c, the cohort's control variate: [d], or empty where there are none
+  Eigen::VectorXd variate = {};  // c_i, the silo's own, made of what it said before: of the same size
+};
+
 /// The iterate after the release's noisy steps from a public point:
-///   w <- w - eta (gradient of one record, drawn afresh and clipped, + Gaussian noise of the release's lattice)
+///   w <- w - eta (mean gradient of b records, drawn afresh without replacement and clipped, + Gaussian noise of the
+///                 release's lattice + lambda (w - w_r) + c - c_i)
 /// Every step's noised gradient could be published, so what is made of them is post-processing: the message costs what
 /// its draws cost. What leaves the wire's type is clamped to it.
-/// @param start [d] @return [d] wire steps
-/// Source: federated-core 3.6.
-[[nodiscard]] std::vector<std::int64_t> local_run(const Eigen::VectorXd& start, const planning::Release& release,
+/// @return [d] wire steps
+/// Source: federated-core 3.6; lambda: Li et al. 2020 (FedProx), Algorithm 2; c: Karimireddy et al. 2020 (SCAFFOLD),
+/// Algorithm 1.
+[[nodiscard]] std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Release& release,
                                                   const models::Records& block, const queries::WireLattice& wire,
                                                   RecordSums& sums, ReleaseStream& stream);
+
+/// c_i after a run: c_i - c + (w_r - w_i)/(K eta), w_i where it ended, as everybody read it. It is the mean of the
+/// noised gradients of its steps, so nothing is charged for it. Source: SCAFFOLD, Algorithm 1, option II.
+/// @param end [d] wire steps @return [d]
+[[nodiscard]] Eigen::VectorXd variate_after(const LocalStart& start, const releases::LocalSteps& steps,
+                                            const std::vector<std::int64_t>& end, const queries::WireLattice& wire);
+
+/// A secret order of what was drawn, for sums that could depend on places.
+[[nodiscard]] std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn,
+                                                  const std::vector<std::int64_t>& order);
 
 }  // namespace undertone::silo

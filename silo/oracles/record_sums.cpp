@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "shared/geometry/duality_map.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
 #include "shared/models/layered_model.hpp"
 
@@ -38,6 +39,7 @@ class LinearSums final : public RecordSums {
   explicit LinearSums(const models::LinearModel& model) : model_(model) {}
 
   [[nodiscard]] bool adds_integers() const noexcept override { return true; }
+  [[nodiscard]] bool hides_counts() const noexcept override { return true; }
 
   void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                  std::span<std::int64_t> sum) override {
@@ -71,6 +73,25 @@ class LinearSums final : public RecordSums {
     });
   }
 
+  void dual_gradients(const Eigen::VectorXd& point, const DualClip& dual, const mechanisms::Lattice& lattice,
+                      const Drawn& drawn, std::span<std::int64_t> sum) override {
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
+      derivatives(point, drawn, positions, factors, norms_squared);
+      clip_factors(dual, drawn, positions, factors, norms_squared);
+    });
+  }
+
+  void dual_differences(const PointPair& points, const DualClip& dual, const mechanisms::Lattice& lattice,
+                        const Drawn& drawn, std::span<std::int64_t> sum) override {
+    Numbers there{};
+    add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
+      derivatives(points.subtrahend, drawn, positions, there, norms_squared);
+      derivatives(points.minuend, drawn, positions, factors, norms_squared);
+      for (std::size_t i = 0; i < positions.size(); ++i) factors[i] -= there[i];
+      clip_factors(dual, drawn, positions, factors, norms_squared);
+    });
+  }
+
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
     add_metrics(model_, point, lattice, drawn, sum);
@@ -85,6 +106,19 @@ class LinearSums final : public RecordSums {
                        std::span(norms_squared).first(positions.size()));
   }
 
+  /// Of records a (x, 1) that are longer than the bound in l_q, a smaller a: |a| ||(x, 1)||_q is then the bound.
+  void clip_factors(const DualClip& dual, const Drawn& drawn, std::span<const std::int64_t> positions, Numbers& factors,
+                    const Numbers& norms_squared) const {
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      // l_q is at most l2 for q >= 2, and most records need no power.
+      if (!(std::abs(factors[i]) * std::sqrt(norms_squared[i]) > dual.norm)) continue;
+      const auto x = drawn.block.features.col(positions[i]);
+      double norm = geometry::lp_norm(x, dual.exponent);
+      if (model_.intercept()) norm = geometry::lp_norm(Eigen::Vector2d(norm, 1.0), dual.exponent);
+      if (std::abs(factors[i]) * norm > dual.norm) factors[i] = std::copysign(dual.norm / norm, factors[i]);
+    }
+  }
+
   /// @param compute of at most kTogether records: their factors and squared norms
   template <class Compute>
   void add_up(const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum,
@@ -97,13 +131,20 @@ class LinearSums final : public RecordSums {
     // A few at a time, so that no record waits for the one before it.
     Numbers factors{};
     Numbers norms_squared{};
+    std::size_t counted = drawn.counted.value_or(0);
     for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
       const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
       left = left.subspan(now.size());
       for (const std::int64_t j : left.first(std::min(kTogether, left.size()))) fetch(drawn.block, j);
       compute(now, factors, norms_squared);
-      sum_->add(std::span(factors).first(now.size()), std::span(norms_squared).first(now.size()), drawn.block.features,
-                now);
+      const std::span<const double> scales = std::span(factors).first(now.size());
+      const std::span<const double> squares = std::span(norms_squared).first(now.size());
+      if (!drawn.counted) {
+        sum_->add(scales, squares, drawn.block.features, now);
+        continue;
+      }
+      sum_->add_first(std::min(counted, now.size()), scales, squares, drawn.block.features, now);
+      counted -= std::min(counted, now.size());
     }
     sum_->take(sum);
   }
@@ -215,6 +256,18 @@ double clip_before_rounding(const mechanisms::Lattice& lattice, Eigen::Index dim
   UNDERTONE_CHECK(units > 0.0);  // the plan's lattices have Lambda >= sqrt(d)
   const double loss = (1.0 + rounding_share) * (1.0 + 0x1p-52 * static_cast<double>(records));
   return units * lattice.step / loss * (1.0 - 0x1p-40);
+}
+
+void RecordSums::dual_gradients(const Eigen::VectorXd& /*point*/, const DualClip& /*dual*/,
+                                const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                                std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::dual_differences(const PointPair& /*points*/, const DualClip& /*dual*/,
+                                  const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                                  std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
 }
 
 std::unique_ptr<RecordSums> make_record_sums(const models::Model& model) {

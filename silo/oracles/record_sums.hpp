@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "shared/mechanisms/lattice.hpp"
@@ -26,15 +27,31 @@ class RecordSums {
   /// Whether each record becomes integers by itself, so that a sum is exact and cannot depend on an order.
   [[nodiscard]] virtual bool adds_integers() const noexcept = 0;
 
+  /// Whether sums of gradients do the same work for what is not counted. @see Drawn
+  [[nodiscard]] virtual bool hides_counts() const noexcept { return false; }
+
   /// Where records lie, and which of them are added up.
   struct Drawn {
     const models::Records& block;
     // One may stand there several times. In any order where integers are added, else in a secret one.
     std::span<const std::int64_t> positions;
+    // Where it is set, only the first so many are added up: the others are worked on just like them and dropped, so
+    // that neither time nor memory tells how many count. @pre each record becomes integers by itself
+    std::optional<std::size_t> counted = {};
   };
-  /// Of gradients at a point. @param point [d] @param sum [d] out, lattice units
+  /// Of gradients at a point, the one sum of which a part may not be counted. @param point [d] @param sum [d] out,
+  /// lattice units
   virtual void gradients(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                          std::span<std::int64_t> sum) = 0;
+  /// The l_q norm that records' vectors are clipped to before the lattice's l2 norm, which it does not replace.
+  struct DualClip {
+    double exponent = 0.0;  // q > 2
+    double norm = 0.0;
+  };
+  /// As `gradients`, each record's also clipped in l_q, exactly and in the same pass. Of linear models: a job of others
+  /// is refused where it is offered, and here the process stops.
+  virtual void dual_gradients(const Eigen::VectorXd& point, const DualClip& dual, const mechanisms::Lattice& lattice,
+                              const Drawn& drawn, std::span<std::int64_t> sum);
   /// Of gradients at a point, clamped coordinate by coordinate: replacing a record moves every coordinate by at most
   /// twice the lattice's levels. @see mechanisms::ClampedSum
   /// @pre each record's gradient is computed for itself, as those of networks are not @param sum [d] out, lattice units
@@ -48,6 +65,9 @@ class RecordSums {
   /// Of differences of a record's gradients at two points. @param sum [d] out, lattice units
   virtual void differences(const PointPair& points, const mechanisms::Lattice& lattice, const Drawn& drawn,
                            std::span<std::int64_t> sum) = 0;
+  /// As `differences`, each record's also clipped in l_q. @pre as of `dual_gradients`
+  virtual void dual_differences(const PointPair& points, const DualClip& dual, const mechanisms::Lattice& lattice,
+                                const Drawn& drawn, std::span<std::int64_t> sum);
   /// Of centred metrics. @param point [d] @param sum [metrics] out, lattice units
   virtual void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                        std::span<std::int64_t> sum) = 0;

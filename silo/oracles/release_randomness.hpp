@@ -8,6 +8,7 @@
 #include "shared/crypto/noise_kind.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/mechanisms/local_reports/local_reports.hpp"
 #include "shared/mechanisms/selection/exponential_mechanism.hpp"
 #include "shared/noise/binomial_table.hpp"
 #include "shared/sealed/encoding_randomness.hpp"
@@ -33,16 +34,20 @@ class ReleaseStream : public sealed::EncodingRandomness {
   virtual void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
   /// @see mechanisms::LaplaceSum::add_noise
   virtual void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) = 0;
+  /// Makes a report of each record's number. @see mechanisms::LocalReports::randomise
+  virtual void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) = 0;
   /// @see mechanisms::ExponentialMechanism::select
   [[nodiscard]] virtual std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                            std::span<const std::int64_t> scores) = 0;
 };
 
-/// Which permutation: a run has one of each block, the same again after a crash.
+/// Which permutation, or which draw of bins: a run has one permutation of each block, and one draw of bins for each
+/// pass over it, the same again after a crash.
 struct PermutationName {
   RunId run;
   releases::Block block = releases::Block::Training;
-  Digest key{};  // that only the silo can derive
+  Digest key{};  // that only the silo can derive, of the pass too
+  std::uint64_t pass = 0;
 };
 
 /// Opens a stream for a release that the ledger has granted: no token, no noise, no answer.
@@ -56,6 +61,9 @@ class ReleaseRandomness {
   [[nodiscard]] virtual std::unique_ptr<ReleaseStream> open(const SpendToken& token) = 0;
   /// A secret order of 0 .. count-1 that looks at no record. @see releases::Slice
   [[nodiscard]] virtual std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) = 0;
+  /// A secret position of 0 .. count-1 for each of so many records, drawn uniformly and independently of each other and
+  /// of every record. @see releases::Slice
+  [[nodiscard]] virtual std::vector<std::int64_t> bins(const PermutationName& name, std::int64_t count) = 0;
 };
 
 }  // namespace undertone::silo

@@ -13,6 +13,8 @@ class SecureRandomness final : public ReleaseRandomness {
   [[nodiscard]] std::unique_ptr<ReleaseStream> open(const SpendToken& token) override;
   /// By the order of SHA-256(key, index), a pseudorandom function under a key of fixed length.
   [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override;
+  /// By words of SHA-256(key, record, attempt), each taken or refused so that the draw is exactly uniform.
+  [[nodiscard]] std::vector<std::int64_t> bins(const PermutationName& name, std::int64_t count) override;
   [[nodiscard]] bool locked() const noexcept { return bits_.locked(); }
 
  private:

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace undertone::silo {
 namespace {
@@ -37,25 +40,117 @@ Units units_of(const releases::RangeBound& range, double step) {
           static_cast<std::int64_t>(std::nearbyint(0.5 * (low + high))), step};
 }
 
+/// A statistic's numbers of records in units of a lattice.
+class NumberUnits {
+ public:
+  NumberUnits(const releases::StatisticMap& statistic, const releases::RangeBound& range,
+              const mechanisms::Lattice& lattice, const models::Records& block)
+      : indicators_(statistic.indicators), block_(block) {
+    const auto features = static_cast<std::size_t>(block.features.rows());
+    for (const std::size_t coordinate : statistic.coordinates) UNDERTONE_CHECK(coordinate <= features);
+    if (indicators_) {
+      UNDERTONE_CHECK(lattice.clip == 1 && lattice.step == 1.0);  // a unit is a record
+    } else {
+      units_ = units_of(range, lattice.step);
+    }
+  }
+  [[nodiscard]] std::int64_t of(std::int64_t record, std::size_t coordinate) const {
+    const double number = number_of(block_, record, coordinate);
+    if (indicators_) return number == 1.0 ? 1 : 0;
+    return units_.of(number);
+  }
+
+ private:
+  bool indicators_;
+  const models::Records& block_;
+  Units units_;
+};
+
+/// A record as feature maps read it.
+statistics::EncodedRecord encoded_record(const models::Records& block, std::int64_t record) {
+  const double* column = block.features.data() + record * block.features.rows();
+  return {{column, static_cast<std::size_t>(block.features.rows())}, block.targets[record]};
+}
+
+/// The cells that the axes make of each record are counted; nothing is computed for those it is not in.
+std::vector<std::int64_t> counted_cells(const std::vector<statistics::Cells>& axes, const models::Records& block,
+                                        std::span<const std::int64_t> positions) {
+  std::size_t cells = 1;
+  for (const statistics::Cells& axis : axes) cells *= statistics::cell_count(axis);
+  std::vector<std::int64_t> counts(cells, 0);
+  for (const std::int64_t position : positions) {
+    const statistics::EncodedRecord record = encoded_record(block, position);
+    std::size_t cell = 0;
+    bool inside = true;
+    for (const statistics::Cells& axis : axes) {
+      const std::optional<std::size_t> own = statistics::cell_of(axis, record);
+      inside = inside && own.has_value();
+      cell = cell * statistics::cell_count(axis) + own.value_or(0);
+    }
+    if (inside) ++counts[cell];
+  }
+  return counts;
+}
+
+/// Of the leaves' counts those of every level below the root: halves first, leaves last.
+std::vector<std::int64_t> levels_of(std::vector<std::int64_t> leaves) {
+  std::vector<std::vector<std::int64_t>> levels{std::move(leaves)};
+  while (levels.back().size() > 2) {
+    const std::vector<std::int64_t>& below = levels.back();
+    std::vector<std::int64_t> above(below.size() / 2);
+    for (std::size_t i = 0; i < above.size(); ++i) above[i] = below[2 * i] + below[2 * i + 1];
+    levels.push_back(std::move(above));
+  }
+  std::vector<std::int64_t> out;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level)
+    out.insert(out.end(), level->begin(), level->end());
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features, const mechanisms::Lattice& lattice,
+                                         const RecordSums::Drawn& drawn) {
+  UNDERTONE_CHECK(lattice.clip >= 1 && lattice.clip <= (std::int64_t{1} << 40U));
+  const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
+  UNDERTONE_CHECK(statistics::check(features, width).has_value());
+  std::vector<std::int64_t> totals;
+  const auto* cells = std::get_if<statistics::CellsMap>(&features);
+  const auto* tree = std::get_if<statistics::TreeMap>(&features);
+  if (cells != nullptr || tree != nullptr) {
+    totals = cells != nullptr ? counted_cells(cells->axes, drawn.block, drawn.positions)
+                              : levels_of(counted_cells({tree->leaves}, drawn.block, drawn.positions));
+    for (std::int64_t& total : totals) total *= lattice.clip;
+    return totals;
+  }
+  const Eigen::Index dimension = statistics::dimension(features);
+  totals.assign(static_cast<std::size_t>(dimension), 0);
+  Eigen::VectorXd scratch(dimension);
+  for (const std::int64_t position : drawn.positions)
+    statistics::add_contribution(features, lattice.clip, encoded_record(drawn.block, position), scratch, totals);
+  return totals;
+}
 
 std::vector<std::int64_t> statistic_totals(const releases::StatisticMap& statistic, const releases::RangeBound& range,
                                            const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn) {
-  const auto features = static_cast<std::size_t>(drawn.block.features.rows());
-  for (const std::size_t coordinate : statistic.coordinates) UNDERTONE_CHECK(coordinate <= features);
+  const NumberUnits units(statistic, range, lattice, drawn.block);
   std::vector<std::int64_t> totals(statistic.coordinates.size(), 0);
-  if (statistic.indicators) {
-    UNDERTONE_CHECK(lattice.clip == 1 && lattice.step == 1.0);  // a unit is a record
-    for (const std::int64_t record : drawn.positions)
-      for (std::size_t i = 0; i < totals.size(); ++i)
-        totals[i] += number_of(drawn.block, record, statistic.coordinates[i]) == 1.0 ? 1 : 0;
-    return totals;
-  }
-  const Units units = units_of(range, lattice.step);
   for (const std::int64_t record : drawn.positions)
-    for (std::size_t i = 0; i < totals.size(); ++i)
-      totals[i] += units.of(number_of(drawn.block, record, statistic.coordinates[i]));
+    for (std::size_t i = 0; i < totals.size(); ++i) totals[i] += units.of(record, statistic.coordinates[i]);
   return totals;
+}
+
+std::vector<std::int64_t> statistic_numbers(const releases::StatisticMap& statistic, const releases::RangeBound& range,
+                                            const mechanisms::Lattice& lattice, const RecordSums::Drawn& drawn,
+                                            std::span<const std::int64_t> slots) {
+  UNDERTONE_CHECK(slots.size() == drawn.positions.size());
+  const NumberUnits units(statistic, range, lattice, drawn.block);
+  std::vector<std::int64_t> numbers(slots.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t coordinate = static_cast<std::size_t>(slots[i]) % statistic.coordinates.size();
+    numbers[i] = units.of(drawn.positions[i], statistic.coordinates[coordinate]);
+  }
+  return numbers;
 }
 
 }  // namespace undertone::silo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shared/mechanisms/lattice.hpp"
@@ -20,5 +21,22 @@ namespace undertone::silo {
                                                          const releases::RangeBound& range,
                                                          const mechanisms::Lattice& lattice,
                                                          const RecordSums::Drawn& drawn);
+
+/// The same numbers of each record by itself, on the coordinate that its slot says: of the i-th drawn record that of
+/// slots[i] mod coordinates. @param slots [drawn] each >= 0 @return [drawn]
+[[nodiscard]] std::vector<std::int64_t> statistic_numbers(const releases::StatisticMap& statistic,
+                                                          const releases::RangeBound& range,
+                                                          const mechanisms::Lattice& lattice,
+                                                          const RecordSums::Drawn& drawn,
+                                                          std::span<const std::int64_t> slots);
+
+/// Exact integer totals of a feature map over the drawn records, in one pass: of cells as many units of the lattice as
+/// there are records in them, of everything else each record's contribution times the units of 1, cut toward zero.
+/// Replacing a record moves them by at most what the map says of pairs of records, since a number is clamped to [-1, 1]
+/// and a record is in one cell of an axis at most, whatever it holds. Source: spec statistics 1, 3.
+/// @param lattice of which `clip` units are 1 @return [dimension of the map]
+[[nodiscard]] std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
+                                                       const mechanisms::Lattice& lattice,
+                                                       const RecordSums::Drawn& drawn);
 
 }  // namespace undertone::silo

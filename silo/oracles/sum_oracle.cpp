@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "shared/base/overloaded.hpp"
 #include "silo/oracles/local_run.hpp"
+#include "silo/oracles/record_reports.hpp"
 #include "silo/oracles/statistic.hpp"
 
 namespace undertone::silo {
@@ -21,13 +23,6 @@ const models::Records& block_of(const planning::Release& planned, const OracleDa
   return block;
 }
 
-std::vector<std::int64_t> reordered(const std::vector<std::int64_t>& drawn, const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> out(drawn.size());
-  std::transform(order.begin(), order.end(), out.begin(),
-                 [&](std::int64_t place) { return drawn[static_cast<std::size_t>(place)]; });
-  return out;
-}
-
 void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& stream, std::vector<std::int64_t>& sum) {
   // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
   std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
@@ -36,13 +31,6 @@ void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& st
     stream.fill_gaussian(gaussian.log2_stddev, part);
     for (std::size_t j = 0; j < part.size(); ++j) sum[from + j] += part[j];
   }
-}
-
-/// Totals that leave as they are, cut to what a reply may hold: noise that large has probability below e^(-2^20).
-std::vector<std::int64_t> within_wire(std::vector<std::int64_t> totals) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 62U;
-  for (std::int64_t& total : totals) total = std::clamp(total, -kMax, kMax);
-  return totals;
 }
 
 std::int64_t chosen(const planning::Release& release, const mechanisms::Selection& selection,
@@ -61,21 +49,34 @@ std::int64_t chosen(const planning::Release& release, const mechanisms::Selectio
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                     const models::Records& block, const std::vector<std::int64_t>& drawn,
                                     RecordSums* sums) {
-  const RecordSums::Drawn records{block, drawn};
+  return exact_sum(question, release, RecordSums::Drawn{block, drawn}, sums);
+}
+
+std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
+                                    const RecordSums::Drawn& records, RecordSums* sums) {
+  UNDERTONE_CHECK(!records.counted || (std::holds_alternative<releases::GradientMap>(release.ask.map) &&
+                                       !std::holds_alternative<mechanisms::Selection>(release.mechanism) &&
+                                       sums != nullptr && sums->hides_counts()));
   std::vector<std::int64_t> sum(static_cast<std::size_t>(release.ask.dimension));
   const auto of_model = [&]() -> RecordSums& {
     UNDERTONE_CHECK(sums != nullptr);
     return *sums;
   };
-  // What a model's vectors are clipped to is an l2 norm, whatever noise is added.
+  // What a model's vectors are clipped to at last is an l2 norm, whatever noise is added and whatever other norm bounds
+  // them.
   const auto clipped_to = [&]() -> const mechanisms::Lattice& {
-    UNDERTONE_CHECK(std::holds_alternative<releases::L2Bound>(release.ask.bound));
+    UNDERTONE_CHECK(releases::l2_clip_of(release.ask.bound) != nullptr);
     return release.lattice();
   };
+  std::optional<RecordSums::DualClip> dual;
+  if (const auto* bound = std::get_if<releases::DualBound>(&release.ask.bound))
+    dual = RecordSums::DualClip{bound->exponent(), bound->clip().value()};
   std::visit(Overloaded{[&](const releases::GradientMap& /*map*/) {
                           const Eigen::VectorXd& point = queries::point_of(question);
                           if (const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism)) {
                             of_model().clamped_gradients(point, selection->lattice, records, sum);
+                          } else if (dual) {
+                            of_model().dual_gradients(point, *dual, clipped_to(), records, sum);
                           } else {
                             of_model().gradients(point, clipped_to(), records, sum);
                           }
@@ -83,7 +84,12 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                         [&](const releases::GradientDifferenceMap& /*map*/) {
                           const std::vector<queries::NamedPoint> points = queries::named_points(question);
                           UNDERTONE_CHECK(points.size() == 2);
-                          of_model().differences({points[0].value, points[1].value}, clipped_to(), records, sum);
+                          const RecordSums::PointPair pair{points[0].value, points[1].value};
+                          if (dual) {
+                            of_model().dual_differences(pair, *dual, clipped_to(), records, sum);
+                          } else {
+                            of_model().differences(pair, clipped_to(), records, sum);
+                          }
                         },
                         [&](const releases::MetricsMap& /*map*/) {
                           of_model().metrics(queries::point_of(question), clipped_to(), records, sum);
@@ -92,6 +98,10 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                           const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
                           UNDERTONE_CHECK(range != nullptr && statistic.coordinates.size() == sum.size());
                           sum = statistic_totals(statistic, *range, release.lattice(), records);
+                        },
+                        [&](const releases::FeaturesMap& map) {
+                          sum = feature_totals(map.features, release.lattice(), records);
+                          UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },
                         [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); }},  // no sum without noise
              release.ask.map);
@@ -111,8 +121,15 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
   const models::Records& block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
   // Of the pair of points that is evaluated, never of a norm that was told.
-  const planning::Release release = planned.scaled_to(queries::distance_of(query.question));
+  const planning::Release release =
+      planned.scaled_to(queries::distance_of(query.question, planned.ask.distance_exponent()));
 
+  if (release.reads_bins()) {
+    UNDERTONE_CHECK(data.places.records() == block.count());
+    const RecordPlaces::Rows rows = data.places.bin(release.positions, release.rows);
+    const RecordSums::Drawn drawn{block, rows.records, static_cast<std::size_t>(rows.counted)};
+    return {release, exact_sum(query.question, release, drawn, sums)};
+  }
   std::vector<std::int64_t> drawn;
   if (release.ask.records.with_replacement) {
     drawn = stream.multiset(release.population, release.records_drawn);
@@ -125,8 +142,8 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
     std::iota(drawn.begin(), drawn.end(), std::int64_t{0});
   }
   if (release.ask.records.slice) {
-    UNDERTONE_CHECK(data.permutation.size() == static_cast<std::size_t>(block.count()));
-    for (std::int64_t& j : drawn) j = data.permutation[static_cast<std::size_t>(release.positions.from + j)];
+    UNDERTONE_CHECK(data.places.records() == block.count());
+    for (std::int64_t& j : drawn) j = data.places.at(release.positions.from + j);
   }
   return {release, exact_sum(query.question, release, block, drawn, sums)};
 }
@@ -136,18 +153,25 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
   if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
     return queries::NoisedSums{
-        local_run(queries::point_of(query.question), planned, block_of(planned, data), wire, *sums, stream)};
+        local_run({queries::point_of(query.question)}, planned, block_of(planned, data), wire, *sums, stream)};
   }
-  auto [release, sum] = draw_exact_sum(query, planned, data, sums, stream);
+  if (std::holds_alternative<mechanisms::LocalReports>(planned.mechanism)) {
+    UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
+    return record_reports(planned, block_of(planned, data), stream);
+  }
+  auto drawn = draw_exact_sum(query, planned, data, sums, stream);
+  const planning::Release& release = drawn.release;
+  std::vector<std::int64_t>& sum = drawn.sum;
+  const bool statistic = release.ask.kind() == releases::QuestionKind::Statistic;
   return std::visit(
       Overloaded{[&](const mechanisms::GaussianLattice& gaussian) -> queries::Answer {
                    add_gaussian(gaussian, stream, sum);
+                   if (statistic) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
                    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
                  },
                  [&](const mechanisms::LaplaceLattice& laplace) -> queries::Answer {
                    stream.add_laplace(laplace.noise, sum);
-                   if (std::holds_alternative<releases::StatisticMap>(release.ask.map))
-                     return queries::NoisedSums{within_wire(std::move(sum))};
+                   if (statistic) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
                    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
                  },
                  [&](const mechanisms::Selection& selection) -> queries::Answer {
@@ -159,6 +183,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  },
                  // Its counts are for shufflers alone: @see draw_and_count
                  [](const mechanisms::BinomialSum& /*counts*/) -> queries::Answer { UNDERTONE_CHECK(false); },
+                 [](const mechanisms::LocalReports& /*above*/) -> queries::Answer { UNDERTONE_CHECK(false); },
                  [](const mechanisms::Unplanned& /*nothing*/) -> queries::Answer { UNDERTONE_CHECK(false); }},
       release.mechanism);
 }

@@ -5,6 +5,7 @@
 #include "shared/queries/query.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "silo/ledger/spend_token.hpp"
+#include "silo/oracles/record_places.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/release_randomness.hpp"
 
@@ -13,16 +14,18 @@ namespace undertone::silo {
 /// The exact integer sum over a block's drawn records, before noise, as the release's map, bound and mechanism say: of
 /// what a model makes of a record, clipped or, for a selection, clamped; or of numbers of the record itself. How far
 /// one record moves it: @see RecordSums, statistic_totals
-/// @param question any but a local run @param drawn positions in the block
+/// @param question any but a local run @param drawn which records of the block
 /// @param sums null of a job without a model, whose releases are statistics
+[[nodiscard]] std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
+                                                  const RecordSums::Drawn& drawn, RecordSums* sums);
 [[nodiscard]] std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   RecordSums* sums);
 
-/// What an oracle reads of a silo: its records, and the permutation that slices are cut from.
+/// What an oracle reads of a silo: its records, and the places of these that slices are cut from.
 struct OracleData {
   const data::Dataset& dataset;
-  const std::vector<std::int64_t>& permutation;  // of the block, secret and the run's own; not looked at without slices
+  const RecordPlaces& places;  // of the block, secret and the run's own; not looked at without slices
 };
 
 /// What a release draws and adds up, before its noise.
@@ -37,7 +40,7 @@ struct DrawnSum {
 
 /// What `answer_question` does once a release's randomness is open: a stream, and only a granted release has one.
 /// Sums leave as means on the job's wire lattice, totals of a statistic in units of the release's, and of a selection
-/// the number of the vertex that was chosen: no score, no sum.
+/// the number of the vertex that was chosen: no score, no sum. Reports leave as each record makes its own.
 /// @param planned of any mechanism but a binomial sum. @see draw_and_count
 [[nodiscard]] queries::Answer draw_and_sum(const queries::Query& query, const planning::Release& planned,
                                            const OracleData& data, RecordSums* sums, const queries::WireLattice& wire,

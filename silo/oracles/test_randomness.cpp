@@ -32,6 +32,9 @@ class SeededStream final : public ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
     stream_.add_laplace(noise, sums);
   }
+  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) override {
+    stream_.randomise(reports, numbers);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                    std::span<const std::int64_t> scores) override {
     return stream_.select(mechanism, scores);
@@ -46,6 +49,18 @@ class SeededStream final : public ReleaseStream {
   crypto::TestBits bits_;
   BitsStream<crypto::TestBits> stream_;
 };
+
+/// For what is drawn once a run. @param what "permutation" or "bins"
+crypto::TestBits bits_of_run(std::string_view what, const PermutationName& name, std::uint64_t seed,
+                             const SiloId& silo) {
+  ByteWriter purpose;
+  purpose.text(what);
+  purpose.text(name.run.bytes());
+  purpose.u64(static_cast<std::uint64_t>(name.block));
+  purpose.text(silo.name());
+  if (name.pass > 0) purpose.u64(name.pass);
+  return crypto::TestBits(seed, purpose.bytes(), crypto::InsecureForTestsOnly{});
+}
 
 /// Words that make randomised rounding take the nearest integer, the upper one of two.
 struct Halves {
@@ -79,6 +94,11 @@ class NoiselessStream final : public ReleaseStream {
     for (std::int64_t& count : counts) count += mean;
   }
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {}
+  // A report of a bit is nothing without its coin.
+  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) override {
+    if (reports.kind() == releases::Randomiser::Bit) return sampling_->randomise(reports, numbers);
+    for (std::int64_t& number : numbers) number = std::clamp(number, reports.low, reports.high);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
                                    std::span<const std::int64_t> scores) override {
     return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
@@ -110,13 +130,13 @@ std::unique_ptr<ReleaseStream> TestRandomness::stream(const RunId& run, RoundInd
 }
 
 std::vector<std::int64_t> TestRandomness::permutation(const PermutationName& name, std::int64_t count) {
-  ByteWriter purpose;
-  purpose.text("permutation");
-  purpose.text(name.run.bytes());
-  purpose.u64(static_cast<std::uint64_t>(name.block));
-  purpose.text(silo_.name());
-  crypto::TestBits bits(seed_, purpose.bytes(), crypto::InsecureForTestsOnly{});
+  crypto::TestBits bits = bits_of_run("permutation", name, seed_, silo_);
   return noise::sample_permutation(count, bits);
+}
+
+std::vector<std::int64_t> TestRandomness::bins(const PermutationName& name, std::int64_t count) {
+  crypto::TestBits bits = bits_of_run("bins", name, seed_, silo_);
+  return noise::sample_with_replacement(count, count, bits);
 }
 
 std::unique_ptr<ReleaseStream> NoiselessRandomness::open(const SpendToken& token) {

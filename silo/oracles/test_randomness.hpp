@@ -18,6 +18,7 @@ class TestRandomness final : public ReleaseRandomness {
   /// The same stream without a ledger: for simulations that keep none.
   [[nodiscard]] std::unique_ptr<ReleaseStream> stream(const RunId& run, RoundIndex round) const;
   [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override;
+  [[nodiscard]] std::vector<std::int64_t> bins(const PermutationName& name, std::int64_t count) override;
 
  private:
   std::uint64_t seed_;
@@ -36,6 +37,9 @@ class NoiselessRandomness final : public ReleaseRandomness {
   [[nodiscard]] std::unique_ptr<ReleaseStream> stream(const RunId& run, RoundIndex round) const;
   [[nodiscard]] std::vector<std::int64_t> permutation(const PermutationName& name, std::int64_t count) override {
     return sampling_.permutation(name, count);
+  }
+  [[nodiscard]] std::vector<std::int64_t> bins(const PermutationName& name, std::int64_t count) override {
+    return sampling_.bins(name, count);
   }
 
  private:

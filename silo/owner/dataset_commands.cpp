@@ -5,8 +5,10 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/data/csv_survey.hpp"
+#include "shared/jobs/schema_section.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/owner/job_prospects.hpp"
+#include "silo/owner/questions.hpp"
 #include "silo/owner/schema_draft.hpp"
 #include "silo/owner/start_checks.hpp"
 
@@ -39,16 +41,23 @@ void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bo
   fmt::print("{}\n", line);
 }
 
-/// Opens or begins the ledger of a data set as it is now.
-Status begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
-  Result<LedgerFiles> opened = open_ledger_files(dataset);
-  if (!opened) return opened.error();
-  const Result<LoadedDataset> loaded = load_dataset(dataset, opened->key, progress_line());
-  if (!loaded) return loaded.error();
-  const Result<Ledger> ledger = Ledger::open(opened->database, *opened->head, opened->key, loaded->identity,
-                                             policy.total, noise, service::wall_clock);
-  if (!ledger) return ledger.error();
-  return {};
+struct Counts {
+  Eigen::Index training = 0;
+  Eigen::Index holdout = 0;
+};
+
+std::string counts_text(const Counts& counts, bool holdout_public) {
+  return fmt::format("{} training and {} holdout records{}", counts.training, counts.holdout,
+                     holdout_public ? " (declared public)" : "");
+}
+
+/// Opens or begins the ledger of a data set as it is now. @return what it holds
+Result<Counts> begin_ledger(const DatasetConfig& dataset, const Policy& policy, crypto::NoiseKind noise) {
+  UNDERTONE_TRY(LedgerFiles opened, open_ledger_files(dataset));
+  UNDERTONE_TRY(const LoadedDataset loaded, load_dataset(dataset, opened.key, progress_line()));
+  UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, loaded.identity, policy.total, noise,
+                             service::wall_clock));
+  return Counts{loaded.dataset.training.count(), loaded.dataset.holdout.count()};
 }
 
 /// The one that the owner names, or the only one.
@@ -59,16 +68,22 @@ Result<const DatasetConfig*> the_dataset(const SiloConfig& config, const std::st
                fmt::format("name one of the configuration's data sets, not \"{}\"", plain_text(name))};
 }
 
+/// The data set that a start-up kit comes with, as long as it is an example: the only one, without file or ledger.
+const DatasetConfig* kits_example(const SiloConfig& config) {
+  if (config.datasets.size() != 1) return nullptr;
+  const DatasetConfig& only = config.datasets.front();
+  const bool named_so = only.name == "main" && only.csv.filename() == "data.csv";
+  return named_so && !std::filesystem::exists(only.csv) && !std::filesystem::exists(only.ledger) ? &only : nullptr;
+}
+
 struct Document {
   Json root;
 };
 
 Result<Document> read_document(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> checked = config::load_json(file, 4U << 20U);
-  if (!checked) return checked.error();
-  const Result<std::string> text = read_file(file, 4U << 20U);
-  if (!text) return text.error();
-  return Document{Json::parse(*text, nullptr, false)};  // again, in the order of the file
+  UNDERTONE_TRY(config::load_json(file, 4U << 20U));
+  UNDERTONE_TRY(const std::string text, read_file(file, 4U << 20U));
+  return Document{Json::parse(text, nullptr, false)};  // again, in the order of the file
 }
 
 /// Prints what was found. @return whether `run` would not start, or refuse everything
@@ -117,9 +132,15 @@ int check_data(const OwnerOptions& options) {
   std::map<std::string, DatasetFacts> facts_by_dataset;
   for (const DatasetConfig& dataset : config->datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
-    // The digest is of no use here, so a key of the moment will do.
+    std::optional<LedgerView> ledger;
+    if (ledger_has_begun(dataset)) {
+      Result<LedgerView> view = view_ledger(dataset, config->policy, options.noise);
+      if (!view) return fail(view.error());
+      ledger.emplace(*std::move(view));
+    }
+    // Without a ledger the digest is of no use, so a key of the moment will do.
     const Result<SigningKey> key = SigningKey::from_seed(std::string(32, '\0'));
-    const Result<LoadedDataset> loaded = load_dataset(dataset, *key, progress_line());
+    const Result<LoadedDataset> loaded = load_dataset(dataset, ledger ? *ledger->key : *key, progress_line());
     if (!loaded) return fail(loaded.error());
     fmt::print("data set \"{}\"\n", dataset.name);
     fmt::print("  {} training and {} holdout records{}, {} columns used, {} features after encoding\n",
@@ -127,6 +148,7 @@ int check_data(const OwnerOptions& options) {
                dataset.holdout_public ? " (declared public)" : "", loaded->columns.size(),
                loaded->dataset.training.features.rows());
     for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
+    if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
             stops;
     facts_by_dataset.emplace(dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(),
@@ -192,6 +214,10 @@ int draft_dataset(const DraftedDataset& drafted) {
                : survey->dialect.separator == ';' ? "semicolons"
                                                   : "commas",
                survey->dialect.decimal_comma ? ", decimal comma" : "");
+    // As the split counts, so that a cohort can be written down.
+    const auto held_out = static_cast<std::int64_t>(0.2 * static_cast<double>(survey->records));
+    if (held_out > 0)
+      fmt::print("  with a fifth held out a job's cohort says NAME={}+{}\n", survey->records - held_out, held_out);
     for (const std::string& remark : draft->remarks) fmt::print("  {}\n", plain_text(remark));
   } else {
     fmt::print("What the columns hold is shown on a terminal alone.\n");
@@ -206,7 +232,8 @@ int draft_dataset(const DraftedDataset& drafted) {
 int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> before = load_silo_config(options.config);
   if (!before) return fail(before.error());
-  if (config_of(*before, options.dataset) != nullptr)
+  const DatasetConfig* example = kits_example(*before);
+  if (const DatasetConfig* same = config_of(*before, options.dataset); same != nullptr && same != example)
     return fail({ErrorCode::InvalidArgument, fmt::format("there is a data set \"{}\" already", options.dataset)},
                 kUsage);
   if (!SiloId::create(options.dataset))
@@ -216,6 +243,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (!read) return fail(read.error());
   if (!schema) return fail(schema.error());
   const Json& fields = schema->root.contains("data") ? schema->root.at("data") : schema->root;
+  if (const Status said = jobs::check_bounds_said(fields, added.schema.string()); !said) return fail(said.error());
   Json document = read->root;
   if (!document.contains("datasets")) {  // the older form becomes a list of one
     Json first = std::move(document.at("dataset"));
@@ -232,12 +260,15 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
                 {"csv", std::filesystem::absolute(added.csv).lexically_relative(folder).string()}};
   if (schema->root.contains("data") && schema->root.contains("file")) entry["file"] = schema->root.at("file");
   entry["schema"] = fields;
-  entry["holdout_fraction"] = added.holdout_fraction;
+  const std::optional<double> share = holdout_fraction(added.holdout_fraction);
+  if (!share) return fail({ErrorCode::InvalidArgument, "expected a share from 0 to 0.9: nothing was added"}, kUsage);
+  entry["holdout_fraction"] = *share;
   entry["holdout_seed"] = added.holdout_seed;
   entry["holdout_public"] = added.holdout_public;
   entry["ledger"] = {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
                      {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
                      {"key", sibling.at("key")}};
+  if (example != nullptr) document["datasets"] = Json::array();
   document["datasets"].push_back(std::move(entry));
   const std::string text = document.dump(2) + "\n";
   const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
@@ -246,10 +277,14 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
   if (!after) return fail(after.error());
   const DatasetConfig& dataset = after->datasets.back();
-  if (Status begun = begin_ledger(dataset, after->policy, options.noise); !begun) return fail(begun.error());
+  const Result<Counts> begun = begin_ledger(dataset, after->policy, options.noise);
+  if (!begun) return fail(begun.error());
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
+  if (example != nullptr)
+    fmt::print("The kit's example, \"{}\", whose file there never was, has made room.\n", example->name);
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
              dataset.name, dataset.ledger.string(), options.config.string());
+  fmt::print("  {}: a job's cohort must say the same\n", counts_text(*begun, dataset.holdout_public));
   return kDone;
 }
 
@@ -263,6 +298,11 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   if (!opened) return fail(opened.error());
   const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
   if (!loaded) return fail(loaded.error());
+  fmt::print("\"{}\", {}\n  {}\n", dataset->name, dataset->csv.string(),
+             counts_text({loaded->dataset.training.count(), loaded->dataset.holdout.count()}, dataset->holdout_public));
+  if (!confirmed(options, publish_holdout ? "Is that the data set now, and are its holdout's records public for good?"
+                                          : "Is that the data set now? What was spent on it stays spent."))
+    return kNo;
   const Result<bool> amended = Ledger::amend(opened->database, *opened->head, opened->key, loaded->identity,
                                              options.noise, publish_holdout, service::wall_clock);
   if (!amended) return fail(amended.error());

@@ -62,17 +62,14 @@ Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
   for (const std::filesystem::path& file : {config.ledger, config.ledger_head, config.ledger_key}) {
     UNDERTONE_TRY(make_folder_for(file));
   }
-  Result<FileLock> lock = FileLock::acquire(config.ledger.string() + ".lock");
-  if (!lock) return lock.error();
+  UNDERTONE_TRY(FileLock lock, FileLock::acquire(config.ledger.string() + ".lock"));
   if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
   }
-  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
-  if (!key) return key.error();
-  Result<store::Database> database = store::Database::open(config.ledger, store::Database::Sync::Full);
-  if (!database) return database.error();
-  return LedgerFiles{*std::move(lock), *std::move(key), *std::move(database),
+  UNDERTONE_TRY(SigningKey key, SigningKey::load_or_create(config.ledger_key));
+  UNDERTONE_TRY(store::Database database, store::Database::open(config.ledger, store::Database::Sync::Full));
+  return LedgerFiles{std::move(lock), std::move(key), std::move(database),
                      std::make_unique<FileHeadStore>(config.ledger_head)};
 }
 
@@ -93,13 +90,11 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
                                "`run` begins one",
                                config.ledger.string(), config.name)};
   if (!ledger_has_begun(config) || !std::filesystem::exists(config.ledger_key)) return none;
-  Result<SigningKey> key = SigningKey::load_or_create(config.ledger_key);
-  if (!key) return key.error();
-  Result<store::Database> database = store::Database::open_to_read(config.ledger);
-  if (!database) return database.error();
+  UNDERTONE_TRY(SigningKey key, SigningKey::load_or_create(config.ledger_key));
+  UNDERTONE_TRY(store::Database database, store::Database::open_to_read(config.ledger));
   LedgerView view;
-  view.key = std::make_unique<SigningKey>(*std::move(key));
-  view.database = std::make_unique<store::Database>(*std::move(database));
+  view.key = std::make_unique<SigningKey>(std::move(key));
+  view.database = std::make_unique<store::Database>(std::move(database));
   view.head = std::make_unique<FileHeadStore>(config.ledger_head);
   Result<Ledger> ledger = Ledger::inspect(*view.database, *view.head, *view.key, policy.total, noise);
   if (!ledger) return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
@@ -109,10 +104,9 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
 
 Result<DeskFile> open_desk(const SiloConfig& config) {
   UNDERTONE_TRY(make_folder_for(config.desk));
-  Result<store::Database> database = store::Database::open(config.desk, store::Database::Sync::Full);
-  if (!database) return database.error();
+  UNDERTONE_TRY(store::Database database, store::Database::open(config.desk, store::Database::Sync::Full));
   DeskFile file;
-  file.database = std::make_unique<store::Database>(*std::move(database));
+  file.database = std::make_unique<store::Database>(std::move(database));
   Result<Desk> desk = Desk::open(*file.database);
   if (!desk) return Error{desk.error().code, fmt::format("{}: {}", config.desk.string(), desk.error().message)};
   file.desk = std::make_unique<Desk>(*std::move(desk));

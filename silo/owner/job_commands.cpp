@@ -1,7 +1,5 @@
 #include <cstdio>
-#include <iostream>
 #include <set>
-#include <unistd.h>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/net/socket_table.hpp"
@@ -10,6 +8,7 @@
 #include "silo/agent/job_summary.hpp"
 #include "silo/owner/disk_room.hpp"
 #include "silo/owner/job_prospects.hpp"
+#include "silo/owner/questions.hpp"
 
 /// Jobs, and what the owner says to them.
 namespace undertone::silo {
@@ -17,29 +16,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool confirmed(const OwnerOptions& options, const char* question) {
-  if (options.yes) return true;
-  if (isatty(STDIN_FILENO) == 0) {
-    fmt::print(stderr, "undertone-silo: not a terminal: give --yes to answer beforehand\n");
-    return false;
-  }
-  fmt::print("{} [y/N] ", question);
-  std::fflush(stdout);
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
 Result<std::string> summary_of(const Files& files, const KnownRun& run) {
   if (!run.job) return Error{ErrorCode::UnknownRun, "the job of this run is not kept any more"};
   const jobs::CohortMember* member = run.job->member(files.config.id);
   if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
-  Result<planning::Plan> plan = jobs::plan_of(*run.job, *member);
-  if (!plan) return plan.error();
+  UNDERTONE_TRY(planning::Plan plan, jobs::plan_of(*run.job, *member));
   if (run.account != nullptr) {  // what was accepted is described, or nothing
-    UNDERTONE_TRY(files.ledgers.at(run.dataset).ledger->check_reserved(run.run, *plan));
+    UNDERTONE_TRY(files.ledgers.at(run.dataset).ledger->check_reserved(run.run, plan));
   }
-  return describe_job(run.run, {*run.job, *std::move(plan)}, files.config.id, run.dataset,
+  return describe_job(run.run, {*run.job, std::move(plan)}, files.config.id, run.dataset,
                       reserved_of(files, run.dataset), files.config.policy.total, filter_of(files, run.dataset));
 }
 

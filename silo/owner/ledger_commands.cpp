@@ -48,10 +48,9 @@ int list_releases(const OwnerOptions& options, bool values) {
         {"entry", entry.sequence},         {"at", text_of(body, "at")}, {"round", static_cast<std::uint64_t>(*round)},
         {"block", text_of(body, "block")}, {"bytes", bytes.size()},     {"sha256", text_of(body, "reply")}};
     if (is_shuffled(bytes)) {  // sealed: not even this silo can open it again
-      const Result<ShuffledReply> parts = unpack(bytes);
-      if (!parts) return parts.error();
+      UNDERTONE_TRY(const ShuffledReply parts, unpack(bytes));
       line["noised"] = true;
-      for (const auto& [shuffler, frames] : *parts) line["sealed_for"].push_back(shuffler);
+      for (const auto& [shuffler, frames] : parts) line["sealed_for"].push_back(shuffler);
       out.push_back(std::move(line));
       return {};
     }
@@ -67,6 +66,7 @@ int list_releases(const OwnerOptions& options, bool values) {
     line["noised"] = !std::holds_alternative<queries::PublicSums>(reply->reply.answer);
     line["cost"] = text_of(body, "cost");
     if (std::holds_alternative<queries::Selected>(reply->reply.answer)) line["selection"] = true;
+    if (std::holds_alternative<queries::Reports>(reply->reply.answer)) line["reports"] = true;
     if (values) {
       line["values"] = Json::array();
       for (const std::int64_t value : sent)
@@ -82,10 +82,12 @@ int list_releases(const OwnerOptions& options, bool values) {
   }
   for (const Json& line : out) {
     const std::string what =
-        line.contains("sealed_for") ? fmt::format("noised counts sealed for {}",
-                                                  fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
-        : line.contains("selection")
-            ? std::string("one candidate, chosen at random by its score")
+        line.contains("sealed_for")  ? fmt::format("noised counts sealed for {}",
+                                                   fmt::join(line["sealed_for"].get<std::vector<std::string>>(), ", "))
+        : line.contains("selection") ? std::string("one candidate, chosen at random by its score")
+        : line.contains("reports")
+            ? fmt::format("{} reports, each of a record by itself, in a secret order",
+                          line["numbers"].get<std::size_t>())
             : fmt::format("{} numbers{}", line["numbers"].get<std::size_t>(),
                           line["noised"].get<bool>() ? " with noise" : " exactly (public records)");
     fmt::print("{}  round {:>5}  {:8}  {}, {} bytes, SHA-256 {}\n", line["at"].get<std::string>(),

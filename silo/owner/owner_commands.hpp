@@ -56,7 +56,7 @@ struct DraftedDataset {
 struct NewDataset {
   std::filesystem::path csv;
   std::filesystem::path schema;  // a JSON file: {"label", "features"}, a job or a draft, which have them as "data"
-  double holdout_fraction = 0.0;
+  std::optional<double> holdout_fraction;  // none: the owner is asked
   std::uint64_t holdout_seed = 1;
   bool holdout_public = false;
 };

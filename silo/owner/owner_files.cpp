@@ -60,46 +60,39 @@ KnownRun of_past(const PastOffer& past) {
 std::string short_name(const RunId& run) { return run.hex().substr(64, 12); }
 
 Result<Files> open_files(const OwnerOptions& options) {
-  Result<SiloConfig> config = load_silo_config(options.config);
-  if (!config) return config.error();
-  Result<DeskFile> desk = open_desk(*config);
-  if (!desk) return desk.error();
-  Files files{*std::move(config), *std::move(desk), {}, {}};
+  UNDERTONE_TRY(SiloConfig config, load_silo_config(options.config));
+  UNDERTONE_TRY(DeskFile desk, open_desk(config));
+  Files files{std::move(config), std::move(desk), {}, {}};
   for (const DatasetConfig& dataset : files.config.datasets) {
     if (!options.dataset.empty() && options.dataset != dataset.name) continue;
     if (!ledger_has_begun(dataset)) continue;
-    Result<LedgerView> view = view_ledger(dataset, files.config.policy, options.noise);
-    if (!view) return view.error();
-    files.ledgers.emplace(dataset.name, *std::move(view));
+    UNDERTONE_TRY(LedgerView view, view_ledger(dataset, files.config.policy, options.noise));
+    files.ledgers.emplace(dataset.name, std::move(view));
   }
-  Result<std::vector<KnownRun>> runs = known_runs(*files.desk.desk, files.ledgers, files.config.id);
-  if (!runs) return runs.error();
-  files.runs = *std::move(runs);
+  UNDERTONE_TRY(std::vector<KnownRun> runs, known_runs(*files.desk.desk, files.ledgers, files.config.id));
+  files.runs = std::move(runs);
   return files;
 }
 
 Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string, LedgerView>& ledgers,
                                          const SiloId& silo) {
-  const Result<std::vector<DeskOffer>> offers = desk.offers();
-  if (!offers) return offers.error();
-  const Result<std::vector<PastOffer>> past = desk.past().all();
-  if (!past) return past.error();
+  UNDERTONE_TRY(const std::vector<DeskOffer> offers, desk.offers());
+  UNDERTONE_TRY(const std::vector<PastOffer> past, desk.past().all());
   std::map<RunId, Decision> decisions;
-  for (const DeskOffer& offer : *offers) decisions[offer.run] = offer.decision;
+  for (const DeskOffer& offer : offers) decisions[offer.run] = offer.decision;
   std::map<RunId, const PastOffer*> outcomes;
-  for (const PastOffer& offer : *past) outcomes[offer.run] = &offer;
+  for (const PastOffer& offer : past) outcomes[offer.run] = &offer;
   std::vector<KnownRun> runs;
   std::set<RunId> seen;
   for (const auto& [dataset, view] : ledgers) {
     for (const auto& [run, account] : view.ledger->accounts()) {
-      const Result<std::optional<std::string>> job = view.ledger->job_of(run);
-      if (!job) return job.error();
+      UNDERTONE_TRY(const std::optional<std::string> job, view.ledger->job_of(run));
       const auto decision = decisions.find(run);
       std::string state =
           state_of(account, decision == decisions.end() ? std::nullopt : std::optional(decision->second));
       seen.insert(run);
       KnownRun known{
-          run, dataset, std::move(state), "", std::nullopt, job->value_or(""), &account, account.reserved_at, "", "",
+          run, dataset, std::move(state), "", std::nullopt, job.value_or(""), &account, account.reserved_at, "", "",
           0.0, 0.0};
       // A policy that became stricter refuses what it accepted before.
       const auto outcome = outcomes.find(run);
@@ -107,7 +100,7 @@ Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string,
       runs.push_back(with_job(std::move(known), silo));
     }
   }
-  for (const DeskOffer& offer : *offers) {
+  for (const DeskOffer& offer : offers) {
     if (!seen.insert(offer.run).second) continue;
     KnownRun known{offer.run,
                    offer.dataset,
@@ -125,7 +118,7 @@ Result<std::vector<KnownRun>> known_runs(Desk& desk, const std::map<std::string,
     if (outcome != outcomes.end()) add_outcome(known, *outcome->second);
     runs.push_back(with_job(std::move(known), silo));
   }
-  for (const PastOffer& offer : *past) {
+  for (const PastOffer& offer : past) {
     if (seen.insert(offer.run).second) runs.push_back(of_past(offer));
   }
   // Times are written so that later ones compare as greater.

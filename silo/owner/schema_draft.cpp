@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "shared/service/suggestion.hpp"
+
 namespace undertone::silo {
 namespace {
 
@@ -172,8 +174,14 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
     draft.remarks.emplace_back("the label was not named: give --label COLUMN, or write it yourself");
     return draft;
   }
-  if (target == nullptr)
-    return Error{ErrorCode::InvalidArgument, fmt::format("the file has no column \"{}\" for the label", label)};
+  if (target == nullptr) {
+    std::vector<std::string> names;
+    for (const ColumnSurvey& column : survey.columns) names.push_back(column.name);
+    const std::string meant = service::nearest_word(label, names);
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the file has no column \"{}\" for the label{}", label,
+                             meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant))};
+  }
   return with_label(survey, *target, std::move(draft));
 }
 

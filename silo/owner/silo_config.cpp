@@ -73,6 +73,17 @@ Policy parse_policy(config::Section section) {
       section.boolean("projections",
                       "whether a job may bring a public map from a record's features to what its model reads; the silo "
                       "then holds a second copy of its records, mapped (default false)");
+  const bool local_reports =
+      section.has("local_reports") &&
+      section.boolean("local_reports",
+                      "whether a job may ask for a report of every record by itself, each randomised on its own and in "
+                      "a secret order, instead of totals with noise (default false)");
+  const bool allocation_accounting =
+      section.has("allocation_accounting") &&
+      section.boolean("allocation_accounting",
+                      "whether a job may add less noise because nobody outside knows in which part of a pass a record "
+                      "was: its guarantee then rests on this silo keeping that secret, its ledger's key with it "
+                      "(default false: jobs whose parts are bins are refused)");
   const ExplainRefusals explain =
       section.has("explain_refusals")
           ? section.choice<ExplainRefusals>(
@@ -97,7 +108,9 @@ Policy parse_policy(config::Section section) {
           interval,
           std::move(shuffle),
           projections,
-          explain};
+          explain,
+          allocation_accounting,
+          local_reports};
 }
 
 /// {"path", "head", "key", "replaces"}
@@ -257,10 +270,9 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
 }
 
 Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
-  const Result<config::JsonDocument> document = config::load_json(file, 4U << 20U);
-  if (!document) return document.error();
+  UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 4U << 20U));
   config::Problems problems(file.string());
-  return parse_silo_config(document->root, file.parent_path(), problems);
+  return parse_silo_config(document.root, file.parent_path(), problems);
 }
 
 }  // namespace undertone::silo

@@ -8,6 +8,7 @@
 #include "shared/algorithms/table.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/net/tls.hpp"
+#include "silo/owner/disk_room.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -49,6 +50,12 @@ void check_folders(const std::filesystem::path& file, const SiloConfig& config, 
     check_folder(file, ledger + "key", dataset.ledger_key.parent_path(), out);
   }
   check_folder(file, "/desk", config.desk.parent_path(), out);
+  for (const DatasetConfig& dataset : config.datasets) {
+    for (const std::filesystem::path& written : {dataset.ledger, dataset.ledger_head}) {
+      if (const Status room = check_room(written); !room) out.push_back({true, room.error().message});
+    }
+  }
+  if (const Status room = check_room(config.desk); !room) out.push_back({true, room.error().message});
   check_folder(file, "/statements", config.statements, out);
 }
 
@@ -92,6 +99,15 @@ std::vector<Finding> start_findings(const std::filesystem::path& file, const Sil
   check_names(file, "algorithms", algorithms::method_names(), config.policy.algorithms, out);
   check_names(file, "units", kUnits, config.policy.units, out);
   return out;
+}
+
+std::vector<Finding> content_findings(const DatasetIdentity& recorded, const DatasetIdentity& found) {
+  if (recorded.digest == found.digest && recorded.public_holdout == found.public_holdout) return {};
+  return {
+      {true, fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for, so "
+                         "that `run` does not start; if that is meant, run `undertone-silo dataset amend`, which "
+                         "carries all spending over",
+                         found.name)}};
 }
 
 std::vector<Finding> count_findings(const std::filesystem::path& file, const SiloConfig& config,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "silo/ledger/ledger.hpp"
 #include "silo/owner/silo_config.hpp"
 
 namespace undertone::silo {
@@ -19,6 +20,9 @@ struct Finding {
 /// Nothing is made and nothing is written.
 /// @param file of the configuration, for sentences
 [[nodiscard]] std::vector<Finding> start_findings(const std::filesystem::path& file, const SiloConfig& config);
+
+/// Whether a data set is what its ledger was opened for. @param recorded in the ledger
+[[nodiscard]] std::vector<Finding> content_findings(const DatasetIdentity& recorded, const DatasetIdentity& found);
 
 /// Whether the policy lets a data set of so many training records take part in anything.
 [[nodiscard]] std::vector<Finding> count_findings(const std::filesystem::path& file, const SiloConfig& config,

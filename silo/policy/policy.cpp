@@ -75,10 +75,19 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
   const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Policy, std::move(sentence)}); };
   if (job.model) check_allowed(policy.models, job.model->name(), "model", ObjectionKind::Policy, out);
   check_allowed(policy.algorithms, job.algorithm->name(), "algorithm", ObjectionKind::Policy, out);
+  if (job.algorithm->traits().simulated_only) {
+    out.push_back({ObjectionKind::Job,
+                   fmt::format("{} is a baseline of simulations, which no silo answers", job.algorithm->name())});
+  }
   if (job.projection && !policy.projections) {
     object("the job computes what its model reads from a record's features; policy.projections does not allow that");
   }
-  check_allowed(policy.units, job.unit, "protected unit", ObjectionKind::Policy, out);
+  if (job.parts == releases::Slice::Assignment::Bins && !policy.allocation_accounting) {
+    object(
+        "the job's noise counts on this silo to keep secret which part of a pass a record was in; "
+        "policy.allocation_accounting does not allow that: a job whose parts are a \"permutation\" does not");
+  }
+  check_allowed(policy.units, std::string(releases::to_string(job.unit)), "protected unit", ObjectionKind::Policy, out);
   if (job.noise != noise) {
     object(job.noise == crypto::NoiseKind::Test
                ? "the job asks for seeded test noise, which protects nobody; this silo draws secure noise only"
@@ -101,9 +110,21 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
   const bool selects = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
     return part.ask.candidates() != nullptr;
   });
+  const bool reports = std::any_of(schedule.begin(), schedule.end(),
+                                   [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; });
+  if (reports && !policy.local_reports) {
+    object(
+        "the job asks for a report of every record by itself, in which a record has no other's company; "
+        "policy.local_reports does not allow that");
+  }
   if (selects && policy.release_interval.count() == 0) {
     object(
         "the job asks for selections, and how long drawing one takes depends on the records: expected "
+        "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
+  }
+  if (job.parts == releases::Slice::Assignment::Bins && policy.release_interval.count() == 0) {
+    object(
+        "the job's records are in secret bins, and how long an answer takes may tell of them: expected "
         "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
   }
   if (claimed.delta() > policy.delta_max.value()) {

@@ -45,6 +45,8 @@ struct Policy {
   std::optional<ShuffleTrust> shuffle = {};       // none: no shuffled job
   bool projections = false;                       // whether a job may compute what its model reads
   ExplainRefusals explain_refusals = ExplainRefusals::Kind;
+  bool allocation_accounting = false;  // whether noise may count on it being secret which part a record was in
+  bool local_reports = false;          // whether a job may ask for a report of every record by itself
 };
 
 /// What a silo has, as far as a job may depend on it.

@@ -35,7 +35,7 @@ class Service {
     hooks.submit = [this](const PlannedJob&, bool again) -> Result<ApiHooks::Submitted> {
       return ApiHooks::Submitted{under_way_, again};
     };
-    hooks.cancel = [this](const RunId& run) -> Status {
+    hooks.cancel = [this](const RunId& run, const std::string& /*who*/) -> Status {
       if (run == under_way_) return {};
       return Error{run == cancelled_ ? ErrorCode::InvalidArgument : ErrorCode::UnknownRun, "no"};
     };

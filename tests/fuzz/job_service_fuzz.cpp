@@ -82,7 +82,7 @@ class World {
       carry_out(service_->on_connected(silo_of(silo), now_));
       connected_.insert(silo_of(silo));
     } else if (what == 2) {
-      service_->on_disconnected(silo_of(silo));
+      carry_out(service_->on_disconnected(silo_of(silo), now_));
       connected_.erase(silo_of(silo));
     } else if (what < 11) {
       carry_out(service_->on_message(silo_of(silo), from_silo(job, silo, input), now_));

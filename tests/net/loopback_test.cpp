@@ -111,6 +111,29 @@ TEST(LoopbackTest, EveryAlgorithmGivesTheSimulatorsModelToTheBit) {
   }
 }
 
+TEST(LoopbackTest, ReportsOfSingleRecordsAddUpToTheSimulatorsToTheBit) {
+  constexpr std::uint64_t kSeed = 13;
+  const tests::SmallFederation federation = tests::federation_of_reports();
+  const std::string job = federation.job();
+  simulation::SimulatedFederation world(
+      {.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+  world.run();
+  ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+  const std::vector<algorithms::Estimate> simulated = world.outcome().value().statistics;
+  Coordinator coordinator(good());
+  const RunId run = coordinator.submit(job);
+  const auto silos = all_silos(federation, coordinator, kSeed);
+  const Result<algorithms::Outcome> outcome = coordinator.outcome(run);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->statistics, simulated);
+  ASSERT_EQ(simulated.size(), 4U);
+  EXPECT_EQ(simulated[2].answers.begin()->second.size(), 3U);
+  for (const auto& [silo, ones] : simulated[0].answers) {
+    EXPECT_GT(ones.at(0), 0) << silo.name();
+    EXPECT_LT(ones.at(0), 60) << silo.name();
+  }
+}
+
 TEST(LoopbackTest, TheRunGoesOnWithoutASiloThatIsNotThere) {
   tests::SmallFederation federation;
   federation.join_deadline_ms = 3000;  // waited for in full: time enough for two of four on a busy machine

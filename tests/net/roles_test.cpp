@@ -199,10 +199,12 @@ TEST(DialledTest, AShufflersLinkSaysNothingToAnotherRoleNorToAnotherShuffler) {
         net::Credentials::load(consortium().hub(), net::Side::Client, {"lakeside", Role::Coordinator, "hub"}).value();
     asio::io_context context(1);
     net::Link::Setup setup;
-    setup.address = {"mixer", "127.0.0.1", server.port()};
     setup.consortium = "lakeside";
+    setup.name = "mixer";
+    setup.service = {"127.0.0.1", server.port(), std::nullopt};
     setup.build = "test";
-    net::Link link(context, setup, credentials, {[] {}, [](const wire::Message&) {}, [] {}});
+    net::Link link(context, setup, credentials,
+                   {[](const wire::Message&) -> asio::awaitable<void> { co_return; }, [] {}});
     link.start();
     std::thread dialling([&] { context.run(); });
     const bool spoken = server.heard();

@@ -53,6 +53,9 @@ class ToldDraw final : public silo::ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {
     UNDERTONE_CHECK(false);
   }
+  void randomise(const mechanisms::LocalReports& /*reports*/, std::span<std::int64_t> /*numbers*/) override {
+    UNDERTONE_CHECK(false);
+  }
   std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
                      std::span<const std::int64_t> /*scores*/) override {
     UNDERTONE_CHECK(false);
@@ -122,9 +125,9 @@ double farthest(const queries::Question& question, const planning::Release& rele
   with[static_cast<std::size_t>(random.below(drawn))] = pair.changed;
   const auto sum = [&](const data::Dataset& dataset, const std::vector<std::int64_t>& slots) {
     ToldDraw draw(slots);
-    const std::vector<std::int64_t> no_permutation;
+    const silo::RecordPlaces no_places;
     const auto sums = make_sums(dataset.training);
-    return silo::draw_exact_sum({RoundIndex{0}, question}, release, {dataset, no_permutation}, sums.get(), draw).sum;
+    return silo::draw_exact_sum({RoundIndex{0}, question}, release, {dataset, no_places}, sums.get(), draw).sum;
   };
   const std::vector<std::int64_t> a = sum(pair.first, with);
   const std::vector<std::int64_t> a_changed = sum(pair.second, with);
@@ -218,13 +221,13 @@ TEST(DrawnSlotsTest, ASecretOrderIsDrawnWhereSumsAreNotOfIntegersAndOnlyThere) {
   const models::LinearModel linear(models::Loss::Logistic, 20, true);
   const auto made = CancellingNetwork::make(20, 62);
   const data::Dataset dataset = cancelling_records(20, 10);
-  const std::vector<std::int64_t> no_permutation;
+  const silo::RecordPlaces no_places;
   for (const models::Model& model : {models::Model(linear), models::Model(made.network)}) {
     const planning::Release release = drawn_release(QuestionKind::Gradient, model.dimension(), 5, 10);
     ToldDraw draw({3, 9, 0, 4, 5});
     const auto sums = silo::make_record_sums(model);
     const queries::Query query{RoundIndex{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(model.dimension())}};
-    static_cast<void>(silo::draw_exact_sum(query, release, {dataset, no_permutation}, sums.get(), draw));
+    static_cast<void>(silo::draw_exact_sum(query, release, {dataset, no_places}, sums.get(), draw));
     EXPECT_EQ(draw.orders(), model.network() == nullptr ? 0 : 1);
   }
 }

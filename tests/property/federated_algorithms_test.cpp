@@ -75,6 +75,12 @@ Eigen::VectorXd gradient_of(const models::Model& model, const models::Records& r
   return out;
 }
 
+/// ||v||_q, q >= 1, infinity among them.
+double norm_of(const Eigen::VectorXd& v, double q) {
+  if (std::isinf(q)) return v.cwiseAbs().maxCoeff();
+  return std::pow(v.cwiseAbs().array().pow(q).sum(), 1.0 / q);
+}
+
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
 Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
@@ -88,37 +94,60 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
   const planning::Release& release = *plan.release(query.round);
   if (release.ask.local()) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
+    const releases::LocalSteps& local = *release.ask.local();
     Eigen::VectorXd w = points;
-    for (std::uint64_t step = 0; step < release.ask.local()->steps; ++step) {
-      const auto j = static_cast<Eigen::Index>(stream->below(static_cast<std::uint64_t>(records.count())));
-      w -= release.ask.local()->step_size * clipped(gradient_of(*job.model, records, j, w), job.clip().value());
+    for (std::uint64_t step = 0; step < local.steps; ++step) {
+      std::vector<std::int64_t> read(1);
+      if (local.records == 1) {
+        read.front() = static_cast<std::int64_t>(stream->below(static_cast<std::uint64_t>(records.count())));
+      } else {
+        read = stream->subset(records.count(), local.records);
+      }
+      Eigen::VectorXd direction = local.proximal * (w - points);
+      for (const std::int64_t j : read)
+        direction +=
+            clipped(gradient_of(*job.model, records, j, w), job.clip().value()) / static_cast<double>(local.records);
+      w -= local.step_size * direction;
     }
     return w;
   }
-  const std::vector<std::int64_t> order =
-      silo::TestRandomness(seed, silo.id).permutation({run, releases::Block::Training, {}}, records.count());
+  const silo::PermutationName name{run, releases::Block::Training, {}};
+  const std::vector<std::int64_t> order = silo::TestRandomness(seed, silo.id).permutation(name, records.count());
+  const std::vector<std::int64_t> bins = silo::TestRandomness(seed, silo.id).bins(name, records.count());
   std::vector<std::int64_t> drawn;
   if (release.ask.records.with_replacement) {
     drawn = silo::TestRandomness(seed, silo.id)
                 .stream(run, query.round)
                 ->multiset(release.population, release.records_drawn);
+  } else if (release.reads_bins()) {
+    for (std::int64_t j = 0; j < records.count(); ++j) {
+      const std::int64_t position = bins[static_cast<std::size_t>(j)];
+      if (release.positions.from <= position && position < release.positions.to) drawn.push_back(j);
+    }
+    EXPECT_LE(drawn.size(), static_cast<std::size_t>(release.rows));
   } else {
     for (std::int64_t i = release.positions.from; i < release.positions.to; ++i) drawn.push_back(i);
   }
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
   for (const std::int64_t i : drawn) {
-    const Eigen::Index j = release.ask.records.slice ? order[static_cast<std::size_t>(i)] : i;
+    const Eigen::Index j = release.ask.records.slice && !release.reads_bins() ? order[static_cast<std::size_t>(i)] : i;
     if (points.size() == d) {
-      sum += clipped(gradient_of(*job.model, records, j, points), job.clip().value());
+      const Eigen::VectorXd gradient = gradient_of(*job.model, records, j, points);
+      const auto* dual = std::get_if<releases::DualBound>(&release.ask.bound);
+      const double norm = dual == nullptr ? gradient.norm() : norm_of(gradient, dual->exponent());
+      const double bound = dual == nullptr ? job.clip().value() : dual->clip().value();
+      sum += gradient * std::min(1.0, bound / norm);
       continue;
     }
     const Eigen::VectorXd apart = points.head(d) - points.tail(d);
-    const double norm = release.ask.smoothness()
-                            ? std::min(2.0 * job.clip().value(), *release.ask.smoothness() * apart.norm())
-                            : 2.0 * job.clip().value();
-    sum += clipped(
-        gradient_of(*job.model, records, j, points.head(d)) - gradient_of(*job.model, records, j, points.tail(d)),
-        norm);
+    const auto* dual = std::get_if<releases::DualBound>(&release.ask.bound);
+    const double most = dual == nullptr ? 2.0 * job.clip().value() : dual->clip().value();
+    const double distance = dual == nullptr ? apart.norm() : norm_of(apart, dual->primal_exponent());
+    const double bound = release.ask.smoothness() ? std::min(most, *release.ask.smoothness() * distance) : most;
+    const Eigen::VectorXd difference =
+        gradient_of(*job.model, records, j, points.head(d)) - gradient_of(*job.model, records, j, points.tail(d));
+    const double norm = dual == nullptr ? difference.norm() : norm_of(difference, dual->exponent());
+    if (norm > 0.0) sum += difference * std::min(1.0, bound / norm);
   }
   return sum / static_cast<double>(release.records_drawn);
 }
@@ -179,11 +208,13 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
       // stay within 2 % of a step here. An anchor, slice or clip that is wrong is off by more than 10 %.
       EXPECT_LE((expected - found).norm(), 0.02 * (1.0 + expected.norm())) << "round " << asked;
       const geometry::Vertices* candidates = plans.front().release(query->round)->ask.candidates();
-      folds::Folded folded =
-          candidates == nullptr
-              ? folds::Folded(folds::Mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)})
-              : folds::Folded(textbook_tally(silos, job, *candidates, trace.asked[asked]));
-      step = algorithm->advance({query->round, 5, std::move(folded)}).value();
+      if (candidates == nullptr) {
+        folds::Mean mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)};
+        step = algorithm->advance({query->round, 5, std::move(mean)}).value();
+      } else {
+        step =
+            algorithm->advance({query->round, 5, textbook_tally(silos, job, *candidates, trace.asked[asked])}).value();
+      }
       ++asked;
     }
     EXPECT_EQ(trace.asked.size(), asked + 1);  // and the evaluation at the end

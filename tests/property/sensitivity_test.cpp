@@ -72,6 +72,28 @@ planning::Release release_of(RandomSource& random, QuestionKind kind, const mode
           mechanisms::gaussian_lattice(clip_norm, shift, dimension, records).value()};
 }
 
+/// Gradients, or differences of them, that are bounded in l_q: the lattice is of the l2 norm that follows.
+planning::Release dual_release_of(const models::LinearModel& model, double clip, double exponent, QuestionKind kind,
+                                  std::int64_t records) {
+  const auto bound =
+      releases::DualBound::create(releases::ClipNorm::create(clip).value(), exponent, model.dimension()).value();
+  const releases::GaussianShift shift = releases::GaussianShift::create(0.1).value();
+  return {{tests::map_of(kind), {Block::Training}, bound, model.dimension()},
+          records,
+          records,
+          mechanisms::gaussian_lattice(bound.l2(), shift, model.dimension(), records).value()};
+}
+
+/// ||v||_q in units of the lattice.
+double norm_of(const std::vector<std::int64_t>& v, double q) {
+  double largest = 0.0;
+  for (const std::int64_t value : v) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  if (std::isinf(q) || largest == 0.0) return largest;
+  double sum = 0.0;
+  for (const std::int64_t value : v) sum += std::pow(std::abs(static_cast<double>(value)) / largest, q);
+  return largest * std::pow(sum, 1.0 / q);
+}
+
 /// Squared l2 distance of two integer vectors, exactly.
 Int128 squared_distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
   Int128 sum = 0;
@@ -86,6 +108,56 @@ Int128 squared_distance(const std::vector<std::int64_t>& a, const std::vector<st
 Int128 declared(const planning::Release& release) {
   const Int128 sensitivity = static_cast<Int128>(release.lattice().clip) * 2;
   return sensitivity * sensitivity;
+}
+
+TEST(SensitivityTest, ARecordsGradientIsWithinItsDualBoundAndTheL2NormThatFollows) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSource random(seed);
+    const models::LinearModel model(models::Loss::LeastSquares, kFeatures, seed % 3 != 0);
+    const double clip = std::pow(10.0, -3.0 + 6.0 * random.unit());
+    const double exponent = seed % 2 == 0 ? std::numeric_limits<double>::infinity() : 2.0 + 8.0 * random.unit() + 1e-3;
+    const QuestionKind kind = seed % 5 == 0 ? QuestionKind::GradientDifference : QuestionKind::Gradient;
+    const planning::Release release = dual_release_of(model, clip, exponent, kind, 1);
+    const models::Records record = random_records(random, models::Loss::LeastSquares, 1, seed % 4 == 0);
+    Eigen::VectorXd points((kind == QuestionKind::Gradient ? 1 : 2) * model.dimension());
+    for (double& w : points) w = wide(random);
+    const queries::Question question = kind == QuestionKind::Gradient
+                                           ? queries::Question(queries::GradientQuestion{points})
+                                           : queries::Question(queries::GradientDifferenceQuestion{points});
+    const std::vector<std::int64_t> sum =
+        silo::exact_sum(question, release, record, {0}, silo::make_record_sums(model).get());
+    EXPECT_LE(squared_distance(sum, std::vector<std::int64_t>(sum.size())) * 4, declared(release));
+    // Of what is not finite nothing is said but the l2 norm.
+    if (!record.features.allFinite() || !std::isfinite(record.targets[0])) continue;
+    EXPECT_LE(norm_of(sum, exponent) * release.lattice().step, clip * (1.0 + 1e-12));
+  }
+}
+
+TEST(SensitivityTest, ADualBoundIsAttainedByRecordsOfOneLength) {
+  // x = (1, ..., 1), target -1000 at w = 0: a = 1000, and each of 6 coordinates is cut to the bound; in l2 it is then
+  // sqrt 6 times that, which is all that the lattice allows, less what becoming
+  // integers takes of each coordinate: a unit at most, so of a vector sqrt 6.
+  const models::LinearModel model(models::Loss::LeastSquares, kFeatures, false);
+  models::Records record{Eigen::MatrixXd::Ones(kFeatures, 1), Eigen::VectorXd::Constant(1, -1000.0)};
+  for (const double exponent : {std::numeric_limits<double>::infinity(), 3.0}) {
+    const planning::Release release = dual_release_of(model, 0.25, exponent, QuestionKind::Gradient, 1);
+    const queries::Question question = queries::GradientQuestion{Eigen::VectorXd::Zero(kFeatures)};
+    const std::vector<std::int64_t> sum =
+        silo::exact_sum(question, release, record, {0}, silo::make_record_sums(model).get());
+    const double lost = std::sqrt(static_cast<double>(kFeatures)) + 1.0;  // units, of the whole vector
+    EXPECT_NEAR(norm_of(sum, exponent), 0.25 / release.lattice().step, lost);
+    EXPECT_NEAR(norm_of(sum, 2.0), static_cast<double>(release.lattice().clip), lost);
+  }
+  // Sparse ones are cut in the dual norm alone: e_1 to 0.25, where l2 would leave sqrt 6 as much.
+  record.features.setZero();
+  record.features(0, 0) = 1.0;
+  const planning::Release release =
+      dual_release_of(model, 0.25, std::numeric_limits<double>::infinity(), QuestionKind::Gradient, 1);
+  const queries::Question question = queries::GradientQuestion{Eigen::VectorXd::Zero(kFeatures)};
+  const std::vector<std::int64_t> sum =
+      silo::exact_sum(question, release, record, {0}, silo::make_record_sums(model).get());
+  EXPECT_NEAR(static_cast<double>(sum[0]), 0.25 / release.lattice().step, 1.0);
 }
 
 TEST(SensitivityTest, NoReplacedRecordMovesTheIntegerSumByMoreThanDeclared) {

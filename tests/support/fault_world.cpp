@@ -57,6 +57,7 @@ FaultWorlds::FaultWorlds() {
   plain.jobs.emplace_back();
   plain.jobs.emplace_back().draw_fraction = 0.5;
   plain.jobs.emplace_back().rounds = 2;
+  plain.jobs.push_back(federation_of_reports());
   Family classes;
   for (const auto& [name, federation] : federations_of_every_algorithm()) {
     if (federation.noise_multiplier > 0.0) continue;

@@ -178,17 +178,19 @@ class Auditor {
     const jobs::RoundSpec spec = jobs::round_spec(job, *ask);
     folds::RoundFold out = spec.fold();
     std::int64_t records = 0;
+    std::map<SiloId, std::vector<std::int64_t>> each;
     for (const auto& [silo, digest] : round.accepted) {
       const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
       if (!reply) return reply.error();
       const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
       records += job.member(silo)->facts.records;
-      if (!spec.admits(reply->reply.answer))
+      if (!spec.admits(reply->reply.answer, *job.member(silo)))
         return Error{ErrorCode::StorageFailed, "a ledger holds a reply that is not of its query's shape"};
       out.add(values, spec.weight(*job.member(silo)));
+      if (spec.statistic) each.emplace(silo, spec.kept(values));
     }
     if (out.replies() == 0) return Error{ErrorCode::StorageFailed, "the store has a round that nobody answered"};
-    return folds::Gathered{round.round, out.replies(), out.value(), records};
+    return folds::Gathered{round.round, out.replies(), out.value(), records, std::move(each)};
   }
 
   /// The algorithm again, over the replies that the ledgers hold.

@@ -37,9 +37,10 @@ class LongAdvance final : public algorithms::FederatedAlgorithm {
 
 /// @param work may be empty: then it only says that it takes long
 [[nodiscard]] inline jobs::AlgorithmMaker taking_long(LongAdvance::Work work = {}) {
-  return [work = std::move(work)](const jobs::Job& job) {
-    return std::make_unique<algorithms::WithEvaluation>(
-        std::make_unique<LongAdvance>(job.algorithm->make().value(), work), *job.model, job.evaluation_every);
+  return [work = std::move(work)](const jobs::Job& job) -> std::unique_ptr<algorithms::FederatedAlgorithm> {
+    auto slow = std::make_unique<LongAdvance>(job.algorithm->make().value(), work);
+    if (!job.model) return slow;
+    return std::make_unique<algorithms::WithEvaluation>(std::move(slow), *job.model, job.evaluation_every);
   };
 }
 

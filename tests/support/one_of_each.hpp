@@ -32,6 +32,12 @@ inline std::vector<wire::Message> one_of_each(const RunId& run) {
                    {{4}, 3, crypto::NoiseKind::Test, queries::PublicSums{{-2147483647}}}},
       ReplyMessage{
           run, sha256("q"), queries::ReplyType::I64, {{8}, 0, crypto::NoiseKind::Secure, queries::Selected{{5}}}},
+      ReplyMessage{
+          run, sha256("q"), queries::ReplyType::I32, {{9}, 0, crypto::NoiseKind::Secure, queries::Reports{{0, 1, 1}}}},
+      ReplyMessage{run,
+                   sha256("q"),
+                   queries::ReplyType::I64,
+                   {{9}, -20, crypto::NoiseKind::Secure, queries::Reports{{-(std::int64_t{1} << 36U), 7}}}},
       ReceiptMessage{receipt},
       JobEnded{run, true},
       JobEndedSeen{run},

@@ -15,6 +15,7 @@ namespace undertone::tests {
       return releases::MetricsMap{};
     case releases::QuestionKind::LocalRun:
     case releases::QuestionKind::Statistic:
+    case releases::QuestionKind::ControlledRun:
       break;
   }
   UNDERTONE_CHECK(false);

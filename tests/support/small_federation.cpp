@@ -55,16 +55,26 @@ std::string SmallFederation::job() const {
   for (int f = 0; f < kFeatures; ++f)
     features += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
   std::string members;
+  std::string unweighted;
   for (int i = 0; i < silos; ++i) {
     const Member& m = equal ? kEqualMember : kMembers[i];
-    members += fmt::format(
+    const std::string member = fmt::format(
         "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},\"delta\":"
-        "{},\"weight\":{}}}",
-        i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta, m.weight);
+        "{}",
+        i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta);
+    members += fmt::format("{},\"weight\":{}}}", member, m.weight);
+    unweighted += member + "}";
   }
   const std::string label = !model.empty()                   ? R"({"column":"y","classes":["low","middle","high"]})"
                             : loss == models::Loss::Logistic ? R"({"column":"y","negative":"no","positive":"yes"})"
                                                              : R"({"column":"y","min":-1,"max":1})";
+  if (!statistics.empty()) {
+    return fmt::format(
+        R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},"statistics":{},
+"privacy":{{"mode":"isrl","unit":"record","noise":"{}"}},"cohort":[{}],
+"participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}}}})",
+        name, label, features, statistics, noise, unweighted, quorum, join_deadline_ms, round_deadline_ms);
+  }
   const std::string trained =
       model.empty() ? fmt::format(R"({{"kind":"{}","intercept":true}})", models::to_string(loss)) : model;
   const std::string asked =
@@ -141,6 +151,10 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
       {"spider_alternate",
        {R"({"kind":"spider_alternate","pairs":3,"step_size":0.4,"draw_fraction":0.5,"seed":5})", whole, none}},
       {"local_sgd", {R"({"kind":"local_sgd","rounds":4,"local_steps":5,"step_size":0.1})", ball, none}},
+      {"local_minibatch_sgd",
+       {R"({"kind":"local_minibatch_sgd","rounds":3,"local_steps":4,"local_batch":3,"step_size":0.1})", ball, none}},
+      {"fedprox",
+       {R"({"kind":"fedprox","rounds":3,"local_steps":4,"local_batch":2,"step_size":0.1,"proximal":0.5})", ball, none}},
       {"private_frank_wolfe",
        {R"({"kind":"private_frank_wolfe","iterates":6,"vertices":{"kind":"l1_ball","radius":3}})",
         R"({"kind":"l1_ball","radius":3})",
@@ -150,6 +164,44 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
         0.0,
         5,
         1.0}},
+      {"private_frank_wolfe, by vector",
+       {R"({"kind":"private_frank_wolfe","iterates":6,"choice":"vector","vertices":{"kind":"l1_ball","radius":3}})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"constrained_frank_wolfe",
+       {R"({"kind":"constrained_frank_wolfe","iterates":6})", R"({"kind":"group_ball","radius":3,"group_size":2})",
+        none}},
+      {"constrained_mirror_descent",
+       {R"({"kind":"constrained_mirror_descent","rounds":6,"step_size":0.5,"draw_fraction":0.5,"potential":"euclidean"})",
+        R"({"kind":"mixed_ball","radius":3,"share":0.5})", none}},
+      {"strongly_convex_mirror_descent",
+       {R"({"kind":"strongly_convex_mirror_descent","rounds":6,"relative_convexity":0.5,"draw_fraction":1})", ball,
+        none}},
+      {"noisy_frank_wolfe",
+       {R"({"kind":"noisy_frank_wolfe","rounds":4,"step_size":0.4,"smoothness":0.25,"set":{"norm":1}})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"noisy_frank_wolfe, l_1.5",
+       {R"({"kind":"noisy_frank_wolfe","rounds":3,"step_size":0.5,"smoothness":1.5,"set":{"norm":1.5,"radius":2}})",
+        whole, none}},
+      {"localized_mirror_descent",
+       {R"({"kind":"localized_mirror_descent","norm":1,"draw_fraction":1,"phases":[
+            {"rounds":3,"relative_convexity":0.5,"radius":2},{"rounds":2,"relative_convexity":2,"radius":0.5}]})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"poly_frank_wolfe",
+       {R"({"kind":"poly_frank_wolfe","rounds":2,"step_size":0.4,"smoothness":0.25,"set":{"norm":1}})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"tree_frank_wolfe",
+       {R"({"kind":"tree_frank_wolfe","depth":1,"smoothness":0.25,"set":{"norm":1}})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"mirror_descent",
+       {R"({"kind":"mirror_descent","rounds":6,"step_size":0.5,"draw_fraction":0.5,"geometry":{"potential":"p_norm","norm":1}})",
+        R"({"kind":"l1_ball","radius":3})", none}},
+      {"mirror_descent, steps of strong convexity, entropy",
+       {R"({"kind":"mirror_descent","rounds":5,"relative_convexity":0.5,"draw_fraction":1.0,"geometry":{"potential":"entropy"}})",
+        R"({"kind":"l1_ball","radius":3})", R"({"kind":"l2","strength":0.01})"}},
+      {"mirror_descent, l_1.5",
+       {R"({"kind":"mirror_descent","rounds":5,"step_size":0.5,"draw_fraction":1.0,
+            "geometry":{"potential":"p_norm","norm":1.5,"radius":2}})",
+        whole, none}},
       {"noisy_minibatch_sgd, softmax",
        {R"({"kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":0.5})", ball,
         R"({"kind":"l2","strength":0.01})", R"({"kind":"softmax"})"}},
@@ -159,6 +211,16 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
       {"noisy_minibatch_sgd, moments",
        {R"({"kind":"noisy_minibatch_sgd","rounds":1,"step_size":1,"averaging":"last","draw_fraction":0.5})", whole,
         none, R"({"kind":"moments"})"}},
+      {"accelerated_sgd, bins",
+       {R"({"kind":"accelerated_sgd","reads":"one_pass","parts":"bins","proximity":0,"strong_convexity":0,
+            "draw_fraction":1,"stages":[{"rounds":6,"upsilon":4}]})",
+        ball, none}},
+      {"localized_accelerated_sgd, bins",
+       {R"({"kind":"localized_accelerated_sgd","parts":"bins","draw_fraction":1,"phases":[
+            {"proximity":0.5,"strong_convexity":0.5,"radius":2,"stages":[{"rounds":3,"upsilon":6}]},
+            {"proximity":2,"strong_convexity":2,"radius":0.5,"stages":[{"rounds":2,"upsilon":9},{"rounds":2,"upsilon":9}]}]})",
+        ball, none}},
+      {"proximal_sgd, bins", {R"({"kind":"proximal_sgd","parts":"bins","rounds":5,"step_size":0.5})", ball, l1}},
       {"spider_alternate, projected features",
        {R"({"kind":"spider_alternate","pairs":2,"step_size":0.4,"draw_fraction":1,"seed":5})",
         whole,
@@ -196,6 +258,16 @@ std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t dat
   return out;
 }
 
+SmallFederation federation_of_reports() {
+  SmallFederation out;
+  out.statistics = R"({"sampling_intervals":true,"questions":[
+    {"kind":"mean","column":"x1","form":"reports"},
+    {"kind":"count","column":"y","value":"no","form":"reports"},
+    {"kind":"mean","columns":["x0","x2","x3"],"form":"reports","randomiser":"laplace"},
+    {"kind":"count","column":"y","value":"yes"}]})";
+  return out;
+}
+
 silo::Policy generous_policy() {
   const std::vector<std::string_view> every = algorithms::method_names();
   return {{"logistic", "least_squares", "softmax", "network", "moments"},
@@ -209,6 +281,9 @@ silo::Policy generous_policy() {
           silo::Approval::Automatic,
           std::chrono::milliseconds(1),
           std::nullopt,
+          true,
+          silo::ExplainRefusals::Kind,
+          true,
           true};
 }
 

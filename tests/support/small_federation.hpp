@@ -31,6 +31,7 @@ struct SmallFederation {
   int round_deadline_ms = 4000;
   int join_deadline_ms = 8000;
   std::string algorithm;    // JSON; without it minibatch SGD as the members above say
+  std::string statistics;   // JSON of a job's section, if it is one without a model: nothing of training then counts
   std::string projection;   // JSON of a job's section, if there is one
   std::string shuffle;      // JSON of a shuffled job's section, if it is one
   std::string aggregation;  // JSON of a job's section, if there is one
@@ -46,6 +47,9 @@ struct SmallFederation {
 
 /// One small federation for each algorithm that a job may name, and for models that are not linear, by the name.
 [[nodiscard]] std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algorithm();
+
+/// One that asks for totals, and for a report of every record by itself.
+[[nodiscard]] SmallFederation federation_of_reports();
 
 /// What a test's federation may spend: more than it will.
 [[nodiscard]] silo::Policy generous_policy();

@@ -50,11 +50,10 @@ Status FrankWolfeIterate::advance(const VertexTally& votes) {
   if (finished()) {
     return Error{ErrorCode::InvalidArgument, fmt::format("all {} iterates of Frank-Wolfe are done", iterates_)};
   }
-  const Result<double> total = total_weight(votes, vertices_.count());
-  if (!total) return total.error();
+  UNDERTONE_TRY(const double total, total_weight(votes, vertices_.count()));
   const double step = step_size(at_);
   point_ *= 1.0 - step;
-  for (const auto& [vertex, weight] : votes) vertices_.add_scaled(vertex, step * (weight / *total), point_);
+  for (const auto& [vertex, weight] : votes) vertices_.add_scaled(vertex, step * (weight / total), point_);
   ++at_;
   return {};
 }

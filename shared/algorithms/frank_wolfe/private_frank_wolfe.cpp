@@ -1,95 +1,22 @@
 #include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "shared/algorithms/method_kit.hpp"
 #include "shared/algorithms/number.hpp"
-#include "shared/algorithms/shared_keys.hpp"
-#include "shared/base/overloaded.hpp"
+#include "shared/algorithms/vertices_section.hpp"
 #include "shared/config/section.hpp"
-#include "shared/geometry/parameter.hpp"
+#include "shared/releases/rounds_max.hpp"
 
 namespace undertone::algorithms {
-namespace {
-
-using geometry::Vertices;
-
-enum class VertexKind : std::uint8_t { L1Ball, Simplex, Listed };
-
-/// The vertices that stand in the job, one a column. @return nothing where a problem was noted
-std::optional<Eigen::MatrixXd> parse_points(config::Section& section, Eigen::Index dimension) {
-  const std::vector<std::vector<double>> points =
-      section.number_lists("points", "of listed: the vertices, each with a number for each of the model");
-  for (std::size_t j = 0; j < points.size(); ++j) {
-    if (static_cast<Eigen::Index>(points[j].size()) == dimension) continue;
-    section.problem(fmt::format("points/{}", j),
-                    fmt::format("expected {} numbers, one for each of the model, got {}", dimension, points[j].size()));
-    return std::nullopt;
-  }
-  // As many numbers as the job wrote, so no more than its bytes: nothing larger is asked of memory.
-  Eigen::MatrixXd out(dimension, static_cast<Eigen::Index>(points.size()));
-  for (std::size_t j = 0; j < points.size(); ++j) {
-    out.col(static_cast<Eigen::Index>(j)) = Eigen::Map<const Eigen::VectorXd>(points[j].data(), dimension);
-  }
-  return out;
-}
-
-/// A problem is noted, and something harmless returned.
-Vertices parse_vertices(config::Section section, const Problem& problem) {
-  const auto kind = section.choice<VertexKind>(
-      "kind", {{"l1_ball", VertexKind::L1Ball}, {"simplex", VertexKind::Simplex}, {"listed", VertexKind::Listed}},
-      "the polytope that the model lies in, by its vertices; domain says the same, and whole_space of listed");
-  const auto wanted = [&](VertexKind one) { return section.recording() || kind == one; };
-  double radius = 1.0;
-  double scale = 1.0;
-  std::optional<Eigen::MatrixXd> points;
-  if (wanted(VertexKind::L1Ball))
-    radius = section.number("radius", 0.0, geometry::kParameterMax, "of l1_ball: vertices +-radius e_j", true);
-  if (wanted(VertexKind::Simplex))
-    scale = section.number("scale", 0.0, geometry::kParameterMax, "of simplex: vertices scale e_j", true);
-  if (wanted(VertexKind::Listed)) points = parse_points(section, problem.dimension);
-  section.finish();
-  const Vertices harmless = Vertices::of_l1_ball(1, 1.0).value();
-  if (section.recording()) return harmless;
-  if (kind == VertexKind::Listed && !points) return harmless;
-  const Result<Vertices> made = kind == VertexKind::L1Ball    ? Vertices::of_l1_ball(problem.dimension, radius)
-                                : kind == VertexKind::Simplex ? Vertices::of_simplex(problem.dimension, scale)
-                                                              : Vertices::listed(*points);
-  if (made) return *made;
-  section.problem(kind == VertexKind::Listed ? "points" : "kind", made.error().message);
-  return harmless;
-}
-
-/// Whether the domain says where the vertices keep the model.
-Status check_domain(const Vertices& vertices, const geometry::Domain& domain) {
-  const std::optional<double> radius = vertices.l1_radius();
-  const std::optional<double> scale = vertices.simplex_scale();
-  const bool agrees = std::visit(Overloaded{[&](const geometry::WholeSpace& /*set*/) { return !radius && !scale; },
-                                            [&](const geometry::L1Ball& ball) { return radius == ball.radius; },
-                                            [&](const geometry::Simplex& simplex) { return scale == simplex.scale; },
-                                            [](const auto& /*other*/) { return false; }},
-                                 domain.set());
-  if (agrees) return {};
-  const std::string expected = radius  ? fmt::format("the l1 ball of radius {}", *radius)
-                               : scale ? fmt::format("the simplex of scale {}", *scale)
-                                       : std::string("the whole space");
-  return Error{
-      ErrorCode::InvalidArgument,
-      fmt::format("private Frank-Wolfe: the vertices say where the model lies, and the domain has to say the "
-                  "same: expected {}, got {}{}",
-                  expected, domain.name(), radius || scale ? "" : "; listed vertices have no name as a domain")};
-}
-
-}  // namespace
 
 std::string_view PrivateFrankWolfeSettings::name() const { return PrivateFrankWolfe::kName; }
 
 std::string PrivateFrankWolfeSettings::source() const {
-  return "private Frank-Wolfe over a polytope: Algorithm 4 of Talwar, Thakurta and Zhang 2014 for one silo, with steps "
-         "2/(t+1); of several silos the mean of the vertices that each chooses";
+  return fmt::format(
+      "private Frank-Wolfe over a polytope: Algorithm 4 of Talwar, Thakurta and Zhang 2014 for one silo, with steps "
+      "2/(t+1); {}",
+      choice->about());
 }
 
 MethodNumbers PrivateFrankWolfeSettings::numbers() const {
@@ -99,21 +26,30 @@ MethodNumbers PrivateFrankWolfeSettings::numbers() const {
   return out;
 }
 
-MethodTraits PrivateFrankWolfeSettings::traits() const {
-  MethodTraits traits;
-  traits.shuffled = false;
-  traits.bounded_in = MethodTraits::BoundedIn::EveryCoordinate;
-  traits.linear_models = true;
-  return traits;
+namespace {
+
+const VertexChoice* parse_choice(config::Section& section) {
+  std::vector<std::string_view> names;
+  for (const VertexChoice* choice : vertex_choices()) names.push_back(choice->name());
+  if (!section.has("choice")) return vertex_choices().front();
+  return vertex_choices()[section.one_of(
+      "choice", names,
+      "of private_frank_wolfe: vote (default), every silo's own vertex, chosen within coordinate_bound; vector, the "
+      "best for the mean of noised gradients, within clip_norm, which then bounds every coordinate")];
 }
 
+}  // namespace
+
 ParsedMethod PrivateFrankWolfe::parse(config::Section& section, const Problem& problem) {
-  const std::uint64_t iterates =
-      static_cast<std::uint64_t>(section.integer("iterates", 2, static_cast<std::int64_t>(releases::kRoundsMax) + 1,
-                                                 "T: a vertex is chosen T-1 times, with steps 2/(t+1)"));
-  geometry::Vertices vertices =
-      parse_vertices(section.object("vertices", "of private_frank_wolfe: among which every silo chooses"), problem);
-  return {PrivateFrankWolfeSettings{problem, std::move(vertices), iterates}, 1.0};
+  const std::uint64_t iterates = static_cast<std::uint64_t>(
+      section.integer("iterates", 2, static_cast<std::int64_t>(releases::kRoundsMax) + 1,
+                      "T: of T-1 steps 2/(t+1), each to a vertex or an extreme point of the domain"));
+  geometry::Vertices vertices = parse_vertices(section.object("vertices",
+                                                              "of private_frank_wolfe: among which every silo chooses; "
+                                                              "of the constrained methods, where no domain names the "
+                                                              "polytope: listed"),
+                                               problem.dimension);
+  return {PrivateFrankWolfeSettings{problem, std::move(vertices), iterates, parse_choice(section)}, 1.0};
 }
 
 Result<std::unique_ptr<PrivateFrankWolfe>> PrivateFrankWolfe::create(const PrivateFrankWolfeSettings& settings) {
@@ -124,7 +60,7 @@ Result<std::unique_ptr<PrivateFrankWolfe>> PrivateFrankWolfe::create(const Priva
                  fmt::format("private Frank-Wolfe: vertices of {} numbers, and a model of {}", vertices.dimension(),
                              problem.dimension)};
   }
-  if (Status agrees = check_domain(vertices, problem.domain); !agrees) return agrees.error();
+  if (Status agrees = check_domain_of(vertices, problem.domain, "private Frank-Wolfe"); !agrees) return agrees.error();
   if (!problem.regulariser.is_none()) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("private Frank-Wolfe: silos choose by their losses alone: expected no regulariser, got {}",
@@ -137,13 +73,13 @@ Result<std::unique_ptr<PrivateFrankWolfe>> PrivateFrankWolfe::create(const Priva
                  fmt::format("private Frank-Wolfe: {} choices among {} vertices: a run has at most {} candidates",
                              settings.extent().rounds, vertices.count(), kCandidatesMax)};
   }
-  Result<FrankWolfeIterate> iterate = FrankWolfeIterate::create(vertices, settings.iterates, problem.start());
-  if (!iterate) return iterate.error();
-  return std::unique_ptr<PrivateFrankWolfe>(new PrivateFrankWolfe(problem.point_type, *std::move(iterate)));
+  UNDERTONE_TRY(FrankWolfeIterate iterate, FrankWolfeIterate::create(vertices, settings.iterates, problem.start()));
+  return std::unique_ptr<PrivateFrankWolfe>(
+      new PrivateFrankWolfe(problem.point_type, *settings.choice, std::move(iterate)));
 }
 
 planning::Schedule PrivateFrankWolfe::schedule(const PrivateFrankWolfeSettings& settings, const GradientShape& shape) {
-  return {{shape.selection(settings.vertices), settings.extent().rounds}};
+  return {{settings.choice->ask(shape, settings.vertices), settings.extent().rounds}};
 }
 
 Step PrivateFrankWolfe::current() const {
@@ -151,13 +87,12 @@ Step PrivateFrankWolfe::current() const {
 }
 
 Result<Step> PrivateFrankWolfe::advance(const folds::Gathered& gathered) {
-  const auto* tally = std::get_if<folds::Tally>(&gathered.value);
-  if (gathered.round.value != round() || iterate_.finished() || tally == nullptr) {
-    return Error{ErrorCode::Internal,
-                 fmt::format("private Frank-Wolfe stands at round {}, was told {} of round {}", round(),
-                             tally == nullptr ? "a mean" : "votes", gathered.round.value)};
+  if (gathered.round.value != round() || iterate_.finished()) {
+    return Error{ErrorCode::Internal, fmt::format("private Frank-Wolfe stands at round {}, was told of round {}",
+                                                  round(), gathered.round.value)};
   }
-  if (Status moved = iterate_.advance(tally->votes); !moved) return moved.error();
+  UNDERTONE_TRY(const VertexTally votes, choice_->votes(gathered, iterate_.vertices()));
+  if (Status moved = iterate_.advance(votes); !moved) return moved.error();
   return current();
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "shared/algorithms/frank_wolfe/frank_wolfe_iterate.hpp"
+#include "shared/algorithms/frank_wolfe/vertex_choice.hpp"
 #include "shared/algorithms/method.hpp"
 
 namespace undertone::algorithms {
@@ -18,35 +19,37 @@ struct PrivateFrankWolfeSettings {
   Problem problem;
   geometry::Vertices vertices;
   std::uint64_t iterates = 0;  // T: a vertex is chosen T-1 times
+  const VertexChoice* choice = &choose_by_vote();
 
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] std::string source() const;
   [[nodiscard]] MethodNumbers numbers() const;
   [[nodiscard]] Extent extent() const { return {iterates == 0 ? 0 : iterates - 1, 1}; }
-  [[nodiscard]] MethodTraits traits() const;
+  [[nodiscard]] MethodTraits traits() const { return choice->traits(); }
 };
 
-/// Private Frank-Wolfe over a polytope: every silo chooses a vertex by the exponential mechanism on its own records'
-/// gradients, each cut coordinate by coordinate.
-///   for t = 1 .. T-1:  ask every silo for the vertex that its gradient at theta_t chooses
+/// Private Frank-Wolfe over a polytope.
+///   for t = 1 .. T-1:  ask every silo about its gradient at theta_t, in the way of the choice
 ///                      theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t,  s_t the weighted mean of the chosen vertices
 ///   output theta_T
-/// Of one silo it is a curator's algorithm, Algorithm 4 of the source. Of several it is a vote: the error of a step is
-/// the mean of the silos' own errors, so more silos do not make it smaller, and where their records differ there is a
-/// floor below which no noise is to blame. Source: spec constraint-geometry 2.5, non-euclidean 3.2 option D.
-/// @see FrankWolfeIterate
+/// By vote every silo chooses a vertex by the exponential mechanism on its own records' gradients. Of one silo that is
+/// a curator's algorithm, Algorithm 4 of the source. Of several the error of a step is the mean of the silos' own
+/// errors, so more silos do not make it smaller, and where their records differ there is a floor below which no noise
+/// is to blame. By vector silos send noised gradients, and the vertex is the best for their mean: the error is that of
+/// a maximum over noise on every coordinate, larger by the root of the dimension and smaller by that of the silos.
+/// Source: spec constraint-geometry 2.5, non-euclidean 3.2. @see FrankWolfeIterate, VertexChoice
 class PrivateFrankWolfe final : public FederatedAlgorithm {
  public:
   static constexpr std::string_view kName = "private_frank_wolfe";
-  /// Of all rounds together: a silo draws among them one by one.
+  /// Of all rounds together: by vote a silo draws among them one by one.
   static constexpr std::uint64_t kCandidatesMax = std::uint64_t{1} << 36U;
 
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   /// @return an error where there are fewer than two iterates, too many candidates, vertices of another dimension than
-  /// the model, a domain that is not their hull, or a regulariser, which no silo counts with when it chooses
+  /// the model, a domain that is not their hull, or a regulariser, which no step counts with
   [[nodiscard]] static Result<std::unique_ptr<PrivateFrankWolfe>> create(const PrivateFrankWolfeSettings& settings);
 
-  /// What it asks, in order: T-1 selections over the training block.
+  /// What it asks, in order: T-1 times what the choice asks for, of the training block.
   [[nodiscard]] static planning::Schedule schedule(const PrivateFrankWolfeSettings& settings,
                                                    const GradientShape& shape);
 
@@ -58,11 +61,12 @@ class PrivateFrankWolfe final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  PrivateFrankWolfe(queries::PointType point_type, FrankWolfeIterate iterate)
-      : point_type_(point_type), iterate_(std::move(iterate)) {}
+  PrivateFrankWolfe(queries::PointType point_type, const VertexChoice& choice, FrankWolfeIterate iterate)
+      : point_type_(point_type), choice_(&choice), iterate_(std::move(iterate)) {}
   [[nodiscard]] Step current() const;
   [[nodiscard]] std::uint64_t round() const noexcept { return iterate_.at() - 1; }
   queries::PointType point_type_;
+  const VertexChoice* choice_;
   FrankWolfeIterate iterate_;
 };
 

@@ -1,6 +1,8 @@
 #include "shared/algorithms/one_round/statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "shared/algorithms/method_kit.hpp"
@@ -9,26 +11,68 @@
 namespace undertone::algorithms {
 namespace {
 
-Status check_question(const StatisticAsked& asked) {
-  const auto* mean = std::get_if<MeanAsked>(&asked.what);
-  if (mean == nullptr) return {};
-  const double width = mean->high - mean->low;
-  if (mean->low < mean->high && std::isfinite(width)) return {};
-  return Error{ErrorCode::InvalidArgument,
-               fmt::format("the {}: expected bounds with a finite difference > 0, got {} and {}", asked.name, mean->low,
-                           mean->high)};
+Status check_bounds(const StatisticAsked& asked, double low, double high) {
+  if (low < high && std::isfinite(high - low)) return {};
+  return Error{
+      ErrorCode::InvalidArgument,
+      fmt::format("the {}: expected bounds with a finite difference > 0, got {} and {}", asked.name, low, high)};
 }
 
-/// What the silos' totals say. @param total in real units of the release
-Estimate estimate_of(const StatisticAsked& asked, double total, const folds::Gathered& gathered) {
+Status check_columns(const StatisticAsked& asked, const std::vector<NumberColumn>& columns) {
+  for (const NumberColumn& column : columns)
+    if (Status sound = check_bounds(asked, column.low, column.high); !sound) return sound;
+  return {};
+}
+
+Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) {
+  Status sound = std::visit(
+      Overloaded{
+          [](const CountAsked& /*what*/) { return Status(); }, [](const TableAsked& /*what*/) { return Status(); },
+          [](const HistogramAsked& /*what*/) { return Status(); },
+          [&](const QuantilesAsked& what) {
+            for (const double p : what.probabilities) {
+              if (!(p > 0.0 && p < 1.0))
+                return Status(Error{ErrorCode::InvalidArgument,
+                                    fmt::format("the {}: expected probabilities in (0, 1), got {}", asked.name, p)});
+            }
+            return Status();
+          },
+          [&](const CovarianceAsked& what) { return check_columns(asked, what.columns); },
+          [&](const ReportsAsked& what) {
+            if (what.columns.empty() || (what.indicator && what.columns.size() != 1))
+              return Status(Error{ErrorCode::InvalidArgument,
+                                  fmt::format("the {}: reports on {} numbers", asked.name, what.columns.size())});
+            return check_columns(asked, what.columns);
+          },
+          [&](const RegressionAsked& what) {
+            std::vector<NumberColumn> all = what.columns;
+            all.push_back(what.response);
+            return check_columns(asked, all);
+          },
+          [&](const auto& ranged) { return check_bounds(asked, ranged.low, ranged.high); }},
+      asked.what);
+  if (!sound) return sound;
+  sound = Statistics::check_form(asked, noise);
+  const std::optional<statistics::FeatureMap> features = features_of(asked, noise);
+  if (!sound || !features) return sound;
+  sound = statistics::check(*features, SIZE_MAX);
+  if (!sound) return Error{sound.error().code, fmt::format("the {}: {}", asked.name, sound.error().message)};
+  return {};
+}
+
+/// What the silos' totals say. @param total of one number, in real units of the release @param whole counts are
+/// integers
+Estimate estimate_of(const StatisticAsked& asked, double total, bool whole, const folds::Gathered& gathered) {
   Estimate out;
   out.name = asked.name;
   out.replies = gathered.replies;
   out.records = gathered.records;
   out.round = gathered.round.value;
+  out.answers = gathered.each;
   const auto records = static_cast<double>(gathered.records);
   std::visit(Overloaded{[&](const CountAsked& count) {
-                          const double held = std::nearbyint(total);  // an integer but for the fold's division
+                          // Of Laplace noise an integer but for the fold's division.
+                          const double held = whole ? std::nearbyint(total) : total;
                           out.value = count.complement ? records - held : held;
                         },
                         [&](const MeanAsked& mean) {
@@ -36,7 +80,8 @@ Estimate estimate_of(const StatisticAsked& asked, double total, const folds::Gat
                           out.mean = true;
                           out.per_unit = half_width / records;
                           out.value = mean.low + half_width * (1.0 + total / records);
-                        }},
+                        },
+                        [](const auto& /*of the answers*/) {}},
              asked.what);
   return out;
 }
@@ -46,7 +91,15 @@ Estimate estimate_of(const StatisticAsked& asked, double total, const folds::Gat
 std::string_view StatisticsSettings::name() const { return Statistics::kName; }
 
 std::string StatisticsSettings::source() const {
-  return "one-round statistics: totals with discrete Laplace noise (Ghosh, Roughgarden and Sundararajan 2009)";
+  if (noise == statistics::NoiseKind::Gaussian) return "one-round statistics: totals with rounded Gaussian noise";
+  std::string out =
+      "one-round statistics: totals with discrete Laplace noise (Ghosh, Roughgarden and Sundararajan 2009)";
+  if (std::any_of(questions.begin(), questions.end(),
+                  [](const StatisticAsked& asked) { return std::holds_alternative<ReportsAsked>(asked.what); }))
+    out +=
+        "; reports of single records (Warner 1965; Duchi, Jordan and Wainwright 2018; Wang, Gaboardi, Smith and Xu, "
+        "Algorithm 1)";
+  return out;
 }
 
 MethodNumbers StatisticsSettings::numbers() const { return {{"questions", static_cast<double>(questions.size())}}; }
@@ -63,21 +116,39 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
     return Error{ErrorCode::InvalidArgument, fmt::format("statistics: expected 1 to {} questions, got {}",
                                                          kQuestionsMax, settings.questions.size())};
   }
+  if (!settings.shares.empty() && settings.shares.size() != settings.questions.size())
+    return Error{ErrorCode::Internal, "statistics: as many shares as questions"};
+  if (!settings.strengths.empty() && settings.strengths.size() != settings.questions.size())
+    return Error{ErrorCode::Internal, "statistics: as much noise as questions"};
   for (const StatisticAsked& asked : settings.questions)
-    if (Status sound = check_question(asked); !sound) return sound.error();
+    if (Status sound = check_question(asked, settings.noise); !sound) return sound.error();
   return std::unique_ptr<Statistics>(new Statistics(settings));
+}
+
+Status Statistics::check_form(const StatisticAsked& asked, statistics::NoiseKind noise) {
+  if (has_form(asked, noise)) return {};
+  if (noise == statistics::NoiseKind::Gaussian)
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the {} is from reports of single records, each of a pure epsilon: noise may not be "
+                             "\"gaussian\", and nothing else may be asked for that needs it",
+                             asked.name)};
+  return Error{ErrorCode::InvalidArgument,
+               fmt::format("the {} is asked for with Gaussian noise alone: every silo needs a delta above 0, and "
+                           "noise may not be \"laplace\"",
+                           asked.name)};
 }
 
 planning::Schedule Statistics::schedule(const StatisticsSettings& settings, const GradientShape& /*shape*/) {
   planning::Schedule out;
   out.reserve(settings.questions.size());
-  for (const StatisticAsked& asked : settings.questions) {
-    const bool counted = std::holds_alternative<CountAsked>(asked.what);
-    out.push_back({{releases::StatisticMap{{asked.coordinate}, counted},
-                    {},
-                    counted ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0},
-                    1},
-                   1});
+  for (std::size_t q = 0; q < settings.questions.size(); ++q) {
+    releases::Ask ask = ask_of(settings.questions[q], settings.noise);
+    if (!settings.shares.empty()) ask.share = settings.shares[q];
+    if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Gaussian)
+      ask.shift = *releases::GaussianShift::create(settings.strengths[q]);
+    if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Laplace)
+      ask.epsilon = *releases::Epsilon::create(settings.strengths[q]);
+    out.push_back({std::move(ask), 1});
   }
   return out;
 }
@@ -92,22 +163,41 @@ Step Statistics::current() const {
 
 Result<Step> Statistics::advance(const folds::Gathered& gathered) {
   const std::size_t round = estimates_.size();
-  if (round == settings_.questions.size() || gathered.round.value != round || gathered.size() != 1 ||
-      gathered.replies < 1) {
-    return Error{
-        ErrorCode::Internal,
-        fmt::format("statistics stand at round {} of {}, were told of {} numbers of {} silos in round {}", round,
-                    settings_.questions.size(), gathered.size(), gathered.replies, gathered.round.value)};
+  const Eigen::VectorXd* totals = round < settings_.questions.size() ? totals_in(gathered) : nullptr;
+  const Eigen::Index told = totals == nullptr ? 0 : totals->size();
+  if (gathered.round.value != round || totals == nullptr || told != numbers_of(round) || gathered.replies < 1) {
+    return Error{ErrorCode::Internal,
+                 fmt::format("statistics stand at round {} of {}, were told of {} numbers of {} silos in round {}",
+                             round, settings_.questions.size(), told, gathered.replies, gathered.round.value)};
   }
   if (gathered.records < 1) {
     return Error{ErrorCode::Internal,
                  fmt::format("statistics: nobody knows how many records round {} was over", round)};
   }
-  const double total = gathered.mean()[0] * static_cast<double>(gathered.replies);
-  if (!std::isfinite(total))
+  if (!totals->allFinite())
     return Error{ErrorCode::Internal, fmt::format("statistics: the total of round {} is not finite", round)};
-  estimates_.push_back(estimate_of(settings_.questions[round], total, gathered));
+  for (const auto& [silo, said] : gathered.each)
+    if (static_cast<Eigen::Index>(said.size()) != numbers_of(round))
+      return Error{ErrorCode::Internal,
+                   fmt::format("statistics: silo {} said {} numbers in round {}, {} were asked for", silo.name(),
+                               said.size(), round, numbers_of(round))};
+  const double total = (*totals)[0] * static_cast<double>(gathered.replies);  // of single numbers, which are means
+  estimates_.push_back(
+      estimate_of(settings_.questions[round], total, settings_.noise == statistics::NoiseKind::Laplace, gathered));
   return current();
+}
+
+const Eigen::VectorXd* Statistics::totals_in(const folds::Gathered& gathered) const {
+  if (!std::holds_alternative<ReportsAsked>(settings_.questions[estimates_.size()].what)) {
+    const auto* mean = std::get_if<folds::Mean>(&gathered.value);
+    return mean == nullptr ? nullptr : &mean->values;
+  }
+  const auto* reports = std::get_if<folds::Reports>(&gathered.value);
+  return reports == nullptr || reports->reports != gathered.records ? nullptr : &reports->totals;
+}
+
+Eigen::Index Statistics::numbers_of(std::size_t round) const {
+  return ask_of(settings_.questions[round], settings_.noise).dimension;
 }
 
 void Statistics::save(ByteWriter& state) const {
@@ -118,6 +208,38 @@ void Statistics::save(ByteWriter& state) const {
     state.i64(estimate.replies);
     state.i64(estimate.records);
   }
+  // States of versions that kept nothing of what single silos said end here.
+  const bool kept =
+      std::any_of(estimates_.begin(), estimates_.end(), [](const Estimate& e) { return !e.answers.empty(); });
+  if (!kept) return;
+  for (const Estimate& estimate : estimates_) {
+    state.u64(estimate.answers.size());
+    for (const auto& [silo, totals] : estimate.answers) {
+      state.text(silo.name());
+      for (const std::int64_t total : totals) state.i64(total);
+    }
+  }
+}
+
+Status Statistics::restore_answers(ByteReader& state, std::size_t round) {
+  constexpr std::uint64_t kSilosMax = 1'000'000;
+  const Error cut{ErrorCode::Malformed, "the saved answers to the statistics are cut short"};
+  const Result<std::uint64_t> silos = state.u64();
+  if (!silos || *silos > kSilosMax) return cut;
+  std::map<SiloId, std::vector<std::int64_t>>& answers = estimates_[round].answers;
+  for (std::uint64_t i = 0; i < *silos; ++i) {
+    const Result<std::string> name = state.text();
+    if (!name) return cut;
+    const Result<SiloId> silo = SiloId::create(*name);
+    if (!silo) return cut;
+    std::vector<std::int64_t>& totals = answers[*silo];
+    for (Eigen::Index n = 0; n < numbers_of(round); ++n) {
+      const Result<std::int64_t> total = state.i64();
+      if (!total) return cut;
+      totals.push_back(*total);
+    }
+  }
+  return {};
 }
 
 Status Statistics::restore(ByteReader& state) {
@@ -132,9 +254,18 @@ Status Statistics::restore(ByteReader& state) {
     if (!value || !per_unit || !replies || !records)
       return Error{ErrorCode::Malformed, "the saved state of the statistics is cut short"};
     const StatisticAsked& asked = settings_.questions[i];
-    estimates_.push_back(
-        {asked.name, *value, *per_unit, std::holds_alternative<MeanAsked>(asked.what), *replies, *records, i});
+    Estimate& estimate = estimates_.emplace_back();
+    estimate.name = asked.name;
+    estimate.value = *value;
+    estimate.per_unit = *per_unit;
+    estimate.mean = std::holds_alternative<MeanAsked>(asked.what);
+    estimate.replies = *replies;
+    estimate.records = *records;
+    estimate.round = i;
   }
+  if (state.end()) return {};
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (Status read = restore_answers(state, i); !read) return read;
   return {};
 }
 

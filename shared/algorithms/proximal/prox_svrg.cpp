@@ -71,9 +71,8 @@ Result<std::unique_ptr<ProxSvrg>> ProxSvrg::create(const ProxSvrgSettings& setti
                              "most {} rounds",
                              settings.restarts, settings.epochs, settings.inner, releases::kRoundsMax)};
   }
-  const Result<ProximalDescent> descent = ProximalDescent::create("SVRG", settings.problem, settings.step_size);
-  if (!descent) return descent.error();
-  return std::unique_ptr<ProxSvrg>(new ProxSvrg(settings, *descent));
+  UNDERTONE_TRY(const ProximalDescent descent, ProximalDescent::create("SVRG", settings.problem, settings.step_size));
+  return std::unique_ptr<ProxSvrg>(new ProxSvrg(settings, descent));
 }
 
 ProxSvrg::ProxSvrg(const ProxSvrgSettings& settings, const ProximalDescent& descent)

@@ -32,9 +32,9 @@ ParsedMethod ProximalSgd::parse(config::Section& section, const Problem& problem
 
 Result<std::unique_ptr<ProximalSgd>> ProximalSgd::create(const ProximalSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "proximal SGD: no rounds"};
-  const Result<ProximalDescent> descent = ProximalDescent::create("proximal SGD", settings.problem, settings.step_size);
-  if (!descent) return descent.error();
-  return std::unique_ptr<ProximalSgd>(new ProximalSgd(settings, *descent));
+  UNDERTONE_TRY(const ProximalDescent descent,
+                ProximalDescent::create("proximal SGD", settings.problem, settings.step_size));
+  return std::unique_ptr<ProximalSgd>(new ProximalSgd(settings, descent));
 }
 
 planning::Schedule ProximalSgd::schedule(const ProximalSgdSettings& settings, const GradientShape& shape) {

@@ -66,9 +66,8 @@ Result<std::unique_ptr<Spider>> Spider::create(const SpiderSettings& settings) {
                              "least 1",
                              settings.rounds, settings.period, releases::kRoundsMax)};
   }
-  const Result<ProximalDescent> descent = ProximalDescent::create("SPIDER", settings.problem, settings.step_size);
-  if (!descent) return descent.error();
-  return std::unique_ptr<Spider>(new Spider(settings, *descent));
+  UNDERTONE_TRY(const ProximalDescent descent, ProximalDescent::create("SPIDER", settings.problem, settings.step_size));
+  return std::unique_ptr<Spider>(new Spider(settings, descent));
 }
 
 Spider::Spider(const SpiderSettings& settings, const ProximalDescent& descent)

@@ -122,12 +122,9 @@ ParsedMethod AcceleratedSgd::parse(config::Section& section, const Problem& prob
 ParsedMethod AcceleratedSgd::parse_localized(config::Section& section, const Problem& problem) {
   const double draw_fraction = keys::draw_fraction(section);
   std::vector<AcceleratedPhase> phases;
-  for (config::Section& one : section.objects("phases", 1, kStagesMax,
-                                              "of localized_accelerated_sgd: phase i reads a part of n/2^i records")) {
+  for (config::Section& one : keys::phases(section)) {
     AcceleratedPhase phase = parse_phase(one);
-    if (one.has("radius"))
-      phase.radius = one.number("radius", 0.0, keys::kNumberMax,
-                                "how far from its starting point (default: all of the domain)", true);
+    if (one.has("radius")) phase.radius = keys::phase_radius(one);
     one.finish();
     phases.push_back(std::move(phase));
   }
@@ -216,9 +213,9 @@ Status AcceleratedSgd::project(Eigen::VectorXd& point) const {
     settings_.problem.domain.project(point);
     return {};
   }
-  const Result<geometry::LocalDomain> local = geometry::LocalDomain::create(settings_.problem.domain, centre_, *radius);
-  if (!local) return local.error();
-  local->project(point);
+  UNDERTONE_TRY(const geometry::LocalDomain local,
+                geometry::LocalDomain::create(settings_.problem.domain, centre_, *radius));
+  local.project(point);
   return {};
 }
 

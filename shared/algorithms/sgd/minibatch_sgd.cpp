@@ -12,6 +12,8 @@
 namespace undertone::algorithms {
 namespace {
 
+constexpr std::int64_t kEpochsMax = 10'000;
+
 Averaging parse_averaging(config::Section& section, double step_size, double strong_convexity) {
   using Form = Averaging::Kind;
   const auto form = section.choice<Form>(
@@ -68,18 +70,23 @@ ServerOptimiser parse_server(config::Section& section) {
 }  // namespace
 
 bool MinibatchSgdSettings::as_published() const {
-  return steps.kind == StepSchedule::Kind::Constant && server.kind == ServerOptimiser::Kind::None;
+  return steps.kind == StepSchedule::Kind::Constant && server.kind == ServerOptimiser::Kind::None && epochs == 0;
 }
 
 std::string MinibatchSgdSettings::source() const {
   std::string out = "noisy minibatch SGD, Algorithms 14 and 19";
   if (!as_published()) out += fmt::format("; steps {}, server {}", to_string(steps), to_string(server));
+  if (epochs > 0) out += fmt::format("; {} passes over parts of the records", epochs);
   return out;
 }
 
 std::string_view MinibatchSgdSettings::name() const { return MinibatchSgd::kName; }
 
-MethodNumbers MinibatchSgdSettings::numbers() const { return {{"rounds", number(rounds)}, {"step_size", step_size}}; }
+MethodNumbers MinibatchSgdSettings::numbers() const {
+  MethodNumbers out = {{"rounds", number(rounds)}, {"step_size", step_size}};
+  if (epochs > 0) out.emplace_back("passes", number(epochs));
+  return out;
+}
 
 MethodTraits MinibatchSgdSettings::traits() const {
   MethodTraits traits;
@@ -115,19 +122,35 @@ ParsedMethod MinibatchSgd::parse(config::Section& section, const Problem& proble
   const Averaging averaging = parse_averaging(section, step_size, problem.regulariser.l2());
   const StepSchedule steps = parse_schedule(section);
   const ServerOptimiser server = parse_server(section);
-  return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server}, draw_fraction};
+  std::uint64_t epochs = 0;
+  if (section.has("passes")) {
+    epochs = static_cast<std::uint64_t>(
+        section.integer("passes", 1, kEpochsMax,
+                        "of noisy_minibatch_sgd: passes over the records, each in rounds / passes parts of its own "
+                        "(default: every round reads all records, or draws some afresh). With \"parts\": \"bins\" "
+                        "every pass draws them anew"));
+    if (!section.recording() && rounds % std::max<std::uint64_t>(epochs, 1) != 0)
+      section.problem("passes", fmt::format("expected a divisor of the {} rounds, got {}", rounds, epochs));
+    if (!section.recording() && draw_fraction < 1.0)
+      section.problem("draw_fraction", "expected 1 with passes: a round's part is read whole");
+  }
+  return {MinibatchSgdSettings{problem, rounds, step_size, averaging, steps, server, epochs}, draw_fraction};
 }
 
 Result<std::unique_ptr<MinibatchSgd>> MinibatchSgd::create(const MinibatchSgdSettings& settings) {
   if (settings.rounds == 0) return Error{ErrorCode::InvalidArgument, "minibatch SGD: no rounds"};
   if (Status step = geometry::check_positive("the step size of minibatch SGD", settings.step_size); !step)
     return step.error();
+  if (settings.epochs > 0 && settings.rounds % settings.epochs != 0)
+    return Error{ErrorCode::InvalidArgument, fmt::format("minibatch SGD: {} rounds are no {} passes of equal parts",
+                                                         settings.rounds, settings.epochs)};
   if (Status server = settings.server.check(); !server) return server.error();
   if (!(settings.averaging.tail > 0.0 && settings.averaging.tail <= 1.0)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("minibatch SGD: a tail must be in (0, 1], got {}", settings.averaging.tail)};
   }
-  if (settings.averaging.kind == Averaging::Kind::Geometric && !settings.as_published()) {
+  if (settings.averaging.kind == Averaging::Kind::Geometric &&
+      (settings.steps.kind != StepSchedule::Kind::Constant || settings.server.kind != ServerOptimiser::Kind::None)) {
     return Error{ErrorCode::InvalidArgument,
                  "minibatch SGD: geometric averaging is for constant steps along the gradient itself"};
   }
@@ -145,7 +168,16 @@ MinibatchSgd::MinibatchSgd(const MinibatchSgdSettings& settings)
       server_(settings_.server, settings_.problem.dimension) {}
 
 planning::Schedule MinibatchSgd::schedule(const MinibatchSgdSettings& settings, const GradientShape& shape) {
-  return {{shape.gradient(settings.problem.dimension), settings.rounds}};
+  const Eigen::Index d = settings.problem.dimension;
+  if (settings.epochs == 0) return {{shape.gradient(d), settings.rounds}};
+  using Slice = releases::Slice;
+  const std::uint64_t parts = std::max<std::uint64_t>(settings.rounds / settings.epochs, 1);
+  planning::Schedule out;
+  for (std::uint64_t r = 0; r < settings.rounds; ++r) {
+    const std::uint64_t index = shape.parts == Slice::Assignment::Bins ? r : r % parts;
+    out.push_back({shape.gradient(d, Slice{Slice::Cut::Equal, index, parts}), 1});
+  }
+  return out;
 }
 
 Step MinibatchSgd::current() const {
@@ -215,9 +247,8 @@ void MinibatchSgd::save(ByteWriter& state) const {
 
 Status MinibatchSgd::restore(ByteReader& state) {
   if (Status read = restore_count(state, settings_.rounds, round_); !read) return read;
-  const Result<double> relative_weight = state.f64();
-  if (!relative_weight) return relative_weight.error();
-  relative_weight_ = *relative_weight;
+  UNDERTONE_TRY(const double relative_weight, state.f64());
+  relative_weight_ = relative_weight;
   if (Status read = restore_vectors(state, {&iterate_, &average_}); !read) return read;
   return server_.restore(state);
 }

@@ -26,13 +26,16 @@ struct MinibatchSgdSettings {
   Averaging averaging = {};
   StepSchedule steps = {};  // eta_r, where no theorem fixes it
   ServerOptimiser server = {};
+  /// Passes over the records, where rounds read parts of them: R / epochs parts a pass, each read once in it. 0: every
+  /// round reads all records, or a fresh draw.
+  std::uint64_t epochs = 0;
 
   /// Whether it is the algorithm as its source has it: one step size, along the gradient itself.
   [[nodiscard]] bool as_published() const;
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] std::string source() const;
   [[nodiscard]] MethodNumbers numbers() const;
-  [[nodiscard]] Extent extent() const { return {rounds, 1}; }
+  [[nodiscard]] Extent extent() const { return {rounds, epochs == 0 ? 1 : rounds}; }
   [[nodiscard]] MethodTraits traits() const;
   /// Variance 256 L^2 R ln(2.5R/delta) l2 / (n^2 eps^2), K >= eps n / (4 sqrt(2 R l2)), eps <= 2 l2.
   /// Source: Theorems 34, 104. @see NoiseConditions
@@ -57,7 +60,8 @@ class MinibatchSgd final : public FederatedAlgorithm {
   /// @return an error where there is no round, the step is no step, or the regulariser is not smooth
   [[nodiscard]] static Result<std::unique_ptr<MinibatchSgd>> create(const MinibatchSgdSettings& settings);
 
-  /// What it asks, in order: R gradient sums over the training block, each record clipped.
+  /// What it asks, in order: R gradient sums over the training block, each record clipped. With passes each of a part:
+  /// of one permutation, whose parts every pass reads again, or of bins, which records draw anew for each pass.
   [[nodiscard]] static planning::Schedule schedule(const MinibatchSgdSettings& settings, const GradientShape& shape);
 
   /// A bound on E F(output) - min F over W, a ball of radius D around w_0 = 0:
@@ -66,7 +70,7 @@ class MinibatchSgd final : public FederatedAlgorithm {
   /// with G = clip + lambda D and s^2 the noise variance of a coordinate of the weighted mean.
   /// Holds for convex losses where no record's gradient is longer than the clip norm, so that the mean is unbiased; the
   /// second where F is mu-strongly convex, which whoever chose the ratio answers for.
-  /// @return nothing for the last iterate, a tail, other steps, a server's optimiser and other domains @param
+  /// @return nothing for the last iterate, a tail, other steps, passes, a server's optimiser and other domains @param
   /// noise_variance s^2 Source: projected stochastic gradient descent, as in the proof of Theorem 34 (Theorem 106).
   [[nodiscard]] static std::optional<double> predicted_excess_risk(const MinibatchSgdSettings& settings,
                                                                    releases::ClipNorm clip, double noise_variance);

@@ -258,16 +258,14 @@ Result<Attempt> attempt_at(const BinomialRound& round, const BinomialDemand* exa
   // Whole coins of a record, and the far tails of few of them, can cost more than a Gaussian's.
   for (std::int64_t grid = least(0, BinomialParameters::kGridMax, fine);; grid += 1 + grid / 16) {
     if (grid > BinomialParameters::kGridMax) return no_grid(round);
-    Result<std::int64_t> coins = exactly != nullptr
-                                     ? scalar_binomial_coins(half, grid, exactly->epsilon, exactly->delta)
-                                     : fewest_coins(round, grid);
-    if (!coins) return coins.error();
-    if (exactly != nullptr) *coins = (*coins + round.vectors - 1) / round.vectors;
-    if (*coins > round.coins_max) return Attempt{std::nullopt, *coins};
-    Result<BinomialParameters> parameters = BinomialParameters::create(grid, *coins, half);
-    if (!parameters) return parameters.error();
-    const double excess = excess_of(grid, parameters->noise_variance() * vectors);
-    if (excess <= round.excess_max) return Attempt{BinomialChoice{*parameters, excess}, *coins};
+    UNDERTONE_TRY(std::int64_t coins, exactly != nullptr
+                                          ? scalar_binomial_coins(half, grid, exactly->epsilon, exactly->delta)
+                                          : fewest_coins(round, grid));
+    if (exactly != nullptr) coins = (coins + round.vectors - 1) / round.vectors;
+    if (coins > round.coins_max) return Attempt{std::nullopt, coins};
+    UNDERTONE_TRY(BinomialParameters parameters, BinomialParameters::create(grid, coins, half));
+    const double excess = excess_of(grid, parameters.noise_variance() * vectors);
+    if (excess <= round.excess_max) return Attempt{BinomialChoice{parameters, excess}, coins};
   }
 }
 
@@ -315,10 +313,9 @@ Result<BinomialShift> binomial_shift(const BinomialParameters& parameters, Eigen
                  fmt::format("{} coins of {} vectors are too few to hide a move of {} with a failure of {}",
                              parameters.coins(), vectors, parameters.grid(), failure)};
   }
-  const Result<releases::GaussianShift> shift =
-      releases::GaussianShift::create(*slope * static_cast<double>(parameters.grid()) * (1.0 + 1e-15));
-  if (!shift) return shift.error();
-  return BinomialShift{*shift, failure};
+  UNDERTONE_TRY(const releases::GaussianShift shift,
+                releases::GaussianShift::create(*slope * static_cast<double>(parameters.grid()) * (1.0 + 1e-15)));
+  return BinomialShift{shift, failure};
 }
 
 double scalar_binomial_delta(std::int64_t coins, noise::Rational heads, std::int64_t shift, double epsilon) {
@@ -373,9 +370,8 @@ Result<double> published_binomial_epsilon(std::int64_t coins, noise::Rational he
 
 Result<BinomialChoice> choose_binomial_parameters(const BinomialDemand& demand) {
   if (const Status checked = check_choice(demand); !checked) return checked.error();
-  const Result<Attempt> attempt = attempt_at(demand);
-  if (!attempt) return attempt.error();
-  if (attempt->choice) return *attempt->choice;
+  UNDERTONE_TRY(const Attempt attempt, attempt_at(demand));
+  if (attempt.choice) return *attempt.choice;
   // More vectors bring more coins and more roundings, which ask for a finer grid: whether they help is tried.
   BinomialDemand larger = demand;
   const auto serves = [&](std::int64_t vectors) {
@@ -393,14 +389,13 @@ Result<BinomialChoice> choose_binomial_parameters(const BinomialDemand& demand) 
   return Error{ErrorCode::LimitExceeded,
                fmt::format("epsilon {} at delta {} over {} rounds needs {} coins of each of {} vectors, at most {} are "
                            "allowed: {}",
-                           demand.epsilon.value(), demand.delta.value(), demand.rounds, attempt->coins, demand.vectors,
+                           demand.epsilon.value(), demand.delta.value(), demand.rounds, attempt.coins, demand.vectors,
                            demand.coins_max, remedy)};
 }
 
 Result<BinomialChoice> binomial_parameters_for(const BinomialRound& round) {
-  const Result<Attempt> attempt = attempt_at(round, nullptr);
-  if (!attempt) return attempt.error();
-  if (attempt->choice) return *attempt->choice;
+  UNDERTONE_TRY(const Attempt attempt, attempt_at(round, nullptr));
+  if (attempt.choice) return *attempt.choice;
   BinomialRound larger = round;
   for (std::int64_t factor = 2; factor <= kRemedyMax; factor *= 2) {
     larger.vectors = factor * round.vectors;
@@ -409,12 +404,12 @@ Result<BinomialChoice> binomial_parameters_for(const BinomialRound& round) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("a round of shift {:.4g} needs {} coins of each of {} honest records, at most {} are "
                              "allowed: {} times as many records would do",
-                             round.shift.value(), attempt->coins, round.vectors, round.coins_max, factor)};
+                             round.shift.value(), attempt.coins, round.vectors, round.coins_max, factor)};
   }
   return Error{
       ErrorCode::LimitExceeded,
       fmt::format("a round of shift {:.4g} needs {} coins of each of {} honest records, at most {} are allowed",
-                  round.shift.value(), attempt->coins, round.vectors, round.coins_max)};
+                  round.shift.value(), attempt.coins, round.vectors, round.coins_max)};
 }
 
 }  // namespace undertone::mechanisms

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <optional>
 
 #include "shared/base/result.hpp"
 #include "shared/mechanisms/lattice.hpp"
@@ -14,9 +15,13 @@ namespace undertone::mechanisms {
 struct GaussianLattice {
   Lattice lattice;
   int log2_stddev = 0;  // m: the noise's standard deviation is 2^m lattice units
+  /// Of two records' integer vectors, the square of the largest l2 distance, where that is a fact about them: below
+  /// 2^87.
+  std::optional<releases::UInt128> distance_squared = {};
 
-  /// mu^2 = (2 Lambda / 2^m)^2 of one release under replacement of one record, rounded up.
-  /// The changed record leaves the sum with one vector of norm <= Lambda and enters it with another.
+  /// mu^2 = (2 Lambda / 2^m)^2 of one release under replacement of one record, rounded up; or what the vectors'
+  /// distance makes of it. The changed record leaves the sum with one vector of norm <= Lambda and enters it with
+  /// another.
   [[nodiscard]] releases::ShiftSquaredAmount shift_squared() const;
   /// Of the noise on the sum, real units.
   [[nodiscard]] double noise_stddev() const;
@@ -29,5 +34,17 @@ struct GaussianLattice {
 /// Source: spec privacy-core B.1, solved for Lambda.
 [[nodiscard]] Result<GaussianLattice> gaussian_lattice(releases::ClipNorm clip, releases::GaussianShift shift,
                                                        Eigen::Index dimension, std::int64_t records);
+
+/// Of vectors of whole counts of which two are at most the root of `distance_squared` counts apart: U lattice units a
+/// count, the most that the shift allows, at the smallest m in [16, 40] with U >= 2^10. Nothing is rounded.
+/// @param distance_squared 1 .. 2^16 @param records how many vectors are added up
+/// @return an error where no m serves (U < 1), or the sum could leave 62 bits. Source: spec statistics 1.
+[[nodiscard]] Result<GaussianLattice> gaussian_counts(std::int64_t distance_squared, releases::GaussianShift shift,
+                                                      std::int64_t records);
+/// Of vectors with coordinates in [-1, 1] of which two are at most `distance` apart, each coordinate cut toward zero to
+/// one of Lambda units: ceil(distance Lambda + sqrt(dimension)) + 1 units then bound the integers' distance, the one
+/// for what computing a coordinate in doubles may be off. Source: spec statistics 1.
+[[nodiscard]] Result<GaussianLattice> gaussian_values(double distance, releases::GaussianShift shift,
+                                                      Eigen::Index dimension, std::int64_t records);
 
 }  // namespace undertone::mechanisms

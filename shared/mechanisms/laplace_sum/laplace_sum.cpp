@@ -27,12 +27,10 @@ Result<LaplaceLattice> on_lattice(const Lattice& lattice, double sensitivity, re
                  fmt::format("an l1 sensitivity of {:.6g} lattice units, at most {} is allowed", sensitivity,
                              IntegerL1Sensitivity::kMax)};
   }
-  const Result<IntegerL1Sensitivity> moved =
-      IntegerL1Sensitivity::create(static_cast<std::int64_t>(std::floor(sensitivity)));
-  if (!moved) return moved.error();
-  const Result<LaplaceSum> noise = LaplaceSum::create(epsilon, *moved);
-  if (!noise) return noise.error();
-  return LaplaceLattice{lattice, *noise};
+  UNDERTONE_TRY(const IntegerL1Sensitivity moved,
+                IntegerL1Sensitivity::create(static_cast<std::int64_t>(std::floor(sensitivity))));
+  UNDERTONE_TRY(const LaplaceSum noise, LaplaceSum::create(epsilon, moved));
+  return LaplaceLattice{lattice, noise};
 }
 
 UInt128 quotient_up(UInt128 numerator, UInt128 denominator) { return (numerator + denominator - 1) / denominator; }
@@ -136,6 +134,20 @@ Result<LaplaceLattice> laplace_values(const releases::RangeBound& range, release
   }
   const Lattice lattice{static_cast<std::int64_t>(largest), std::ldexp(1.0, kValueStepLog2)};
   return on_lattice(lattice, (high - low) * static_cast<double>(dimension), epsilon, records);
+}
+
+Result<LaplaceLattice> laplace_cells(std::int64_t distance, releases::Epsilon epsilon, std::int64_t records) {
+  return on_lattice({1, 1.0}, static_cast<double>(distance), epsilon, records);
+}
+
+Result<LaplaceLattice> laplace_moments(double distance, releases::Epsilon epsilon, Eigen::Index dimension,
+                                       std::int64_t records) {
+  UNDERTONE_CHECK(dimension >= 1);
+  const double units = std::ldexp(1.0, -kValueStepLog2);
+  if (!(distance * units <= static_cast<double>(IntegerL1Sensitivity::kMax)))
+    return Error{ErrorCode::InvalidArgument, "contributions this far apart in l1 have no discrete Laplace noise"};
+  const double moved = std::ceil(distance * units) + static_cast<double>(dimension) + 1.0;
+  return on_lattice({static_cast<std::int64_t>(units), 1.0 / units}, moved, epsilon, records);
 }
 
 double LaplaceSum::log_overflow(std::int64_t sum_max, std::int64_t wire_max, std::int64_t dimension) const {

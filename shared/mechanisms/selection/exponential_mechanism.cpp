@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kEpsilonFractionBits = 40;
 /// With distances up to 2^63 the sampler's numerator stays below 2^114.
-constexpr double kEpsilonMax = 1024.0;
+constexpr double kSelectionEpsilonMax = 1024.0;
 
 }  // namespace
 
@@ -29,17 +29,16 @@ Result<ScoreRange> ScoreRange::of_each_score(std::int64_t change) {
 }
 
 Result<ExponentialMechanism> ExponentialMechanism::create(releases::Epsilon epsilon, ScoreRange range) {
-  if (!(epsilon.value() <= kEpsilonMax)) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the epsilon of a selection must be at most {}, got {}", kEpsilonMax, epsilon.value())};
+  if (!(epsilon.value() <= kSelectionEpsilonMax)) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("the epsilon of a selection must be at most {}, got {}",
+                                                         kSelectionEpsilonMax, epsilon.value())};
   }
-  const Result<releases::EpsilonAmount> amount = releases::EpsilonAmount::rounded_down(epsilon.value());
-  if (!amount) return amount.error();
-  if (amount->units() == 0) {
+  UNDERTONE_TRY(const releases::EpsilonAmount amount, releases::EpsilonAmount::rounded_down(epsilon.value()));
+  if (amount.units() == 0) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the epsilon of a selection must be at least 2^-40, got {}", epsilon.value())};
   }
-  return ExponentialMechanism(*amount, range);
+  return ExponentialMechanism(amount, range);
 }
 
 ExponentialMechanism::ExponentialMechanism(releases::EpsilonAmount epsilon, ScoreRange range) noexcept

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/round_lines.hpp"
+
 namespace undertone::operators {
 namespace {
 
@@ -105,6 +107,15 @@ TEST(RunProgressTest, TheBarOfARunThatIsOverIsFull) {
             "round 40/40 [##############################] 100 %  silos 2/2");
 }
 
+TEST(RunProgressTest, ARunThatWasOverBeforeTheFirstLookIsFullToo) {
+  RunProgress progress;
+  Json ended = {{"state", "succeeded"}, {"silos", running()["silos"]}};
+  (void)progress.closed(round(30, 250.0), ended);
+  EXPECT_EQ(progress.bar(ended, kNow, 200), "round 31/31 [##############################] 100 %  silos 2/2");
+  ended["state"] = "cancelled";  // nobody says of how many
+  EXPECT_TRUE(progress.bar(ended, kNow, 200).starts_with("round 31 ["));
+}
+
 TEST(RunProgressTest, TextsOfTheCoordinatorCannotDriveTheTerminal) {
   RunProgress progress;
   Json run = joining();
@@ -131,6 +142,24 @@ TEST(RunProgressTest, DurationsAreShownInTwoUnitsAtMost) {
   EXPECT_EQ(shown_duration(100.0), "2 min");
   EXPECT_EQ(shown_duration(5.0 * 3600 + 20 * 60), "5 h 20 min");
   EXPECT_EQ(shown_duration(76.0 * 3600), "3 d 4 h");
+}
+
+TEST(RoundLinesTest, MetricsAreShownWithTheirNoiseAndVerdictsAsPlainText) {
+  const Json metrics = {{"after_steps", 10},
+                        {"silos", 3},
+                        {"round", 4},
+                        {"accuracy", 0.9},
+                        {"loss", 0.25},
+                        {"noise_stddev", {{"accuracy", 0.01}}},
+                        {"verdicts", {"good", "\u001b[31mred", 7}},
+                        {"confusion", {{"labels", {"a", "b"}}}}};
+  EXPECT_EQ(shown_metrics(metrics), "  accuracy 0.9000 ± 0.0196  loss 0.2500");
+  const std::vector<std::string> said = shown_verdicts(metrics);
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[0], "good");
+  EXPECT_EQ(said[1].find('\x1b'), std::string::npos);
+  EXPECT_TRUE(shown_verdicts(Json::object()).empty());
+  EXPECT_EQ(shown_verdicts({{"verdicts", std::vector<std::string>(50, "x")}}).size(), kVerdictsMost);
 }
 
 }  // namespace

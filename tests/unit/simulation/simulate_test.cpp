@@ -29,13 +29,24 @@ TEST(SimulateTest, AStarSetsAValueInEveryElement) {
     EXPECT_FALSE(job_for_simulation(job, "job", {nothing}).has_value()) << nothing;
 }
 
+TEST(SimulateTest, ASectionThatTheJobHasLeftOutIsAdded) {
+  const std::string job = R"({"cohort": []})";
+  EXPECT_EQ(nlohmann::json::parse(job_for_simulation(job, "job", {R"(/simulation={"csv":"a.csv"})"}).value()),
+            nlohmann::json::parse(R"({"cohort": [], "simulation": {"csv": "a.csv"}})"));
+  EXPECT_EQ(nlohmann::json::parse(job_for_simulation(job, "job", {"/evaluation/every=3"}).value()),
+            nlohmann::json::parse(R"({"cohort": [], "evaluation": {"every": 3}})"));
+  for (const char* nothing : {"/cohort/0=1", "evaluation=1", "/evaluation/*=1"})
+    EXPECT_FALSE(job_for_simulation(job, "job", {nothing}).has_value()) << nothing;
+}
+
 TEST(SimulateTest, EveryRoundIsSeenWhicheverWayAJobIsRun) {
   for (const char* name : {"breast-cancer.json", "breast-cancer-shuffle.json"}) {
     SCOPED_TRACE(name);
     SimulateOptions options;
     options.job = job(name);
     std::vector<SimulatedRound> rounds;
-    const auto outcome = simulate(options, std::nullopt, [&](const SimulatedRound& round) { rounds.push_back(round); });
+    const auto outcome = simulate(
+        options, std::nullopt, [&](const SimulatedRound& round, const jobs::Job& /*job*/) { rounds.push_back(round); });
     ASSERT_TRUE(outcome);
     ASSERT_FALSE(rounds.empty());
     EXPECT_EQ(rounds.size(), rounds.back().rounds);

@@ -191,7 +191,7 @@ TEST_F(ServiceTest, ASiloThatMissedAnEndHearsOfItWhenItComesBackEvenAfterARestar
   const RunId run = submit(1);
   (void)service_->on_connected(silo(0), now_).value();
   say(0, wire::JobAnswer{run, std::nullopt});
-  service_->on_disconnected(silo(0));
+  (void)service_->on_disconnected(silo(0), now_).value();
   (void)service_->cancel(run, "enough", now_).value();
   boot();
   actions_ = service_->on_connected(silo(0), now_).value();
@@ -226,7 +226,7 @@ TEST_F(ServiceTest, AcceptancesOfUnknownRunsAreAnsweredOnceAndABoundedNumberOfTh
   EXPECT_FALSE(answered(0));
   for (std::size_t i = 1; i < JobService::kUnknownRunsMax; ++i) EXPECT_TRUE(answered(i)) << i;
   EXPECT_FALSE(answered(JobService::kUnknownRunsMax));
-  service_->on_disconnected(silo(0));  // it may not have heard
+  (void)service_->on_disconnected(silo(0), now_).value();  // it may not have heard
   (void)service_->on_connected(silo(0), now_).value();
   EXPECT_TRUE(answered(0));
 }
@@ -424,7 +424,8 @@ TEST_F(ImplausibleReplyTest, IsFoundAfterARestartAndInARunThatAnOlderVersionBega
   EXPECT_EQ(reply(2, 0.5), Round::Reception::Accepted);
   ASSERT_TRUE(database_.execute("UPDATE runs SET plausible = x'0001'"));
   boot();
-  EXPECT_EQ(state(run_), RunState::Failed);  // it ends alone, and nothing is folded unchecked
+  accept();
+  EXPECT_EQ(reply(1, 1000.0), Round::Reception::Implausible);  // found again from the job: nothing is folded unchecked
 }
 
 /// A run in its first round, and everything of it that a message could change.
@@ -646,7 +647,7 @@ class ApiTest : public ServiceTest {
       if (!submitted) return submitted.error();
       return ApiHooks::Submitted{submitted->run, submitted->created};
     };
-    hooks.cancel = [this](const RunId& run) -> Status {
+    hooks.cancel = [this](const RunId& run, const std::string& /*who*/) -> Status {
       const auto actions = service_->cancel(run, "cancelled", now_);
       return actions ? Status() : Status(actions.error());
     };
@@ -741,7 +742,7 @@ TEST_F(ApiTest, SaysHowLongOwnersAreAwaitedStill) {
 TEST_F(ApiTest, ASiloThatNeverWasHereIsNamedAndOneThatWasIsNot) {
   for (int i = 0; i < 4; ++i) {
     (void)service_->on_connected(silo(i), now_).value();
-    service_->on_disconnected(silo(i));
+    (void)service_->on_disconnected(silo(i), now_).value();
   }
   const nlohmann::json submitted = json("POST", "/api/v1/jobs", job(1));
   EXPECT_EQ(submitted["never_seen"], nlohmann::json({"silo-4"}));
@@ -852,13 +853,18 @@ TEST_F(ApiTest, ARunShowsItsNewestEvaluationAndHowFarItIs) {
   EXPECT_FALSE(json("GET", "/api/v1/runs/job-1").contains("last_metrics"));
   for (std::uint64_t round = 0; round < 3; ++round) {
     RoundRecord closed{RoundIndex{round}, {}, {}, milliseconds(1), std::nullopt};
-    if (round < 2) closed.metrics = algorithms::MetricsRow{round * 10, 3, {0.5 - 0.125 * static_cast<double>(round)}};
+    const double loss = 0.5 - 0.125 * static_cast<double>(round);
+    if (round < 2) closed.metrics = algorithms::MetricsRow{round * 10, 3, {loss, 0.875, 0.25}, 0.25};
     ASSERT_TRUE(store_.close_round(run, closed, {RoundIndex{round + 1}, "", Digest{}}, false));
   }
   const nlohmann::json one = json("GET", "/api/v1/runs/job-1");
   EXPECT_EQ(one["last_metrics"]["round"], 1);
   EXPECT_EQ(one["last_metrics"]["after_steps"], 10);
   EXPECT_EQ(one["last_metrics"]["loss"], 0.375);
+  EXPECT_EQ(one["last_metrics"]["majority_class_accuracy"], 0.75);
+  EXPECT_EQ(one["last_metrics"]["noise_stddev"]["loss"], 1.0);  // of a loss that is counted up to 4
+  EXPECT_EQ(one["last_metrics"]["verdicts"][0],
+            "accuracy 0.875 (± 0.49): as good as, as far as the noise shows, always saying the largest class, 0.75");
   const std::string text = ask("GET", "/metrics").body;
   for (const char* line : {"undertone_run_last_metric{run=\"a10000000000\",name=\"job-1\",metric=\"loss\"} 0.375",
                            "undertone_run_rounds_closed{run=\"a10000000000\",name=\"job-1\"} 0"})

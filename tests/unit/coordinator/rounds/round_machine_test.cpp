@@ -52,6 +52,48 @@ TEST(RoundMachineTest, ClosesWhenEverybodyAnsweredAndNotAtQuorum) {
   EXPECT_EQ(m.gathered().replies, 3);
 }
 
+TEST(RoundMachineTest, OfReportsThereIsOneOfEveryRecordOfTheSiloThatSendsThem) {
+  RoundMachine::Setup setup = setup_of(1);
+  setup.shape.dimension = 1;
+  setup.shape.lattice = {queries::ReplyType::I32, 0};
+  setup.shape.reports = folds::ReportShape(
+      {releases::StatisticMap{{0}}, {}, releases::RangeBound{-1.0, 1.0}, 1, releases::ReportsForm{}});
+  setup.shape.kept = true;
+  setup.expected.clear();
+  setup.expected.emplace(silo("a"), Participant{1, false, 3});
+  setup.expected.emplace(silo("b"), Participant{1, false, 5});
+  RoundMachine m{std::move(setup)};
+  (void)m.open(kStart);
+  const auto header = [](std::uint64_t dimension) {
+    return wire::VectorHeader{wire::Kind::Reply, {}, {3}, dimension, 4, 8 * dimension};
+  };
+  // Before a number is received.
+  EXPECT_EQ(m.refuses(silo("a"), header(3)), std::nullopt);
+  for (const std::uint64_t numbers : {1U, 2U, 4U, 5U})
+    EXPECT_EQ(m.refuses(silo("a"), header(numbers)), Reception::Misshapen);
+  EXPECT_EQ(m.refuses(silo("b"), header(5)), std::nullopt);
+  const auto hear = [&](const char* name, const queries::Answer& answer) {
+    std::optional<Reception> reception;
+    (void)m.on_reply(silo(name),
+                     {{}, sha256("query"), queries::ReplyType::I32, {{3}, 0, crypto::NoiseKind::Secure, answer}},
+                     reception);
+    return reception;
+  };
+  EXPECT_EQ(hear("a", queries::NoisedSums{{1, 1, 0}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::Reports{{1, 1}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::Reports{{1, 1, 0, 1, 1}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::Reports{{1, 2, 0}}), Reception::Misshapen);
+  EXPECT_EQ(hear("a", queries::Reports{{1, 1, 0}}), Reception::Accepted);
+  EXPECT_EQ(hear("b", queries::Reports{{0, 1, 0, 0, 0}}), Reception::Accepted);
+  const folds::Gathered gathered = m.gathered();
+  EXPECT_EQ(std::get<folds::Reports>(gathered.value).totals[0], 3.0);
+  EXPECT_EQ(std::get<folds::Reports>(gathered.value).reports, 8);
+  EXPECT_EQ(gathered.records, 8);
+  // Of what each said its sum is kept, and no report.
+  EXPECT_EQ(gathered.each.at(silo("a")), std::vector<std::int64_t>{2});
+  EXPECT_EQ(gathered.each.at(silo("b")), std::vector<std::int64_t>{1});
+}
+
 TEST(RoundMachineTest, ClosesAtTheDeadlineWhenQuorumIsMet) {
   RoundMachine m = machine(2);
   std::optional<Reception> reception;
@@ -75,6 +117,87 @@ TEST(RoundMachineTest, BelowQuorumItAsksOnceMoreThenFailsWithWhoWasMissing) {
   ASSERT_TRUE(has<RoundMachine::AbortRound>(given_up));
   EXPECT_EQ(std::get<RoundMachine::AbortRound>(given_up[0]).reason.message,
             "round 3: 1 replies at the deadline, quorum is 3; missing: a, c");
+}
+
+/// Of silos a, b, c with a deadline of 100 ms, one whose grace is 30 ms.
+RoundMachine machine_with_grace(std::size_t quorum) {
+  RoundMachine::Setup setup = setup_of(quorum);
+  setup.grace = milliseconds(30);
+  return RoundMachine(std::move(setup));
+}
+
+std::optional<TimePoint> armed(const std::vector<RoundMachine::Action>& actions) {
+  for (const auto& action : actions) {
+    if (const auto* one = std::get_if<RoundMachine::ArmDeadline>(&action)) return one->at;
+  }
+  return std::nullopt;
+}
+
+TEST(RoundMachineTest, WithAQuorumItClosesWhenAllOthersHaveBeenAwayForTheGrace) {
+  RoundMachine m = machine_with_grace(2);
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  EXPECT_EQ(armed(m.on_away(silo("c"), kStart + milliseconds(10))), std::nullopt);  // no quorum yet
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  EXPECT_EQ(armed(m.on_reply(silo("b"), reply(1), reception)), kStart + milliseconds(40));
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(40))));
+  EXPECT_EQ(m.missing(), std::vector<SiloId>{silo("c")});
+}
+
+TEST(RoundMachineTest, WhoeverIsBackWithinTheGraceIsWaitedForUntilTheDeadline) {
+  RoundMachine m = machine_with_grace(2);
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_EQ(armed(m.on_away(silo("c"), kStart + milliseconds(10))), kStart + milliseconds(40));
+  EXPECT_EQ(armed(m.on_back(silo("c"))), kStart + milliseconds(100));
+  // A timer that was under way already closes nothing.
+  EXPECT_EQ(armed(m.on_deadline(kStart + milliseconds(40))), kStart + milliseconds(100));
+  EXPECT_TRUE(m.wants(silo("c")));
+  // Away again: the grace begins anew.
+  EXPECT_EQ(armed(m.on_away(silo("c"), kStart + milliseconds(50))), kStart + milliseconds(80));
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(80))));
+}
+
+TEST(RoundMachineTest, OneThatIsConnectedHoldsTheRoundOpenForThoseThatAreNot) {
+  RoundMachine m = machine_with_grace(1);
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  EXPECT_EQ(armed(m.on_reply(silo("a"), reply(1), reception)), std::nullopt);
+  EXPECT_EQ(armed(m.on_away(silo("c"), kStart)), std::nullopt);
+  EXPECT_EQ(m.state(), RoundMachine::State::Open);
+  EXPECT_EQ(armed(m.on_reply(silo("b"), reply(1), reception)), kStart + milliseconds(30));
+}
+
+TEST(RoundMachineTest, BelowQuorumTheGraceEndsNothing) {
+  RoundMachine m = machine_with_grace(3);
+  std::optional<Reception> reception;
+  (void)m.on_away(silo("c"), kStart - milliseconds(1000));  // long before the round
+  EXPECT_EQ(armed(m.open(kStart)), kStart + milliseconds(100));
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  EXPECT_EQ(armed(m.on_reply(silo("b"), reply(1), reception)), std::nullopt);
+  EXPECT_EQ(m.state(), RoundMachine::State::Open);
+  EXPECT_TRUE(has<RoundMachine::AskSilos>(m.on_deadline(kStart + milliseconds(100))));
+}
+
+TEST(RoundMachineTest, OneThatHasBeenAwayForLongIsNotWaitedForAtAll) {
+  RoundMachine m = machine_with_grace(2);
+  std::optional<Reception> reception;
+  (void)m.on_away(silo("c"), kStart - milliseconds(1000));
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  EXPECT_EQ(armed(m.on_reply(silo("b"), reply(1), reception)), kStart - milliseconds(970));
+  EXPECT_TRUE(has<RoundMachine::CloseRound>(m.on_deadline(kStart + milliseconds(1))));
+}
+
+TEST(RoundMachineTest, WithoutAGraceNobodysConnectionMatters) {
+  RoundMachine m = machine(2);
+  std::optional<Reception> reception;
+  (void)m.open(kStart);
+  (void)m.on_reply(silo("a"), reply(1), reception);
+  (void)m.on_reply(silo("b"), reply(1), reception);
+  EXPECT_TRUE(m.on_away(silo("c"), kStart - milliseconds(1000)).empty());
 }
 
 TEST(RoundMachineTest, CountsEachSiloOnce) {

@@ -86,7 +86,7 @@ class RunAtHand {
         RunMachine::open(store_, *store_.find(run_).value(), wire::Limits{}, jobs::plan_of, make_algorithm_).value());
     return said(machine_->start(now));
   }
-  std::string connect(int number) { return said(machine_->on_connected(silo(number))); }
+  std::string connect(int number) { return said(machine_->on_connected(silo(number), now)); }
   std::string say(int number, const wire::Message& message) {
     return said(machine_->on_message(silo(number), message, now));
   }
@@ -376,12 +376,74 @@ TEST(RunMachineTest, TheOperatorCanEndARunInEveryPhaseUntilItHasEnded) {
 TEST(RunMachineTest, WhoeverComesBackAfterTheEndHearsOfIt) {
   RunAtHand run(plain_job());
   run.begin();
-  run.machine().on_disconnected(silo(1));
+  (void)run.said(run.machine().on_disconnected(silo(1), run.now));
   EXPECT_EQ(run.cancel(), "ended: enough | silo-0<job_ended | silo-2<job_ended");
   EXPECT_EQ(run.boot(), "run_started | ended: enough");
   EXPECT_EQ(run.connect(1), "silo-1<job_ended");
   EXPECT_EQ(run.accept(1), "silo-1<job_ended");
   EXPECT_EQ(run.accept(1), "");  // once on its connection
+}
+
+/// The same with a grace of a second for silos that are gone.
+std::string job_with_grace() {
+  std::string job = plain_job();
+  const std::string key = "\"resend_ms\":300";
+  job.insert(job.find(key) + key.size(), ",\"grace_ms\":1000");
+  return job;
+}
+
+TEST(RunMachineTest, ASiloThatIsGoneForTheGraceIsNotWaitedForUntilTheDeadline) {
+  RunAtHand run(job_with_grace());
+  run.begin();
+  (void)run.said(run.machine().on_disconnected(silo(2), run.now));
+  (void)run.answer(0);
+  (void)run.answer(1);
+  EXPECT_EQ(run.wait(milliseconds(999)), "");
+  EXPECT_EQ(run.wait(milliseconds(1)), "closed 0 with 2 without silo-2 | silo-0<query | silo-1<query");
+  // Nor in the next round, from its beginning: the quorum's second answer closes it.
+  (void)run.answer(0);
+  EXPECT_EQ(run.answer(1), "accepted");
+  EXPECT_EQ(run.wait(milliseconds(0)), "closed 1 with 2 without silo-2 | silo-0<query | silo-1<query");
+  // Back again it counts in the round that is open.
+  EXPECT_EQ(run.connect(2), "silo-2<query");
+  (void)run.answer(0);
+  (void)run.answer(1);
+  EXPECT_EQ(run.wait(milliseconds(200)), "");
+  EXPECT_NE(run.answer(2).find("closed 2 with 3"), std::string::npos);
+}
+
+TEST(RunMachineTest, ASiloThatIsBackWithinTheGraceStillCounts) {
+  RunAtHand run(job_with_grace());
+  run.begin();
+  (void)run.said(run.machine().on_disconnected(silo(2), run.now));
+  (void)run.answer(0);
+  (void)run.answer(1);
+  (void)run.wait(milliseconds(900));
+  EXPECT_EQ(run.connect(2), "silo-2<query");
+  EXPECT_EQ(run.wait(milliseconds(1500)).find("closed"), std::string::npos);
+  EXPECT_NE(run.answer(2).find("closed 0 with 3"), std::string::npos);
+}
+
+TEST(RunMachineTest, ARestartedCoordinatorGivesEverybodyTheGraceAnew) {
+  RunAtHand run(job_with_grace());
+  run.begin();
+  (void)run.answer(0);
+  run.now += milliseconds(500);
+  (void)run.boot();
+  for (int i = 0; i < 2; ++i) (void)run.connect(i);
+  for (int i = 0; i < 2; ++i) (void)run.answer(i);
+  EXPECT_EQ(run.wait(milliseconds(999)).find("closed"), std::string::npos);
+  EXPECT_NE(run.wait(milliseconds(1)).find("closed 0 with 2 without silo-2"), std::string::npos);
+}
+
+TEST(RunMachineTest, WithoutAGraceASiloThatIsGoneIsWaitedForUntilTheDeadline) {
+  RunAtHand run(plain_job());
+  run.begin();
+  (void)run.said(run.machine().on_disconnected(silo(2), run.now));
+  (void)run.answer(0);
+  (void)run.answer(1);
+  EXPECT_EQ(run.wait(kRoundDeadline - milliseconds(1)).find("closed"), std::string::npos);
+  EXPECT_NE(run.wait(milliseconds(1)).find("closed 0 with 2 without silo-2"), std::string::npos);
 }
 
 TEST(RunMachineTest, AnAlgorithmThatDivergesEndsItsOwnRunWithoutAnError) {
@@ -436,7 +498,7 @@ TEST(RunMachineTest, WhileItAdvancesNothingReopensTheRoundThatIsClosed) {
             Round::Reception::Late);
   EXPECT_EQ(run.say(1, wire::QueryRefused{run.id(), RoundIndex{0}, wire::Refusal::UnknownRun}), "");
   EXPECT_EQ(run.say(1, wire::QueryRefused{run.id(), RoundIndex{0}, wire::Refusal::Budget}), "");
-  run.machine().on_disconnected(silo(1));
+  (void)run.said(run.machine().on_disconnected(silo(1), run.now));
   EXPECT_EQ(run.connect(1), "");
   EXPECT_EQ(run.wait(kRoundDeadline), "silo-2<job_offer");  // the deadline is over, and is nobody's
   EXPECT_EQ(run.accept(2), "job_answered");                 // it is asked in the next round
@@ -598,7 +660,7 @@ class World {
   void work_on(const std::shared_ptr<Advance>& advance) {
     if (!shuffler_) send(1, run_.reply(1));
     under_way_.emplace_back([this] {
-      run_.machine().on_disconnected(silo(2));
+      (void)run_.said(run_.machine().on_disconnected(silo(2), run_.now));
       return run_.connect(2);
     });
     if (shuffler_) under_way_.emplace_back([this] { return shuffler_comes_back(); });

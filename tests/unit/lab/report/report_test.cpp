@@ -130,6 +130,34 @@ TEST(RunResultTest, IsVoidUnlessNoiseWasSecureAndSilosWereProcesses) {
   EXPECT_FALSE(contains(page_of(result()), "VOID"));
 }
 
+Json detailed_result() {
+  Json json = result();
+  json["metrics"][0]["noise_stddev"] = {{"accuracy", 0.01}};
+  json["verdicts"] = Json::array({"accuracy 0.875: better than always saying the largest class, 0.5"});
+  json["confusion"] = {{"labels", {"no", "<yes>"}}, {"shares", {{0.5, 0.0}, {0.125, 0.375}}}, {"noise_stddev", 0.01}};
+  return json;
+}
+
+TEST(RunResultTest, ReadsVerdictsNoiseAndConfusion) {
+  const RunResult read = parsed(detailed_result());
+  EXPECT_NEAR(read.evaluations[0].reach("accuracy").value(), 0.0196, 1e-4);
+  EXPECT_EQ(read.verdicts.size(), 1U);
+  EXPECT_EQ(read.confusion->shares[1][0], 0.125);
+  Json other = detailed_result();
+  other["confusion"]["shares"][1] = {0.125};
+  EXPECT_TRUE(contains(problem_of(other), "/confusion/shares"));
+  other["confusion"]["shares"] = "half";
+  EXPECT_TRUE(contains(problem_of(other), "/confusion/shares"));
+}
+
+TEST(ReportPageTest, SaysTheVerdictsAndTheConfusionTable) {
+  const std::string page = page_of(detailed_result());
+  EXPECT_TRUE(contains(page, "better than always saying the largest class"));
+  EXPECT_TRUE(contains(page, "said &lt;yes&gt;"));
+  EXPECT_FALSE(contains(page, "said <yes>"));
+  EXPECT_TRUE(contains(page, "0.3750"));
+}
+
 TEST(HtmlTest, EscapesWhatEndsTextsAndAttributes) {
   EXPECT_EQ(escape_html("<b a=\"1\" c='2'>&"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   EXPECT_EQ(escape_html("a\n\tb\x1b[31m"), "a\n\tb?[31m");
@@ -212,6 +240,16 @@ TEST(ReportPageTest, ComparesRunsBySettingsThatDiffer) {
   EXPECT_TRUE(
       contains(comparison, "The same in every run: job lakes; outcome succeeded; guarantee stands; last loss 0.25"));
   EXPECT_TRUE(contains(page, "id=\"run-1\""));
+}
+
+TEST(ReportPageTest, ADirectSimulationIsNotSaidToHaveDoneNothing) {
+  Json direct = result();
+  direct["rounds"] = 0;
+  direct["settings"]["mode"] = "direct simulation";
+  EXPECT_TRUE(contains(page_of(direct), "none, simulated directly"));
+  EXPECT_FALSE(contains(page_of(result()), "simulated directly"));
+  direct["succeeded"] = false;  // a run that failed before its first round
+  EXPECT_FALSE(contains(page_of(direct), "none, simulated directly"));
 }
 
 TEST(ReportPageTest, ARunWithoutEvaluationsHasAPage) {

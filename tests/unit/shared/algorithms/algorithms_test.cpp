@@ -6,6 +6,8 @@
 #include <limits>
 #include <typeinfo>
 
+#include "shared/algorithms/frank_wolfe/constrained_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/constrained_mirror_descent.hpp"
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
@@ -108,7 +110,12 @@ std::vector<std::pair<std::string, Method>> every_algorithm(Eigen::Index d) {
           {"spider", SpiderSettings{composite, 10, 4, 0.2, 2.5, 9}},
           {"spider, one period", SpiderSettings{composite, 5, 50, 0.2, {}, 10}},
           {"alternate", SpiderAlternateSettings{free, 4, 0.2, {}, 11}},
-          {"local", LocalSgdSettings{in_ball(d), 6, 5, 0.2}}};
+          {"local", LocalSgdSettings{in_ball(d), 6, 5, 0.2}},
+          {"constrained Frank-Wolfe",
+           ConstrainedFrankWolfeSettings{smooth, geometry::LinearOracle::create(smooth.domain, d).value(), 9}},
+          {"constrained mirror",
+           ConstrainedMirrorDescentSettings{
+               smooth, geometry::matched_potential(smooth.domain, d, smooth.start()).value(), 9, 0.3}}};
 }
 
 TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {

@@ -20,6 +20,7 @@ Problem in_ball() {
 TEST(MethodTableTest, NamesAreDistinctAndEachParserMakesTheMethodOfItsName) {
   const nlohmann::json nothing = nlohmann::json::object();
   std::set<std::string_view> names;
+  std::set<std::string_view> simulated;
   for (const NamedMethod& row : method_table()) {
     SCOPED_TRACE(row.name);
     EXPECT_TRUE(names.insert(row.name).second);
@@ -29,9 +30,14 @@ TEST(MethodTableTest, NamesAreDistinctAndEachParserMakesTheMethodOfItsName) {
     EXPECT_EQ(parsed.method->name(), row.name);
     EXPECT_FALSE(problems.keys().empty());
     EXPECT_FALSE(parsed.method->source().empty());
+    EXPECT_EQ(parsed.method->traits().simulated_only, row.simulated_only);
+    if (row.simulated_only) simulated.insert(row.name);
   }
   EXPECT_EQ(names.size(), algorithm_kinds().size());
-  EXPECT_EQ(names.size() + 1, method_names().size());  // and statistics, which have no row
+  EXPECT_EQ(simulated, std::set<std::string_view>{"scaffold"});
+  // And statistics, which have no row; without what no silo answers, which no policy can allow.
+  EXPECT_EQ(names.size() + 1 - simulated.size(), method_names().size());
+  for (const std::string_view name : method_names()) EXPECT_FALSE(simulated.contains(name));
 }
 
 TEST(MethodTableTest, AParserTakesNoKeyOfAnotherAlgorithm) {

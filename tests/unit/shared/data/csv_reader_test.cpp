@@ -157,6 +157,9 @@ TEST_F(CsvReaderTest, AnotherSeparatorIsRecognisedInAHeaderOfOneCell) {
   EXPECT_EQ(problem(std::string(kHeader) + "\"yes\";25,1970-01-06,male,b\n"),
             "f.csv:2: a quotation mark where none may stand");  // of a record nothing is said
   EXPECT_EQ(problem("sick\n"), "f.csv:1: the schema's column \"age\" is missing");
+  EXPECT_EQ(problem("sick,agee,born,sex,ward\n"),
+            "f.csv:1: the schema's column \"age\" is missing; of the file's columns the schema does not name \"agee\"");
+  EXPECT_EQ(problem("sick,a,b,c,d,e,f\n"), "f.csv:1: the schema's column \"age\" is missing");  // too many to help
 }
 
 TEST_F(CsvReaderTest, AFileThatCannotBeReadIsToldWithTheReason) {

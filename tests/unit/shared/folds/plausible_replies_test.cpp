@@ -58,6 +58,14 @@ double norm(const std::vector<std::int64_t>& values) {
   return std::ldexp(std::sqrt(squares), -30);
 }
 
+TEST(PlausibleRepliesTest, KnowsTheNoiseThatThePlanHas) {
+  const Planned planned(gradients(5), 3);
+  const double stddev = planned.plan.segments().front().release.noise_stddev_of_mean();
+  EXPECT_GT(stddev, 0.0);
+  EXPECT_DOUBLE_EQ(planned.plausible.noise_stddev(planned.gradient(5)), stddev);
+  EXPECT_EQ(planned.plausible.noise_stddev(planned.gradient(5, 99)), 0.0);  // no plan has the round
+}
+
 TEST(PlausibleRepliesTest, HonestRepliesAreAdmittedAndNotMuchMore) {
   for (const Eigen::Index d : {1, 3, 50, 2000}) {
     const Planned planned(gradients(d), 4);
@@ -152,7 +160,7 @@ TEST(PlausibleRepliesTest, AreKeptAndReadAsTheyWereAndRoundsThatTakeTurnsCostNoM
   EXPECT_EQ(planned.shapes.count(), 2U);
   ByteWriter writer;
   planned.plausible.save(writer);
-  EXPECT_EQ(writer.bytes().size(), 64U);
+  EXPECT_EQ(writer.bytes().size(), 80U);  // five numbers of each
   ByteReader reader(writer.bytes());
   const PlausibleReplies read = PlausibleReplies::read(reader, 2, kWire).value();
   EXPECT_TRUE(reader.end());

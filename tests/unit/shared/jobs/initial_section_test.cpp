@@ -35,22 +35,28 @@ Eigen::VectorXd start_of(const tests::SmallFederation& federation) {
   return job->algorithm->problem().start();
 }
 
-TEST(InitialTest, EveryAlgorithmStartsAtTheJobsWeights) {
+TEST(InitialTest, EveryAlgorithmStartsAtTheJobsWeightsOrSaysThatItStartsNowhereElse) {
+  int started = 0;
   for (auto [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
     const Result<Job> plain = parse_job(federation.job(), "job.json");
     ASSERT_TRUE(plain);
-    if (plain->model.moments() != nullptr) continue;  // these start at 0
-    const Eigen::Index d = plain->model.dimension();
+    if (!plain->model || plain->model->moments() != nullptr) continue;  // these start at 0
+    const Eigen::Index d = plain->model->dimension();
     const Eigen::VectorXd point = small_point(d);
     federation.initial = initial_of_weights(point).dump();
     const Result<Job> job = parse_job(federation.job(), "job.json");
-    ASSERT_TRUE(job) << job.error().message;
+    if (!job) {  // a mirror map's own start is what its bounds are of
+      EXPECT_NE(job.error().message.find("expected no other start"), std::string::npos) << job.error().message;
+      continue;
+    }
+    ++started;
     const algorithms::Step step = make_algorithm(*job)->start();
     const Eigen::VectorXd asked = queries::point_of(std::get<queries::Query>(step).question).head(d);
     // Accelerated methods ask at a convex combination of two iterates, here equal: a rounding or two of 2^-53.
     EXPECT_LE((asked - point).norm(), 1e-15 * point.norm() * 4);
   }
+  EXPECT_GE(started, 10);
 }
 
 TEST(InitialTest, WithoutTheSectionOrWithZeroARunStartsWhereItDid) {

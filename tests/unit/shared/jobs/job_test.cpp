@@ -19,6 +19,7 @@
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
+#include "shared/planning/plan_digest.hpp"
 #include "shuffler/host/shuffler_config.hpp"
 #include "silo/owner/silo_config.hpp"
 #include "tests/support/shuffled_job.hpp"
@@ -105,7 +106,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"name\":\"small\"", "\"name\":\"a\\nguaranteed epsilon 0\"",
        "/name: expected a text without control characters"},
       {"\"format\":\"undertone.job/1\"", "\"format\":\"undertone.job/2\"", "/format: expected one of"},
-      {"{\"format\"", "[{\"format\"", "not JSON"},
+      {"{\"format\"", "[{\"format\"", "job.json: not JSON: parse error at line 6, column"},
   };
   for (const Case& c : cases) {
     const Result<Job> job = parse_job(with(c.from, c.to), "job.json");
@@ -284,7 +285,9 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     if (entry.path().extension() != ".json") continue;
     SCOPED_TRACE(entry.path());
     const std::string folder = entry.path().parent_path().filename();
-    if (folder == "jobs") {
+    const bool sweeps =
+        folder == "sweeps" || (folder == "experiments" && entry.path().stem().string().ends_with("-sweep"));
+    if (folder == "jobs" || folder == "statistics" || (folder == "experiments" && !sweeps)) {
       const auto job = parse_job(read_file(entry.path(), 1U << 20U).value(), entry.path());
       EXPECT_TRUE(job) << job.error().message;
     } else if (entry.path().filename() == "consortium.json") {
@@ -293,7 +296,7 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
     } else if (entry.path().filename() == "operator.json") {
       const auto config = operators::load_operator_config(entry.path());
       EXPECT_TRUE(config) << config.error().message;
-    } else if (entry.path().parent_path().filename() == "sweeps") {
+    } else if (sweeps) {
       const auto sweep = lab::parse_sweep(read_file(entry.path(), 1U << 20U).value(), entry.path());
       ASSERT_TRUE(sweep) << sweep.error().message;
       EXPECT_TRUE(std::filesystem::exists(sweep->job));
@@ -314,7 +317,8 @@ TEST(ConfigsFolderTest, EveryExampleLoads) {
 
 TEST(AlgorithmConfigTest, EveryAlgorithmIsReadAndPlanned) {
   std::set<std::string_view> untried;
-  for (const std::string_view name : algorithms::algorithm_kinds()) untried.insert(name);
+  for (const algorithms::NamedMethod& method : algorithms::method_table())
+    if (!method.simulated_only) untried.insert(method.name);
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
     untried.erase(std::string_view(name).substr(0, name.find(',')));
@@ -385,6 +389,79 @@ TEST(AlgorithmConfigTest, SettingsThatDoNotServeAreRefusedWithASentence) {
        "/algorithm/draw_fraction");
   says(with_algorithm(R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"sampling":"with_replacement"})"),
        "/algorithm/sampling: expected a theorem beside it");
+}
+
+TEST(AlgorithmConfigTest, BinsAreOfMethodsThatReadPartsAndOfSumsThatHideHowFullTheyAre) {
+  const std::string one_pass = R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"parts":"bins"})";
+  tests::SmallFederation federation;
+  federation.algorithm = one_pass;
+  EXPECT_EQ(parse_job(federation.job(), "job.json").value().parts, releases::Slice::Assignment::Bins);
+  const auto says = [&](const std::string& algorithm, const std::string& model, const std::string& what) {
+    tests::SmallFederation other;
+    other.algorithm = algorithm;
+    other.model = model;
+    const std::string problems = problems_of(other);
+    EXPECT_NE(problems.find(what), std::string::npos) << problems;
+  };
+  says(R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"parts":"boxes"})", "", "/algorithm/parts");
+  says(R"({"kind":"noisy_minibatch_sgd","rounds":5,"step_size":1,"averaging":"last","draw_fraction":1,"parts":"bins"})",
+       "", "/algorithm/parts: noisy_minibatch_sgd reads no parts");
+  says(one_pass, R"({"kind":"softmax"})", "/algorithm/parts: expected \"permutation\"");
+  says(R"({"kind":"localized_accelerated_sgd","draw_fraction":0.5,"parts":"bins","phases":[
+           {"proximity":0.5,"strong_convexity":0.5,"stages":[{"rounds":3,"upsilon":6}]}]})",
+       "", "none are drawn from it");
+}
+
+TEST(AlgorithmConfigTest, PassesReadPartsOfTheRecords) {
+  const auto schedule = [](const std::string& rest) {
+    tests::SmallFederation federation;
+    federation.algorithm =
+        R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":1,"averaging":"last","draw_fraction":1)" + rest + "}";
+    planning::Schedule asked = schedule_of(parse_job(federation.job(), "job.json").value());
+    std::erase_if(asked, [](const planning::ScheduledRounds& part) {  // evaluations come in between
+      return part.ask.records.block != releases::Block::Training;
+    });
+    return asked;
+  };
+  std::uint64_t rounds = 0;
+  for (const planning::ScheduledRounds& part : schedule("")) {
+    EXPECT_FALSE(part.ask.records.slice);
+    rounds += part.rounds;
+  }
+  EXPECT_EQ(rounds, 6U);
+  const planning::Schedule again = schedule(R"(,"passes":2)");
+  const planning::Schedule anew = schedule(R"(,"passes":2,"parts":"bins")");
+  ASSERT_EQ(again.size(), 6U);
+  ASSERT_EQ(anew.size(), 6U);
+  for (std::uint64_t r = 0; r < 6; ++r) {
+    const releases::Slice& permuted = *again[r].ask.records.slice;
+    const releases::Slice& binned = *anew[r].ask.records.slice;
+    EXPECT_EQ(permuted.of, 3U);
+    EXPECT_EQ(permuted.index, r % 3);
+    EXPECT_EQ(permuted.pass(), 0U);
+    EXPECT_EQ(binned.pass(), r / 3);
+    EXPECT_EQ(binned.positions(90), permuted.positions(90));
+  }
+  const auto says = [&](const std::string& rest, const std::string& what) {
+    tests::SmallFederation other;
+    other.algorithm = R"({"kind":"noisy_minibatch_sgd","rounds":6,"step_size":1,"averaging":"last")" + rest + "}";
+    const std::string problems = problems_of(other);
+    EXPECT_NE(problems.find(what), std::string::npos) << problems;
+  };
+  says(R"(,"draw_fraction":1,"passes":4)", "/algorithm/passes: expected a divisor of the 6 rounds");
+  says(R"(,"draw_fraction":0.5,"passes":2)", "/algorithm/draw_fraction: expected 1 with passes");
+  says(R"(,"draw_fraction":1,"passes":0)", "/algorithm/passes");
+}
+
+TEST(AlgorithmConfigTest, ThePermutationIsWhatAJobThatSaysNothingAsksFor) {
+  tests::SmallFederation silent;
+  silent.algorithm = R"({"kind":"proximal_sgd","rounds":5,"step_size":1})";
+  tests::SmallFederation said = silent;
+  said.algorithm = R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"parts":"permutation"})";
+  const Job one = parse_job(silent.job(), "job.json").value();
+  const Job other = parse_job(said.job(), "job.json").value();
+  EXPECT_EQ(planning::plan_digest(plan_of(one, one.cohort.front()).value()),
+            planning::plan_digest(plan_of(other, other.cohort.front()).value()));
 }
 
 TEST(ModelConfigTest, MomentsAreWhatOneWholeStepLeadsTo) {

@@ -218,6 +218,22 @@ TEST(LayeredModelTest, MetricsAreTheLossByLoopsAndHits) {
   }
 }
 
+TEST(LayeredModelTest, DetailedMetricsHaveOnePlaceInTheConfusionTable) {
+  const Network plain = Network::create({{1, 1, 2}, {}, 3}).value();
+  LayeredModel model(plain.evaluated(MetricDetail::Detailed));
+  ASSERT_EQ(model.network().metric_scales().size(), 11U);
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(model.dimension());
+  weights[model.dimension() - 1] = 1.0;  // the last class's bias: it is said of every record
+  Eigen::VectorXd out(11);
+  Records records{Eigen::MatrixXd::Ones(2, 1), Eigen::VectorXd::Constant(1, 1.0)};
+  model.centred_metrics(weights, records, 0, out);
+  EXPECT_EQ(out.tail(9).sum(), 1.0);
+  EXPECT_EQ(out[2 + 1 * 3 + 2], 1.0);  // of class 1, said to be of class 2
+  records.targets[0] = 7.0;            // no class
+  model.centred_metrics(weights, records, 0, out);
+  EXPECT_EQ(out.tail(9).sum(), 0.0);
+}
+
 TEST(LayeredModelTest, MetricsOfWhatMakesNoSenseAreTheWorst) {
   LayeredModel model = model_of({{1, 1, 2}, {DenseShape{3, Activation::Relu}}, 2});
   const Eigen::VectorXd weights = Eigen::VectorXd::Ones(model.dimension());

@@ -111,6 +111,46 @@ TEST(LinearModelTest, MetricsAreCentredAndBounded) {
   EXPECT_LE(out.cwiseAbs().maxCoeff(), 0.5);
 }
 
+TEST(LinearModelTest, DetailedMetricsOfAClassNameThePredictionAndOneBinOfScores) {
+  const models::LinearModel model = LinearModel(Loss::Logistic, 1, false).evaluated(models::MetricDetail::Detailed);
+  models::Records records{Eigen::MatrixXd::Constant(1, 1, 1.0), Eigen::VectorXd::Constant(1, 1.0)};
+  Eigen::VectorXd out(44);
+  model.centred_metrics(Eigen::VectorXd::Constant(1, 1.25), records, 0, out);
+  EXPECT_EQ(out[3], 0.5);  // said to be positive
+  // A score of 1.25 is in the third bin above 0, of the positive class.
+  EXPECT_EQ(out.tail(40).sum(), 1.0);
+  EXPECT_EQ(out[4 + 20 + 12], 1.0);
+  EXPECT_LE(out.norm(), models::Model(model).metric_norm());
+  records.targets[0] = -1.0;
+  for (const double feature : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    records.features(0, 0) = feature;
+    model.centred_metrics(Eigen::VectorXd::Constant(1, 1.0), records, 0, out);
+    EXPECT_EQ(out.tail(40).sum(), 1.0) << feature;
+    EXPECT_LE(out.norm(), models::Model(model).metric_norm()) << feature;
+  }
+  EXPECT_EQ(LinearModel::score_bin(-1e300), 0);
+  EXPECT_EQ(LinearModel::score_bin(-0.25), 9);
+  EXPECT_EQ(LinearModel::score_bin(0.0), 10);
+  EXPECT_EQ(LinearModel::score_bin(4.5), 19);
+  EXPECT_EQ(LinearModel::score_bin(1e300), 19);
+}
+
+// Label 0.5 is the share 0.75 of its range, prediction 0 the share 0.5: the error is a quarter of it.
+TEST(LinearModelTest, DetailedMetricsOfANumberAreSharesOfItsRange) {
+  const models::LinearModel model = LinearModel(Loss::LeastSquares, 1, false).evaluated(models::MetricDetail::Detailed);
+  models::Records records{Eigen::MatrixXd::Zero(1, 1), Eigen::VectorXd::Constant(1, 0.5)};
+  Eigen::VectorXd out(8);
+  model.centred_metrics(Eigen::VectorXd::Constant(1, 1.0), records, 0, out);
+  const std::vector<double> expected = {0.0625, 0.25, 0.75, 0.5625, 0.5, 0.25};
+  for (std::size_t m = 0; m < expected.size(); ++m)
+    EXPECT_EQ(out[static_cast<Eigen::Index>(m) + 2] + 0.5, expected[m]) << m;
+  for (const double feature : {std::nan(""), 1e300, -1e300}) {
+    records.features(0, 0) = feature;
+    model.centred_metrics(Eigen::VectorXd::Constant(1, 1.0), records, 0, out);
+    EXPECT_LE(out.cwiseAbs().maxCoeff(), 0.5) << feature;
+  }
+}
+
 TEST(L2BallTest, ProjectsOntoTheNearestPoint) {
   const geometry::L2Ball ball = geometry::L2Ball::create(5.0).value();
   Eigen::VectorXd outside(2);

@@ -91,6 +91,10 @@ TEST(PlanTest, EveryNumberOfItIsInItsDigest) {
   with([](releases::Ask& shape) { shape.shift = releases::GaussianShift::create(0.01).value(); });  // and so the noise
   with([](releases::Ask& shape) { shape.records.block = releases::Block::Holdout; });
   with([](releases::Ask& shape) { shape.records.slice = releases::Slice{releases::Slice::Cut::Halving, 0, 2}; });
+  with([](releases::Ask& shape) {
+    shape.records.slice = releases::Slice{releases::Slice::Cut::Equal, 0, 2};
+    shape.records.slice->span = 2;
+  });
   for (const releases::LocalSteps& steps :
        {releases::LocalSteps{3, 0.1}, releases::LocalSteps{4, 0.1}, releases::LocalSteps{3, 0.2}}) {
     with([&steps](releases::Ask& shape) {
@@ -290,6 +294,24 @@ TEST(SliceTest, PartsAreDisjointAndAsLongAsTheySay) {
       const auto part = releases::Slice{releases::Slice::Cut::Halving, i, 70}.positions(records);
       EXPECT_EQ(part.from, end);
       EXPECT_EQ(part.to - part.from, i < 62 ? records >> (i + 1) : 0);
+      end = part.to;
+    }
+    EXPECT_LE(end, records);
+    end = 0;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      const auto part = releases::Slice{releases::Slice::Cut::HalfThenEqual, i, 5}.positions(records);
+      EXPECT_EQ(part.from, end);
+      EXPECT_EQ(part.to - part.from, i == 0 ? records / 2 : (records - records / 2) / 4);
+      end = part.to;
+    }
+    EXPECT_LE(end, records);
+    end = 0;
+    for (const std::uint64_t span : {4U, 1U, 2U}) {
+      releases::Slice slice{releases::Slice::Cut::Equal, span == 4 ? 0U : span == 1 ? 4U : 5U, 7};
+      slice.span = span;
+      const auto part = slice.positions(records);
+      EXPECT_EQ(part.from, end);
+      EXPECT_EQ(part.to - part.from, static_cast<std::int64_t>(span) * (records / 7));
       end = part.to;
     }
     EXPECT_LE(end, records);

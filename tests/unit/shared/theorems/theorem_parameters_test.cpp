@@ -745,6 +745,54 @@ TEST(TheoremParametersTest, UnequalSilosRoundsAndStepOfTheorem140ByHand) {
       1e-12);
 }
 
+TEST(TheoremParametersTest, UnequalSilosStronglyConvexFormOfTheorem140ByHand) {
+  TheoremFacts unequal = facts();
+  unequal.silos = unequal.answering = 2.0;
+  unequal.records = 100.0;
+  unequal.epsilon = 0.5;
+  unequal.members = {{100.0, 1.0, 1e-6}, {400.0, 0.5, 1e-6}};  // n eps: 100 and 200
+  const auto precision = [](double r) { return 2.0 / (6.25e-5 * std::log(2.5e6 * r) * std::log(2e6)); };
+  // beta mu D^2/L^2 = 0.4 and 2 beta/mu = 20: of p = precision/10, some 13, the first term is 20 ln(0.4 p), the second
+  // p itself.
+  double rounds = 1.0;
+  for (;; ++rounds) {
+    const double p = precision(rounds) / 10.0;
+    if (rounds >= std::max(20.0 * std::log(0.4 * p), std::min(200.0, p))) break;
+  }
+  const TheoremChoice choice = choose(TheoremName::MinibatchStronglyConvex, unequal);
+  const auto* settings = choice.method.as<algorithms::MinibatchSgdSettings>();
+  EXPECT_EQ(choice.source, "Theorem 140");
+  EXPECT_EQ(static_cast<double>(settings->rounds), rounds);
+  // The noise of the mean of both: (sigma_1^2 + sigma_2^2)/2/M.
+  const auto square = [&](double n, double epsilon) {
+    return std::pow(2.0 / (n * shift_of_each(epsilon, 1e-6, rounds).value()), 2.0);
+  };
+  const double noise = 10.0 * (square(100.0, 1.0) + square(400.0, 0.5)) / 4.0;
+  const double step = std::min(0.5, std::log(std::max(2.0, 0.04 * rounds * rounds / (noise + 1.0))) / (0.1 * rounds));
+  EXPECT_NEAR(settings->step_size, step, 1e-12);
+  EXPECT_EQ(settings->averaging.kind, algorithms::Averaging::Kind::Geometric);
+  EXPECT_NEAR(settings->averaging.ratio, 1.0 - 0.1 * step, 1e-12);
+  EXPECT_NEAR(choice.rate, 10.0 * (1.0 / 200.0 + 10.0 / precision(rounds)), 1e-12);
+}
+
+TEST(TheoremParametersTest, OfUnequalSilosOnlyTheMinibatchTheoremsHaveAForm) {
+  TheoremFacts unequal = facts();
+  unequal.members = {{1000.0, 2.0, 1e-6}, {2000.0, 1.0, 1e-6}};
+  for (const TheoremName name : theorem_names()) {
+    SCOPED_TRACE(to_string(name));
+    const TheoremChoice choice = choose(name, unequal);
+    const bool own = name == TheoremName::MinibatchConvex || name == TheoremName::MinibatchStronglyConvex;
+    EXPECT_EQ(choice.source == "Theorem 140", own);
+    const auto said = std::find_if(choice.reasons.begin(), choice.reasons.end(), [](const TheoremChoice::Reason& one) {
+      return one.why.find("has no form for silos that differ") != std::string::npos;
+    });
+    EXPECT_EQ(said != choice.reasons.end(), !own);
+    if (said != choice.reasons.end()) {
+      EXPECT_EQ(said->value, 1000.0);
+    }
+  }
+}
+
 TEST(TheoremParametersTest, NamesAreDistinct) {
   for (const TheoremName one : theorem_names())
     for (const TheoremName other : theorem_names()) EXPECT_EQ(one == other, to_string(one) == to_string(other));

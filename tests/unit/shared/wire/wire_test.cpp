@@ -269,8 +269,33 @@ TEST(DecoderTest, ASelectionIsOneWholeNumberFromZeroOn) {
   EXPECT_EQ(refusal([](v1::Reply& r) { r.set_dimension(0); }), ErrorCode::Malformed);
   EXPECT_EQ(refusal([](v1::Reply& r) { r.set_element(v1::ELEMENT_TYPE_I32); }), ErrorCode::Malformed);
   EXPECT_EQ(refusal([](v1::Reply& r) { r.set_step_log2(-1); }), ErrorCode::Malformed);
-  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_form(static_cast<v1::AnswerForm>(4)); }), ErrorCode::Malformed);
+  EXPECT_EQ(refusal([](v1::Reply& r) { r.set_form(static_cast<v1::AnswerForm>(v1::ANSWER_FORM_REPORTS + 1)); }),
+            ErrorCode::Malformed);
   EXPECT_EQ(refusal([](v1::Reply& r) { r.set_form(v1::ANSWER_FORM_UNSPECIFIED); }), ErrorCode::Malformed);
+}
+
+TEST(DecoderTest, ReportsAreAtMostAsManyAsRecordsReportAndInI32Bits) {
+  const auto reply = [](queries::ReplyType type, int step_log2, std::vector<std::int64_t> reports) {
+    return ReplyMessage{
+        run(), sha256("q"), type, {{8}, step_log2, crypto::NoiseKind::Secure, queries::Reports{std::move(reports)}}};
+  };
+  const auto said = [](const ReplyMessage& message) {
+    return Decoder{Limits{}}.feed(Encoder{Limits{}}.encode(message));
+  };
+  for (const auto& sound : {reply(queries::ReplyType::I32, 0, {1, 0, 1}),
+                            reply(queries::ReplyType::I64, -20, {-(std::int64_t{1} << 36U), 2})}) {
+    const auto decoded = said(sound);
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    const auto* reports = std::get_if<queries::Reports>(&std::get<ReplyMessage>(decoded->at(0)).reply.answer);
+    ASSERT_NE(reports, nullptr);
+    EXPECT_EQ(reports->values, queries::values_of(sound.reply.answer));
+  }
+  EXPECT_EQ(said(reply(queries::ReplyType::I32, 0, {1, 2, 1})).error().code, ErrorCode::Malformed);
+  EXPECT_EQ(said(reply(queries::ReplyType::I32, 0, {1, -1, 1})).error().code, ErrorCode::Malformed);
+  EXPECT_EQ(said(reply(queries::ReplyType::I32, -20, {1, 0, 1})).error().code, ErrorCode::Malformed);
+  v1::Envelope many = header_of(reply(queries::ReplyType::I32, 0, {1}));
+  many.mutable_reply()->set_dimension(static_cast<std::uint64_t>(mechanisms::kReportsMax) + 1);
+  EXPECT_FALSE(decoded_alone(many));
 }
 
 TEST(DecoderTest, RefusesAWelcomeWithMoreReceiptsThanALedgersSiloHas) {

@@ -307,6 +307,50 @@ TEST(SiloMachineTest, AMapOfTheFeaturesIsThePolicysToAllow) {
   EXPECT_TRUE(willing.machine().projects(willing.run));
 }
 
+/// A federation whose records draw bins.
+tests::SmallFederation binned() {
+  tests::SmallFederation federation;
+  federation.algorithm =
+      R"({"kind":"accelerated_sgd","reads":"one_pass","parts":"bins","proximity":0,"strong_convexity":0,
+          "draw_fraction":1,"stages":[{"rounds":6,"upsilon":4}]})";
+  federation.regulariser = R"({"kind":"none"})";
+  federation.evaluation_every = 0;
+  return federation;
+}
+
+TEST(SiloMachineTest, WhetherNoiseMayCountOnSecretPartsIsThePolicysToSay) {
+  Policy policy = tests::generous_policy();
+  policy.allocation_accounting = false;
+  Agent refusing{binned(), policy};
+  const Agent::Heard heard = refusing.say(wire::JobOffer{refusing.run, refusing.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("policy.allocation_accounting"), std::string::npos) << heard.told[0];
+  policy.allocation_accounting = true;
+  policy.release_interval = std::chrono::milliseconds(0);  // how long an answer takes may tell how full a bin is
+  Agent hasty{binned(), policy};
+  const Agent::Heard said = hasty.say(wire::JobOffer{hasty.run, hasty.job});
+  ASSERT_EQ(said.told.size(), 1U);
+  EXPECT_NE(said.told[0].find("policy.release_interval_ms above 0"), std::string::npos) << said.told[0];
+  Agent willing{binned()};
+  EXPECT_EQ(willing.offer(), std::nullopt);
+  EXPECT_EQ(willing.say(willing.gradient(0)).replies.size(), 1U);
+}
+
+TEST(SiloMachineTest, AfterACrashEveryRecordIsInTheBinThatItDrew) {
+  Agent steady{binned()};
+  Agent crashing{binned()};
+  for (Agent* agent : {&steady, &crashing}) ASSERT_EQ(agent->offer(), std::nullopt);
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    crashing.boot();
+    ASSERT_EQ(crashing.offer(), std::nullopt);
+    const Agent::Heard expected = steady.say(steady.gradient(round));
+    ASSERT_EQ(expected.replies.size(), 1U);
+    // Answered by places that are drawn once, and by the same ones drawn again for every round.
+    EXPECT_EQ(crashing.say(crashing.gradient(round)).replies, expected.replies) << round;
+  }
+  EXPECT_EQ(crashing.refusal_of(crashing.gradient(3, 0.7)), wire::Refusal::Unplanned);  // no bin is read twice
+}
+
 TEST(SiloMachineTest, AGenuineReceiptOfALaterHeadHaltsAForgedOneDoesNot) {
   Agent ahead{{}};
   ASSERT_EQ(ahead.offer(), std::nullopt);
@@ -642,6 +686,22 @@ Result<planning::Plan> plan_of_statistics(const jobs::Job& /*job*/, const jobs::
   return planning::make_plan({{statistic_of({0, 2}, false), 1}, {statistic_of({4}, true), 1}}, facts);
 }
 
+releases::Ask reports_of(std::vector<std::size_t> coordinates, bool indicators, releases::Randomiser randomiser) {
+  releases::Ask ask = statistic_of(std::move(coordinates), indicators);
+  ask.form = releases::ReportsForm{randomiser};
+  return ask;
+}
+/// A report of every record on one of two columns, then one on a label.
+planning::Schedule schedule_of_reports() {
+  return {{reports_of({0, 2}, false, releases::Randomiser::Laplace), 1},
+          {reports_of({4}, true, releases::Randomiser::Bit), 1}};
+}
+Result<planning::Plan> plan_of_reports(const jobs::Job& /*job*/, const jobs::CohortMember& member) {
+  releases::SiloFacts facts = member.facts;
+  facts.target = releases::PureDp{facts.epsilon()};
+  return planning::make_plan(schedule_of_reports(), facts);
+}
+
 wire::QueryMessage statistic_query(const Agent& agent, std::uint64_t round) {
   return {agent.run, queries::PointType::F64, {{round}, queries::StatisticQuestion{}}};
 }
@@ -697,6 +757,72 @@ TEST(SiloMachineTest, AStatisticIsAnsweredAtNoPointInUnitsOfItsOwnLattice) {
   EXPECT_EQ(agent.ledger().account(agent.run)->releases, 2U);
 }
 
+TEST(SiloMachineTest, ReportsAreOneOfEveryRecordAndLeaveLikeAnyReply) {
+  Agent agent = agent_that_plans(plan_of_reports);
+  EXPECT_EQ(agent.refusal_of(statistic_query(agent, 0)), wire::Refusal::UnknownRun);
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const auto records = static_cast<std::size_t>(agent.parsed.cohort.front().facts.records);
+  // The job's own schedule says how the job's rounds cross the wire; here the plan is another, so only sizes are seen.
+  const Agent::Heard first = agent.say(statistic_query(agent, 0));
+  ASSERT_EQ(first.replies.size(), 1U);
+  const auto& numbers = std::get<wire::ReplyMessage>(first.messages.at(0));
+  EXPECT_EQ(std::get<queries::Reports>(numbers.reply.answer).values.size(), records);
+  EXPECT_EQ(numbers.type, queries::ReplyType::I64);
+  EXPECT_EQ(numbers.reply.step_log2, mechanisms::kValueStepLog2);
+  agent.boot();
+  EXPECT_EQ(agent.say(statistic_query(agent, 0)).replies, first.replies);
+  const Agent::Heard second = agent.say(statistic_query(agent, 1));
+  ASSERT_EQ(second.replies.size(), 1U);
+  const auto& bits = std::get<wire::ReplyMessage>(second.messages.at(0));
+  EXPECT_EQ(std::get<queries::Reports>(bits.reply.answer).values.size(), records);
+  EXPECT_EQ(bits.type, queries::ReplyType::I32);
+  // Each release costs a record its epsilon once, however many records report.
+  const planning::Plan& plan = agent.machine().accepted(agent.run).value()->plan;
+  const releases::EpsilonAmount each = plan.release({0})->cost().pure;
+  EXPECT_EQ(agent.ledger().account(agent.run)->training_spent.pure, each.times(2).value());
+  EXPECT_LE(each.times(2).value().value_rounded_up(), agent.parsed.cohort.front().facts.epsilon().value());
+  EXPECT_GT(each.times(2).value().value_rounded_up(), 0.999 * agent.parsed.cohort.front().facts.epsilon().value());
+}
+
+TEST(SiloMachineTest, APolicyThatAllowsStatisticsAllowsNoReportsUnlessItSaysSo) {
+  Policy policy = tests::generous_policy();
+  policy.local_reports = false;
+  Agent refusing{tests::federation_of_reports(), policy};
+  const Agent::Heard heard = refusing.say(wire::JobOffer{refusing.run, refusing.job});
+  ASSERT_EQ(heard.told.size(), 1U);
+  EXPECT_NE(heard.told[0].find("policy.local_reports does not allow that"), std::string::npos) << heard.told[0];
+  EXPECT_EQ(refusing.ledger().account(refusing.run), nullptr);
+  tests::SmallFederation totals = tests::federation_of_reports();
+  totals.statistics = R"({"questions":[{"kind":"count","column":"y","value":"yes"}]})";
+  Agent counting{totals, policy};
+  EXPECT_EQ(counting.offer(), std::nullopt);
+  Agent willing{tests::federation_of_reports()};
+  EXPECT_EQ(willing.offer(), std::nullopt);
+  EXPECT_EQ(willing.say(statistic_query(willing, 0)).replies.size(), 1U);
+}
+
+TEST(PrivacyStatementTest, SaysThatReportsAreOfSingleRecords) {
+  Agent agent{tests::federation_of_reports()};
+  ASSERT_EQ(agent.offer(), std::nullopt);
+  const SiloMachine::Accepted* accepted = agent.machine().accepted(agent.run).value();
+  const releases::SiloFacts& facts = agent.parsed.cohort.front().facts;
+  const std::string text =
+      make_statement(facts.silo, "data", agent.run, accepted->job, accepted->plan, facts,
+                     *agent.ledger().account(agent.run), std::chrono::milliseconds(0), crypto::NoiseKind::Secure)
+          .text;
+  EXPECT_NE(text.find("a report of each record by itself, in a secret order: a bit whose chances"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("the record's number with discrete Laplace noise of its own"), std::string::npos);
+  EXPECT_NE(text.find("of Laplace noise, reports and selections exact"), std::string::npos);
+  const SiloMachine::Accepted considered = agent.machine().considered(agent.run, agent.job).value();
+  const std::string summary =
+      describe_job(agent.run, considered, facts.silo, "data", {}, tests::generous_policy().total, nullptr);
+  EXPECT_NE(summary.find("a report of each of 40 training records by itself, in a secret order: one randomised bit"),
+            std::string::npos)
+      << summary;
+  EXPECT_NE(summary.find("about one alone, drawn in secret, of x0"), std::string::npos) << summary;
+}
+
 TEST(SiloMachineTest, SelectionsAndStatisticsNeedPolicyAndBudgetLikeAnyRelease) {
   for (const auto& planner : {plan_of_selections, plan_of_statistics}) {
     Policy other = tests::generous_policy();
@@ -730,6 +856,15 @@ TEST(SiloMachineTest, WhatNoOracleAnswersIsRefusedWhenItIsOffered) {
   EXPECT_EQ(refusal(numbers, statistic_of({4}, false)), std::nullopt);               // this label is one
   EXPECT_EQ(refusal(classes, statistic_of({4}, false)), wire::Refusal::InvalidJob);  // a class label is not
   EXPECT_EQ(refusal(classes, statistic_of({4}, true)), wire::Refusal::InvalidJob);
+  EXPECT_EQ(refusal({}, reports_of({3}, false, releases::Randomiser::Bit)), std::nullopt);
+  EXPECT_EQ(refusal({}, reports_of({0}, true, releases::Randomiser::Bit)), wire::Refusal::InvalidJob);
+  EXPECT_EQ(refusal({}, reports_of({5}, false, releases::Randomiser::Bit)), wire::Refusal::InvalidJob);
+  releases::Ask gradients = reports_of({3}, false, releases::Randomiser::Bit);
+  gradients.map = releases::GradientMap{};
+  EXPECT_EQ(refusal({}, gradients), wire::Refusal::InvalidJob);  // of no model
+  releases::Ask drawn = reports_of({3}, false, releases::Randomiser::Bit);
+  drawn.records.draw_fraction = 0.5;
+  EXPECT_EQ(refusal({}, drawn), wire::Refusal::InvalidJob);  // every record reports
   const jobs::Job softmax = jobs::parse_job(classes.job(), "job").value();
   EXPECT_EQ(refusal(classes, selection_of(softmax)), wire::Refusal::InvalidJob);  // a network's gradients
 }

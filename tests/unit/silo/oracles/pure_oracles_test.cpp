@@ -17,7 +17,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const queries::WireLattice kWire{queries::ReplyType::I64, -20};
-const std::vector<std::int64_t> kNoPermutation;
+const RecordPlaces kNoPlaces;
 
 SiloId one_silo() { return SiloId::create("clinic").value(); }
 
@@ -224,8 +224,8 @@ TEST(PureOraclesTest, ACountsNoiseIsDiscreteLaplaceOfItsOwnScale) {
   constexpr std::uint64_t kDraws = 20'000;
   for (std::uint64_t round = 0; round < kDraws; ++round) {
     const auto stream = randomness.stream(RunId{}, {round});
-    const queries::Answer answer = draw_and_sum({{round}, queries::StatisticQuestion{}}, release,
-                                                {dataset, kNoPermutation}, nullptr, kWire, *stream);
+    const queries::Answer answer =
+        draw_and_sum({{round}, queries::StatisticQuestion{}}, release, {dataset, kNoPlaces}, nullptr, kWire, *stream);
     ++counts[std::get<queries::NoisedSums>(answer).values.at(0)];
   }
   // Three records have it; P[z] = (1 - q) / (1 + q) q^|z| with q = e^(-epsilon / 1).
@@ -240,7 +240,7 @@ TEST(PureOraclesTest, ATotalIsNotDividedByTheRecords) {
   const planning::Release release = planned(statistic({0}, false, {-1.0, 1.0}), 1000);
   const auto stream = NoiselessRandomness(5, one_silo()).stream(RunId{}, {0});
   const queries::Answer answer =
-      draw_and_sum({{0}, queries::StatisticQuestion{}}, release, {dataset, kNoPermutation}, nullptr, kWire, *stream);
+      draw_and_sum({{0}, queries::StatisticQuestion{}}, release, {dataset, kNoPlaces}, nullptr, kWire, *stream);
   EXPECT_EQ(std::get<queries::NoisedSums>(answer).values, std::vector<std::int64_t>{1000 * (1 << 19)});
 }
 
@@ -248,7 +248,7 @@ TEST(PureOraclesTest, AStatisticOfASliceReadsThePermutationsRecords) {
   data::Dataset dataset;
   dataset.training = {Eigen::MatrixXd(1, 4), Eigen::VectorXd::Zero(4)};
   dataset.training.features << 1.0, 0.0, 1.0, 0.0;
-  const std::vector<std::int64_t> permutation = {1, 3, 0, 2};
+  const RecordPlaces permutation = RecordPlaces::permuted({1, 3, 0, 2});
   for (std::uint64_t part = 0; part < 2; ++part) {
     releases::Ask ask = statistic({0}, true, {0.0, 1.0});
     ask.records.slice = releases::Slice{releases::Slice::Cut::Equal, part, 2};
@@ -287,7 +287,7 @@ TEST(PureOraclesTest, ASelectionFollowsTheExponentialLawOfTheSum) {
     for (std::uint64_t round = 0; round < 20'000; ++round) {
       const auto stream = randomness.stream(RunId{}, {round});
       const queries::Answer answer = draw_and_sum({{round}, queries::GradientQuestion{Eigen::VectorXd::Zero(2)}},
-                                                  release, {dataset, kNoPermutation}, sums.get(), kWire, *stream);
+                                                  release, {dataset, kNoPlaces}, sums.get(), kWire, *stream);
       ++counts[std::get<queries::Selected>(answer).values.at(0)];
     }
     return counts;
@@ -324,7 +324,7 @@ TEST(PureOraclesTest, WithoutNoiseTheVertexThatMinimisesIsChosen) {
     const auto stream = NoiselessRandomness(seed, one_silo()).stream(RunId{}, {0});
     const queries::Answer answer =
         draw_and_sum({{0}, queries::GradientQuestion{Eigen::VectorXd::Zero(4)}}, planned(selection(ball, 10.0), 20),
-                     {dataset, kNoPermutation}, sums.get(), kWire, *stream);
+                     {dataset, kNoPlaces}, sums.get(), kWire, *stream);
     const Eigen::VectorXd gradient = -dataset.training.features * dataset.training.targets;
     EXPECT_EQ(queries::values_of(answer).at(0), ball.minimiser(gradient));
   }
@@ -341,7 +341,7 @@ TEST(PureOraclesTest, AClippedSumWithLaplaceNoiseIsAMeanOnTheWire) {
   for (std::uint64_t round = 0; round < 20'000; ++round) {
     const auto stream = randomness.stream(RunId{}, {round});
     const queries::Answer answer = draw_and_sum({{round}, queries::GradientQuestion{Eigen::VectorXd::Zero(1)}}, release,
-                                                {dataset, kNoPermutation}, sums.get(), kWire, *stream);
+                                                {dataset, kNoPlaces}, sums.get(), kWire, *stream);
     // The mean in steps of 2^-20, back on the lattice, in cells of 64 units.
     const double mean = std::ldexp(static_cast<double>(std::get<queries::NoisedSums>(answer).values.at(0)), -20);
     const auto units = static_cast<std::int64_t>(std::lround(8.0 * mean / laplace.lattice.step));

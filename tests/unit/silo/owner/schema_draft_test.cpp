@@ -55,6 +55,18 @@ TEST_F(SchemaDraftTest, GuessesKindsAndLeavesBoundsToTheOwner) {
   EXPECT_TRUE(said(draft, "1 of them, with fewer than 10 records, are left out"));
 }
 
+TEST_F(SchemaDraftTest, NamesTheColumnThatWasProbablyMeantAndWhyAFileCannotBeRead) {
+  const Result<SchemaDraft> misspelt = draft_schema(survey(patients()), "sikc");
+  ASSERT_FALSE(misspelt);
+  EXPECT_EQ(misspelt.error().message, "the file has no column \"sikc\" for the label");  // two letters of four
+  EXPECT_EQ(draft_schema(survey(patients()), "sic").error().message,
+            "the file has no column \"sic\" for the label; do you mean \"sick\"?");
+  EXPECT_TRUE(data::survey_csv(folder_.path() / "none.csv", {})
+                  .error()
+                  .message.ends_with("none.csv: cannot be read: No such file or directory"));
+  EXPECT_TRUE(data::survey_csv(folder_.path(), {}).error().message.ends_with("cannot be read: Is a directory"));
+}
+
 TEST_F(SchemaDraftTest, NoParserTakesADraftBeforeItsBoundsAreSaid) {
   SchemaDraft draft = draft_schema(survey(patients()), "sick").value();
   const auto problems_of = [](const nlohmann::ordered_json& fields) {

@@ -41,6 +41,15 @@ TEST(StartChecksTest, ATotalBelowAJobsMostIsToldWithBothValues) {
                    "silo.json: /policy/epsilon_total: expected at least epsilon_max, 10, found 0", true));
 }
 
+TEST(StartChecksTest, ADataSetThatIsNotItsLedgersStopsTheAgent) {
+  const DatasetIdentity recorded{"patients", sha256("as it was"), {}};
+  EXPECT_TRUE(content_findings(recorded, recorded).empty());
+  const std::vector<Finding> changed = content_findings(recorded, {"patients", sha256("with another split"), {}});
+  EXPECT_TRUE(says(changed, "is not what its ledger was opened for", true));
+  EXPECT_TRUE(says(changed, "undertone-silo dataset amend", true));
+  EXPECT_FALSE(content_findings(recorded, {"patients", recorded.digest, sha256("a public holdout")}).empty());
+}
+
 TEST(StartChecksTest, AFolderThatIsAFileIsTold) {
   const tests::TemporaryFolder folder;
   std::ofstream(folder.path() / "taken") << "x";

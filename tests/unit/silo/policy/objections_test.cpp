@@ -55,7 +55,7 @@ TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
   const releases::SiloFacts& facts = member.facts;
   Policy policy{{std::string(job.model->name())},
                 {std::string(job.algorithm->name())},
-                {job.unit},
+                {std::string(releases::to_string(job.unit))},
                 1,
                 1,
                 facts.epsilon(),

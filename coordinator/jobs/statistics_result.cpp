@@ -1,0 +1,126 @@
+#include "coordinator/jobs/statistics_result.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "shared/algorithms/one_round/statistics.hpp"
+#include "shared/base/overloaded.hpp"
+#include "shared/jobs/stated_statistics.hpp"
+
+namespace undertone::coordinator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity: an end that is none is null.
+Json end_of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json interval_of(const statistics::Interval& interval) { return {end_of(interval.low), end_of(interval.high)}; }
+
+void put_stated(const statistics::Stated& stated, Json& out) {
+  out["value"] = stated.value ? end_of(*stated.value) : Json(nullptr);
+  if (stated.noise_stddev > 0.0) out["noise_stddev"] = stated.noise_stddev;
+  out["noise_interval"] = interval_of(stated.noise);
+  if (stated.population) {
+    out["population_interval"] = interval_of(*stated.population);
+    if (stated.method != statistics::Method::None) out["method"] = std::string(statistics::to_string(stated.method));
+  }
+  if (stated.gate) out["gate"] = end_of(*stated.gate);
+  if (!stated.note.empty()) out["note"] = stated.note;
+}
+
+Json estimates_of(const jobs::StatedQuestion& stated) {
+  Json out = Json::array();
+  for (const jobs::NamedEstimate& estimate : stated.estimates) {
+    Json one = {{"name", estimate.name}};
+    put_stated(estimate.stated, one);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+void put_regression(const jobs::StatedQuestion& stated, Json& out) {
+  if (stated.rho) out["rho"] = end_of(*stated.rho);
+  if (stated.residual_variance) out["residual_variance"] = *stated.residual_variance;
+}
+
+/// What a question was of, as far as its estimates' names do not say.
+void put_shape(const algorithms::StatisticAsked& asked, Json& out) {
+  std::visit(Overloaded{[&](const algorithms::HistogramAsked& what) { out["edges"] = what.edges; },
+                        [&](const algorithms::QuantilesAsked& what) {
+                          out["edges"] = what.cells.edges;
+                          out["probabilities"] = what.probabilities;
+                        },
+                        [&](const algorithms::TableAsked& what) {
+                          out["axes"] = Json::array();
+                          for (const algorithms::TableAxis& axis : what.axes)
+                            out["axes"].push_back({{"column", axis.column}, {"values", axis.values}});
+                        },
+                        [&](const algorithms::RegressionAsked& what) { out["response"] = what.response.name; },
+                        [](const auto& /*named*/) {}},
+             asked.what);
+}
+
+/// How one silo's totals are hidden.
+Json noise_of_release(const planning::Release& release) {
+  const releases::Cost cost = release.cost_of_draw();
+  Json out;
+  if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism)) {
+    out = {{"law", reports->kind() == releases::Randomiser::Bit ? "one bit a record" : "discrete Laplace a record"},
+           {"epsilon", cost.pure.value_rounded_up()}};
+    if (const auto* bit = std::get_if<mechanisms::OneBit>(&reports->randomiser)) out["contrast"] = bit->contrast();
+    out["stddev_of_mean_max"] = release.noise_stddev_of_mean();
+    return out;
+  }
+  if (std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism)) {
+    out = {{"law", "discrete Laplace"}, {"epsilon", cost.pure.value_rounded_up()}};
+  } else {
+    out = {{"law", "Gaussian"}, {"mu", std::sqrt(cost.gaussian.value_rounded_up())}};
+  }
+  if (const auto* map = std::get_if<releases::FeaturesMap>(&release.ask.map)) {
+    const statistics::PairwiseBound bound = statistics::pairwise_bound(map->features);
+    out["sensitivity_l1"] = bound.l1;
+    out["sensitivity_l2"] = bound.l2;
+  }
+  out["stddev_of_total"] = mechanisms::noise_stddev_of_sum(release.mechanism, release.records_drawn);
+  return out;
+}
+
+}  // namespace
+
+Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate, const ReleaseOf& release_of, Json& out) {
+  const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
+  UNDERTONE_CHECK(settings != nullptr && estimate.round < settings->questions.size());
+  const algorithms::StatisticAsked& asked = settings->questions[estimate.round];
+  std::vector<std::pair<const jobs::CohortMember*, jobs::SiloTotals>> silos;
+  std::vector<jobs::SiloTotals> all;
+  for (const auto& [silo, totals] : estimate.answers) {
+    const jobs::CohortMember* member = job.member(silo);
+    UNDERTONE_CHECK(member != nullptr);
+    UNDERTONE_TRY(const planning::Release* const release, release_of(silo, {estimate.round}));
+    silos.emplace_back(member, jobs::SiloTotals{member->facts.records, release, &totals});
+    all.push_back(silos.back().second);
+  }
+  UNDERTONE_TRY(const jobs::StatedQuestion together, jobs::state_question(asked, *settings, all));
+  out["kind"] = std::string(algorithms::kind_of(asked));
+  out["confidence"] = settings->confidence;
+  if (!asked.column.empty()) out["column"] = asked.column;
+  put_shape(asked, out);
+  if (algorithms::is_single(asked)) {
+    out["noise_interval"] = interval_of(together.estimates.front().stated.noise);
+  }
+  out["estimates"] = estimates_of(together);
+  put_regression(together, out);
+  out["by_silo"] = Json::array();
+  for (const auto& [member, own] : silos) {
+    UNDERTONE_TRY(const jobs::StatedQuestion alone, jobs::state_question(asked, *settings, {own}));
+    Json one = {{"silo", member->facts.silo.name()},
+                {"records", member->facts.records},
+                {"noise", noise_of_release(*own.release)},
+                {"estimates", estimates_of(alone)}};
+    put_regression(alone, one);
+    out["by_silo"].push_back(std::move(one));
+  }
+  return {};
+}
+
+}  // namespace undertone::coordinator

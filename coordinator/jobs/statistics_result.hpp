@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "shared/algorithms/federated_algorithm.hpp"
+#include "shared/jobs/job.hpp"
+
+namespace undertone::coordinator {
+
+/// What a silo's plan has a round release; null beyond it.
+using ReleaseOf = std::function<Result<const planning::Release*>(const SiloId& silo, RoundIndex round)>;
+
+/// What a result says of one question of a job without a model whose silos' answers were kept: estimates with their
+/// intervals over all silos that answered, and those of each silo, which published them itself.
+/// Adds to an entry that has a name, silos and records.
+[[nodiscard]] Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
+                                 const ReleaseOf& release_of, nlohmann::ordered_json& out);
+
+}  // namespace undertone::coordinator

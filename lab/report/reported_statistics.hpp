@@ -1,0 +1,47 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/config/json_section.hpp"
+
+namespace undertone::lab {
+
+/// Ends that a result gives as null are open.
+struct ReportedInterval {
+  std::optional<double> low;
+  std::optional<double> high;
+};
+/// One number of a statistic.
+struct ReportedEstimate {
+  std::string name;
+  std::optional<double> value;  // nothing where it was refused
+  ReportedInterval noise;
+  std::optional<ReportedInterval> population;
+  std::string method;
+  std::string note;
+};
+/// What one silo's own totals say.
+struct ReportedSilo {
+  std::string silo;
+  std::uint64_t records = 0;
+  std::vector<ReportedEstimate> estimates;
+};
+/// One row of `statistics` of a result whose answers were kept.
+struct ReportedStatistic {
+  std::string name;
+  std::string kind;
+  std::string column;
+  double confidence = 0.0;
+  std::uint64_t silos = 0;
+  std::uint64_t records = 0;
+  std::vector<ReportedEstimate> estimates;
+  std::vector<ReportedSilo> by_silo;
+};
+
+/// The rows that have estimates, checked; of older results none. @param root of a result.json
+[[nodiscard]] std::vector<ReportedStatistic> statistics_of(const nlohmann::json& root, config::Problems& problems);
+
+}  // namespace undertone::lab

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+namespace undertone::operators {
+
+/// Writes what a run of statistics found of columns, their means and variances, as the "standardisation" of a job that
+/// learns of them: post-processing of what that run released and paid for. Features of which it found nothing, and
+/// indicators, stay as they are. A variance is raised where noise makes it too small to divide by.
+/// @param result the result.json of a run of statistics with variances or covariances
+/// @param job whose data names the features @param out a file; standard output where it is empty or "-"
+[[nodiscard]] int standardisation(const std::filesystem::path& result, const std::filesystem::path& job,
+                                  const std::filesystem::path& out);
+
+}  // namespace undertone::operators

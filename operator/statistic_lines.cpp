@@ -1,0 +1,49 @@
+#include "operator/statistic_lines.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace undertone::operators {
+namespace {
+
+constexpr std::size_t kEstimatesShown = 12;
+
+std::string shown_number(const nlohmann::ordered_json& value) {
+  return value.is_number() ? fmt::format("{:.6g}", value.get<double>()) : std::string("-");
+}
+
+std::string shown_base(const nlohmann::ordered_json& one) {
+  return fmt::format("of {} records of {} silos", one.at("records").get<std::int64_t>(),
+                     one.at("silos").get<std::int64_t>());
+}
+
+}  // namespace
+
+std::string statistic_lines(const nlohmann::ordered_json& statistics) {
+  std::string out;
+  for (const nlohmann::ordered_json& one : statistics) {
+    const std::string name = one.at("statistic").get<std::string>();
+    if (one.contains("value")) {
+      out += fmt::format("{}: {}", name, shown_number(one.at("value")));
+      if (one.contains("noise_stddev"))
+        out += fmt::format(", standard deviation of the noise {:.3g}", one.at("noise_stddev").get<double>());
+      out += fmt::format(", {}\n", shown_base(one));
+      continue;
+    }
+    out += fmt::format("{}, {}\n", name, shown_base(one));
+    const nlohmann::ordered_json& estimates = one.at("estimates");
+    for (std::size_t i = 0; i < std::min(kEstimatesShown, estimates.size()); ++i) {
+      const nlohmann::ordered_json& estimate = estimates[i];
+      const nlohmann::ordered_json& interval = estimate.at("noise_interval");
+      out +=
+          fmt::format("  {}: {}, {} to {} with the noise\n", estimate.at("name").get<std::string>(),
+                      shown_number(estimate.at("value")), shown_number(interval.at(0)), shown_number(interval.at(1)));
+    }
+    if (estimates.size() > kEstimatesShown)
+      out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);
+  }
+  return out;
+}
+
+}  // namespace undertone::operators

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/algorithms/method.hpp"
+#include "shared/geometry/local_p_norm.hpp"
+
+namespace undertone::algorithms {
+
+/// T_i steps on F(x) + lambda h_i(x), h_i(x) = ||x - c||_p^2 / (2 (p - 1)), over the part of X within `radius` of c in
+/// l_p, c the output of the phase before (the starting point of the first).
+struct MirrorPhase {
+  std::uint64_t rounds = 0;         // T_i
+  double relative_convexity = 0.0;  // lambda > 0
+  double radius = 0.0;              // R_i > 0
+};
+
+class LocalizedMirrorDescent;
+
+struct LocalizedMirrorDescentSettings {
+  using Algorithm = LocalizedMirrorDescent;
+  Problem problem;
+  double norm = 1.0;  // of the setup, in [1, 2]
+  std::vector<MirrorPhase> phases = {};
+
+  /// p of the potential: that of the norm, but no less than the l1 setup's.
+  [[nodiscard]] double power() const;
+  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string source() const;
+  [[nodiscard]] MethodNumbers numbers() const;
+  [[nodiscard]] Extent extent() const;
+  [[nodiscard]] MethodTraits traits() const;
+};
+
+/// Localised noisy mirror descent: phases on disjoint records, each near to where the one before ended.
+///   c = x_0
+///   for phase i = 1, 2, ...:  x_1 = c
+///     for k = 1 .. T_i:  ask every silo for its noised mean gradient g at x_k, over phase i's n/2^i records
+///                        x_{k+1} = argmin over X_i of h_i(x) - <theta, x>,
+///                        theta = (k - 1)/(k + 1) grad h_i(x_k) - 2/(lambda (k + 1)) g
+///     c = 2/(T_i (T_i + 1)) sum_k k x_k
+///   output c
+/// The proximity term is public, so it costs neither noise nor sensitivity. Of steps 2/(lambda (k + 1)) a phase is
+/// mirror descent on an objective that is lambda-strongly convex relative to h_i. Source: Asi, Feldman, Koren and
+/// Talwar 2021, Algorithms 2 and 6; spec non-euclidean A2, FED-A2 in 3.4.
+class LocalizedMirrorDescent final : public FederatedAlgorithm {
+ public:
+  static constexpr std::string_view kName = "localized_mirror_descent";
+  [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
+  /// @return an error where a phase has no rounds, a number is out of range, the domain is neither the l1 ball nor all
+  /// of space, or there is a regulariser
+  [[nodiscard]] static Result<std::unique_ptr<LocalizedMirrorDescent>> create(
+      const LocalizedMirrorDescentSettings& settings);
+  /// What it asks, in order: of phase i T_i gradient sums over n/2^i records that no other phase reads.
+  [[nodiscard]] static planning::Schedule schedule(const LocalizedMirrorDescentSettings& settings,
+                                                   const GradientShape& shape);
+
+  [[nodiscard]] Step start() override { return current(); }
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  /// The phase's average so far; its centre before its first answer.
+  [[nodiscard]] Eigen::VectorXd candidate() const override;
+  void save(ByteWriter& state) const override;
+  [[nodiscard]] Status restore(ByteReader& state) override;
+
+ private:
+  LocalizedMirrorDescent(const LocalizedMirrorDescentSettings& settings, std::vector<geometry::LocalPNorm> maps);
+  [[nodiscard]] Step current() const;
+  LocalizedMirrorDescentSettings settings_;
+  std::vector<geometry::LocalPNorm> maps_;  // of each phase
+  std::uint64_t round_ = 0;                 // of the whole run
+  std::uint64_t phase_ = 0;
+  std::uint64_t step_ = 1;   // k, of the phase
+  Eigen::VectorXd iterate_;  // x_k, rounded to the wire type
+  Eigen::VectorXd average_;  // of x_1 .. x_{k-1}
+  Eigen::VectorXd centre_;   // c
+};
+
+}  // namespace undertone::algorithms

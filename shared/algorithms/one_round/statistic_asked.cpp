@@ -1,0 +1,113 @@
+#include "shared/algorithms/one_round/statistic_asked.hpp"
+
+#include <bit>
+#include <utility>
+
+#include "shared/base/overloaded.hpp"
+
+namespace undertone::algorithms {
+namespace {
+
+using statistics::FeatureMap;
+using statistics::NoiseKind;
+
+constexpr std::size_t kTreeLeavesMin = 16;
+
+FeatureMap cells_of(const StatisticAsked& asked, const HistogramAsked& histogram) {
+  return statistics::CellsMap{{statistics::BinnedCells{asked.coordinate, histogram.encoded}}};
+}
+
+statistics::VectorMomentsMap moments_of(const std::vector<NumberColumn>& columns) {
+  statistics::VectorMomentsMap out;
+  for (const NumberColumn& column : columns) out.coordinates.push_back(column.coordinate);
+  return out;
+}
+
+}  // namespace
+
+std::string_view kind_of(const StatisticAsked& asked) noexcept {
+  return std::visit(Overloaded{[](const CountAsked& /*what*/) -> std::string_view { return "count"; },
+                               [](const MeanAsked& /*what*/) -> std::string_view { return "mean"; },
+                               [](const SumAsked& /*what*/) -> std::string_view { return "sum"; },
+                               [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
+                               [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
+                               [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
+                               [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
+                               [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
+                               [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
+                               [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; }},
+                    asked.what);
+}
+
+bool has_form(const StatisticAsked& asked, NoiseKind noise) {
+  if (std::holds_alternative<ReportsAsked>(asked.what)) return noise == NoiseKind::Laplace;
+  return features_of(asked, noise).has_value();
+}
+
+bool is_single(const StatisticAsked& asked) noexcept {
+  return std::holds_alternative<CountAsked>(asked.what) || std::holds_alternative<MeanAsked>(asked.what);
+}
+
+std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noise) {
+  const bool laplace = noise == NoiseKind::Laplace;
+  return std::visit(
+      Overloaded{
+          [&](const CountAsked& /*what*/) -> std::optional<FeatureMap> {
+            return statistics::CountMap{statistics::IndicatorCells{asked.coordinate, 1}, 0};
+          },
+          [&](const MeanAsked& /*what*/) -> std::optional<FeatureMap> { return statistics::SumMap{asked.coordinate}; },
+          [&](const SumAsked& /*what*/) -> std::optional<FeatureMap> { return statistics::SumMap{asked.coordinate}; },
+          [&](const VarianceAsked& /*what*/) -> std::optional<FeatureMap> {
+            return statistics::MomentsMap{asked.coordinate, laplace};
+          },
+          [&](const HistogramAsked& what) -> std::optional<FeatureMap> { return cells_of(asked, what); },
+          [&](const QuantilesAsked& what) -> std::optional<FeatureMap> {
+            const std::size_t leaves = what.cells.edges.size() - 1;
+            if (laplace || leaves < kTreeLeavesMin || !std::has_single_bit(leaves)) return cells_of(asked, what.cells);
+            return statistics::TreeMap{{asked.coordinate, what.cells.encoded}};
+          },
+          [&](const TableAsked& what) -> std::optional<FeatureMap> {
+            statistics::CellsMap map;
+            for (const TableAxis& axis : what.axes) map.axes.push_back(axis.cells);
+            return map;
+          },
+          [&](const CovarianceAsked& what) -> std::optional<FeatureMap> {
+            if (laplace) return std::nullopt;
+            return moments_of(what.columns);
+          },
+          [&](const RegressionAsked& what) -> std::optional<FeatureMap> {
+            if (laplace) return std::nullopt;
+            statistics::VectorMomentsMap map = moments_of(what.columns);
+            map.coordinates.push_back(what.response.coordinate);
+            return map;
+          },
+          [](const ReportsAsked& /*what*/) -> std::optional<FeatureMap> { return std::nullopt; }},
+      asked.what);
+}
+
+releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
+  if (const auto* reports = std::get_if<ReportsAsked>(&asked.what)) {
+    releases::StatisticMap map{{}, reports->indicator};
+    for (const NumberColumn& column : reports->columns) map.coordinates.push_back(column.coordinate);
+    const auto dimension = static_cast<Eigen::Index>(map.coordinates.size());
+    return {std::move(map),
+            {},
+            reports->indicator ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0},
+            dimension,
+            releases::ReportsForm{reports->randomiser}};
+  }
+  const bool counted = std::holds_alternative<CountAsked>(asked.what);
+  if (noise == NoiseKind::Laplace && is_single(asked)) {
+    return {releases::StatisticMap{{asked.coordinate}, counted},
+            {},
+            counted ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0},
+            1};
+  }
+  const std::optional<FeatureMap> features = features_of(asked, noise);
+  UNDERTONE_CHECK(features.has_value());
+  const Eigen::Index dimension = statistics::dimension(*features);
+  const auto norm = noise == NoiseKind::Laplace ? releases::PairBound::Norm::L1 : releases::PairBound::Norm::L2;
+  return {releases::FeaturesMap{*features}, {}, releases::PairBound{norm}, dimension};
+}
+
+}  // namespace undertone::algorithms

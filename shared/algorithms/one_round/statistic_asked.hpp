@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "shared/releases/ask.hpp"
+#include "shared/statistics/mechanism_choice.hpp"
+
+namespace undertone::algorithms {
+
+/// The records of which an indicator is 1, or with `complement` those of which it is 0.
+struct CountAsked {
+  bool complement = false;
+};
+/// The mean of a number that is scaled from [low, high], in the unit of its column, to [-1, 1].
+struct MeanAsked {
+  double low = 0.0;
+  double high = 0.0;  // > low
+};
+/// Its sum over the records.
+struct SumAsked {
+  double low = 0.0;
+  double high = 0.0;  // > low
+};
+/// Its mean, variance and standard deviation.
+struct VarianceAsked {
+  double low = 0.0;
+  double high = 0.0;  // > low
+};
+/// How many records have a number in each cell (e_j, e_(j+1)].
+struct HistogramAsked {
+  std::vector<double> edges;    // in the unit of the column: its lower bound, .., its upper bound
+  std::vector<double> encoded;  // the same as records are encoded
+};
+/// The numbers below which shares of the records lie, to the edges of cells.
+struct QuantilesAsked {
+  HistogramAsked cells;
+  std::vector<double> probabilities;  // each in (0, 1)
+};
+/// One axis of a table: a column of listed values.
+struct TableAxis {
+  std::string column;
+  std::vector<std::string> values;
+  statistics::Cells cells;  // one for each value
+  bool whole = true;        // every record has one of the values
+};
+/// How many records have each combination of values, the last axis running fastest.
+struct TableAsked {
+  std::vector<TableAxis> axes;  // one or more
+};
+/// A column of numbers; of an indicator the bounds -1 and 1, which make its number itself.
+struct NumberColumn {
+  std::string name;
+  std::size_t coordinate = 0;
+  double low = 0.0;
+  double high = 0.0;  // > low
+};
+/// Means, covariances and correlations.
+struct CovarianceAsked {
+  std::vector<NumberColumn> columns;  // two or more
+  bool near_normal = false;           // declared: correlations then have intervals for the population
+};
+/// The coefficients of the least squares of a response on columns and a constant.
+struct RegressionAsked {
+  std::vector<NumberColumn> columns;  // one or more
+  NumberColumn response;
+};
+/// Means of numbers, or the share of the records that have an indicator, from a report of every record by itself: of
+/// several numbers each record reports on one.
+struct ReportsAsked {
+  std::vector<NumberColumn> columns;  // one or more; of an indicator one, with the bounds 0 and 1
+  bool indicator = false;
+  bool complement = false;  // of an indicator: the share of those of which it is 0
+  releases::Randomiser randomiser = releases::Randomiser::Bit;
+};
+/// One statistic of the silos' training records.
+struct StatisticAsked {
+  std::string name;            // "count of sex=female", "mean of age"
+  std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
+  std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
+               CovarianceAsked, RegressionAsked, ReportsAsked>
+      what;
+  double weight = 1.0;                    // > 0: of its noise in a split budget
+  std::optional<double> half_width = {};  // wanted of its interval, in its unit
+  std::string column = {};                // of data, where it is of one
+};
+
+/// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports"
+[[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
+/// Whether it is one number, a count's or a mean's.
+[[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
+
+/// Whether the statistic has a form under a law of noise: covariances and regressions have none with Laplace noise,
+/// reports of single records none with Gaussian noise.
+[[nodiscard]] bool has_form(const StatisticAsked& asked, statistics::NoiseKind noise);
+/// What every record contributes to a total under a law of noise. Quantiles are read off a tree of counts where noise
+/// is Gaussian and there are 16 cells or more, a power of two; else off the cells. Source: spec statistics 6.
+/// @return nothing where that law has no form of it, nor of reports, which are no total
+[[nodiscard]] std::optional<statistics::FeatureMap> features_of(const StatisticAsked& asked,
+                                                                statistics::NoiseKind noise);
+/// What it asks of every silo. Counts and means with Laplace noise are asked for as single numbers in public ranges,
+/// and so are reports.
+/// @pre there is a form
+[[nodiscard]] releases::Ask ask_of(const StatisticAsked& asked, statistics::NoiseKind noise);
+
+}  // namespace undertone::algorithms

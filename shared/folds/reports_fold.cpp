@@ -1,0 +1,49 @@
+#include "shared/folds/reports_fold.hpp"
+
+#include <algorithm>
+
+namespace undertone::folds {
+namespace {
+
+mechanisms::ReportValues values_of_form(const releases::Ask& ask) {
+  UNDERTONE_CHECK(ask.reports() != nullptr && ask.dimension >= 1);
+  return mechanisms::report_values(ask.reports()->randomiser);
+}
+
+}  // namespace
+
+ReportShape::ReportShape(const releases::Ask& ask) : coordinates_(ask.dimension), values_(values_of_form(ask)) {}
+
+bool ReportShape::admits(const queries::Answer& answer, std::int64_t records) const noexcept {
+  const auto* reports = std::get_if<queries::Reports>(&answer);
+  return reports != nullptr && records >= 1 && records <= mechanisms::kReportsMax &&
+         static_cast<std::int64_t>(reports->values.size()) == records &&
+         std::all_of(reports->values.begin(), reports->values.end(),
+                     [this](std::int64_t report) { return values_.low <= report && report <= values_.high; });
+}
+
+std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& reports) const {
+  UNDERTONE_CHECK(static_cast<std::int64_t>(reports.size()) <= mechanisms::kReportsMax);
+  const auto coordinates = static_cast<std::size_t>(coordinates_);
+  std::vector<std::int64_t> out(coordinates, 0);
+  for (std::size_t slot = 0; slot < reports.size(); ++slot) out[slot % coordinates] += reports[slot];
+  return out;
+}
+
+void ReportsFold::add(const std::vector<std::int64_t>& reports, std::uint64_t weight) {
+  UNDERTONE_CHECK(weight == 1);
+  UNDERTONE_CHECK(replies_ < (Eigen::Index{1} << 20));  // of totals below 2^61 each: far inside 128 bits
+  ++replies_;
+  reports_ += static_cast<std::int64_t>(reports.size());
+  const std::vector<std::int64_t> totals = shape_.totals(reports);
+  for (std::size_t j = 0; j < totals.size(); ++j) totals_[j] += totals[j];
+}
+
+Reports ReportsFold::reports() const {
+  Reports out{Eigen::VectorXd(shape_.coordinates()), reports_};
+  for (std::size_t j = 0; j < totals_.size(); ++j)
+    out.totals[static_cast<Eigen::Index>(j)] = static_cast<double>(totals_[j]);
+  return out;
+}
+
+}  // namespace undertone::folds

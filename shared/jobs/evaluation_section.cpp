@@ -1,0 +1,42 @@
+#include "shared/jobs/evaluation_section.hpp"
+
+#include "shared/releases/rounds_max.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+constexpr std::uint64_t kEvaluationsMax = 10'000;
+
+}  // namespace
+
+Evaluation parse_evaluation(config::Section& root, const models::Model& model, std::uint64_t rounds,
+                            config::Problems& problems) {
+  root.otherwise("evaluation", nlohmann::json::object());
+  config::Section section = root.object("evaluation", "may be left out");
+  section.otherwise("every", 0);
+  section.otherwise("metrics", "basic");
+  Evaluation out;
+  out.every =
+      static_cast<std::uint64_t>(section.integer("every", 0, static_cast<std::int64_t>(releases::kRoundsMax),
+                                                 "evaluate after so many steps; 0 (default): only after the last"));
+  out.detail = section.choice<models::MetricDetail>(
+      "metrics", {{"basic", models::MetricDetail::Basic}, {"detailed", models::MetricDetail::Detailed}},
+      "basic (default): loss, accuracy, share of positives; of a number the loss alone. detailed: also confusion table "
+      "and AUC; of a number RMSE, MAE, R^2. Public holdouts are evaluated exactly either way; of private ones more "
+      "numbers share the same noised answer, so each has more noise");
+  section.finish();
+  constexpr Eigen::Index kTableClassesMax = 32;  // of a confusion table, which every evaluation brings
+  if (const models::Network* network = model.network();
+      network != nullptr && out.detail == models::MetricDetail::Detailed && network->classes() > kTableClassesMax) {
+    problems.add("/evaluation/metrics", fmt::format("expected \"basic\": a confusion table is of at most {} classes, "
+                                                    "the label has {}",
+                                                    kTableClassesMax, network->classes()));
+  }
+  if (out.every != 0 && rounds / out.every > kEvaluationsMax) {
+    problems.add("/evaluation/every",
+                 fmt::format("expected at most {} evaluations, got {}", kEvaluationsMax, rounds / out.every));
+  }
+  return out;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "shared/config/json_section.hpp"
+#include "shared/models/model.hpp"
+
+namespace undertone::jobs {
+
+/// When a run's model is evaluated, and by what.
+struct Evaluation {
+  std::uint64_t every = 0;  // steps; 0: after the last alone
+  models::MetricDetail detail = models::MetricDetail::Basic;
+};
+
+/// A job's "evaluation", which may be left out. @param rounds of the algorithm
+[[nodiscard]] Evaluation parse_evaluation(config::Section& root, const models::Model& model, std::uint64_t rounds,
+                                          config::Problems& problems);
+
+}  // namespace undertone::jobs

@@ -1,0 +1,173 @@
+#include "shared/jobs/job_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::jobs {
+namespace {
+
+constexpr double kLocalProductsMax = 0x1p32;  // of a local run: some seconds of work
+
+}  // namespace
+
+std::optional<std::string> other_target(const std::vector<CohortMember>& cohort) {
+  for (const CohortMember& member : cohort) {
+    if (!std::holds_alternative<releases::ApproximateDp>(member.facts.target))
+      return fmt::format("\"{}\" is promised {}", member.facts.silo.name(), releases::to_string(member.facts.target));
+  }
+  return std::nullopt;
+}
+
+void check_calibration(const NoiseChoice& choice, const algorithms::Method& method,
+                       const std::vector<CohortMember>& cohort, config::Problems& problems) {
+  if (choice.by == NoiseChoice::By::Accountant) return;
+  constexpr const char* kPointer = "/privacy/calibration/by";
+  if (const std::optional<std::string> other = other_target(cohort)) {
+    problems.add(kPointer, fmt::format("expected \"accountant\": chosen noise is for silos with an epsilon and a delta "
+                                       "above 0, and {}",
+                                       *other));
+  }
+  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2) {
+    problems.add(kPointer, fmt::format("expected \"accountant\": nobody chooses a noise of {}, which has none that is "
+                                       "Gaussian",
+                                       method->name()));
+  }
+}
+
+void check_weights(const std::optional<WeightRule>& rule, const algorithms::Method& method,
+                   config::Problems& problems) {
+  if (rule != WeightRule::NoiseOptimal) return;
+  const algorithms::MethodTraits traits = method->traits();
+  const char* what = traits.local_steps > 0                                                      ? "answer with models"
+                     : traits.bounded_in == algorithms::MethodTraits::BoundedIn::EveryCoordinate ? "vote"
+                                                                                                 : nullptr;
+  if (what != nullptr) {
+    problems.add("/weights",
+                 fmt::format("expected \"records\" or \"equal\": of {} silos {}, whose noise is not that of "
+                             "a mean of gradients",
+                             method->name(), what));
+  }
+}
+
+void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Problems& problems) {
+  const algorithms::MethodTraits traits = job.algorithm->traits();
+  if (!traits.shuffled)
+    problems.add("/algorithm/kind",
+                 fmt::format("{} no shuffled form: expected an algorithm of gradients that are clipped in l2",
+                             traits.local_steps > 0 ? std::string("local runs have")
+                             : traits.bounded_in == algorithms::MethodTraits::BoundedIn::L2
+                                 ? fmt::format("{} has", job.algorithm->name())
+                                 : std::string("selections have")));
+  if (shuffle.form == Shuffle::Form::Reports && !traits.shuffled_reports)
+    problems.add("/privacy/shuffle/form", "reports are of noisy_minibatch_sgd alone: expected shares, counts or bits");
+  if (job.with_replacement)
+    problems.add("/algorithm/sampling", "of a shuffled job batches are drawn without replacement");
+  if (job.noise.by != NoiseChoice::By::Accountant)
+    problems.add("/privacy/calibration/by", "of a shuffled job the accountant chooses the noise");
+  if (shuffle.honest_min > job.quorum) {
+    problems.add("/privacy/shuffle/honest_min",
+                 fmt::format("expected at most the quorum of {}, below which nothing is forwarded, got {}", job.quorum,
+                             shuffle.honest_min));
+  }
+  constexpr double kEpsilonMax = 15.0;  // of the binomial sum. Source: Lemma 136
+  if (shuffle.form != Shuffle::Form::Reports && job.cohort.front().facts.epsilon().value() > kEpsilonMax) {
+    problems.add("/cohort", fmt::format("a binomial sum is for epsilon of at most {}, got {}", kEpsilonMax,
+                                        job.cohort.front().facts.epsilon().value()));
+  }
+  if (const std::optional<std::string> other = other_target(job.cohort)) {
+    problems.add("/cohort",
+                 fmt::format("silos of a shuffled job are promised an epsilon and a delta above 0, and {}", *other));
+  }
+  if (job.quorum < 2) problems.add("/participation/quorum", "expected at least 2: one reply has nobody to hide among");
+  const CohortMember& first = job.cohort.front();
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.records != first.facts.records || member.facts.epsilon() != first.facts.epsilon() ||
+        member.facts.delta() != first.facts.delta() || member.weight != first.weight) {
+      problems.add("/cohort", fmt::format("silos of a shuffled job have the same records, epsilon, delta and weight; "
+                                          "those of \"{}\" and \"{}\" differ",
+                                          first.facts.silo.name(), member.facts.silo.name()));
+      break;
+    }
+  }
+  for (const CohortMember& member : job.cohort) {
+    if (member.facts.holdout_records == 0 || member.facts.holdout_public) continue;
+    problems.add("/cohort", fmt::format("a shuffled job evaluates public holdouts alone, and that of \"{}\" is private",
+                                        member.facts.silo.name()));
+    break;
+  }
+}
+
+void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems) {
+  const algorithms::MethodTraits traits = (*algorithm.method)->traits();
+  const double products = traits.step_records * model.products();
+  if (static_cast<double>(traits.local_steps) * products > kLocalProductsMax) {
+    problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
+                                                       traits.local_steps, products, kLocalProductsMax));
+  }
+  if (traits.linear_models && model.linear() == nullptr) {
+    problems.add("/model/kind", fmt::format("expected a linear model: {} has no form for {}",
+                                            (*algorithm.method)->name(), model.name()));
+  }
+  if (algorithm.theorem) {
+    if (algorithm.theorem->losses == theorems::TheoremLosses::Convex && !model.is_convex())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
+    if (!model.is_smooth())
+      problems.add("/algorithm/theorem",
+                   fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
+  }
+  // Rectifiers have kinks that nobody smooths; what theorems say of smooth losses is then not said of them.
+  if (model.linear() != nullptr && !model.is_smooth() && !traits.takes_subgradients) {
+    problems.add("/model/smoothing", fmt::format("missing: {} needs a smooth loss, and {} has a kink",
+                                                 (*algorithm.method)->name(), model.name()));
+  }
+}
+
+void check_bins(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
+                const std::vector<CohortMember>& cohort, config::Problems& problems) {
+  if (algorithm.parts != releases::Slice::Assignment::Bins) return;
+  constexpr const char* kPointer = "/algorithm/parts";
+  if (!reads_parts(*algorithm.method))
+    problems.add(kPointer, fmt::format("{} reads no parts of the records: expected none", (*algorithm.method)->name()));
+  if (algorithm.draw_fraction < 1.0 || algorithm.with_replacement)
+    problems.add(kPointer,
+                 "expected \"permutation\": how many records a bin has is a secret, so none are drawn from it");
+  if (model.linear() == nullptr)
+    problems.add(kPointer, fmt::format("expected \"permutation\": how full a bin is, sums over a {} would show in the "
+                                       "time that they take",
+                                       model.name()));
+  if (shuffled) problems.add(kPointer, "expected \"permutation\" of a job that is shuffled");
+  if (const std::optional<std::string> other = other_target(cohort))
+    problems.add(kPointer, fmt::format("expected \"permutation\": bins are for silos with an epsilon and a delta above "
+                                       "0, and {}",
+                                       *other));
+}
+
+void check_smoothness(const algorithms::MethodTraits& traits, const models::Model& model, const data::Schema& schema,
+                      config::Problems& problems) {
+  if (!traits.smoothness || model.linear() == nullptr) return;
+  const std::optional<double> curvature = model.constants(1.0).smoothness;
+  if (!curvature) return;
+  const double proven = *curvature * std::pow(record_norm(model, schema), 4.0 / traits.clip_exponent);
+  constexpr double kRounding = 1e-9;  // relative: of a constant that somebody typed
+  if (*traits.smoothness >= proven * (1.0 - kRounding)) return;
+  problems.add("/algorithm/smoothness",
+               fmt::format("expected at least {}, which is what holds for every record within the public bounds in the "
+                           "algorithm's norm, got {}",
+                           proven, *traits.smoothness));
+}
+
+void check_moments(const algorithms::Method& algorithm, const algorithms::Problem& problem,
+                   config::Problems& problems) {
+  if (!algorithm->traits().one_whole_step) {
+    problems.add("/algorithm",
+                 "moments are what one step leads to: expected noisy_minibatch_sgd with rounds 1, step_size 1 and "
+                 "averaging \"last\"");
+  }
+  if (!problem.regulariser.is_none())
+    problems.add("/regulariser/kind", "expected \"none\": it would shrink the moments");
+  if (!std::holds_alternative<geometry::WholeSpace>(problem.domain.set()))
+    problems.add("/domain/kind", "expected \"whole_space\": a bounded one would cut the moments off");
+}
+
+}  // namespace undertone::jobs

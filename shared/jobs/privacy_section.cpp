@@ -1,0 +1,87 @@
+#include "shared/jobs/privacy_section.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace undertone::jobs {
+namespace {
+
+/// What of the section statistics have no use for.
+void refuse_of_statistics(config::Section& section) {
+  const char* bounds = "expected none: of statistics the columns' public bounds say how far a record reaches";
+  section.refuse("clip_norm", bounds);
+  section.refuse("coordinate_bound", bounds);
+  section.refuse(
+      "calibration",
+      "expected none: the noise of statistics is what their promise leaves, in the parts that statistics.budget says");
+  section.refuse("shuffle", "expected none: no shuffler hides statistics");
+}
+
+}  // namespace
+
+Privacy parse_privacy(config::Section section, bool statistics) {
+  Privacy out;
+  out.shuffled = section.choice<bool>(
+      "mode", {{"isrl", false}, {"shuffle", true}},
+      "isrl: every silo's own noise protects, nobody else is trusted; shuffle: less noise, and shufflers are trusted");
+  const std::string unit = section.text("unit", "\"record\": what is protected");
+  if (!unit.empty()) {
+    const Result<releases::Unit> parsed = releases::parse_unit(unit);
+    if (!parsed) section.problem("unit", parsed.error().message);
+    if (parsed) out.unit = *parsed;
+  }
+  if (statistics) {
+    if (out.shuffled) section.problem("mode", "expected \"isrl\": no shuffler hides statistics");
+    refuse_of_statistics(section);
+  } else {
+    if (section.has("clip_norm"))
+      out.clip_norm =
+          section.number("clip_norm", kBoundMin, kBoundMax,
+                         "l2 norm that each record's gradient is clipped "
+                         "to; of every algorithm but private_frank_wolfe by vote. Of an algorithm with a norm "
+                         "l_p, p < 2, it is the dual norm l_q, 1/p + 1/q = 1");
+    if (section.has("coordinate_bound"))
+      out.coordinate_bound =
+          section.number("coordinate_bound", kBoundMin, kBoundMax,
+                         "of private_frank_wolfe by vote in its place: what each coordinate of a record's "
+                         "gradient is cut to");
+  }
+  out.noise = section.choice<crypto::NoiseKind>(
+      "noise", {{"secure", crypto::NoiseKind::Secure}, {"test", crypto::NoiseKind::Test}},
+      "test is seeded, for test builds of the agent alone, and protects nobody");
+  if (!statistics && section.has("calibration"))
+    out.noise_choice = parse_noise_choice(section.object("calibration", "who chooses how much noise there is"));
+  if (!statistics && (out.shuffled || section.recording()))
+    out.shuffle = parse_shuffle(section.object("shuffle", "of mode shuffle: how replies reach the coordinator"));
+  section.finish();
+  return out;
+}
+
+releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& method, config::Problems& problems) {
+  using BoundedIn = algorithms::MethodTraits::BoundedIn;
+  const bool by_coordinate = method->traits().bounded_in == BoundedIn::EveryCoordinate;
+  const char* wanted_key = by_coordinate ? "coordinate_bound" : "clip_norm";
+  const char* other_key = by_coordinate ? "clip_norm" : "coordinate_bound";
+  const std::optional<double>& wanted = by_coordinate ? privacy.coordinate_bound : privacy.clip_norm;
+  const std::optional<double>& other = by_coordinate ? privacy.clip_norm : privacy.coordinate_bound;
+  if (!wanted) {
+    problems.add(fmt::format("/privacy/{}", wanted_key),
+                 fmt::format("missing, expected a finite number from {} to {}: {} bounds a record's gradient by it",
+                             kBoundMin, kBoundMax, method->name()));
+  }
+  if (other) {
+    problems.add(fmt::format("/privacy/{}", other_key),
+                 fmt::format("expected none: {} bounds a record's gradient by {}", method->name(), wanted_key));
+  }
+  if (by_coordinate) return releases::MaxBound{*releases::CoordinateBound::create(wanted.value_or(1.0))};
+  const releases::ClipNorm clip = *releases::ClipNorm::create(wanted.value_or(1.0));
+  if (const double exponent = method->traits().clip_exponent; exponent > 2.0) {
+    const Result<releases::DualBound> dual =
+        releases::DualBound::create(clip, exponent, std::max<Eigen::Index>(1, method->problem().dimension));
+    if (dual) return *dual;
+    problems.add("/privacy/clip_norm", dual.error().message);
+  }
+  return releases::L2Bound{clip};
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+
+#include "shared/algorithms/method.hpp"
+#include "shared/config/json_section.hpp"
+#include "shared/jobs/noise_choice.hpp"
+#include "shared/jobs/shuffle_section.hpp"
+#include "shared/releases/unit.hpp"
+
+namespace undertone::jobs {
+
+inline constexpr double kBoundMin = 1e-9;  // of a record's gradient
+inline constexpr double kBoundMax = 1e9;
+
+/// A job's "privacy".
+struct Privacy {
+  bool shuffled = false;
+  releases::Unit unit = releases::Unit::Record;
+  std::optional<double> clip_norm;
+  std::optional<double> coordinate_bound;
+  crypto::NoiseKind noise = crypto::NoiseKind::Secure;
+  NoiseChoice noise_choice;
+  std::optional<Shuffle> shuffle;
+};
+
+/// @param statistics of a job of statistics, which bounds no gradients
+[[nodiscard]] Privacy parse_privacy(config::Section section, bool statistics);
+
+/// The bound that the method asks for, which is the only one that the job may give; another is noted.
+[[nodiscard]] releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& method,
+                                       config::Problems& problems);
+
+}  // namespace undertone::jobs

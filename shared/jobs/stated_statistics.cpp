@@ -1,0 +1,329 @@
+#include "shared/jobs/stated_statistics.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "shared/base/overloaded.hpp"
+#include "shared/features/named_blocks.hpp"
+#include "shared/jobs/stated_reports.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/queries/wire_lattice.hpp"
+#include "shared/statistics/correlations.hpp"
+#include "shared/statistics/counts.hpp"
+#include "shared/statistics/means.hpp"
+#include "shared/statistics/quantiles.hpp"
+#include "shared/statistics/regression.hpp"
+#include "shared/statistics/variances.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+using algorithms::NumberColumn;
+using algorithms::StatisticAsked;
+using statistics::Interval;
+using statistics::NoiseLaw;
+using statistics::Stated;
+
+/// A silo's totals in real units, and their noise.
+struct Told {
+  std::int64_t records = 0;
+  Eigen::VectorXd totals;
+  statistics::CoordinateNoise noise;
+};
+
+/// The silos of one question, read once.
+struct Asking {
+  const StatisticAsked& asked;
+  statistics::Confidence confidence;
+  bool sampling = false;
+  std::optional<statistics::FeatureMap> map;  // that every silo's totals are of
+  std::vector<Told> silos;
+
+  [[nodiscard]] std::int64_t records() const {
+    return std::accumulate(silos.begin(), silos.end(), std::int64_t{0},
+                           [](std::int64_t sum, const Told& silo) { return sum + silo.records; });
+  }
+  [[nodiscard]] Eigen::VectorXd totals() const {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(silos.front().totals.size());
+    for (const Told& silo : silos) sum += silo.totals;
+    return sum;
+  }
+  /// On the sum over the silos.
+  [[nodiscard]] Result<NoiseLaw> law() const {
+    std::vector<statistics::NoiseTerm> terms;
+    for (const Told& silo : silos) terms.push_back({silo.noise, 1.0});
+    return NoiseLaw::create(std::move(terms));
+  }
+  [[nodiscard]] statistics::Sampling sampled() const {
+    return sampling ? statistics::Sampling::Automatic : statistics::Sampling::None;
+  }
+};
+
+/// A number that its method would not state: the trivial interval, and why.
+Stated refused(const Error& why, Interval all) {
+  Stated out;
+  out.noise = all;
+  out.note = "refused: " + why.message;
+  return out;
+}
+
+Stated stated_or_refused(Result<Stated> stated, Interval all) {
+  return stated ? *std::move(stated) : refused(stated.error(), all);
+}
+
+/// One total of a silo, and how many times the sum that it stands for it is.
+struct TotalPlace {
+  Eigen::Index at = 0;
+  double factor = 1.0;
+};
+TotalPlace place_in(const statistics::FeatureMap& map, std::string_view block, Eigen::Index index = 0) {
+  const statistics::NamedBlock found = statistics::block_named(map, block);
+  UNDERTONE_CHECK(index >= 0 && index < found.size);
+  return {found.first + index, found.factor};
+}
+/// Every silo's mean of a number from one of its totals, and of its square from another.
+struct MomentPlaces {
+  TotalPlace number = {};
+  std::optional<TotalPlace> square = {};
+};
+Result<std::vector<statistics::SiloMoments>> moments_at(const Asking& asking, const MomentPlaces& at) {
+  const auto all = static_cast<double>(asking.records());
+  std::vector<statistics::SiloMoments> out;
+  for (const Told& silo : asking.silos) {
+    const auto records = static_cast<double>(silo.records);
+    const auto mean_of = [&](const TotalPlace& place) -> Result<statistics::NoisedMean> {
+      const double per_total = 1.0 / (place.factor * records);
+      UNDERTONE_TRY(NoiseLaw law, NoiseLaw::create({{silo.noise, per_total}}));
+      return statistics::NoisedMean{silo.totals[place.at] * per_total, std::move(law)};
+    };
+    UNDERTONE_TRY(statistics::NoisedMean mean, mean_of(at.number));
+    statistics::SiloMoments moments{silo.records, records / all, std::move(mean)};
+    if (at.square) {
+      UNDERTONE_TRY(statistics::NoisedMean square, mean_of(*at.square));
+      moments.square = std::move(square);
+    }
+    out.push_back(std::move(moments));
+  }
+  return out;
+}
+
+double centre_of(double low, double high) { return low + 0.5 * (high - low); }
+double half_of(double low, double high) { return 0.5 * (high - low); }
+
+/// A mean in the unit of its column.
+Result<Stated> mean_at(const Asking& asking, const MomentPlaces& at, double low, double high) {
+  UNDERTONE_TRY(const std::vector<statistics::SiloMoments> moments, moments_at(asking, at));
+  Stated stated = stated_or_refused(statistics::state_mean(moments, asking.confidence, asking.sampled()), {-1.0, 1.0});
+  return statistics::in_units(std::move(stated), centre_of(low, high), half_of(low, high));
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::CountAsked& what) {
+  UNDERTONE_TRY(const NoiseLaw law, asking.law());
+  const std::int64_t records = asking.records();
+  const double total = asking.totals()[0];
+  const double count = what.complement ? static_cast<double>(records) - total : total;
+  return StatedQuestion{
+      {{"count", stated_or_refused(statistics::state_count(count, records, law, asking.confidence, asking.sampling),
+                                   {0.0, static_cast<double>(records)})}},
+      {},
+      {}};
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::MeanAsked& what) {
+  UNDERTONE_TRY(Stated mean, mean_at(asking, {}, what.low, what.high));
+  return StatedQuestion{{{"mean", std::move(mean)}}, {}, {}};
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::SumAsked& what) {
+  UNDERTONE_TRY(Stated mean, mean_at(asking, {}, what.low, what.high));
+  return StatedQuestion{
+      {{"sum", statistics::in_units(std::move(mean), 0.0, static_cast<double>(asking.records()))}}, {}, {}};
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::VarianceAsked& what) {
+  const MomentPlaces at{place_in(*asking.map, "numbers"), place_in(*asking.map, "squares")};
+  UNDERTONE_TRY(Stated mean, mean_at(asking, at, what.low, what.high));
+  UNDERTONE_TRY(const std::vector<statistics::SiloMoments> moments, moments_at(asking, at));
+  const Stated variance =
+      stated_or_refused(statistics::state_variance(moments, asking.confidence, asking.sampling), {0.0, 2.0});
+  const double half = half_of(what.low, what.high);
+  return StatedQuestion{
+      {{"mean", std::move(mean)},
+       {"variance", statistics::in_units(variance, 0.0, half * half)},
+       {"standard deviation", statistics::in_units(statistics::standard_deviation_of(variance), 0.0, half)}},
+      {},
+      {}};
+}
+
+Result<StatedQuestion> state_table(const Asking& asking) {
+  UNDERTONE_TRY(const NoiseLaw law, asking.law());
+  const Eigen::VectorXd totals = asking.totals();
+  UNDERTONE_TRY(std::vector<Stated> cells, statistics::state_cells({totals.begin(), totals.end()}, asking.records(),
+                                                                   law, asking.confidence, asking.sampling, false));
+  StatedQuestion out;
+  const std::vector<std::string> names = cell_names(asking.asked);
+  for (std::size_t i = 0; i < cells.size(); ++i) out.estimates.push_back({names[i], std::move(cells[i])});
+  return out;
+}
+
+Result<statistics::PrefixCounts> prefixes_of(const Asking& asking, const algorithms::HistogramAsked& cells,
+                                             double variance) {
+  const auto leaves = static_cast<Eigen::Index>(cells.edges.size()) - 1;
+  const Eigen::VectorXd totals = asking.totals();
+  if (totals.size() == leaves) return statistics::prefixes_of_cells(totals, asking.records(), variance);
+  return statistics::prefixes_of_tree({totals, variance}, asking.records());
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::QuantilesAsked& what) {
+  UNDERTONE_TRY(const NoiseLaw law, asking.law());
+  UNDERTONE_TRY(const statistics::PrefixCounts prefixes, prefixes_of(asking, what.cells, law.variance()));
+  const std::vector<double>& edges = what.cells.edges;
+  const auto interval = [&](const statistics::EdgeInterval& at) { return Interval{edges[at.low], edges[at.high]}; };
+  StatedQuestion out;
+  for (const double p : what.probabilities) {
+    const Result<statistics::StatedQuantile> quantile =
+        statistics::state_quantile(prefixes, asking.records(), p, asking.confidence, asking.sampling);
+    NamedEstimate& estimate = out.estimates.emplace_back();
+    estimate.name = fmt::format("quantile {}", p);
+    if (!quantile) {
+      estimate.stated = refused(quantile.error(), {edges.front(), edges.back()});
+      continue;
+    }
+    estimate.stated.value = edges[quantile->edge];
+    estimate.stated.noise = interval(quantile->noise);
+    if (quantile->population) estimate.stated.population = interval(*quantile->population);
+    estimate.stated.note = "to the edges of cells";
+  }
+  return out;
+}
+
+Result<statistics::VectorMoments> vector_moments(const Asking& asking) {
+  UNDERTONE_TRY(const NoiseLaw law, asking.law());
+  return statistics::unpack_moments(asking.totals(), asking.records(), law.stddev());
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::CovarianceAsked& what) {
+  UNDERTONE_TRY(const statistics::VectorMoments moments, vector_moments(asking));
+  const auto columns = static_cast<Eigen::Index>(what.columns.size());
+  const auto column = [&](Eigen::Index j) -> const NumberColumn& { return what.columns[static_cast<std::size_t>(j)]; };
+  const auto half = [&](Eigen::Index j) { return half_of(column(j).low, column(j).high); };
+  const auto shape = what.near_normal ? statistics::Shape::NearNormal : statistics::Shape::Unknown;
+  StatedQuestion out;
+  for (Eigen::Index j = 0; j < columns; ++j) {
+    const MomentPlaces at{place_in(*asking.map, "numbers", j)};
+    UNDERTONE_TRY(Stated mean, mean_at(asking, at, column(j).low, column(j).high));
+    out.estimates.push_back({fmt::format("mean({})", column(j).name), std::move(mean)});
+  }
+  for (Eigen::Index j = 0; j < columns; ++j)
+    for (Eigen::Index k = j; k < columns; ++k)
+      out.estimates.push_back({fmt::format("cov({}, {})", column(j).name, column(k).name),
+                               statistics::in_units(statistics::state_covariance(moments, j, k, asking.confidence), 0.0,
+                                                    half(j) * half(k))});
+  for (Eigen::Index j = 0; j < columns; ++j)
+    for (Eigen::Index k = j + 1; k < columns; ++k)
+      out.estimates.push_back({fmt::format("corr({}, {})", column(j).name, column(k).name),
+                               statistics::state_correlation(moments, j, k, asking.confidence, shape)});
+  return out;
+}
+
+Result<StatedQuestion> state(const Asking& asking, const algorithms::RegressionAsked& what) {
+  UNDERTONE_TRY(const statistics::VectorMoments moments, vector_moments(asking));
+  std::vector<Eigen::Index> predictors(what.columns.size());
+  std::iota(predictors.begin(), predictors.end(), Eigen::Index{0});
+  const auto coefficients = static_cast<Eigen::Index>(what.columns.size()) + 1;
+  const auto name_of = [&](std::size_t i) { return i == 0 ? std::string("(intercept)") : what.columns[i - 1].name; };
+  StatedQuestion out;
+  const Result<statistics::RegressionMoments> sums =
+      statistics::regression_moments(moments, predictors, coefficients - 1);
+  if (!sums) {
+    constexpr double kAll = 1e308;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(coefficients); ++i)
+      out.estimates.push_back({name_of(i), refused(sums.error(), {-kAll, kAll})});
+    return out;
+  }
+  std::vector<statistics::Scaling> scalings;
+  for (const NumberColumn& column : what.columns)
+    scalings.push_back({centre_of(column.low, column.high), half_of(column.low, column.high)});
+  const statistics::Regression found = statistics::in_column_units(
+      statistics::regress(*sums), scalings,
+      {centre_of(what.response.low, what.response.high), half_of(what.response.low, what.response.high)});
+  std::vector<Stated> stated = statistics::state_coefficients(found, coefficients, asking.confidence);
+  for (std::size_t i = 0; i < stated.size(); ++i) {
+    if (!asking.sampling) stated[i].population.reset();
+    out.estimates.push_back({name_of(i), std::move(stated[i])});
+  }
+  out.rho = found.rho;
+  if (found.carries != statistics::Carries::Nothing) out.residual_variance = found.residual_variance;
+  return out;
+}
+
+std::vector<std::string> range_names(const std::vector<double>& edges) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i)
+    out.push_back(fmt::format("{}{:.6g}, {:.6g}]", i == 0 ? "[" : "(", edges[i], edges[i + 1]));
+  return out;
+}
+
+}  // namespace
+
+statistics::CoordinateNoise noise_of(const planning::Release& release) {
+  const double wire = std::ldexp(1.0, mechanisms::kValueStepLog2);
+  if (const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism)) {
+    const noise::Rational scale = laplace->noise.scale();
+    return statistics::LaplaceNoise{static_cast<double>(scale.numerator) / static_cast<double>(scale.denominator),
+                                    laplace->lattice.step};
+  }
+  const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism);
+  UNDERTONE_CHECK(gaussian != nullptr);
+  // Rounded to its own lattice, then to the one that all silos share.
+  return statistics::GaussianNoise{gaussian->noise_stddev(), gaussian->lattice.step + wire};
+}
+
+std::vector<std::string> cell_names(const StatisticAsked& asked) {
+  if (const auto* histogram = std::get_if<algorithms::HistogramAsked>(&asked.what))
+    return range_names(histogram->edges);
+  const auto* table = std::get_if<algorithms::TableAsked>(&asked.what);
+  if (table == nullptr) return {};
+  std::vector<std::string> names{""};
+  for (const algorithms::TableAxis& axis : table->axes) {
+    std::vector<std::string> longer;
+    longer.reserve(names.size() * axis.values.size());
+    for (const std::string& name : names)
+      for (const std::string& value : axis.values)
+        longer.push_back(fmt::format("{}{}{}={}", name, name.empty() ? "" : ", ", axis.column, value));
+    names = std::move(longer);
+  }
+  return names;
+}
+
+Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorithms::StatisticsSettings& settings,
+                                      const std::vector<SiloTotals>& silos) {
+  UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
+  if (silos.empty()) return Error{ErrorCode::InvalidArgument, fmt::format("the {}: nobody answered", asked.name)};
+  Asking asking{asked, confidence, settings.sampling, algorithms::features_of(asked, settings.noise), {}};
+  for (const SiloTotals& silo : silos) {
+    const releases::Ask& ask = silo.release->ask;
+    if (static_cast<Eigen::Index>(silo.totals->size()) != ask.dimension || silo.records < 1) {
+      return Error{ErrorCode::Internal, fmt::format("the {}: {} totals of {} records, {} were asked for", asked.name,
+                                                    silo.totals->size(), silo.records, ask.dimension)};
+    }
+    if (ask.reports() != nullptr) continue;
+    Told told{silo.records, Eigen::VectorXd(ask.dimension), noise_of(*silo.release)};
+    const int step_log2 = queries::statistic_lattice(ask).step_log2;
+    for (Eigen::Index i = 0; i < ask.dimension; ++i)
+      told.totals[i] = std::ldexp(static_cast<double>((*silo.totals)[static_cast<std::size_t>(i)]), step_log2);
+    asking.silos.push_back(std::move(told));
+  }
+  if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&asked.what))
+    return state_reports(*reports, settings, silos);
+  return std::visit(
+      Overloaded{[&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
+                 [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+                 [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
+                 [&](const auto& what) { return state(asking, what); }},
+      asked.what);
+}
+
+}  // namespace undertone::jobs

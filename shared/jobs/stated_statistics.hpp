@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shared/algorithms/one_round/statistics.hpp"
+#include "shared/planning/release.hpp"
+#include "shared/statistics/noise_law.hpp"
+#include "shared/statistics/stated.hpp"
+
+namespace undertone::jobs {
+
+/// What one silo said to one question, and what it was asked for.
+struct SiloTotals {
+  std::int64_t records = 0;                 // n_i, public
+  const planning::Release* release;         // its plan's, whose noise the totals have
+  const std::vector<std::int64_t>* totals;  // in units of the round's lattice
+};
+
+/// One number of an answer, with its name: "mean", "(20, 30]", "sex=female, smoker=yes", "cov(age, bmi)".
+struct NamedEstimate {
+  std::string name;
+  statistics::Stated stated;
+};
+struct StatedQuestion {
+  std::vector<NamedEstimate> estimates;
+  std::optional<double> rho;                // of a regression: what its noised moments carry
+  std::optional<double> residual_variance;  // of a regression that is stated, unraised, in the response's unit squared
+};
+
+/// The law of a silo's noise on each of its totals, rounding to the wire included. @pre a statistic's release, of a sum
+[[nodiscard]] statistics::CoordinateNoise noise_of(const planning::Release& release);
+
+/// What the silos' totals say together, one or several: post-processing of what they released. Totals refer to these
+/// silos; means weigh them by their public records. Nothing is cut but intervals, to what is possible.
+/// @param silos one or more, with as many totals as the question has numbers
+/// @return an error where the totals are not of the question
+/// Source: spec statistics 2, 4 to 9.
+[[nodiscard]] Result<StatedQuestion> state_question(const algorithms::StatisticAsked& asked,
+                                                    const algorithms::StatisticsSettings& settings,
+                                                    const std::vector<SiloTotals>& silos);
+
+/// The names of a question's cells, those of its estimates; empty where it has none.
+[[nodiscard]] std::vector<std::string> cell_names(const algorithms::StatisticAsked& asked);
+
+}  // namespace undertone::jobs

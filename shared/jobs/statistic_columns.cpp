@@ -1,0 +1,94 @@
+#include "shared/jobs/statistic_columns.hpp"
+
+#include <algorithm>
+
+namespace undertone::jobs {
+namespace {
+
+using algorithms::CountAsked;
+using algorithms::NumberColumn;
+using algorithms::StatisticAsked;
+
+std::optional<std::size_t> place_of(const std::vector<std::string>& values, const std::string& value) {
+  const auto found = std::find(values.begin(), values.end(), value);
+  if (found == values.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - values.begin());
+}
+
+}  // namespace
+
+std::optional<Column> find_column(const data::Schema& schema, const std::string& name) {
+  std::size_t coordinate = 0;
+  for (const data::FeatureColumn& feature : schema.features) {
+    if (data::name_of(feature) == name) return Column{&feature, coordinate};
+    coordinate += data::encoded_width(feature);
+  }
+  if (data::label_column(schema) == name) return Column{nullptr, coordinate};
+  return std::nullopt;
+}
+
+const data::NumericColumn* numeric_of(const data::Schema& schema, const Column& column) {
+  if (column.feature != nullptr) return std::get_if<data::NumericColumn>(column.feature);
+  const auto* label = std::get_if<data::NumericLabel>(&schema.label);
+  return label == nullptr ? nullptr : &label->column;
+}
+
+std::optional<StatisticAsked> indicator_of(const data::Schema& schema, const Column& column, const std::string& value) {
+  StatisticAsked asked{{}, column.coordinate, CountAsked{}};
+  if (column.feature != nullptr) {
+    const auto place = place_of(std::get<data::CategoricalColumn>(*column.feature).categories, value);
+    if (!place) return std::nullopt;
+    asked.coordinate += *place;
+    return asked;
+  }
+  const auto& binary = std::get<data::BinaryLabel>(schema.label);
+  if (value != binary.negative && value != binary.positive) return std::nullopt;
+  asked.what = CountAsked{value == binary.negative};
+  return asked;
+}
+
+std::optional<Column> named_column(config::Section& section, const char* key, const data::Schema& schema,
+                                   const std::string& name) {
+  std::optional<Column> column = find_column(schema, name);
+  if (!column) section.problem(key, fmt::format("expected a feature or the label of data, got \"{}\"", name));
+  return column;
+}
+
+std::optional<NumberColumn> number_column(config::Section& section, const char* key, const data::Schema& schema,
+                                          const std::string& name) {
+  const std::optional<Column> column = named_column(section, key, schema, name);
+  if (!column) return std::nullopt;
+  const data::NumericColumn* numeric = numeric_of(schema, *column);
+  if (numeric == nullptr) {
+    section.problem(key,
+                    fmt::format("expected a column of numbers: \"{}\" has listed values, which are counted", name));
+    return std::nullopt;
+  }
+  return NumberColumn{name, column->coordinate, numeric->min, numeric->max};
+}
+
+std::optional<algorithms::TableAxis> table_axis(config::Section& section, const char* key, const data::Schema& schema,
+                                                const std::string& name) {
+  const std::optional<Column> column = named_column(section, key, schema, name);
+  if (!column) return std::nullopt;
+  if (numeric_of(schema, *column) != nullptr) {
+    section.problem(key, fmt::format("expected a column with listed values: \"{}\" has numbers, of which there is a "
+                                     "histogram",
+                                     name));
+    return std::nullopt;
+  }
+  if (column->feature != nullptr) {
+    const auto& listed = std::get<data::CategoricalColumn>(*column->feature);
+    return algorithms::TableAxis{name, listed.categories,
+                                 statistics::IndicatorCells{column->coordinate, listed.categories.size()},
+                                 !listed.others_allowed};
+  }
+  if (const auto* classes = std::get_if<data::ClassLabel>(&schema.label)) {
+    return algorithms::TableAxis{name, classes->classes,
+                                 statistics::ClassCells{column->coordinate, classes->classes.size()}};
+  }
+  const auto& binary = std::get<data::BinaryLabel>(schema.label);
+  return algorithms::TableAxis{name, {binary.negative, binary.positive}, statistics::SignCells{column->coordinate}};
+}
+
+}  // namespace undertone::jobs

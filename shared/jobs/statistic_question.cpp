@@ -1,0 +1,416 @@
+#include "shared/jobs/statistic_question.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "shared/jobs/statistic_columns.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+using algorithms::CountAsked;
+using algorithms::HistogramAsked;
+using algorithms::MeanAsked;
+using algorithms::NumberColumn;
+using algorithms::StatisticAsked;
+
+enum class KindAsked : std::uint8_t {
+  Count,
+  Mean,
+  Missing,
+  Sum,
+  Variance,
+  Histogram,
+  Quantiles,
+  Table,
+  Covariance,
+  Regression
+};
+
+constexpr std::int64_t kBinsMax = 4096;
+constexpr std::size_t kColumnsMax = 64;  // of covariances and regressions: 2144 numbers
+constexpr std::size_t kAxesMax = 12;
+constexpr std::size_t kCellsMax = std::size_t{1} << 16U;
+constexpr std::size_t kProbabilitiesMax = 99;
+constexpr double kWeightMax = 1e6;
+constexpr double kHalfWidthMax = 1e18;
+
+/// What a question's section says, taken whole before any of it is looked at.
+struct Written {
+  KindAsked kind = KindAsked::Count;
+  std::string column;
+  std::string value;
+  std::vector<std::string> columns;
+  std::string response;
+  std::vector<double> edges;
+  std::int64_t bins = 0;
+  std::vector<double> probabilities;
+  bool near_normal = false;
+  bool reports = false;  // one of every record, instead of totals
+  releases::Randomiser randomiser = releases::Randomiser::Bit;
+  double weight = 1.0;
+  std::optional<double> half_width;
+  bool complete = true;  // nothing that was missing was noted
+};
+
+bool is_binned(KindAsked kind) { return kind == KindAsked::Histogram || kind == KindAsked::Quantiles; }
+bool may_report(KindAsked kind) {
+  return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing;
+}
+bool is_listed(KindAsked kind) {
+  return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression;
+}
+
+Written read_question(config::Section& section) {
+  Written out;
+  out.kind = section.choice<KindAsked>(
+      "kind",
+      {{"count", KindAsked::Count},
+       {"mean", KindAsked::Mean},
+       {"missing", KindAsked::Missing},
+       {"sum", KindAsked::Sum},
+       {"variance", KindAsked::Variance},
+       {"histogram", KindAsked::Histogram},
+       {"quantiles", KindAsked::Quantiles},
+       {"table", KindAsked::Table},
+       {"covariance", KindAsked::Covariance},
+       {"regression", KindAsked::Regression}},
+      "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
+      "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
+      "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: to "
+      "the edges of cells; table: records with each combination of values; covariance: means, covariances and "
+      "correlations; regression: coefficients of least squares");
+  const bool every = section.recording();
+  if (every || (may_report(out.kind) && section.has("form"))) {
+    out.reports = section.choice<bool>(
+        "form", {{"total", false}, {"reports", true}},
+        "of count, mean and missing: total (default): a silo adds its records up and answers with noised totals; "
+        "reports: with a report of every record by itself, each private on its own whoever sees it, in a secret order: "
+        "far less is learnt, and nobody has to be trusted with a total. Of a count it is then the share");
+  }
+  if (every || (out.reports && section.has("randomiser"))) {
+    out.randomiser = section.choice<releases::Randomiser>(
+        "randomiser", {{"bit", releases::Randomiser::Bit}, {"laplace", releases::Randomiser::Laplace}},
+        "of reports: bit (default): one bit, the likelier 1 the larger the number; laplace: the number with noise of "
+        "its own, which says more from an epsilon of about 3 on");
+  }
+  const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
+  if (several) section.refuse("column", "expected none beside columns");
+  if (every || (!is_listed(out.kind) && !several)) {
+    out.column =
+        section.text("column", "a feature or the label, by its name in data; not of table, covariance and regression");
+    out.complete = out.complete && !out.column.empty();
+  }
+  if (out.kind == KindAsked::Count && (every || section.has("value"))) {
+    out.value = section.text("value",
+                             "of count: one of the values that data lists for the column; without it each of them, "
+                             "counted together");
+    out.complete = out.complete && !out.value.empty();
+  }
+  if (every || is_listed(out.kind) || several) {
+    out.columns = section.texts(
+        "columns",
+        "of table: columns of listed values; of covariance: of numbers; of regression: what the "
+        "response is explained by, where a column of values is an indicator for each but the first; of "
+        "the reports of a mean, instead of column: of numbers, each record reporting on one of them alone");
+    out.complete = out.complete && !out.columns.empty();
+  }
+  if (every || out.kind == KindAsked::Regression) {
+    out.response = section.text("response", "of regression: a column of numbers");
+    out.complete = out.complete && !out.response.empty();
+  }
+  if (every || is_binned(out.kind)) {
+    if (every || section.has("edges")) {
+      out.edges =
+          section.numbers("edges",
+                          "of histogram and quantiles, in the column's unit: ascending, from its lower bound to "
+                          "its upper one; a cell holds its upper edge");
+    }
+    if (every || !section.has("edges")) {
+      out.bins = section.integer("bins", 2, kBinsMax, "instead of edges: so many cells of one width");
+    } else {
+      section.refuse("bins", "expected none beside edges");
+    }
+    out.complete = out.complete && (out.bins >= 2 || !out.edges.empty());
+  }
+  if (every || out.kind == KindAsked::Quantiles) {
+    out.probabilities = section.numbers("probabilities", "of quantiles: shares of the records, each in (0, 1)");
+    out.complete = out.complete && !out.probabilities.empty();
+  }
+  if (every || (out.kind == KindAsked::Covariance && section.has("near_normal"))) {
+    out.near_normal = section.boolean("near_normal",
+                                      "of covariance: everybody declares the columns to be near a normal law, without "
+                                      "which correlations have no interval for the population (default false)");
+  }
+  if (every || section.has("weight"))
+    out.weight =
+        section.number("weight", 0.0, kWeightMax, "of budget weights: of this question's noise (default 1)", true);
+  if (every || section.has("half_width"))
+    out.half_width = section.number("half_width", 0.0, kHalfWidthMax,
+                                    "of budget half_widths: what its noise interval over all silos is to have, in "
+                                    "records or in the unit of the column",
+                                    true);
+  section.finish();
+  return out;
+}
+
+bool has_repeats(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
+std::optional<StatisticAsked> parse_table(config::Section& section, const char* key, const data::Schema& schema,
+                                          const std::vector<std::string>& columns) {
+  algorithms::TableAsked table;
+  std::string names;
+  std::size_t cells = 1;
+  for (const std::string& name : columns) {
+    std::optional<algorithms::TableAxis> axis = table_axis(section, key, schema, name);
+    if (!axis) return std::nullopt;
+    names += (names.empty() ? "" : " x ") + name;
+    cells = std::min(cells * axis->values.size(), kCellsMax + 1);
+    table.axes.push_back(*std::move(axis));
+  }
+  if (has_repeats(columns)) {
+    section.problem(key, "expected each column once");
+    return std::nullopt;
+  }
+  if (columns.size() > kAxesMax || cells > kCellsMax) {
+    section.problem(key, fmt::format("expected at most {} columns and {} combinations of values, got {} and {}",
+                                     kAxesMax, kCellsMax, columns.size(),
+                                     cells > kCellsMax ? std::string("more") : fmt::format("{}", cells)));
+    return std::nullopt;
+  }
+  return StatisticAsked{fmt::format("counts of {}", names), 0, std::move(table)};
+}
+
+/// Edges in the column's unit and as records are encoded: with the encoder's own arithmetic, so that a value on an edge
+/// is on the encoded one.
+std::optional<HistogramAsked> parse_cells(config::Section& section, const Written& written,
+                                          const NumberColumn& column) {
+  HistogramAsked out;
+  out.edges = written.edges;
+  if (out.edges.empty()) {
+    for (std::int64_t i = 0; i <= written.bins; ++i) {
+      const double share = static_cast<double>(i) / static_cast<double>(written.bins);
+      out.edges.push_back(i == written.bins ? column.high : column.low + (column.high - column.low) * share);
+    }
+  }
+  if (out.edges.size() < 3 || out.edges.size() > static_cast<std::size_t>(kBinsMax) + 1) {
+    section.problem("edges", fmt::format("expected 3 to {} edges, got {}", kBinsMax + 1, out.edges.size()));
+    return std::nullopt;
+  }
+  if (out.edges.front() != column.low || out.edges.back() != column.high) {
+    section.problem("edges", fmt::format("expected edges from {} to {}, the bounds of \"{}\", which its values are cut "
+                                         "to, got {} to {}",
+                                         column.low, column.high, column.name, out.edges.front(), out.edges.back()));
+    return std::nullopt;
+  }
+  for (const double edge : out.edges) {
+    out.encoded.push_back(2.0 * (edge - column.low) / (column.high - column.low) - 1.0);
+    const std::size_t at = out.encoded.size() - 1;
+    if (at == 0 || (out.edges[at - 1] < edge && out.encoded[at - 1] < out.encoded[at])) continue;
+    section.problem("edges", fmt::format("expected ascending edges, got {} after {}", edge, out.edges[at - 1]));
+    return std::nullopt;
+  }
+  return out;
+}
+
+/// What a regression explains by: numbers, missing indicators left out, and of listed values all indicators but the
+/// first, since they add up to the constant.
+bool add_predictors(config::Section& section, const data::Schema& schema, const std::string& name,
+                    std::vector<NumberColumn>& out) {
+  const std::optional<Column> column = named_column(section, "columns", schema, name);
+  if (!column) return false;
+  if (numeric_of(schema, *column) != nullptr) {
+    const std::optional<NumberColumn> number = number_column(section, "columns", schema, name);
+    out.push_back(*number);
+    return true;
+  }
+  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", schema, name);
+  if (!axis) return false;
+  const auto* indicators = std::get_if<statistics::IndicatorCells>(&axis->cells);
+  if (indicators == nullptr || axis->values.size() < 2) {
+    section.problem("columns",
+                    fmt::format("expected numbers, or features of two or more listed values: \"{}\" is none", name));
+    return false;
+  }
+  for (std::size_t i = 1; i < axis->values.size(); ++i)
+    out.push_back({fmt::format("{}={}", name, axis->values[i]), indicators->first + i, -1.0, 1.0});
+  return true;
+}
+
+/// Means of numbers from a report of each record.
+std::optional<StatisticAsked> parse_reported_means(config::Section& section, const Written& written,
+                                                   const data::Schema& schema) {
+  algorithms::ReportsAsked out;
+  out.randomiser = written.randomiser;
+  const bool several = !written.columns.empty();
+  const std::vector<std::string> names = several ? written.columns : std::vector<std::string>{written.column};
+  for (const std::string& name : names) {
+    const std::optional<NumberColumn> column = number_column(section, several ? "columns" : "column", schema, name);
+    if (!column) return std::nullopt;
+    out.columns.push_back(*column);
+  }
+  if (has_repeats(names) || names.size() > kColumnsMax) {
+    section.problem("columns", fmt::format("expected 1 to {} columns, each once", kColumnsMax));
+    return std::nullopt;
+  }
+  if (several) return StatisticAsked{fmt::format("means of {} columns from reports", names.size()), 0, std::move(out)};
+  const NumberColumn column = out.columns.front();
+  return StatisticAsked{fmt::format("mean of {} from reports", column.name), column.coordinate, std::move(out)};
+}
+
+/// The share of the records that a count is of, from a report of each record.
+std::optional<StatisticAsked> parse_reported_share(config::Section& section, const Written& written,
+                                                   std::optional<StatisticAsked> counted) {
+  if (!counted) return std::nullopt;
+  const auto* count = std::get_if<CountAsked>(&counted->what);
+  if (count == nullptr) {
+    section.problem("form", "expected reports on one value: with form reports, count has a value");
+    return std::nullopt;
+  }
+  algorithms::ReportsAsked out;
+  out.columns.push_back({counted->name, counted->coordinate, 0.0, 1.0});
+  out.indicator = true;
+  out.complement = count->complement;
+  out.randomiser = written.randomiser;
+  return StatisticAsked{counted->name + " from reports, as a share", counted->coordinate, std::move(out)};
+}
+
+bool check_count_of_columns(config::Section& section, std::size_t least, std::size_t count) {
+  if (count >= least && count <= kColumnsMax) return true;
+  section.problem("columns", fmt::format("expected {} to {} columns or indicators, got {}", least, kColumnsMax, count));
+  return false;
+}
+
+std::optional<StatisticAsked> parse_covariance(config::Section& section, const Written& written,
+                                               const data::Schema& schema) {
+  algorithms::CovarianceAsked out;
+  out.near_normal = written.near_normal;
+  for (const std::string& name : written.columns) {
+    const std::optional<NumberColumn> column = number_column(section, "columns", schema, name);
+    if (!column) return std::nullopt;
+    out.columns.push_back(*column);
+  }
+  if (has_repeats(written.columns)) {
+    section.problem("columns", "expected each column once");
+    return std::nullopt;
+  }
+  if (!check_count_of_columns(section, 2, out.columns.size())) return std::nullopt;
+  return StatisticAsked{fmt::format("covariances of {} columns", out.columns.size()), 0, std::move(out)};
+}
+
+std::optional<StatisticAsked> parse_regression(config::Section& section, const Written& written,
+                                               const data::Schema& schema) {
+  algorithms::RegressionAsked out;
+  const std::optional<NumberColumn> response = number_column(section, "response", schema, written.response);
+  if (!response) return std::nullopt;
+  out.response = *response;
+  for (const std::string& name : written.columns)
+    if (!add_predictors(section, schema, name, out.columns)) return std::nullopt;
+  std::vector<std::string> all = written.columns;
+  all.push_back(written.response);
+  if (has_repeats(all)) {
+    section.problem("columns", "expected each column once, and the response not among them");
+    return std::nullopt;
+  }
+  if (!check_count_of_columns(section, 1, out.columns.size())) return std::nullopt;
+  return StatisticAsked{fmt::format("regression of {}", written.response), 0, std::move(out)};
+}
+
+std::optional<StatisticAsked> parse_count(config::Section& section, const Written& written,
+                                          const data::Schema& schema) {
+  const std::optional<Column> column = named_column(section, "column", schema, written.column);
+  if (!column) return std::nullopt;
+  const std::string& name = written.column;
+  if (numeric_of(schema, *column) != nullptr) {
+    section.problem("column", fmt::format("expected a column with listed values: \"{}\" has numbers, of which there "
+                                          "is a mean",
+                                          name));
+    return std::nullopt;
+  }
+  if (written.value.empty()) return parse_table(section, "column", schema, {name});
+  if (column->feature == nullptr && std::holds_alternative<data::ClassLabel>(schema.label)) {
+    section.problem("column", fmt::format("expected a column with an indicator for each value: the classes of the "
+                                          "label \"{}\" are one number; as a feature with categories they are counted",
+                                          name));
+    return std::nullopt;
+  }
+  std::optional<StatisticAsked> asked = indicator_of(schema, *column, written.value);
+  if (!asked) {
+    section.problem("value",
+                    fmt::format("expected a value that data lists for \"{}\", got \"{}\"", name, written.value));
+    return std::nullopt;
+  }
+  asked->name = fmt::format("count of {}={}", name, written.value);
+  return asked;
+}
+
+std::optional<StatisticAsked> parse_missing_count(config::Section& section, const NumberColumn& number,
+                                                  const data::Schema& schema) {
+  const std::optional<Column> column = find_column(schema, number.name);
+  if (column->feature == nullptr || data::encoded_width(*column->feature) != 2) {
+    section.problem("column",
+                    fmt::format("expected a feature with a missing indicator, and \"{}\" has none", number.name));
+    return std::nullopt;
+  }
+  return StatisticAsked{fmt::format("count of {} missing", number.name), number.coordinate + 1, CountAsked{}};
+}
+
+/// Of one column of numbers.
+std::optional<StatisticAsked> parse_number_question(config::Section& section, const Written& written,
+                                                    const data::Schema& schema) {
+  const std::optional<NumberColumn> number = number_column(section, "column", schema, written.column);
+  if (!number) return std::nullopt;
+  if (written.kind == KindAsked::Missing) return parse_missing_count(section, *number, schema);
+  const data::NumericColumn* numeric = numeric_of(schema, *find_column(schema, written.column));
+  const std::string unit = numeric->date ? ", in days since 1970-01-01" : "";
+  const auto asked = [&](const char* what, auto settings) {
+    return StatisticAsked{fmt::format("{} of {}{}", what, number->name, unit), number->coordinate, std::move(settings)};
+  };
+  switch (written.kind) {
+    case KindAsked::Mean:
+      return asked("mean", MeanAsked{number->low, number->high});
+    case KindAsked::Sum:
+      return asked("sum", algorithms::SumAsked{number->low, number->high});
+    case KindAsked::Variance:
+      return asked("variance", algorithms::VarianceAsked{number->low, number->high});
+    default:
+      break;
+  }
+  std::optional<HistogramAsked> cells = parse_cells(section, written, *number);
+  if (!cells) return std::nullopt;
+  if (written.kind == KindAsked::Histogram) return asked("histogram", *std::move(cells));
+  if (written.probabilities.size() > kProbabilitiesMax ||
+      std::any_of(written.probabilities.begin(), written.probabilities.end(),
+                  [](double p) { return !(p > 0.0 && p < 1.0); })) {
+    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", kProbabilitiesMax));
+    return std::nullopt;
+  }
+  return asked("quantiles", algorithms::QuantilesAsked{*std::move(cells), written.probabilities});
+}
+
+}  // namespace
+
+std::optional<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
+  const Written written = read_question(section);
+  if (section.recording() || !written.complete) return std::nullopt;
+  std::optional<StatisticAsked> asked =
+      written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, schema)
+      : written.kind == KindAsked::Count                 ? parse_count(section, written, schema)
+      : written.kind == KindAsked::Table                 ? parse_table(section, "columns", schema, written.columns)
+      : written.kind == KindAsked::Covariance            ? parse_covariance(section, written, schema)
+      : written.kind == KindAsked::Regression            ? parse_regression(section, written, schema)
+                                                         : parse_number_question(section, written, schema);
+  if (written.reports && written.kind != KindAsked::Mean)
+    asked = parse_reported_share(section, written, std::move(asked));
+  if (!asked) return asked;
+  asked->weight = written.weight;
+  asked->half_width = written.half_width;
+  asked->column = written.column;
+  return asked;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "shared/algorithms/one_round/statistic_asked.hpp"
+#include "shared/config/section.hpp"
+#include "shared/data/schema.hpp"
+
+namespace undertone::jobs {
+
+/// One of a job's "questions", about columns of its schema by their names.
+/// @return nothing where a problem was noted, or nothing is read but what keys there are
+[[nodiscard]] std::optional<algorithms::StatisticAsked> parse_question(config::Section& section,
+                                                                       const data::Schema& schema);
+
+}  // namespace undertone::jobs

@@ -1,0 +1,196 @@
+#include "shared/jobs/statistics_noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/overloaded.hpp"
+#include "shared/statistics/budget_split.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+using algorithms::StatisticAsked;
+using algorithms::StatisticsSettings;
+using statistics::NoiseKind;
+
+/// What a question costs and weighs under a law.
+struct Sized {
+  statistics::QuestionSize size;
+  double step = 1.0;  // of a Laplace lattice
+};
+
+Sized sized(const StatisticAsked& asked, NoiseKind noise) {
+  const releases::PairDistance distance =
+      releases::pair_distance(releases::FeaturesMap{*algorithms::features_of(asked, noise)});
+  Sized out;
+  out.size.weight = asked.weight;
+  out.size.numbers = algorithms::ask_of(asked, noise).dimension;
+  out.size.sensitivity = noise == NoiseKind::Laplace ? distance.l1 : std::sqrt(distance.l2_squared);
+  out.step = distance.counts ? 1.0 : 0x1p-20;
+  return out;
+}
+
+bool all_have_form(const StatisticsSettings& settings, NoiseKind noise) {
+  return std::all_of(settings.questions.begin(), settings.questions.end(),
+                     [noise](const StatisticAsked& asked) { return algorithms::has_form(asked, noise); });
+}
+
+bool any_reports(const StatisticsSettings& settings) {
+  return std::any_of(settings.questions.begin(), settings.questions.end(), [](const StatisticAsked& asked) {
+    return std::holds_alternative<algorithms::ReportsAsked>(asked.what);
+  });
+}
+
+/// Parts of what a silo promises, which add up to 1.
+Result<std::vector<double>> shares_of(const StatisticsSettings& settings, NoiseKind noise,
+                                      StatisticsNoise::Budget budget) {
+  const std::size_t count = settings.questions.size();
+  if (budget != StatisticsNoise::Budget::Weights) return std::vector<double>(count, 1.0 / static_cast<double>(count));
+  std::vector<statistics::QuestionSize> sizes;
+  for (const StatisticAsked& asked : settings.questions) sizes.push_back(sized(asked, noise).size);
+  return noise == NoiseKind::Laplace ? statistics::laplace_shares(sizes) : statistics::gaussian_shares(sizes);
+}
+
+/// Of discrete Laplace noise on a step: 2 q / (1 - q)^2.
+double laplace_variance(double scale, double step) {
+  const double half = std::sinh(0.5 * step / scale);
+  return 0.5 / half / half * step * step;
+}
+
+/// The weighted variance of all numbers at one silo's promise; infinity where the law cannot keep it.
+double variance_at(const StatisticsSettings& settings, NoiseKind noise, const std::vector<double>& shares,
+                   const releases::Target& target) {
+  double whole = 0.0;  // epsilon, or mu^2
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  if (noise == NoiseKind::Laplace) {
+    whole = concentrated == nullptr ? releases::epsilon_of(target).value() : std::sqrt(2.0 * concentrated->rho.value());
+  } else if (const auto* approximate = std::get_if<releases::ApproximateDp>(&target)) {
+    const double shift = accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
+    whole = shift * shift;
+  } else if (concentrated != nullptr) {
+    whole = 2.0 * concentrated->rho.value();
+  } else {
+    return std::numeric_limits<double>::infinity();
+  }
+  double out = 0.0;
+  for (std::size_t q = 0; q < shares.size(); ++q) {
+    const Sized own = sized(settings.questions[q], noise);
+    const double sensitivity = own.size.sensitivity;
+    const double each = noise == NoiseKind::Laplace ? laplace_variance(sensitivity / (shares[q] * whole), own.step)
+                                                    : sensitivity * sensitivity / (shares[q] * whole);
+    out += own.size.weight * static_cast<double>(own.size.numbers) * each;
+  }
+  return out;
+}
+
+/// Of the cohort together. Silos that are alike are worked out once: there are thousands of them.
+double variance_of(const StatisticsSettings& settings, NoiseKind noise, const std::vector<double>& shares,
+                   const std::vector<releases::SiloFacts>& cohort) {
+  double out = 0.0;
+  double last = 0.0;
+  const releases::SiloFacts* before = nullptr;
+  for (const releases::SiloFacts& facts : cohort) {
+    const bool alike = before != nullptr && before->target.index() == facts.target.index() &&
+                       before->epsilon() == facts.epsilon() && before->delta() == facts.delta();
+    if (!alike) last = variance_at(settings, noise, shares, facts.target);
+    before = &facts;
+    out += last;
+  }
+  return out;
+}
+
+Result<NoiseKind> chosen_law(const StatisticsSettings& settings, const StatisticsNoise& noise,
+                             const std::vector<releases::SiloFacts>& cohort) {
+  if (noise.law == StatisticsNoise::Law::Laplace) return NoiseKind::Laplace;
+  const bool pure = std::any_of(cohort.begin(), cohort.end(), [](const releases::SiloFacts& facts) {
+    return std::holds_alternative<releases::PureDp>(facts.target);
+  });
+  if (noise.law == StatisticsNoise::Law::Gaussian) {
+    if (!pure) return NoiseKind::Gaussian;
+    return Error{ErrorCode::InvalidArgument,
+                 "Gaussian noise keeps no promise of delta 0: every silo needs one above it"};
+  }
+  if (pure || any_reports(settings)) return NoiseKind::Laplace;
+  if (!all_have_form(settings, NoiseKind::Laplace)) return NoiseKind::Gaussian;
+  double best = std::numeric_limits<double>::infinity();
+  NoiseKind out = NoiseKind::Laplace;
+  for (const NoiseKind kind : {NoiseKind::Laplace, NoiseKind::Gaussian}) {
+    UNDERTONE_TRY(const std::vector<double> shares, shares_of(settings, kind, noise.budget));
+    const double variance = variance_of(settings, kind, shares, cohort);
+    if (variance < best) out = kind;
+    best = std::min(best, variance);
+  }
+  return out;
+}
+
+/// The half-width that was asked for, in units of the total. @return nothing where the question has none to ask for
+std::optional<double> width_of_total(const StatisticAsked& asked, double records) {
+  const double width = *asked.half_width;
+  return std::visit(
+      Overloaded{
+          [&](const algorithms::CountAsked& /*what*/) -> std::optional<double> { return width; },
+          [&](const algorithms::HistogramAsked& /*what*/) -> std::optional<double> { return width; },
+          [&](const algorithms::TableAsked& /*what*/) -> std::optional<double> { return width; },
+          [&](const algorithms::SumAsked& what) -> std::optional<double> {
+            return width / (0.5 * (what.high - what.low));
+          },
+          [&](const algorithms::MeanAsked& what) -> std::optional<double> {
+            return width * records / (0.5 * (what.high - what.low));
+          },
+          [](const auto& /*several numbers of several units*/) -> std::optional<double> { return std::nullopt; }},
+      asked.what);
+}
+
+Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
+                                          const std::vector<releases::SiloFacts>& cohort) {
+  UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
+  const double records = std::accumulate(
+      cohort.begin(), cohort.end(), 0.0,
+      [](double sum, const releases::SiloFacts& facts) { return sum + static_cast<double>(facts.records); });
+  std::vector<statistics::TargetWidth> targets;
+  for (const StatisticAsked& asked : settings.questions) {
+    if (!asked.half_width)
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: expected half_width, as the budget is by them", asked.name)};
+    const std::optional<double> width = width_of_total(asked, records);
+    if (!width) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the {}: widths are of counts, means, sums, histograms and tables", asked.name)};
+    }
+    const Sized own = sized(asked, settings.noise);
+    targets.push_back({*width, own.size.sensitivity, own.step});
+  }
+  const auto silos = static_cast<std::int64_t>(cohort.size());
+  return settings.noise == NoiseKind::Laplace ? statistics::laplace_epsilons_for(targets, silos, confidence)
+                                              : statistics::gaussian_shifts_for(targets, silos, confidence);
+}
+
+}  // namespace
+
+Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const StatisticsNoise& noise,
+                                          const std::vector<releases::SiloFacts>& cohort) {
+  UNDERTONE_CHECK(!cohort.empty());
+  UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, cohort));
+  settings.noise = law;
+  for (const StatisticAsked& asked : settings.questions)
+    if (Status sound = algorithms::Statistics::check_form(asked, settings.noise); !sound) return sound.error();
+  if (any_reports(settings) && noise.budget != StatisticsNoise::Budget::Equal) {
+    return Error{ErrorCode::InvalidArgument,
+                 "reports of single records have no noise of a total to weigh: expected the budget \"equal\""};
+  }
+  if (noise.budget == StatisticsNoise::Budget::HalfWidths) {
+    UNDERTONE_TRY(std::vector<double> strengths, strengths_for(settings, cohort));
+    settings.strengths = std::move(strengths);
+    return settings;
+  }
+  const bool single = std::all_of(settings.questions.begin(), settings.questions.end(), algorithms::is_single);
+  if (single && settings.noise == NoiseKind::Laplace && noise.budget == StatisticsNoise::Budget::Equal) return settings;
+  UNDERTONE_TRY(std::vector<double> shares, shares_of(settings, settings.noise, noise.budget));
+  settings.shares = std::move(shares);
+  return settings;
+}
+
+}  // namespace undertone::jobs

@@ -1,0 +1,220 @@
+#include "shared/jobs/statistics_widths.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "shared/algorithms/one_round/statistics.hpp"
+#include "shared/base/overloaded.hpp"
+#include "shared/jobs/stated_reports.hpp"
+#include "shared/jobs/stated_statistics.hpp"
+#include "shared/statistics/quantiles.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+/// What a width depends on: the noise of a total over all silos.
+struct TotalNoise {
+  double records = 0.0;
+  double half_width = 0.0;  // of the total
+  double stddev = 0.0;
+  double z = 0.0;
+  bool gaussian = false;
+};
+
+/// What would make it narrower: noise falls as epsilon, records and the question's part of the promise grow.
+std::string needed(double factor) {
+  return fmt::format(
+      "about {:.2g} times the epsilon, the records or the question's part of the promise would be needed", factor);
+}
+
+/// @param share of the half-width in half the range
+void warn_of_range(double share, std::vector<std::string>& warnings) {
+  if (share < 1.0) return;
+  warnings.push_back(fmt::format("the interval is wider than the column's range, {:.3g} times: it says nothing; {}",
+                                 share, needed(share)));
+}
+
+void put_cells(const TotalNoise& noise, std::size_t cells, PlannedWidth& out) {
+  out.half_width = noise.half_width;
+  out.of = fmt::format("each of {} cells, in records", cells);
+  if (static_cast<double>(cells) > noise.records) {
+    out.warnings.push_back(
+        fmt::format("{} cells for {:.0f} records: a cell has {:.2g} on average, and noise of standard deviation {:.3g}",
+                    cells, noise.records, noise.records / static_cast<double>(cells), noise.stddev));
+  }
+  if (noise.half_width >= noise.records) {
+    out.warnings.push_back(fmt::format("the interval of a cell is wider than all {:.0f} records: it says nothing; {}",
+                                       noise.records, needed(noise.half_width / noise.records)));
+  }
+}
+
+/// The largest noise of a prefix count, in standard deviations of a cell's or a node's.
+double worst_prefix(const algorithms::QuantilesAsked& what, bool tree) {
+  const auto leaves = static_cast<double>(what.cells.edges.size() - 1);
+  if (tree) return std::sqrt(statistics::tree_prefix_variances(std::llround(leaves)).maxCoeff());
+  return std::sqrt(leaves / 4.0);  // k (1 - k / m) at half of the cells
+}
+
+void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise, PlannedWidth& out) {
+  const auto mean = [&](double low, double high) {
+    out.half_width = 0.5 * (high - low) * noise.half_width / noise.records;
+    out.of = "the mean, in the column's unit";
+    warn_of_range(noise.half_width / noise.records, out.warnings);
+  };
+  std::visit(
+      Overloaded{
+          [&](const algorithms::CountAsked& /*what*/) {
+            out.half_width = noise.half_width;
+            out.of = "the count, in records";
+            if (noise.half_width >= noise.records)
+              out.warnings.push_back("the interval is wider than all records: it says nothing; " +
+                                     needed(noise.half_width / noise.records));
+          },
+          [&](const algorithms::MeanAsked& what) { mean(what.low, what.high); },
+          [&](const algorithms::SumAsked& what) {
+            mean(what.low, what.high);
+            out.half_width *= noise.records;
+            out.of = "the sum, in the column's unit";
+          },
+          [&](const algorithms::VarianceAsked& what) {
+            mean(what.low, what.high);
+            // s^2 = v2 + 4 m^2 v1 + 2 v1^2, at the largest |m|, 1.
+            const double first = noise.stddev / noise.records;
+            const double second = first / (noise.gaussian ? std::numbers::sqrt2 : 0.5);
+            const double half = 0.5 * (what.high - what.low);
+            const double spread =
+                noise.z * half * half * std::sqrt(second * second + 4.0 * first * first + 2.0 * std::pow(first, 4));
+            out.of =
+                fmt::format("the mean, in the column's unit; of the variance at most {:.4g}, in its square", spread);
+          },
+          [&](const algorithms::HistogramAsked& what) { put_cells(noise, what.edges.size() - 1, out); },
+          [&](const algorithms::TableAsked& what) {
+            std::size_t cells = 1;
+            for (const algorithms::TableAxis& axis : what.axes) cells *= axis.values.size();
+            put_cells(noise, cells, out);
+          },
+          [&](const algorithms::QuantilesAsked& what) {
+            const std::optional<statistics::FeatureMap> map = algorithms::features_of(
+                asked, noise.gaussian ? statistics::NoiseKind::Gaussian : statistics::NoiseKind::Laplace);
+            out.half_width =
+                noise.z * noise.stddev * worst_prefix(what, std::holds_alternative<statistics::TreeMap>(*map));
+            out.of = fmt::format("the records below an edge, of {} edges", what.cells.edges.size());
+            if (out.half_width >= 0.5 * noise.records)
+              out.warnings.push_back("the interval of a median is the whole range: it says nothing; " +
+                                     needed(2.0 * out.half_width / noise.records));
+          },
+          [&](const algorithms::CovarianceAsked& what) {
+            const auto columns = static_cast<double>(what.columns.size());
+            out.half_width = noise.z * columns * noise.stddev / noise.records;
+            out.of = "a mean product of two columns, each scaled to [-1, 1]";
+            warn_of_range(out.half_width, out.warnings);
+          },
+          [](const algorithms::ReportsAsked& /*of no total*/) { UNDERTONE_CHECK(false); },
+          [&](const algorithms::RegressionAsked& what) {
+            const auto columns = static_cast<double>(what.columns.size());
+            const double cross = (columns + 1.0) * noise.stddev;
+            out.half_width = noise.z * cross / noise.records;
+            // rho = n x the smallest variance of a combination / (s2 sqrt(2 d)), and below 2 nothing is stated.
+            const double least = 2.0 * cross * std::sqrt(2.0 * columns) / noise.records;
+            out.of = fmt::format(
+                "a mean product of two columns, each scaled to [-1, 1]; coefficients are stated where every "
+                "combination of "
+                "the scaled columns has a variance of {:.3g} or more",
+                least);
+            if (least >= 1.0)
+              out.warnings.push_back("columns in [-1, 1] have no such variance: every coefficient will be refused; " +
+                                     needed(least));
+          }},
+      asked.what);
+}
+
+/// The half-width of each mean, as a share of the column's range, if every silo added its records up and answered with
+/// one noised total of each number: at the epsilon that the reports cost, by discrete Laplace noise.
+Result<double> share_as_sum(const std::vector<const planning::Release*>& asked, statistics::Confidence confidence) {
+  std::vector<statistics::NoiseTerm> terms;
+  double records = 0.0;
+  double range = 1.0;
+  for (const planning::Release* release : asked) {
+    const auto& reports = std::get<mechanisms::LocalReports>(release->mechanism);
+    const auto& bound = std::get<releases::RangeBound>(release->ask.bound);
+    UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(reports.epsilon().value_rounded_down()));
+    const bool counted = std::get<releases::StatisticMap>(release->ask.map).indicators;
+    UNDERTONE_TRY(const mechanisms::LaplaceLattice sum,
+                  counted ? mechanisms::laplace_counts(epsilon, release->ask.dimension, release->records_drawn)
+                          : mechanisms::laplace_values(bound, epsilon, release->ask.dimension, release->records_drawn));
+    planning::Release as_sum = *release;
+    as_sum.mechanism = sum;
+    terms.push_back({noise_of(as_sum), 1.0});
+    records += static_cast<double>(release->records_drawn);
+    range = bound.high - bound.low;
+  }
+  UNDERTONE_TRY(const statistics::NoiseLaw law, statistics::NoiseLaw::create(std::move(terms)));
+  return law.half_width(confidence.alpha()) / records / range;
+}
+
+/// Of reports: each mean's interval as it is where the mean is in the middle of its range, which is where it is widest.
+Status put_report_widths(const algorithms::StatisticAsked& asked, const algorithms::ReportsAsked& what,
+                         const std::vector<const planning::Release*>& releases, statistics::Confidence confidence,
+                         std::vector<PlannedWidth>& out) {
+  UNDERTONE_TRY(const double as_sum, share_as_sum(releases, confidence));
+  const auto coordinates = static_cast<Eigen::Index>(what.columns.size());
+  for (Eigen::Index j = 0; j < coordinates; ++j) {
+    std::vector<statistics::ReportedTotal> totals;
+    std::vector<std::int64_t> records;
+    for (const planning::Release* release : releases) {
+      totals.push_back(reported_total(*release, j, std::nullopt));
+      records.push_back(release->records_drawn);
+    }
+    UNDERTONE_TRY(
+        const statistics::Stated middle,
+        statistics::state_reported_mean(totals, reporting_of(totals, records, coordinates), confidence, false));
+    const algorithms::NumberColumn& column = what.columns[static_cast<std::size_t>(j)];
+    PlannedWidth& width = out.emplace_back();
+    width.statistic = coordinates == 1 ? asked.name : fmt::format("{}, {}", asked.name, column.name);
+    width.law = what.randomiser == releases::Randomiser::Bit ? "one bit a record" : "discrete Laplace a record";
+    width.half_width = (column.high - column.low) * middle.noise.half_width();
+    width.as_sum = (column.high - column.low) * as_sum;
+    width.of = what.indicator ? "the share" : "the mean, in the column's unit";
+    warn_of_range(2.0 * middle.noise.half_width(), width.warnings);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<SiloId, planning::Plan>& plans) {
+  const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
+  UNDERTONE_CHECK(settings != nullptr);
+  UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings->confidence));
+  TotalNoise noise;
+  for (const CohortMember& member : job.cohort) noise.records += static_cast<double>(member.facts.records);
+  noise.z = confidence.z();
+  noise.gaussian = settings->noise == statistics::NoiseKind::Gaussian;
+  std::vector<PlannedWidth> out;
+  for (std::size_t q = 0; q < settings->questions.size(); ++q) {
+    std::vector<const planning::Release*> asked;
+    for (const CohortMember& member : job.cohort) {
+      asked.push_back(plans.at(member.facts.silo).release({q}));
+      UNDERTONE_CHECK(asked.back() != nullptr);
+    }
+    if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&settings->questions[q].what)) {
+      if (Status put = put_report_widths(settings->questions[q], *reports, asked, confidence, out); !put)
+        return put.error();
+      continue;
+    }
+    std::vector<statistics::NoiseTerm> terms;
+    for (const planning::Release* release : asked) terms.push_back({noise_of(*release), 1.0});
+    UNDERTONE_TRY(const statistics::NoiseLaw law, statistics::NoiseLaw::create(std::move(terms)));
+    noise.half_width = law.half_width(confidence.alpha());
+    noise.stddev = law.stddev();
+    PlannedWidth& width = out.emplace_back();
+    width.statistic = settings->questions[q].name;
+    width.law = noise.gaussian ? "Gaussian" : "discrete Laplace";
+    put_width(settings->questions[q], noise, width);
+  }
+  return out;
+}
+
+}  // namespace undertone::jobs

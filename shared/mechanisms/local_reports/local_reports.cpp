@@ -1,0 +1,84 @@
+#include "shared/mechanisms/local_reports/local_reports.hpp"
+
+#include <cmath>
+
+namespace undertone::mechanisms {
+namespace {
+
+constexpr std::int64_t kLargestReport = std::int64_t{1} << 36U;
+constexpr double kLaplaceScaleMax = 0x1p28;  // a report is cut with probability below e^-255
+
+bool is_whole(double value) { return std::floor(value) == value; }
+
+}  // namespace
+
+ReportValues report_values(releases::Randomiser randomiser) noexcept {
+  switch (randomiser) {
+    case releases::Randomiser::Bit:
+      return {0, 1};
+    case releases::Randomiser::Laplace:
+      return {-kLargestReport, kLargestReport};
+  }
+  return {};
+}
+
+releases::EpsilonAmount LocalReports::epsilon() const noexcept {
+  return std::visit([](const auto& own) { return own.epsilon(); }, randomiser);
+}
+
+double LocalReports::stddev_max(std::int64_t records) const {
+  const double each = std::visit(
+      Overloaded{
+          // A number is estimated as low + (bit - (1 - c) / 2) (high - low) / c, and a bit's variance is at most 1/4.
+          [&](const OneBit& bit) { return 0.5 * static_cast<double>(high - low) / bit.contrast(); },
+          [](const LaplaceSum& noise) { return std::sqrt(noise.variance()); }},
+      randomiser);
+  return std::sqrt(static_cast<double>(records)) * each * lattice.step;
+}
+
+Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators, releases::Randomiser randomiser,
+                                   releases::Epsilon epsilon, std::int64_t records) {
+  constexpr double kMagnitudeMax = 2.0;
+  const int step_log2 = indicators ? 0 : kValueStepLog2;
+  const double low = std::ldexp(range.low, -step_log2);
+  const double high = std::ldexp(range.high, -step_log2);
+  if (!(low < high && std::max(std::abs(range.low), std::abs(range.high)) <= kMagnitudeMax && is_whole(low) &&
+        is_whole(high)) ||
+      (indicators && (range.low != 0.0 || range.high != 1.0))) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("reports are on numbers in a range with ends that are multiples of 2^{}, of magnitude at "
+                             "most {}, or on indicators, got [{}, {}]",
+                             kValueStepLog2, kMagnitudeMax, range.low, range.high)};
+  }
+  if (records < 1 || records > kReportsMax) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("1 to {} records report to a question, got {}", kReportsMax, records)};
+  }
+  const auto levels = static_cast<std::int64_t>(high - low);
+  const Lattice lattice{static_cast<std::int64_t>(std::max(std::abs(low), std::abs(high))), std::ldexp(1.0, step_log2)};
+  const auto made = [&](const auto& own) {
+    return LocalReports{lattice, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high), own};
+  };
+  switch (randomiser) {
+    case releases::Randomiser::Bit: {
+      UNDERTONE_TRY(const OneBit bit, OneBit::create(epsilon, levels));
+      return made(bit);
+    }
+    case releases::Randomiser::Laplace: {
+      UNDERTONE_TRY(const IntegerL1Sensitivity moved, IntegerL1Sensitivity::create(levels));
+      UNDERTONE_TRY(const LaplaceSum noise, LaplaceSum::create(epsilon, moved));
+      const double scale =
+          static_cast<double>(noise.scale().numerator) / static_cast<double>(noise.scale().denominator);
+      if (scale > kLaplaceScaleMax) {
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("Laplace noise on a record's number at epsilon {} has a scale above 2^28 units: a bit "
+                                 "says more",
+                                 epsilon.value())};
+      }
+      return made(noise);
+    }
+  }
+  return Error{ErrorCode::Internal, "an unknown randomiser"};
+}
+
+}  // namespace undertone::mechanisms

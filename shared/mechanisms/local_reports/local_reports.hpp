@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "shared/base/overloaded.hpp"
+#include "shared/base/result.hpp"
+#include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
+#include "shared/mechanisms/lattice.hpp"
+#include "shared/mechanisms/local_reports/one_bit.hpp"
+#include "shared/releases/ask.hpp"
+
+namespace undertone::mechanisms {
+
+/// What one report can be.
+struct ReportValues {
+  std::int64_t low = 0;
+  std::int64_t high = 0;  // > low
+};
+/// Of a bit 0 or 1; of a noised number 2^36 units and less, to which it is cut: so many reports as a reply has then add
+/// up to less than 2^61.
+[[nodiscard]] ReportValues report_values(releases::Randomiser randomiser) noexcept;
+/// As many reports as a reply may have.
+inline constexpr std::int64_t kReportsMax = std::int64_t{1} << 24U;
+
+/// Each record of a release reports by itself: its number, in whole units of a public range, is randomised with an
+/// epsilon that holds for any two numbers that the record may have. Every report is a function of one record and of
+/// randomness of its own, so replacing a record changes the law of one report, by a factor of e^epsilon at most: a
+/// release of however many reports costs a record epsilon, once, and so does any part of it that anybody ever sees.
+/// Source: spec noninteractive-ldp 2.1, 2.4 (b), 4.
+struct LocalReports {
+  Lattice lattice;        // of the numbers: `clip` units are the largest magnitude of the range
+  std::int64_t low = 0;   // the range's ends in units
+  std::int64_t high = 0;  // > low
+  std::variant<OneBit, LaplaceSum> randomiser;
+
+  [[nodiscard]] releases::Randomiser kind() const noexcept {
+    return std::holds_alternative<OneBit>(randomiser) ? releases::Randomiser::Bit : releases::Randomiser::Laplace;
+  }
+  /// What a report costs the record that it is about.
+  [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept;
+  /// Of the error of a sum over so many records as their reports estimate it, in real units: the largest that it can
+  /// be, whatever the records hold. @param records >= 1
+  [[nodiscard]] double stddev_max(std::int64_t records) const;
+
+  /// Makes reports of numbers, each by itself. A number outside the range is cut to it here, so that the epsilon does
+  /// not rest on who computed it. @param numbers in units; out: reports
+  template <crypto::NoiseBits Bits>
+  void randomise(std::span<std::int64_t> numbers, Bits& bits) const {
+    for (std::int64_t& number : numbers) number = std::clamp(number, low, high);
+    std::visit(Overloaded{[&](const OneBit& bit) {
+                            for (std::int64_t& number : numbers) number = bit.report(number - low, bits);
+                          },
+                          [&](const LaplaceSum& noise) {
+                            noise.add_noise(numbers, bits);
+                            const ReportValues values = report_values(releases::Randomiser::Laplace);
+                            for (std::int64_t& number : numbers) number = std::clamp(number, values.low, values.high);
+                          }},
+               randomiser);
+  }
+};
+
+/// Reports on numbers in a public range, in units of 2^-20, or on indicators, whose unit is 1.
+/// @param range whose ends are multiples of 2^-20 of magnitude at most 2; of indicators [0, 1]
+/// @param records that report, 1 .. kReportsMax
+/// @return an error where a randomiser has none for that epsilon
+[[nodiscard]] Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators,
+                                                 releases::Randomiser randomiser, releases::Epsilon epsilon,
+                                                 std::int64_t records);
+
+}  // namespace undertone::mechanisms

@@ -1,0 +1,78 @@
+#include "silo/agent/feature_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "shared/base/overloaded.hpp"
+#include "silo/agent/encoded_column.hpp"
+
+namespace undertone::silo {
+namespace {
+
+constexpr std::size_t kNamesMax = 8;
+
+/// The column of an indicator's name, "sex" of "sex=female".
+std::string column_of(const std::string& indicator) { return indicator.substr(0, indicator.find('=')); }
+
+std::string describe_cells(const statistics::Cells& cells, const data::Schema& schema) {
+  const auto column = [&](std::size_t coordinate) { return encoded_column(schema, coordinate); };
+  return std::visit(
+      Overloaded{[&](const statistics::IndicatorCells& own) {
+                   const std::string name = column(own.first).name;
+                   return own.count == 1 ? name : fmt::format("{} ({} values)", column_of(name), own.count);
+                 },
+                 [&](const statistics::SignCells& own) {
+                   return fmt::format("{} (2 values)", column_of(column(own.coordinate).name));
+                 },
+                 [&](const statistics::ClassCells& own) {
+                   return fmt::format("{} ({} values)", column(own.coordinate).name, own.count);
+                 },
+                 [&](const statistics::BinnedCells& own) {
+                   const EncodedColumn number = column(own.coordinate);
+                   return fmt::format("{} in {} ranges from {:.6g} to {:.6g}", number.name, own.edges.size() - 1,
+                                      number.value_of(own.edges.front()), number.value_of(own.edges.back()));
+                 }},
+      cells);
+}
+
+std::string names_of(const std::vector<std::size_t>& coordinates, const data::Schema& schema) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(coordinates.size(), kNamesMax); ++i)
+    out += (i == 0 ? "" : ", ") + encoded_column(schema, coordinates[i]).name;
+  return coordinates.size() > kNamesMax ? fmt::format("{} and {} more", out, coordinates.size() - kNamesMax) : out;
+}
+
+}  // namespace
+
+std::string describe_features(const statistics::FeatureMap& features, const data::Schema& schema) {
+  const auto number = [&](std::size_t coordinate) { return encoded_column(schema, coordinate).name; };
+  return std::visit(
+      Overloaded{[&](const statistics::CountMap& map) { return "the count of " + describe_cells(map.cells, schema); },
+                 [&](const statistics::CellsMap& map) {
+                   std::string axes;
+                   for (const statistics::Cells& axis : map.axes)
+                     axes += (axes.empty() ? "" : " by ") + describe_cells(axis, schema);
+                   return "the counts of " + axes;
+                 },
+                 [&](const statistics::SumMap& map) { return "the sum of " + number(map.coordinate); },
+                 [&](const statistics::MomentsMap& map) {
+                   return fmt::format("the sums of {} and of its square", number(map.coordinate));
+                 },
+                 [&](const statistics::FourMomentsMap& map) {
+                   return fmt::format("the sums of {} and of its powers up to the fourth", number(map.coordinate));
+                 },
+                 [&](const statistics::GroupMomentsMap& map) {
+                   return fmt::format("the counts and the sums of {} by {}", number(map.coordinate),
+                                      describe_cells(map.cells, schema));
+                 },
+                 [&](const statistics::VectorMomentsMap& map) {
+                   return fmt::format("the sums of {} and of all their products", names_of(map.coordinates, schema));
+                 },
+                 [&](const statistics::TreeMap& map) {
+                   return fmt::format("the counts of {}, of all its halves and quarters too",
+                                      describe_cells(map.leaves, schema));
+                 }},
+      features);
+}
+
+}  // namespace undertone::silo

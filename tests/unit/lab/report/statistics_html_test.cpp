@@ -1,0 +1,73 @@
+#include "lab/report/statistics_html.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "lab/report/statistics_figures.hpp"
+
+namespace undertone::lab {
+namespace {
+
+using nlohmann::json;
+
+json result_with(const json& statistic) { return {{"statistics", json::array({statistic})}}; }
+
+const json kHistogram = json::parse(R"({
+  "statistic": "histogram of <age>", "silos": 2, "records": 30, "kind": "histogram", "column": "age", "confidence": 0.95,
+  "estimates": [{"name": "[20, 30]", "value": -1.25, "noise_stddev": 2.0, "noise_interval": [0, 3]},
+                {"name": "(30, 40]", "value": null, "noise_interval": [null, 9], "note": "refused: why"}],
+  "by_silo": [{"silo": "a", "records": 10, "estimates": [
+                {"name": "[20, 30]", "value": 1, "noise_interval": [0, 2]},
+                {"name": "(30, 40]", "value": 2, "noise_interval": [0, 2]}]}]})");
+
+TEST(StatisticsHtmlTest, ShowsEstimatesIntervalsAndBars) {
+  config::Problems problems("result.json");
+  const std::vector<ReportedStatistic> read = statistics_of(result_with(kHistogram), problems);
+  ASSERT_TRUE(problems.none()) << problems.error().message;
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].estimates[0].value, -1.25);
+  EXPECT_FALSE(read[0].estimates[1].value);
+  EXPECT_FALSE(read[0].estimates[1].noise.low);
+  ASSERT_EQ(read[0].by_silo.size(), 1U);
+  const std::string html = statistics_html(read);
+  EXPECT_NE(html.find("<svg"), std::string::npos);
+  EXPECT_NE(html.find("histogram of &lt;age&gt;"), std::string::npos);  // no text ends an element
+  EXPECT_EQ(html.find("<age>"), std::string::npos);
+  EXPECT_NE(html.find("-1.2"), std::string::npos);  // what is negative stays so
+  EXPECT_NE(html.find("refused: why"), std::string::npos);
+  EXPECT_TRUE(statistics_html({}).empty());
+}
+
+TEST(StatisticsHtmlTest, RefusesWhatIsNoStatistic) {
+  const auto said_of = [](const json& statistic) {
+    config::Problems problems("result.json");
+    (void)statistics_of(result_with(statistic), problems);
+    return problems.none() ? std::string("accepted") : problems.error().message;
+  };
+  json broken = kHistogram;
+  broken["estimates"][0]["noise_interval"] = {1};
+  EXPECT_NE(said_of(broken).find("/statistics/0/estimates/0/noise_interval: expected two numbers"), std::string::npos);
+  broken = kHistogram;
+  broken["estimates"][0]["value"] = "many";
+  EXPECT_NE(said_of(broken).find("/statistics/0/estimates/0/value: expected a number or null"), std::string::npos);
+  broken = kHistogram;
+  broken["estimates"] = 1;
+  EXPECT_NE(said_of(broken).find("/statistics/0/estimates: expected an array"), std::string::npos);
+  // Rows of earlier results have a value alone: the page has nothing to draw of them.
+  EXPECT_EQ(said_of({{"statistic", "count"}, {"value", 3}}), "accepted");
+}
+
+TEST(StatisticsFiguresTest, AForestHasALineForEachFiniteInterval) {
+  const std::string forest = forest_figure(
+      "x", {{"a", 1.0, {0.0, 2.0}}, {"b", std::nullopt, {std::nullopt, 3.0}}, {"all silos", -1.0, {-2.0, 0.5}}});
+  std::size_t circles = 0;
+  for (std::size_t at = forest.find("<circle"); at != std::string::npos; at = forest.find("<circle", at + 1)) ++circles;
+  EXPECT_EQ(circles, 2U);
+  EXPECT_TRUE(forest_figure("x", {}).empty());
+  EXPECT_TRUE(bar_figure("x", {}).empty());
+  // More rows than are drawn: the rest is said to be in the table.
+  EXPECT_NE(bar_figure("x", std::vector<FigureRow>(200, {"r", 1.0, {0.0, 2.0}})).find("72 more"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace undertone::lab

@@ -1,0 +1,199 @@
+#include <cmath>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "shared/jobs/job.hpp"
+#include "shared/jobs/planner.hpp"
+#include "shared/jobs/vertex_choices.hpp"
+
+/// Jobs whose gradients are bounded in the dual of their algorithm's norm.
+namespace undertone::jobs {
+namespace {
+
+using Json = nlohmann::json;
+
+Json mirror_job() {
+  return Json::parse(R"({
+    "format": "undertone.job/1", "name": "small",
+    "data": {"label": {"column": "y", "negative": "no", "positive": "yes"},
+             "features": [{"column": "x", "min": -1, "max": 1}, {"column": "z", "min": -1, "max": 1},
+                          {"column": "v", "min": -1, "max": 1}]},
+    "model": {"kind": "logistic", "intercept": true},
+    "domain": {"kind": "l1_ball", "radius": 2},
+    "regulariser": {"kind": "none"},
+    "algorithm": {"kind": "mirror_descent", "rounds": 4, "step_size": 0.5, "draw_fraction": 1,
+                  "geometry": {"potential": "p_norm", "norm": 1}},
+    "privacy": {"mode": "isrl", "unit": "record", "noise": "secure", "clip_norm": 0.25},
+    "cohort": [{"silo": "a", "records": 400, "holdout_records": 10, "holdout_public": true, "epsilon": 1,
+                "delta": 1e-6},
+               {"silo": "b", "records": 400, "holdout_records": 10, "holdout_public": true, "epsilon": 1,
+                "delta": 1e-6}],
+    "participation": {"quorum": 2, "join_deadline_ms": 1000, "round_deadline_ms": 1000, "resend_ms": 500},
+    "evaluation": {"every": 0},
+    "wire": {"points": "f64", "replies": "i64", "reply_step_log2": -40}})");
+}
+
+Json frank_wolfe_job(double smoothness) {
+  Json job = mirror_job();
+  job["algorithm"] = {{"kind", "noisy_frank_wolfe"},
+                      {"rounds", 4},
+                      {"step_size", 0.25},
+                      {"smoothness", smoothness},
+                      {"set", {{"norm", 1}}}};
+  return job;
+}
+
+std::string said_of(const Json& job) {
+  const Result<Job> parsed = parse_job(job.dump(), "job.json");
+  return parsed ? "accepted" : parsed.error().message;
+}
+
+void finds(const Json& job, const std::string& problem) {
+  const std::string said = said_of(job);
+  EXPECT_NE(said.find(problem), std::string::npos) << said;
+}
+
+TEST(MirrorJobsTest, TheClipNormIsOfTheDualNorm) {
+  const Job job = parse_job(mirror_job().dump(), "job.json").value();
+  const auto& bound = std::get<releases::DualBound>(job.bound);
+  EXPECT_TRUE(std::isinf(bound.exponent()));
+  EXPECT_EQ(bound.clip().value(), 0.25);
+  EXPECT_NEAR(job.clip().value(), 0.5, 1e-11);  // sqrt 4
+  Json other = mirror_job();
+  other["algorithm"]["geometry"]["norm"] = 1.5;
+  EXPECT_DOUBLE_EQ(std::get<releases::DualBound>(parse_job(other.dump(), "job.json").value().bound).exponent(), 3.0);
+  other["algorithm"]["geometry"] = {{"potential", "euclidean"}};
+  EXPECT_TRUE(std::holds_alternative<releases::L2Bound>(parse_job(other.dump(), "job.json").value().bound));
+}
+
+TEST(MirrorJobsTest, PlansMeetTheirPromise) {
+  for (const Json& written : {mirror_job(), frank_wolfe_job(0.25)}) {
+    const Job job = parse_job(written.dump(), "job.json").value();
+    const auto plans = plans_of(job).value();
+    const planning::Plan& plan = plans.begin()->second;
+    EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+    EXPECT_GE(plan.epsilon().value_rounded_up(), 0.99);
+  }
+}
+
+TEST(MirrorJobsTest, RefusesOtherModelsShufflersAndNoClip) {
+  Json job = mirror_job();
+  job["privacy"].erase("clip_norm");
+  finds(job, "/privacy/clip_norm: missing");
+  job = mirror_job();
+  job["privacy"]["coordinate_bound"] = 0.5;
+  finds(job, "/privacy/coordinate_bound: expected none: mirror_descent bounds a record's gradient by clip_norm");
+  job = mirror_job();
+  job["model"] = {{"kind", "softmax"}};
+  job["data"]["label"] = {{"column", "y"}, {"classes", {"low", "middle", "high"}}};
+  finds(job, "/model/kind: expected a linear model: mirror_descent has no form for softmax");
+  job["algorithm"]["geometry"] = {{"potential", "euclidean"}};
+  EXPECT_EQ(said_of(job), "accepted");
+  job = mirror_job();
+  job["regulariser"] = {{"kind", "l1"}, {"strength", 0.1}};
+  finds(job, "is not smooth");
+}
+
+TEST(MirrorJobsTest, RefusesASmoothnessBelowWhatIsProven) {
+  // Logistic: 1/4 times ||x||_inf^2 <= 1; of l_2, times the 4 numbers of a record.
+  EXPECT_EQ(said_of(frank_wolfe_job(0.25)), "accepted");
+  finds(frank_wolfe_job(0.2), "/algorithm/smoothness: expected at least 0.25, which is what holds for every record");
+  Json euclidean = frank_wolfe_job(0.9);
+  euclidean["algorithm"]["set"] = {{"norm", 2}};
+  finds(euclidean, "/algorithm/smoothness: expected at least 1,");
+  euclidean["algorithm"]["smoothness"] = 1.0;
+  EXPECT_EQ(said_of(euclidean), "accepted");
+}
+
+TEST(MirrorJobsTest, ReadsEveryRecordOfNoisyFrankWolfeOnce) {
+  const Job job = parse_job(frank_wolfe_job(0.25).dump(), "job.json").value();
+  const planning::Plan plan = plans_of(job).value().begin()->second;
+  // Of 400 records 200, then 50 four times; and the public evaluation. Each costs what the only release of all would.
+  ASSERT_EQ(plan.rounds(), 6U);
+  EXPECT_EQ(plan.release({0})->records_drawn, 200);
+  for (std::uint64_t t = 1; t <= 4; ++t) {
+    EXPECT_EQ(plan.release({t})->records_drawn, 50);
+    EXPECT_EQ(plan.release({t})->positions.from, static_cast<std::int64_t>(150 + 50 * t));
+    const double once = plan.release({0})->cost().gaussian.value_rounded_up();
+    EXPECT_NEAR(plan.release({t})->cost().gaussian.value_rounded_up(), once, 1e-3 * once);
+  }
+}
+
+Json one_pass_job(const Json& algorithm) {
+  Json job = mirror_job();
+  job["algorithm"] = algorithm;
+  return job;
+}
+
+TEST(MirrorJobsTest, EveryOnePassMethodCostsWhatOneReleaseDoes) {
+  const Json set = {{"norm", 1}};
+  const Json methods[] = {
+      {{"kind", "tree_frank_wolfe"}, {"depth", 3}, {"smoothness", 0.25}, {"set", set}},
+      {{"kind", "poly_frank_wolfe"}, {"rounds", 4}, {"step_size", 0.3}, {"smoothness", 0.25}, {"set", set}}};
+  for (const Json& method : methods) {
+    const Job job = parse_job(one_pass_job(method).dump(), "job.json").value();
+    const planning::Plan plan = plans_of(job).value().begin()->second;
+    EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+    EXPECT_GE(plan.epsilon().value_rounded_up(), 0.99);
+    // Every release has the whole promise: its own shift is that of (1, 1e-6), whatever the rounds.
+    const double once = plan.release({0})->cost().gaussian.value_rounded_up();
+    EXPECT_NEAR(std::sqrt(once), 0.2367, 1e-3);
+    std::int64_t read = 0;
+    for (std::uint64_t t = 0; t < job.algorithm->extent().rounds; ++t) {
+      EXPECT_EQ(plan.release({t})->positions.from, read);
+      read = plan.release({t})->positions.to;
+      EXPECT_NEAR(plan.release({t})->cost().gaussian.value_rounded_up(), once, 1e-3 * once);
+    }
+    EXPECT_LE(read, 400);
+  }
+  // 2^T (T + T(T+1)/4) parts at least: with too few records for a leaf nothing is spent.
+  Json deep = one_pass_job({{"kind", "tree_frank_wolfe"}, {"depth", 6}, {"smoothness", 0.25}, {"set", set}});
+  const auto plans = plans_of(parse_job(deep.dump(), "job.json").value());
+  ASSERT_FALSE(plans);
+  EXPECT_NE(plans.error().message.find("1056 rounds read disjoint parts of its n = 400 training records, which leaves"),
+            std::string::npos)
+      << plans.error().message;
+  // A smoothness below what is proven would cut differences short.
+  deep["algorithm"]["depth"] = 2;
+  deep["algorithm"]["smoothness"] = 0.1;
+  finds(deep, "/algorithm/smoothness: expected at least 0.25");
+}
+
+Json vertex_job(const char* choice) {
+  Json job = mirror_job();
+  job["algorithm"] = {{"kind", "private_frank_wolfe"},
+                      {"iterates", 6},
+                      {"choice", choice},
+                      {"vertices", {{"kind", "l1_ball"}, {"radius", 2}}}};
+  if (std::string(choice) == "vote") {
+    job["privacy"]["coordinate_bound"] = job["privacy"]["clip_norm"];
+    job["privacy"].erase("clip_norm");
+  }
+  return job;
+}
+
+TEST(MirrorJobsTest, PlansCompareTheChoicesOfAVertexWhicheverTheJobHas) {
+  const Job by_vote = parse_job(vertex_job("vote").dump(), "job.json").value();
+  const Job by_vector = parse_job(vertex_job("vector").dump(), "job.json").value();
+  EXPECT_TRUE(std::isinf(std::get<releases::DualBound>(by_vector.bound).exponent()));
+  const auto votes = compare_vertex_choices(by_vote);
+  const auto vectors = compare_vertex_choices(by_vector);
+  ASSERT_EQ(votes.size(), 2U);
+  ASSERT_EQ(vectors.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(votes[i].choice, vectors[i].choice);
+    EXPECT_EQ(votes[i].step_error, vectors[i].step_error);
+    EXPECT_NE(votes[i].of_job, vectors[i].of_job);
+  }
+  EXPECT_LE(votes[0].step_error, votes[1].step_error);
+  EXPECT_TRUE(compare_vertex_choices(parse_job(mirror_job().dump(), "job.json").value()).empty());
+  Json other = vertex_job("vector");
+  other["algorithm"]["choice"] = "scores";
+  finds(other, "/algorithm/choice: expected one of \"vote\", \"vector\"");
+  other = vertex_job("vector");
+  other["privacy"] = vertex_job("vote")["privacy"];
+  finds(other, "/privacy/clip_norm: missing");
+}
+
+}  // namespace
+}  // namespace undertone::jobs

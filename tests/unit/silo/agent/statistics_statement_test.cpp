@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "shared/base/files.hpp"
+#include "silo/agent/privacy_statement.hpp"
+
+namespace undertone::silo {
+namespace {
+
+PrivacyStatement statement_of(const jobs::Job& job) {
+  const jobs::CohortMember& member = job.cohort.front();
+  const planning::Plan plan = jobs::plan_of(job, member).value();
+  return make_statement(member.facts.silo, "heart", RunId{}, job, plan, member.facts, RunAccount{},
+                        std::chrono::milliseconds(0), crypto::NoiseKind::Secure);
+}
+
+nlohmann::json worked_job() {
+  const std::filesystem::path root = UNDERTONE_SOURCE_DIR;
+  return nlohmann::json::parse(
+      read_file(root / "configs/jobs/breast-cancer-moments-and-tables.json", 1U << 20U).value());
+}
+
+TEST(StatisticsStatementTest, GaussianTotalsAreSaidToBeWhatTheyAre) {
+  const PrivacyStatement statement = statement_of(jobs::parse_job(worked_job().dump(), "job.json").value());
+  const std::string mechanism = nlohmann::json::parse(statement.json).at("mechanism").get<std::string>();
+  EXPECT_NE(mechanism.find("on counts of records"), std::string::npos) << mechanism;
+  EXPECT_NE(mechanism.find("on integer totals of encoded numbers clamped to [-1, 1]"), std::string::npos) << mechanism;
+  EXPECT_EQ(mechanism.find("clipped"), std::string::npos) << mechanism;
+  EXPECT_NE(statement.text.find("chosen by the accountant"), std::string::npos);
+}
+
+TEST(StatisticsStatementTest, NoiseOfWantedWidthsIsTheJobs) {
+  nlohmann::json job = worked_job();
+  job["statistics"]["budget"] = "half_widths";
+  job["statistics"]["questions"] = nlohmann::json::array(
+      {{{"kind", "histogram"}, {"column", "area_mean"}, {"edges", {0, 500, 3000}}, {"half_width", 40}}});
+  const PrivacyStatement statement = statement_of(jobs::parse_job(job.dump(), "job.json").value());
+  EXPECT_NE(statement.text.find("chosen by the job, by the widths that it asks for"), std::string::npos);
+  // What rho is promised nothing of (epsilon, delta) says: noise is then never the job's.
+  for (nlohmann::json& silo : job["cohort"]) {
+    silo.erase("epsilon");
+    silo["rho"] = 0.05;
+  }
+  const Result<jobs::Job> concentrated = jobs::parse_job(job.dump(), "job.json");
+  const std::string said = !concentrated ? concentrated.error().message
+                                         : jobs::plan_of(*concentrated, concentrated->cohort.front()).error().message;
+  EXPECT_NE(said.find("expected no rho"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace undertone::silo

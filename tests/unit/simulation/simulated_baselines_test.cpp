@@ -1,0 +1,99 @@
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "coordinator/jobs/job_service.hpp"
+#include "silo/policy/policy.hpp"
+#include "simulation/direct_cohort.hpp"
+#include "tests/support/small_federation.hpp"
+
+namespace undertone::simulation {
+namespace {
+
+/// Alike silos whose local steps read all their records: without noise nothing is drawn.
+tests::SmallFederation scaffold_of_all_records(int rounds) {
+  tests::SmallFederation federation;
+  federation.equal = true;
+  federation.loss = models::Loss::LeastSquares;
+  federation.clip_norm = 4.0;  // longer than any gradient here
+  federation.regulariser = R"({"kind":"none"})";
+  const jobs::Job facts = jobs::parse_job(federation.job(), "small").value();
+  federation.algorithm =
+      fmt::format(R"({{"kind":"scaffold","rounds":{},"local_steps":4,"local_batch":{},"step_size":0.1}})", rounds,
+                  facts.cohort.front().facts.records);
+  federation.evaluation_every = 0;
+  return federation;
+}
+
+Eigen::VectorXd simulated(const tests::SmallFederation& federation, std::size_t answering) {
+  const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+  const std::vector<SimulatedSilo> silos = federation.cohort();
+  Result<PlannedCohort> planned = plan_cohort(job, silos);
+  const RunId run{sha256(federation.job()), simulated_nonce(3)};
+  DirectCohort cohort =
+      DirectCohort::create({job.model, job.reply_lattice, run, 3, SimulatedNoise::None, answering, 2, job.aggregation},
+                           std::move(planned->members))
+          .value();
+  return cohort.train(*jobs::make_algorithm(job)).value().vectors.at("weights");
+}
+
+/// The gradient of the mean of (<w, (x, 1)> - y)^2 / 2 over a silo's records.
+Eigen::VectorXd gradient(const models::Records& records, const Eigen::VectorXd& w) {
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(w.size());
+  for (Eigen::Index j = 0; j < records.count(); ++j) {
+    Eigen::VectorXd x(w.size());
+    x << records.features.col(j), 1.0;
+    sum += (w.dot(x) - records.targets[j]) * x;
+  }
+  return sum / static_cast<double>(records.count());
+}
+
+TEST(SimulatedBaselinesTest, ScaffoldDoesWhatItsPaperSays) {
+  const tests::SmallFederation federation = scaffold_of_all_records(5);
+  const std::vector<SimulatedSilo> silos = federation.cohort();
+  const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(job.model->dimension());
+  Eigen::VectorXd c = x;
+  std::vector<Eigen::VectorXd> own(silos.size(), x);
+  for (int round = 0; round < 5; ++round) {
+    Eigen::VectorXd mean = 0.0 * x;
+    Eigen::VectorXd change = 0.0 * x;
+    for (std::size_t i = 0; i < silos.size(); ++i) {
+      Eigen::VectorXd y = x;
+      for (int k = 0; k < 4; ++k) y -= 0.1 * (gradient(silos[i].dataset.training, y) - own[i] + c);
+      const Eigen::VectorXd next = own[i] - c + (x - y) / 0.4;
+      change += (next - own[i]) / static_cast<double>(silos.size());
+      own[i] = next;
+      mean += y / static_cast<double>(silos.size());
+    }
+    x = mean;
+    c += change;
+  }
+  // Records become integers before they are added: what that takes is proportional to the clip norm, 0.24 % here.
+  const double rounding = (simulated(federation, 0) - x).norm();
+  EXPECT_LT(rounding, 3e-3 * x.norm());
+  EXPECT_GT((simulated(scaffold_of_all_records(4), 0) - x).norm(), 3.0 * rounding);
+}
+
+TEST(SimulatedBaselinesTest, ScaffoldStandsStillAtTheOptimumWithSilosMissing) {
+  const Eigen::VectorXd all = simulated(scaffold_of_all_records(400), 0);
+  const Eigen::VectorXd some = simulated(scaffold_of_all_records(800), 2);
+  EXPECT_LT((all - some).norm(), 1e-2 * all.norm());
+}
+
+TEST(SimulatedBaselinesTest, NoCoordinatorTakesScaffoldAndNoSiloAnswersIt) {
+  const tests::SmallFederation federation = scaffold_of_all_records(3);
+  const auto planned = coordinator::PlannedJob::plan(federation.job(), "job.json");
+  ASSERT_FALSE(planned);
+  EXPECT_NE(planned.error().message.find("scaffold is a baseline of simulations"), std::string::npos);
+  const jobs::Job job = jobs::parse_job(federation.job(), "small").value();
+  const SimulatedSilo first = federation.cohort().front();
+  silo::Policy policy = first.policy;
+  policy.algorithms = {"scaffold"};
+  const std::vector<silo::Objection> objections =
+      silo::objections_to(policy, first.facts, job, *job.member(first.id), job.noise);
+  ASSERT_EQ(objections.size(), 1U);
+  EXPECT_EQ(objections.front().kind, silo::ObjectionKind::Job);
+}
+
+}  // namespace
+}  // namespace undertone::simulation
