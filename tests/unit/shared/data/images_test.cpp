@@ -180,7 +180,11 @@ TEST(GzipTest, InflatesWhatWasDeflatedAtEveryBound) {
 }
 
 std::string cifar_record(int label, char red, char blue) {
-  return static_cast<char>(label) + std::string(1024, red) + std::string(1024, '\0') + std::string(1024, blue);
+  std::string out(1 + 3 * 1024, '\0');
+  out[0] = static_cast<char>(label);
+  std::fill_n(out.begin() + 1, 1024, red);
+  std::fill_n(out.end() - 1024, 1024, blue);
+  return out;
 }
 
 TEST_F(ImageFilesTest, ReadsCifarBatchesOneAfterTheOther) {
