@@ -11,6 +11,7 @@
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
+#include "shared/jobs/part_choices.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/jobs/statistics_widths.hpp"
@@ -200,6 +201,31 @@ void print_vertex_choices(const Json& choices) {
   }
 }
 
+/// What a pass would take if its records came to their parts otherwise; null of methods without parts.
+Json parts_of(const jobs::Job& job) {
+  Json out = Json::array();
+  for (const jobs::PlannedParts& one : jobs::compare_parts(job)) {
+    using Assignment = releases::Slice::Assignment;
+    out.push_back({{"parts", one.assignment == Assignment::Bins                ? "bins"
+                             : one.assignment == Assignment::SecretPermutation ? "secret_permutation"
+                                                                               : "permutation"},
+                   {"noise", one.noise},
+                   {"of_job", one.of_job}});
+  }
+  return out.empty() ? Json(nullptr) : out;
+}
+
+void print_parts(const Json& parts) {
+  for (const Json& one : parts) {
+    const std::string name = one["parts"].get<std::string>();
+    fmt::print("parts by {}: {:.3g} times the noise of parts that are told{}{}\n", name, one["noise"].get<double>(),
+               name == "bins"                 ? "; who is in which, and how many, stays with the silo"
+               : name == "secret_permutation" ? "; who is in which stays with the silo"
+                                              : "",
+               one["of_job"].get<bool>() ? "; the job's own" : "");
+  }
+}
+
 const char* noise_by(const jobs::NoiseChoice& choice) {
   switch (choice.by) {
     case jobs::NoiseChoice::By::Accountant:
@@ -258,7 +284,7 @@ void print_silos(const Json& silos) {
                silo["bytes_sent"].get<std::uint64_t>(), silo["bytes_received"].get<std::uint64_t>());
     for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
     for (const Json& release : silo["releases"]) fmt::print("    {}\n", describe_release(release));
-    if (silo.contains("bins")) fmt::print("    {}\n", describe_bins(silo["bins"]));
+    if (silo.contains("secret_parts")) fmt::print("    {}\n", describe_secret_parts(silo["secret_parts"]));
   }
 }
 
@@ -354,7 +380,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"bytes_received", bytes->second},
                      {"releases", releases_of(plan)},
                      {"warnings", warnings_of(plan)}});
-    if (plan.bins()) silos.back()["bins"] = bins_of(plan);
+    if (plan.parts_credit()) silos.back()["secret_parts"] = secret_parts_of(plan);
   }
   if (!job->model) return plan_statistics(*job, plans, silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
@@ -367,6 +393,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   const Json shuffler = shuffler_worth(*job, plans.at(first.facts.silo), first.facts);
   const Json by_weights = weight_noise(*job, plans);
   const Json vertex_choices = vertex_choices_of(*job);
+  const Json parts = parts_of(*job);
   const std::uint64_t held =
       job->aggregation.robust() ? job->cohort.size() * static_cast<std::uint64_t>(job->model->dimension()) * 8 : 0;
   const double dimension = static_cast<double>(job->model->dimension());
@@ -389,6 +416,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
                 {"bytes_held_of_a_round", held},
                 {"shuffler", shuffler},
                 {"vertex_choices", vertex_choices},
+                {"parts", parts},
                 {"predicted_excess_risk",
                  prediction && prediction->measure == "excess risk" ? Json(prediction->bound) : Json(nullptr)},
                 {"prediction", prediction ? Json{{"measure", prediction->measure},
@@ -439,6 +467,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
         job->aggregation.robust() ? "plain " : "", std::sqrt(variance), signal_to_noise);
   fmt::print("{}", describe_weight_noise(by_weights));
   print_vertex_choices(vertex_choices);
+  print_parts(parts);
   if (prediction) {
     fmt::print(
         "predicted {}: at most {:.4g} ({}; where its conditions hold and no gradient is longer than the clip norm)\n",

@@ -76,6 +76,7 @@ Json releases_of(const planning::Plan& plan) {
                   {"draws", release.draws()},
                   {"reads", release.ask.records.with_replacement ? "fresh draw with replacement"
                             : release.reads_bins()               ? "own bin"
+                            : release.hides_part()               ? "own secret part"
                             : release.ask.records.slice          ? "own part"
                             : release.sampled()                  ? "fresh draw"
                                                                  : "all"}};
@@ -100,22 +101,29 @@ Json releases_of(const planning::Plan& plan) {
   return out;
 }
 
-Json bins_of(const planning::Plan& plan) {
-  Json out = {{"charged", "random_allocation"}, {"overflow_delta", plan.bins()->overflow.value_rounded_up()}};
-  if (plan.bins()->gain) out["noise_of_parallel_composition"] = *plan.bins()->gain;
+Json secret_parts_of(const planning::Plan& plan) {
+  const planning::PartsCredit& credit = *plan.parts_credit();
+  const bool bins = credit.assignment == releases::Slice::Assignment::Bins;
+  Json out = {{"charged", "random_allocation"}, {"assignment", bins ? "bins" : "secret_permutation"}};
+  if (bins) out["overflow_delta"] = credit.overflow.value_rounded_up();
+  if (credit.gain) out["noise_of_parallel_composition"] = *credit.gain;
   const std::optional<double> told = plan.epsilon_of_known_draws();
   out["epsilon_if_told"] = told ? Json(*told) : Json(nullptr);
   return out;
 }
 
-std::string describe_bins(const Json& bins) {
-  std::string out = "every record draws its bin in secret, and the bins are charged together as one random allocation";
-  if (bins.contains("noise_of_parallel_composition"))
+std::string describe_secret_parts(const Json& parts) {
+  std::string out =
+      fmt::format("{}, and all parts of the pass are charged together as one random allocation",
+                  parts["assignment"] == "bins"
+                      ? "every record draws its bin in secret"
+                      : "the records are permuted in secret, and one position at least is read by nobody");
+  if (parts.contains("noise_of_parallel_composition"))
     out += fmt::format(": parallel composition would take {:.3g} times the noise",
-                       bins["noise_of_parallel_composition"].get<double>());
-  return out + (bins["epsilon_if_told"].is_null()
+                       parts["noise_of_parallel_composition"].get<double>());
+  return out + (parts["epsilon_if_told"].is_null()
                     ? "; nothing is promised if the silo tells them"
-                    : fmt::format("; epsilon {:.4g} if the silo tells them", bins["epsilon_if_told"].get<double>()));
+                    : fmt::format("; epsilon {:.4g} if the silo tells them", parts["epsilon_if_told"].get<double>()));
 }
 
 std::string describe_release(const Json& release) {

@@ -11,8 +11,8 @@ namespace undertone::operators {
 [[nodiscard]] nlohmann::ordered_json releases_of(const planning::Plan& plan);
 
 /// How a plan's bins are charged, and what that saves. @pre the plan reads some
-[[nodiscard]] nlohmann::ordered_json bins_of(const planning::Plan& plan);
-[[nodiscard]] std::string describe_bins(const nlohmann::ordered_json& bins);
+[[nodiscard]] nlohmann::ordered_json secret_parts_of(const planning::Plan& plan);
+[[nodiscard]] std::string describe_secret_parts(const nlohmann::ordered_json& parts);
 /// One of a plan's releases as a line for people.
 [[nodiscard]] std::string describe_release(const nlohmann::ordered_json& release);
 

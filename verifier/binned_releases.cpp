@@ -21,9 +21,10 @@ long double shift_of_bin(UInt128 shift_squared) {
 /// a ln(a / b), 0 at 0.
 long double divergence_term(long double a, long double b) { return a == 0 ? 0 : a * std::log(a / b); }
 
-/// One pass over bins as a random allocation.
-AllocatedPasses allocated(const BinnedBlock::Bins& bins, UInt128 slots) {
+/// One pass over secret parts as a random allocation.
+AllocatedPasses allocated(const BinnedBlock::Bins& bins, UInt128 slots, bool permuted) {
   AllocatedPasses out;
+  out.fixed_sizes = permuted;
   std::map<std::pair<UInt128, UInt128>, std::uint64_t> alike;  // by how many slots a bin has, and its shift squared
   UInt128 read = 0;
   for (const auto& [own, bin] : bins) {
@@ -37,9 +38,43 @@ AllocatedPasses allocated(const BinnedBlock::Bins& bins, UInt128 slots) {
   return out;
 }
 
+/// Parts of a secret permutation, as a list of nothing else reads them.
+std::optional<BinnedBlock> permuted_parts(const std::vector<ReleaseGroup>& groups) {
+  BinnedBlock out;
+  out.permuted = true;
+  out.slots = groups.front().secret_slots.value_or(0);
+  BinnedBlock::Bins& parts = out.passes[0];
+  const std::pair<UInt128, UInt128>* last = nullptr;
+  for (const ReleaseGroup& group : groups) {
+    if (group.law != Law::Gaussian || group.with_replacement || group.bin || group.steps != 1 ||
+        group.secret_slots != out.slots || !group.positions || group.drawn != group.population)
+      return std::nullopt;
+    const auto [from, to] = *group.positions;
+    if (out.slots > kSlotsMax || from >= to || to > out.slots || to - from != group.population) return std::nullopt;
+    const auto [part, first] = parts.try_emplace(*group.positions);
+    if (!first && (last == nullptr || *last != *group.positions)) return std::nullopt;  // not in a row
+    last = &*group.positions;
+    UInt128 all = 0;
+    if (__builtin_mul_overflow(group.units, group.rounds, &all) ||
+        __builtin_add_overflow(part->second.shift_squared, all, &part->second.shift_squared))
+      return std::nullopt;
+  }
+  UInt128 end = 0;
+  UInt128 read = 0;
+  for (const auto& [own, part] : parts) {
+    if (own.first < end) return std::nullopt;
+    end = own.second;
+    read += own.second - own.first;
+  }
+  if (read >= out.slots) return std::nullopt;
+  return out;
+}
+
 }  // namespace
 
 std::optional<BinnedBlock> BinnedBlock::of(const std::vector<ReleaseGroup>& groups) {
+  if (std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group.secret_slots.has_value(); }))
+    return permuted_parts(groups);
   BinnedBlock out;
   UInt128 besides_rounds = 0;
   for (const ReleaseGroup& group : groups) {
@@ -81,6 +116,7 @@ std::optional<BinnedBlock> BinnedBlock::of(const std::vector<ReleaseGroup>& grou
 }
 
 long double BinnedBlock::overflow() const {
+  if (permuted) return 0;
   const auto n = static_cast<long double>(slots);
   long double sum = 0;
   for (const auto& [pass, bins] : passes) {
@@ -113,7 +149,7 @@ bool BinnedBlock::is_kept(long double epsilon, long double delta) const {
   if (is_kept_by_dearest(epsilon, delta)) return true;
   std::optional<long double> together;
   if (passes.size() == 1 && besides.empty()) {
-    together = allocated_pass_delta(allocated(passes.begin()->second, slots), epsilon);
+    together = allocated_pass_delta(allocated(passes.begin()->second, slots, permuted), epsilon);
     return together && *together <= delta;
   }
   // Passes that are equal have one profile.
@@ -131,7 +167,7 @@ bool BinnedBlock::is_kept(long double epsilon, long double delta) const {
   std::vector<SampledRelease> releases;
   for (const auto& [bins, times] : kinds) {
     std::optional<Polygon> profile =
-        allocated_profile(allocated(*bins, slots), delta / (1000 * static_cast<long double>(passes.size())));
+        allocated_profile(allocated(*bins, slots, permuted), delta / (1000 * static_cast<long double>(passes.size())));
     if (!profile) return false;
     releases.push_back({std::make_shared<PolygonProfile>(*std::move(profile)), static_cast<long double>(times)});
   }

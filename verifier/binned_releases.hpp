@@ -10,8 +10,10 @@
 
 namespace undertone::verifier {
 
-/// What a block's list says of bins: in each pass every record drew one of `slots` for itself, and a release reads
-/// those that drew one of its own. Besides there may be Gaussian releases of the whole block or of fresh subsets of it.
+/// What a block's list says of secret parts. Bins: in each pass every record drew one of `slots` for itself, and a
+/// release reads those that drew one of its own. Besides there may be Gaussian releases of the whole block or of fresh
+/// subsets of it. Or parts of one secret permutation with as many slots as records, one of which at least nobody reads;
+/// then there is nothing besides.
 struct BinnedBlock {
   struct Bin {
     UInt128 shift_squared = 0;  // of all releases of the bin, units of 2^-40
@@ -19,6 +21,7 @@ struct BinnedBlock {
     friend bool operator==(const Bin&, const Bin&) = default;
   };
   using Bins = std::map<std::pair<UInt128, UInt128>, Bin>;  // by their slots, from the first to before the last
+  bool permuted = false;                                    // else bins
   UInt128 slots = 0;
   std::map<UInt128, Bins> passes;
   std::vector<SampledGroup> besides;
@@ -26,11 +29,13 @@ struct BinnedBlock {
   /// @param groups of a whole block
   /// @return nothing where bins of a pass overlap or leave the block, they disagree how many slots there are, not all
   /// records of a bin are read, a release besides reads a part of a permutation or another block, draws with
-  /// replacement or is not Gaussian, or a number is out of its range
+  /// replacement or is not Gaussian, or a number is out of its range; of a permutation also where all slots are read,
+  /// or a part not in a row
   [[nodiscard]] static std::optional<BinnedBlock> of(const std::vector<ReleaseGroup>& groups);
 
   /// A bound on the probability that more records drew some bin of some pass than it has rows for: exp(-n KL(a || p))
-  /// each, with p = slots of the bin / n and a = (rows + 1) / n. Source: Chernoff, Hoeffding 1963, Theorem 1.
+  /// each, with p = slots of the bin / n and a = (rows + 1) / n; 0 of a permutation. Source: Chernoff, Hoeffding 1963,
+  /// Theorem 1.
   [[nodiscard]] long double overflow() const;
 
   /// Whether the bins and what is besides keep epsilon at so much of delta: each pass as one random allocation, or by

@@ -42,8 +42,9 @@ std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
     return number.has_value();
   };
   const bool in_bin = format == Format::Two && text.find('~') != text.npos;
-  const bool part = in_bin || text.find('+') != text.npos;
-  std::string_view counts = take_until(text, in_bin ? '~' : '+');
+  const bool secret = format == Format::Two && !in_bin && text.find('=') != text.npos;
+  const bool part = in_bin || secret || text.find('+') != text.npos;
+  std::string_view counts = take_until(text, in_bin ? '~' : secret ? '=' : '+');
   const bool stepped = counts.find('^') != counts.npos;
   std::string_view draws = take_until(counts, '^');
   group.with_replacement = !stepped && draws.ends_with('r');
@@ -56,9 +57,14 @@ std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
   if (!part) return group;
   std::pair<UInt128, UInt128> positions;
   std::string_view slots = text;
-  if (in_bin) text = take_until(slots, '/');
+  if (in_bin || secret) text = take_until(slots, '/');
   if (!read(take_until(text, ':'), positions.first) || !read(text, positions.second)) return std::nullopt;
   group.positions = positions;
+  if (secret) {
+    UInt128 all = 0;
+    if (stepped || group.with_replacement || !read(slots, all)) return std::nullopt;
+    group.secret_slots = all;
+  }
   if (!in_bin) return group;
   ReleaseGroup::Bin bin;
   if (stepped || group.with_replacement || !read(take_until(slots, ':'), bin.slots)) return std::nullopt;

@@ -67,8 +67,8 @@ struct Cost {
 /// One group of a reservation's list of releases, "LAW:UNITS*ROUNDS@K/N" (in the first format "MU2*ROUNDS@K/N"), with
 /// "r" where records are drawn with replacement or "^STEPS" where each release is made of so many draws of noise, and
 /// "+FROM:TO" where it reads a part of the block, "~FROM:TO/SLOTS:ROWS" where it reads the records that drew one of
-/// these slots, with "#PASS" after it where they drew anew for a later pass. What is missing is a group of its own
-/// kind: a subset, 1 step, all.
+/// these slots, with "#PASS" after it where they drew anew for a later pass, "=FROM:TO/SLOTS" where it reads these
+/// slots of a permutation that the noise counts on. What is missing is a group of its own kind: a subset, 1 step, all.
 struct ReleaseGroup {
   Law law = Law::Gaussian;
   UInt128 units = 0;  // of one draw, of 2^-40
@@ -84,6 +84,7 @@ struct ReleaseGroup {
     UInt128 pass = 0;   // whose draw it is
   };
   std::optional<Bin> bin;
+  std::optional<UInt128> secret_slots;  // of the block's secret permutation, `positions` of which are read
 };
 /// @return nothing where a group has another form or a number leaves 128 bits; ranges are not looked at
 [[nodiscard]] std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view text, Format format);

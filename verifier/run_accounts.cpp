@@ -466,7 +466,7 @@ void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& blo
   }
   for (const ListedBlock::Release& one : listed->listed) block.listed.push_back({one.each, one.rounds, one.steps});
   block.with_replacement = listed->any_with_replacement();
-  if (releases.find('~') != releases.npos) {
+  if (releases.find_first_of("~=") != releases.npos) {
     check_binned(sequence, run, block, *parse_release_groups(releases, run.format), releases, shuffled.has_value());
     return;
   }
@@ -513,12 +513,13 @@ void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& blo
 void RunAccounts::check_binned(std::int64_t sequence, const Run& run, Block& block,
                                const std::vector<ReleaseGroup>& groups, const std::string& releases, bool shuffled) {
   const std::optional<BinnedBlock> binned = BinnedBlock::of(groups);
+  const int rule = releases.find('=') == releases.npos ? 14 : 15;
   if (!binned || run.filtered || shuffled) {
     problems_.add(
         "entry {}: run {}: expected bins that are read whole, of one draw a pass and apart, beside nothing else but "
-        "Gaussian releases of the whole block or fresh subsets of it, of no shuffled run and under no filter, found {} "
-        "(rule 14)",
-        sequence, run.name, printable(releases));
+        "Gaussian releases of the whole block or fresh subsets of it, or parts of a secret permutation beside nothing, "
+        "each read in a row and one slot not at all, of no shuffled run and under no filter, found {} (rule {})",
+        sequence, run.name, printable(releases), rule);
     return;
   }
   block.overflow = binned->overflow();
@@ -526,9 +527,9 @@ void RunAccounts::check_binned(std::int64_t sequence, const Run& run, Block& blo
   const long double above = epsilon_of(run.epsilon) * 1.01L + 1e-6L;
   if (binned->is_kept(above, delta_of(run.mechanism_delta) * (1 + 1e-9L))) return;
   problems_.add(
-      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the bins {} at "
-      "mechanism_delta {:.12g} (rule 14)",
-      sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta));
+      "entry {}: run {} was charged too little, or it cannot be told: epsilon {:.12g} for the secret parts {} at "
+      "mechanism_delta {:.12g} (rule {})",
+      sequence, run.name, epsilon_of(run.epsilon), printable(releases), delta_of(run.mechanism_delta), rule);
 }
 
 void RunAccounts::promise_reply(std::int64_t sequence, const Fields& fields) {

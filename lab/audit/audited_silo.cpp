@@ -79,7 +79,7 @@ class ProductSilo final : public AuditedSilo {
          [&](const jobs::Job&, const jobs::CohortMember&) { return Result<planning::Plan>(plan_); }});
     RunId run{sha256(job_bytes_), {}};
     // Bins are drawn by the run's name and a key of the ledger's, which is the same here: a run of its own each time.
-    if (plan_.bins()) {
+    if (plan_.parts_credit()) {
       ++runs_;
       for (std::size_t i = 0; i < sizeof runs_; ++i) run.nonce[i] = static_cast<std::uint8_t>(runs_ >> 8U * i);
     }

@@ -16,8 +16,8 @@ GaussianDistinguisher::GaussianDistinguisher(const planning::Plan& plan, release
 
 Scores GaussianDistinguisher::score(const Transcript& transcript) const {
   UNDERTONE_CHECK(transcript.size() == rounds_.size());
-  if (std::any_of(rounds_.begin(), rounds_.end(), [](const auto& round) { return round && round->reads_bins(); }))
-    return score_bins(transcript);
+  if (std::any_of(rounds_.begin(), rounds_.end(), [](const auto& round) { return round && round->hides_part(); }))
+    return score_secret_parts(transcript);
   Scores scores{};
   double sum = 0.0;     // of shift times projection, in units of the noise
   double square = 0.0;  // of shifts
@@ -40,7 +40,7 @@ Scores GaussianDistinguisher::score(const Transcript& transcript) const {
   return scores;
 }
 
-Scores GaussianDistinguisher::score_bins(const Transcript& transcript) const {
+Scores GaussianDistinguisher::score_secret_parts(const Transcript& transcript) const {
   double rows = 0.0;  // of a round on average
   double rounds = 0.0;
   for (std::size_t r = 0; r < rounds_.size(); ++r) {

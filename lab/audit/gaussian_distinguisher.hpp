@@ -28,7 +28,7 @@ class GaussianDistinguisher final : public Distinguisher {
   [[nodiscard]] double reach() const override { return projection_.reach; }
 
  private:
-  [[nodiscard]] Scores score_bins(const Transcript& transcript) const;
+  [[nodiscard]] Scores score_secret_parts(const Transcript& transcript) const;
   PlannedRounds rounds_;
   Projection projection_;
 };

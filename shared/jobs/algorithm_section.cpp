@@ -201,10 +201,15 @@ AlgorithmChoice parse_algorithm(config::Section section, const algorithms::Probl
   if (section.has("parts")) {
     using Assignment = releases::Slice::Assignment;
     out.parts = section.choice<Assignment>(
-        "parts", {{"permutation", Assignment::Permutation}, {"bins", Assignment::Bins}},
+        "parts",
+        {{"permutation", Assignment::Permutation},
+         {"secret_permutation", Assignment::SecretPermutation},
+         {"bins", Assignment::Bins}},
         "of a method that reads each record in one part: permutation (default), parts of fixed sizes that compose in "
-        "parallel; bins, every record draws its part for itself, which takes less noise, counts on the silo to keep it "
-        "secret, and is worked on with rows to spare. For a linear model, an epsilon and a delta");
+        "parallel; secret_permutation, the same with one record at least in no part, which takes less noise and counts "
+        "on the silo to keep secret who is in which; bins, every record draws its part for itself, which takes less "
+        "still, counts on how many they are being secret too, and is worked on with rows to spare, for a linear model. "
+        "The latter two of an epsilon and a delta");
   }
   section.finish();
   if (out.method && !section.recording()) check_method(section, out);

@@ -169,7 +169,7 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   if (algorithm.theorem && algorithm.theorem->envelope)
     choice.model = smoothed(*choice.model.linear(), *algorithm.theorem->envelope);
   if (algorithm.method) check_model(algorithm, model, problems);
-  if (algorithm.method && problems.none()) check_bins(algorithm, model, shuffled, cohort, problems);
+  if (algorithm.method && problems.none()) check_parts(algorithm, model, shuffled, cohort, problems);
   if (algorithm.method && !projection) check_smoothness((*algorithm.method)->traits(), model, schema, problems);
   if (model.moments() != nullptr && problems.none()) check_moments(*algorithm.method, problem, problems);
 

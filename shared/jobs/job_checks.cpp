@@ -123,24 +123,26 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
   }
 }
 
-void check_bins(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
-                const std::vector<CohortMember>& cohort, config::Problems& problems) {
-  if (algorithm.parts != releases::Slice::Assignment::Bins) return;
+void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
+                 const std::vector<CohortMember>& cohort, config::Problems& problems) {
+  using Assignment = releases::Slice::Assignment;
+  if (algorithm.parts == Assignment::Permutation) return;
+  const bool bins = algorithm.parts == Assignment::Bins;
   constexpr const char* kPointer = "/algorithm/parts";
   if (!reads_parts(*algorithm.method))
     problems.add(kPointer, fmt::format("{} reads no parts of the records: expected none", (*algorithm.method)->name()));
   if (algorithm.draw_fraction < 1.0 || algorithm.with_replacement)
-    problems.add(kPointer,
-                 "expected \"permutation\": how many records a bin has is a secret, so none are drawn from it");
-  if (model.linear() == nullptr)
+    problems.add(kPointer, "expected \"permutation\": all records of a secret part are read, none are drawn from it");
+  if (bins && model.linear() == nullptr)
     problems.add(kPointer, fmt::format("expected \"permutation\": how full a bin is, sums over a {} would show in the "
                                        "time that they take",
                                        model.name()));
   if (shuffled) problems.add(kPointer, "expected \"permutation\" of a job that is shuffled");
   if (const std::optional<std::string> other = other_target(cohort))
-    problems.add(kPointer, fmt::format("expected \"permutation\": bins are for silos with an epsilon and a delta above "
-                                       "0, and {}",
-                                       *other));
+    problems.add(kPointer,
+                 fmt::format("expected \"permutation\": secret parts are for silos with an epsilon and a delta above "
+                             "0, and {}",
+                             *other));
 }
 
 void check_smoothness(const algorithms::MethodTraits& traits, const models::Model& model, const data::Schema& schema,

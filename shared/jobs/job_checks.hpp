@@ -40,8 +40,8 @@ void check_shuffled(const Shuffle& shuffle, const AroundShuffle& job, config::Pr
 void check_model(const AlgorithmChoice& algorithm, const models::Model& model, config::Problems& problems);
 
 /// Whether records may draw bins for themselves.
-void check_bins(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
-                const std::vector<CohortMember>& cohort, config::Problems& problems);
+void check_parts(const AlgorithmChoice& algorithm, const models::Model& model, bool shuffled,
+                 const std::vector<CohortMember>& cohort, config::Problems& problems);
 
 /// Whether a beta that a method asks for is no less than what holds for every record within the public bounds: its
 /// features are within [-1, 1], so that ||x||_q <= m^(1/q) of m numbers that are not 0, and the loss's second

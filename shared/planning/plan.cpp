@@ -8,7 +8,7 @@
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/random_allocation.hpp"
 #include "shared/planning/plan_parts.hpp"
-#include "shared/planning/secret_bins.hpp"
+#include "shared/planning/secret_parts.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -253,10 +253,10 @@ Result<accounting::Besides> besides_of(const std::vector<Plan::Segment>& segment
   std::vector<double> shifts;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Release& release = segments[i].release;
-    if (release.ask.records.block != releases::Block::Training || release.is_public() || release.reads_bins()) continue;
+    if (release.ask.records.block != releases::Block::Training || release.is_public() || release.hides_part()) continue;
     const releases::Cost cost = release.cost_of_draw();
     if (!cost.is_gaussian() || cost.gaussian.units() == 0)
-      return Error{ErrorCode::Internal, "a release beside bins is not Gaussian"};
+      return Error{ErrorCode::Internal, "a release beside secret parts is not Gaussian"};
     others.push_back(i);
     shifts.push_back(accounting::total_shift(cost.gaussian).value());
   }
@@ -266,28 +266,28 @@ Result<accounting::Besides> besides_of(const std::vector<Plan::Segment>& segment
 }  // namespace
 
 Result<accounting::Allocation> Plan::allocation() const {
-  std::vector<std::size_t> binned;
+  std::vector<std::size_t> parts;
   std::vector<double> shifts;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (!segments_[i].release.reads_bins()) continue;
-    binned.push_back(i);
+    if (!segments_[i].release.hides_part()) continue;
+    parts.push_back(i);
     shifts.push_back(accounting::total_shift(segments_[i].release.cost_of_draw().gaussian).value());
   }
-  return allocation_of(segments_, binned, shifts);
+  return allocation_of(segments_, parts, shifts);
 }
 
 Result<double> Plan::epsilon_at(releases::Block block, releases::Delta delta) const {
-  if (!bins_ || block != releases::Block::Training) return accounting::charged_epsilon(events(block), delta);
-  UNDERTONE_TRY(const accounting::Allocation bins, allocation());
+  if (!parts_credit_ || block != releases::Block::Training) return accounting::charged_epsilon(events(block), delta);
+  UNDERTONE_TRY(const accounting::Allocation parts, allocation());
   UNDERTONE_TRY(const accounting::Besides besides, besides_of(segments_));
   // What bins may overflow by, as a total variation, takes (1 + e^epsilon) times that of delta.
   const double variation =
-      bins_->overflow.value_rounded_up() / (1.0 + std::exp(epsilon_.value_rounded_up())) * (1.0 + 0x1p-40);
+      parts_credit_->overflow.value_rounded_up() / (1.0 + std::exp(epsilon_.value_rounded_up())) * (1.0 + 0x1p-40);
   double left = delta.value() - 2.0 * variation;
   constexpr int kAttempts = 16;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     UNDERTONE_TRY(const releases::Delta affordable, releases::Delta::create(left));
-    UNDERTONE_TRY(const double epsilon, accounting::allocation_epsilon(bins, besides, affordable));
+    UNDERTONE_TRY(const double epsilon, accounting::allocation_epsilon(parts, besides, affordable));
     const double rest = delta.value() - (1.0 + std::exp(epsilon)) * variation;
     if (rest >= left) return epsilon;
     left = rest * (1.0 - 1e-6);
@@ -295,24 +295,24 @@ Result<double> Plan::epsilon_at(releases::Block block, releases::Delta delta) co
   return Error{ErrorCode::LimitExceeded, "delta does not cover what the bins may overflow"};
 }
 
-Result<double> Plan::charge_bins(const releases::Epsilon& target) const {
-  UNDERTONE_TRY(const accounting::Allocation bins, allocation());
+Result<double> Plan::charge_secret_parts(const releases::Epsilon& target) const {
+  UNDERTONE_TRY(const accounting::Allocation parts, allocation());
   UNDERTONE_TRY(const accounting::Besides besides, besides_of(segments_));
-  const Result<double> epsilon = accounting::allocation_epsilon(bins, besides, *mechanism_delta_);
+  const Result<double> epsilon = accounting::allocation_epsilon(parts, besides, *mechanism_delta_);
   if (epsilon && *epsilon <= target.value()) return epsilon;
   // The inverse is rounded up by more than delta is: at the target itself delta says.
   const Result<double> delta =
-      accounting::allocation_delta(bins, besides, target, *mechanism_delta_, accounting::AllocationGrid::Charge);
+      accounting::allocation_delta(parts, besides, target, *mechanism_delta_, accounting::AllocationGrid::Charge);
   return delta && *delta <= mechanism_delta_->value() ? Result<double>(target.value()) : epsilon;
 }
 
 Result<double> Plan::charge(releases::Block block, const releases::Epsilon& target) const {
   if (!protects(block)) return 0.0;
-  if (bins_ && block == releases::Block::Training) {
-    const Result<double> together = charge_bins(target);
+  if (parts_credit_ && block == releases::Block::Training) {
+    const Result<double> together = charge_secret_parts(target);
     if (together && *together <= target.value()) return together;
     if (!together && together.error().code == ErrorCode::Internal) return together;
-    // By parallel composition, which holds whatever is known of the bins.
+    // By parallel composition, which holds whatever is known of the parts.
     const Result<double> told = charged(events(block));
     if (!told) return together;
     return together ? std::min(*together, *told) : *told;

@@ -38,11 +38,12 @@ struct Shuffling {
   std::int64_t coins_max = 1;  // of a record's coordinate, binomial
 };
 
-/// What a plan owes to nobody knowing in which bin a record was: its bins are charged as one event.
-struct BinCredit {
-  releases::DeltaAmount overflow;  // of delta: for bins that more records drew than they have rows
-  /// How many times as much noise it would take if the bins were told, so that they composed in parallel. Nothing where
-  /// the noise was chosen.
+/// What a plan owes to nobody knowing in which part a record was: all parts are charged as one event.
+struct PartsCredit {
+  releases::Slice::Assignment assignment = releases::Slice::Assignment::Bins;  // that is kept secret
+  releases::DeltaAmount overflow = {};  // of delta: for bins that more records drew than they have rows
+  /// How many times as much noise it would take if the parts were told, so that they composed in parallel. Nothing
+  /// where the noise was chosen.
   std::optional<double> gain = {};
 };
 
@@ -91,7 +92,8 @@ class Plan {
   /// are drawn with replacement,
   /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
   /// permutation are read, "~FROM:TO/POSITIONS:ROWS" where only these of so many that every record drew one of for
-  /// itself, and the work is that of so many rows.
+  /// itself, and the work is that of so many rows; "=FROM:TO/POSITIONS" where only these of a permutation that the
+  /// noise counts on.
   [[nodiscard]] std::string releases_text(releases::Block block) const;
   /// Epsilon at the plan's delta if everybody knew which records each release drew, and no mixing helped: what was kept
   /// by versions in which a record's place in a draw could show. Binomial sums still count on the honest silos' coins.
@@ -119,8 +121,8 @@ class Plan {
   /// all of one draw of equally many of equally many records, as often for every record that is read, or too many.
   [[nodiscard]] std::optional<accounting::ShuffledRounds> reported_rounds() const;
   [[nodiscard]] const std::optional<Shuffling>& shuffling() const noexcept { return shuffling_; }
-  /// Of a plan that reads bins.
-  [[nodiscard]] const std::optional<BinCredit>& bins() const noexcept { return bins_; }
+  /// Of a plan whose noise counts on secret parts.
+  [[nodiscard]] const std::optional<PartsCredit>& parts_credit() const noexcept { return parts_credit_; }
   [[nodiscard]] releases::DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
  private:
@@ -154,13 +156,13 @@ class Plan {
     Mechanisms mechanisms;
   };
   /// @param group indices of segments that read records together
-  /// @param louder what a Gaussian shift of bins that was not chosen is multiplied with
+  /// @param louder what a Gaussian shift of secret parts that was not chosen is multiplied with
   [[nodiscard]] Status calibrate_group(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
                                        const releases::Target& target, double louder, Found& found);
-  /// How much louder bins may be than if each were calibrated for itself.
-  [[nodiscard]] Result<double> louder_in_bins(const std::vector<std::vector<std::size_t>>& groups,
-                                              const releases::SiloFacts& facts, const releases::Target& target,
-                                              Found& found) const;
+  /// How much louder secret parts may be than if each were calibrated for itself.
+  [[nodiscard]] Result<double> louder_in_secret(const std::vector<std::vector<std::size_t>>& groups,
+                                                const releases::SiloFacts& facts, const releases::Target& target,
+                                                Found& found) const;
   [[nodiscard]] Result<Strength> strength_of(const std::vector<std::size_t>& group, const releases::SiloFacts& facts,
                                              const releases::Target& target, Found& found) const;
   /// What an ask's own share of the promise allows. @pre it has one
@@ -181,10 +183,10 @@ class Plan {
       const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const;
   /// Epsilon of a block's releases; the target where the profile says that it holds.
   [[nodiscard]] Result<double> charge(releases::Block block, const releases::Epsilon& target) const;
-  /// The bins that are read, as they are. @pre some are
+  /// The secret parts that are read, as they are. @pre some are
   [[nodiscard]] Result<accounting::Allocation> allocation() const;
-  /// Epsilon of the bins that are read, as one event. @pre some are
-  [[nodiscard]] Result<double> charge_bins(const releases::Epsilon& target) const;
+  /// Epsilon of the secret parts that are read, as one event. @pre some are
+  [[nodiscard]] Result<double> charge_secret_parts(const releases::Epsilon& target) const;
   /// Epsilon of releases at the mechanism's delta; of a pure target their sum.
   [[nodiscard]] Result<double> charged(const std::vector<accounting::RepeatedEvent>& events) const;
   Plan(releases::DeltaAmount amount, std::optional<releases::Delta> value)
@@ -202,7 +204,7 @@ class Plan {
   double failure_each_ = 0.0;  // of one binomial sum
   std::optional<accounting::ShufflerCredit> credit_;
   std::optional<Shuffling> shuffling_;
-  std::optional<BinCredit> bins_;
+  std::optional<PartsCredit> parts_credit_;
 };
 
 /// Calibrates every release of the schedule to the silo's target. Sums of l2-bounded vectors are Gaussian, but for pure
@@ -210,12 +212,12 @@ class Plan {
 /// exponential mechanisms. All private releases that read the same records have the same shift, or the shares of it
 /// that their asks name, and the smallest noise that the accountant allows, the exact Gaussian profile where every
 /// record is read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is
-/// drawn. Slices that no release joins are calibrated each for the whole target; bins all together, as one event that
-/// nobody knows the place of a record in: all that this saves goes to the bins, what else reads the records keeps the
-/// noise that it has beside parts that are told. Under replacement of one record the sum over a block changes by at
-/// most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A pure function,
-/// computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few are remembered
-/// by each thread.
+/// drawn. Slices that no release joins are calibrated each for the whole target; secret parts all together, as one
+/// event that nobody knows the place of a record in: all that this saves goes to them, what else reads the records
+/// keeps the noise that it has beside parts that are told. Under replacement of one record the sum over a block changes
+/// by at most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A pure
+/// function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few are
+/// remembered by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos

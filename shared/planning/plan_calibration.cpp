@@ -7,7 +7,7 @@
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
-#include "shared/planning/secret_bins.hpp"
+#include "shared/planning/secret_parts.hpp"
 #include "shared/releases/rounds_max.hpp"
 
 namespace undertone::planning {
@@ -210,10 +210,10 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     }
     mechanism_amount = releases::DeltaAmount::from_units(target_delta.units() - implementation->units());
   }
-  UNDERTONE_TRY(const std::uint64_t bins, count_bins(schedule, facts, shuffling.has_value()));
+  UNDERTONE_TRY(const std::optional<SecretParts> secret, secret_parts(schedule, facts, shuffling.has_value()));
   std::optional<BinPadding> padding;
-  if (bins > 0) {
-    const Result<BinPadding> made = BinPadding::create(mechanism_amount, facts.epsilon(), bins);
+  if (secret && secret->assignment == releases::Slice::Assignment::Bins) {
+    const Result<BinPadding> made = BinPadding::create(mechanism_amount, facts.epsilon(), secret->parts);
     if (!made) return Error{made.error().code, fmt::format("silo {}: {}", facts.silo.name(), made.error().message)};
     padding = *made;
     mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - padding->overflow.units());
@@ -245,7 +245,8 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
   plan.shuffling_ = shuffling;
   plan.failure_delta_ = failure_all;
   plan.failure_each_ = failure_each;
-  if (padding) plan.bins_ = BinCredit{padding->overflow};
+  if (secret)
+    plan.parts_credit_ = PartsCredit{secret->assignment, padding ? padding->overflow : releases::DeltaAmount()};
   plan.rounds_ = rounds;
   plan.draws_ = draws;
   for (const ScheduledRounds& part : schedule) {
@@ -355,10 +356,10 @@ Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target&
     if (is_public(facts, block)) continue;
     const std::vector<Group> groups = groups_of(segments_, block);
     double louder = 1.0;
-    if (bins_ && block == releases::Block::Training) {
-      UNDERTONE_TRY(const double in_bins, louder_in_bins(groups, facts, target, found));
-      louder = in_bins;
-      bins_->gain = has_chosen_noise(segments_) ? std::nullopt : std::optional(louder);
+    if (parts_credit_ && block == releases::Block::Training) {
+      UNDERTONE_TRY(const double in_parts, louder_in_secret(groups, facts, target, found));
+      louder = in_parts;
+      parts_credit_->gain = has_chosen_noise(segments_) ? std::nullopt : std::optional(louder);
     }
     for (const Group& group : groups) {
       if (Status calibrated = calibrate_group(group, facts, target, louder, found); !calibrated) return calibrated;
@@ -524,9 +525,9 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
   return Strength(*shift);
 }
 
-Result<double> Plan::louder_in_bins(const std::vector<Group>& groups, const releases::SiloFacts& facts,
-                                    const releases::Target& target, Found& found) const {
-  std::vector<std::size_t> binned;
+Result<double> Plan::louder_in_secret(const std::vector<Group>& groups, const releases::SiloFacts& facts,
+                                      const releases::Target& target, Found& found) const {
+  std::vector<std::size_t> parts;
   std::vector<double> shifts;
   std::vector<std::size_t> others;
   std::vector<double> other_shifts;
@@ -536,13 +537,13 @@ Result<double> Plan::louder_in_bins(const std::vector<Group>& groups, const rele
     UNDERTONE_TRY(const Strength alone, strength_of(group, facts, target, found));
     for (const std::size_t i : group) {
       const double shift = std::get<releases::GaussianShift>(alone).value();
-      const bool in_bin = segments_[i].release.reads_bins();
-      (in_bin ? binned : others).push_back(i);
-      (in_bin ? shifts : other_shifts).push_back(shift);
-      if (in_bin) loudest = std::max(loudest, shift);
+      const bool hidden = segments_[i].release.hides_part();
+      (hidden ? parts : others).push_back(i);
+      (hidden ? shifts : other_shifts).push_back(shift);
+      if (hidden) loudest = std::max(loudest, shift);
     }
   }
-  const Result<accounting::Allocation> shape = allocation_of(segments_, binned, shifts);
+  const Result<accounting::Allocation> shape = allocation_of(segments_, parts, shifts);
   if (!shape) return 1.0;
   const ReadsBesides besides = ReadsBesides::of(segments_, others, other_shifts);
   return std::min(louder_by(*shape, besides, releases::epsilon_of(target), *mechanism_delta_), kShiftMax / loudest);
@@ -593,13 +594,13 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
                                        : first.share   ? strength_of_share(first, target)
                                                        : strength_of(group, facts, target, found));
   const bool calibrated = !first.shift && !first.epsilon && !first.share;
-  Strength in_bins = common;
+  Strength in_parts = common;
   if (const auto* shift = std::get_if<releases::GaussianShift>(&common); shift && calibrated && louder != 1.0)
-    in_bins = Strength(*releases::GaussianShift::create(shift->value() * louder * (1.0 - 0x1p-50)));
+    in_parts = Strength(*releases::GaussianShift::create(shift->value() * louder * (1.0 - 0x1p-50)));
   for (const std::size_t i : group) {
     Segment& segment = segments_[i];
     Release& release = segment.release;
-    Strength own = release.reads_bins() ? in_bins : common;
+    Strength own = release.hides_part() ? in_parts : common;
     if (release.ask.shift) own = *release.ask.shift;
     if (release.ask.epsilon) own = PureShare{*release.ask.epsilon};
     if (release.ask.share) {

@@ -139,6 +139,7 @@ std::string ask_text(const releases::Ask& ask) {
         fmt::format(":slice:{}:{}:{}", static_cast<int>(records.slice->cut), records.slice->index, records.slice->of);
     if (records.slice->span != 1) out += fmt::format(":span:{}", records.slice->span);
     if (records.slice->assignment == releases::Slice::Assignment::Bins) out += ":bins";
+    if (records.slice->assignment == releases::Slice::Assignment::SecretPermutation) out += ":secret";
   }
   if (const std::optional<double> smoothness = ask.smoothness())
     out += fmt::format(":smoothness:{}", exact(*smoothness));
@@ -158,8 +159,9 @@ Digest plan_digest(const Plan& plan) {
     hash.update(fmt::format("credit:{}:{}:{}\n", credit->record_epsilon.to_string(), credit->silo_epsilon.to_string(),
                             credit->failure.to_string()));
   }
-  if (const std::optional<BinCredit>& bins = plan.bins())
-    hash.update(fmt::format("bins:{}\n", bins->overflow.to_string()));
+  if (const std::optional<PartsCredit>& credit = plan.parts_credit();
+      credit && credit->assignment == releases::Slice::Assignment::Bins)
+    hash.update(fmt::format("bins:{}\n", credit->overflow.to_string()));
   for (const Plan::Segment& segment : plan.segments()) {
     const Release& release = segment.release;
     if (release.reads_bins()) hash.update(fmt::format("rows:{}\n", release.rows));

@@ -19,6 +19,8 @@ std::string Plan::releases_text(releases::Block block) const {
       out += fmt::format("~{}:{}/{}:{}", release.positions.from, release.positions.to, release.block_records,
                          release.rows);
       if (const std::uint64_t pass = release.ask.records.slice->pass(); pass > 0) out += fmt::format("#{}", pass);
+    } else if (release.hides_part()) {
+      out += fmt::format("={}:{}/{}", release.positions.from, release.positions.to, release.block_records);
     } else if (release.population < release.block_records) {
       out += fmt::format("+{}:{}", release.positions.from, release.positions.to);
     }
@@ -45,7 +47,12 @@ std::string Plan::accountant() const {
         credit_->silo_epsilon.value_rounded_up(),
         sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
   }
-  if (bins_) {
+  if (parts_credit_ && parts_credit_->assignment == releases::Slice::Assignment::SecretPermutation) {
+    return "numeric, certified from above: the records are permuted in secret and at least one position is read by "
+           "nobody, so that all parts of the pass are charged together as one random allocation (replace-one, whoever "
+           "asks may adapt)";
+  }
+  if (parts_credit_) {
     const bool beside = any([](const Segment& s) {
       return s.release.ask.records.block == releases::Block::Training && !s.release.is_public() &&
              !s.release.reads_bins();

@@ -46,6 +46,10 @@ struct Release {
   [[nodiscard]] bool reads_bins() const noexcept {
     return ask.records.slice && ask.records.slice->assignment == releases::Slice::Assignment::Bins;
   }
+  /// Whether the noise counts on nobody knowing which records are read.
+  [[nodiscard]] bool hides_part() const noexcept {
+    return ask.records.slice && ask.records.slice->assignment != releases::Slice::Assignment::Permutation;
+  }
   /// The most records that a sum can hold.
   [[nodiscard]] std::int64_t records_max() const noexcept { return reads_bins() ? rows : records_drawn; }
   [[nodiscard]] bool sampled() const noexcept { return ask.records.with_replacement || records_drawn < population; }

@@ -1,5 +1,7 @@
 #include "shared/releases/records.hpp"
 
+#include <algorithm>
+
 #include "shared/base/result.hpp"
 
 namespace undertone::releases {
@@ -7,6 +9,7 @@ namespace undertone::releases {
 Slice::Positions Slice::positions(std::int64_t records) const {
   UNDERTONE_CHECK(records >= 0 && of >= 1 && (index < of || assignment == Assignment::Bins));
   UNDERTONE_CHECK(span == 1 || (cut == Cut::Equal && index < of && span >= 1 && span <= of - index));
+  if (assignment == Assignment::SecretPermutation) records = std::max<std::int64_t>(records - 1, 0);
   const std::uint64_t part = index % of;
   if (cut == Cut::Equal) {
     const auto size = static_cast<std::int64_t>(static_cast<std::uint64_t>(records) / of);

@@ -11,11 +11,14 @@ enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
 /// Consecutive positions of a block, at which a run puts its records once, in secret and without looking at values: a
 /// record is at one position, so releases of disjoint slices compose in parallel.
 struct Slice {
-  /// How records come to their positions. Both are secret, look at no value, and put a record at one position.
-  /// Permutation: one of all records, so that a slice holds as many records as it has positions.
+  /// How records come to their positions. All are secret, look at no value, and put a record at one position.
+  /// Permutation: one of all records, so that a slice holds as many records as it has positions. Nothing counts on it
+  /// staying secret.
   /// Bins: every record draws its position for itself, uniformly. How many records a slice then holds is as secret as
   /// which, and is as many as it has positions on average alone. Source: spec random-allocation, section 2.
-  enum class Assignment : std::uint8_t { Permutation, Bins };
+  /// SecretPermutation: a permutation that the noise counts on. Slices are cut from all positions but one, so that one
+  /// at least is read by nobody. Source: the same, theorem B.
+  enum class Assignment : std::uint8_t { Permutation, Bins, SecretPermutation };
   /// Equal: `of` parts of floor(n / of) records. Halving: floor(n/2), floor(n/4), ... records, `of` parts at most.
   /// HalfThenEqual: floor(n/2) records, then `of` - 1 parts of floor((n - floor(n/2)) / (of - 1)).
   enum class Cut : std::uint8_t { Equal, Halving, HalfThenEqual };

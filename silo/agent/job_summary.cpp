@@ -231,12 +231,14 @@ std::string against_of(const jobs::Job& job, const planning::Plan& plan) {
   return "everybody outside the silo, as long as what stands below holds";
 }
 
-std::string describe_bins(const planning::Plan& plan) {
+std::string describe_secret_parts(const planning::Plan& plan) {
+  const bool bins = plan.parts_credit()->assignment == releases::Slice::Assignment::Bins;
   const std::optional<double> told = plan.epsilon_of_known_draws();
   return fmt::format(
-      "  It rests on this silo: nobody outside may ever learn in which part of the pass a record was, nor how many\n"
-      "  records a part had, so neither this program's memory during the run nor the ledger's key, from which that\n"
-      "  follows. If they do, what remains is {}.\n",
+      "  It rests on this silo: nobody outside may ever learn in which part of the pass a record was{},\n"
+      "  so neither this program's memory during the run nor the ledger's key, from which that follows. If they\n"
+      "  do, what remains is {}.\n",
+      bins ? ", nor how many a part had" : "",
       told ? fmt::format("epsilon {:.4g} at the same delta", *told) : "nothing that can be promised");
 }
 
@@ -309,7 +311,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
       "  the data, each equally likely beforehand, is right in at most {:.1f} % of cases; 50 % would be pure chance.\n",
       epsilon, delta, against_of(job, plan), std::ceil(1000.0 * right) / 10.0);
   if (owes_shuffler(job, plan)) text += describe_trust(job, plan);
-  if (plan.bins()) text += describe_bins(plan);
+  if (plan.parts_credit()) text += describe_secret_parts(plan);
   if (filter != nullptr) {
     const auto rho = [](releases::ShiftSquaredAmount cost) { return cost.value_rounded_up() / 2.0; };
     const auto left = [](releases::ShiftSquaredAmount limit) { return limit.value_rounded_down() / 2.0; };

@@ -115,12 +115,13 @@ struct Trust {
 };
 
 Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
-  if (plan.bins()) {
+  if (plan.parts_credit()) {
     return {
         "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
-        "the silo keeps secret in which part of the pass each record was and how many were in each, during the run and "
-        "for as long as the "
-        "guarantee is to hold: its memory, and its ledger's key, from which the parts follow"};
+        fmt::format(
+            "the silo keeps secret in which part of the pass each record was{}, during the run and for as long "
+            "as the guarantee is to hold: its memory, and its ledger's key, from which the parts follow",
+            plan.parts_credit()->assignment == releases::Slice::Assignment::Bins ? " and how many were in each" : "")};
   }
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.
   const bool owes = job.shuffle && (job.shuffle->form != jobs::Shuffle::Form::Reports || plan.credit());
@@ -254,7 +255,7 @@ std::string mechanism_of(const jobs::Job& job, const planning::Plan& plan) {
 
 /// What remains where those who are trusted are not to be: epsilon at the same delta, nothing where there is no bound.
 std::string without_trust(const planning::Plan& plan) {
-  if (plan.bins()) {
+  if (plan.parts_credit()) {
     const std::optional<double> told = plan.epsilon_of_known_draws();
     return told ? fmt::format("epsilon {:.4g} at the same delta, by parallel composition of the parts", *told)
                 : "as good as none: by parallel composition of the parts epsilon is beyond 30";

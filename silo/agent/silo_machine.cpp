@@ -392,7 +392,10 @@ const RecordPlaces& SiloMachine::places(const RunId& run, const planning::Releas
              ? RecordPlaces::binned(setup_.randomness.bins({run, block, setup_.ledger.bins_key(run, block, pass), pass},
                                                            release.block_records))
              : RecordPlaces::permuted(setup_.randomness.permutation(
-                   {run, block, setup_.ledger.permutation_key(run, block)}, release.block_records));
+                   {run, block,
+                    release.hides_part() ? setup_.ledger.secret_permutation_key(run, block)
+                                         : setup_.ledger.permutation_key(run, block)},
+                   release.block_records));
   return kept;
 }
 

@@ -336,10 +336,10 @@ Status Ledger::could_reserve(const planning::Plan& plan) const {
         "this data set is under a filter, which counts every record once an answer: it takes no job that draws "
         "with replacement"};
   }
-  if (filter_ && plan.bins()) {
+  if (filter_ && plan.parts_credit()) {
     return Error{ErrorCode::PolicyRefused,
                  "this data set is under a filter, which credits no secret of which part a record was in: it takes no "
-                 "job whose records draw bins"};
+                 "job whose parts are secret"};
   }
   if (filter_ && !(plan.cost(Block::Training).is_gaussian() && plan.cost(Block::Holdout).is_gaussian()))
     return not_for_a_filter();
@@ -491,6 +491,12 @@ Status Ledger::end(const RunId& run) {
 
 Digest Ledger::permutation_key(const RunId& run, Block block) const {
   return key_->keyed_digest("permutation", run.bytes() + block_name(block));
+}
+
+Digest Ledger::secret_permutation_key(const RunId& run, Block block) const {
+  // The number stands for how the order follows from the key, which open runs depend on.
+  return key_->keyed_digest("secret permutation:1",
+                            std::string(as_bytes(head_.ledger)) + run.bytes() + block_name(block));
 }
 
 Digest Ledger::bins_key(const RunId& run, Block block, std::uint64_t pass) const {

@@ -168,6 +168,8 @@ class Ledger {
   /// A key for the secret permutation of a block in a run: the same for as long as the ledger's key is, known to nobody
   /// who lacks that.
   [[nodiscard]] Digest permutation_key(const RunId& run, releases::Block block) const;
+  /// The same for a permutation that the charge counts on: of this ledger alone, whose id is random.
+  [[nodiscard]] Digest secret_permutation_key(const RunId& run, releases::Block block) const;
   /// The same for the bins that a block's records draw in a pass of a run: another key, so that neither tells of the
   /// other, nor one pass of the next; and of this ledger alone, whose id is random.
   [[nodiscard]] Digest bins_key(const RunId& run, releases::Block block, std::uint64_t pass) const;

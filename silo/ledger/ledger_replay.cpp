@@ -116,8 +116,8 @@ Status Ledger::apply_reservation(std::uint64_t sequence, const Json& body) {
   }
   if (filter_ && !(account.training_reserved.is_gaussian() && account.holdout_reserved.is_gaussian()))
     return corrupt(sequence, "accepts releases that are not Gaussian under a filter");
-  if (filter_ && (account.training_releases.reads_bins() || account.holdout_releases.reads_bins()))
-    return corrupt(sequence, "accepts bins under a filter");
+  if (filter_ && (account.training_releases.reads_secret_parts() || account.holdout_releases.reads_secret_parts()))
+    return corrupt(sequence, "accepts secret parts under a filter");
   if (body.contains("plan")) account.plan = fields.value(digest_from_hex(fields.text("plan")));
   if (body.contains("at")) account.reserved_at = fields.text("at");
   account.filtered = filter_.has_value();

@@ -26,6 +26,11 @@ bool is_part(std::string_view from) {
   return to && releases::parse_decimal(from) && releases::parse_decimal(*to);
 }
 
+bool is_secret_part(std::string_view part) {
+  const std::optional<std::string_view> positions = take_after(part, '/');
+  return positions && is_part(part) && count_of(*positions) > 0;
+}
+
 bool is_bin(std::string_view part) {
   const std::optional<std::string_view> rows = take_after(part, '/');
   if (!rows) return false;
@@ -46,6 +51,7 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     std::string_view cost_text = *rest;
     rest = take_after(cost_text, ',');
     const std::optional<std::string_view> bin = take_after(cost_text, '~');
+    const std::optional<std::string_view> secret = take_after(cost_text, '=');
     const std::optional<std::string_view> part = take_after(cost_text, '+');
     const std::optional<std::string_view> steps_text = take_after(cost_text, '^');
     std::optional<std::string_view> population = take_after(cost_text, '/');
@@ -54,16 +60,17 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     const std::uint64_t steps = steps_text ? count_of(steps_text) : 1;
     const Result<releases::Cost> draw = parse_cost(cost_text, format);
     if (!draw || draw->is_zero()) return malformed;
-    // Every record of a bin is read, and bins are of no permutation.
-    if (bin && (!is_bin(*bin) || part || steps_text || drawn != population || !draw->is_gaussian() ||
-                format == LedgerFormat::One))
+    // Every record of a secret part is read, and a release reads one part, of one kind.
+    if ((bin || secret) && (part || steps_text || drawn != population || !draw->is_gaussian() || (bin && secret) ||
+                            format == LedgerFormat::One))
       return malformed;
+    if ((bin && !is_bin(*bin)) || (secret && !is_secret_part(*secret))) return malformed;
     // Several draws of noise read a subset each; and of Gaussian releases alone it is known what a record costs that is
     // drawn twice.
     if (population && !steps_text && draw->is_gaussian() && population->ends_with('r')) population->remove_suffix(1);
     if (rounds == 0 || steps == 0 || count_of(drawn) == 0 || count_of(population) == 0 || (part && !is_part(*part)))
       return malformed;
-    out.reads_bins_ = out.reads_bins_ || bin;
+    out.reads_secret_parts_ = out.reads_secret_parts_ || bin || secret;
     const Result<releases::Cost> each = draw->times(steps);
     const Result<releases::Cost> all = each ? each->times(rounds) : each;
     const Result<releases::Cost> total = all ? out.total_.plus(*all) : all;

@@ -16,7 +16,8 @@ namespace undertone::silo {
 /// format "MU2*ROUNDS@K/N"), "r" after one that draws with replacement or "^STEPS" after one whose releases are made of
 /// so many draws of noise, "+FROM:TO" after one that reads a part of a permutation, "~FROM:TO/POSITIONS:ROWS" after a
 /// Gaussian one of all records in a bin that each record drew for itself, with "#PASS" where it did so for a later
-/// pass. A sum of costs says too little: one loud release leaks more than many quiet ones of the same sum. So each
+/// pass, "=FROM:TO/POSITIONS" after a Gaussian one of all records in a part of a permutation that the charge counts on.
+/// A sum of costs says too little: one loud release leaks more than many quiet ones of the same sum. So each
 /// release must be one of the list, in its order; rounds may be skipped.
 class ListedReleases {
  public:
@@ -26,8 +27,8 @@ class ListedReleases {
   [[nodiscard]] bool listed() const noexcept { return !groups_.empty(); }
   /// What all releases of the list cost together.
   [[nodiscard]] const releases::Cost& total() const noexcept { return total_; }
-  /// Whether any of them reads a bin.
-  [[nodiscard]] bool reads_bins() const noexcept { return reads_bins_; }
+  /// Whether the cost of any of them counts on it being secret which part of the records it reads.
+  [[nodiscard]] bool reads_secret_parts() const noexcept { return reads_secret_parts_; }
   /// How many draws the next release of this cost is made of; nothing if there is none left.
   [[nodiscard]] std::optional<std::uint64_t> draws_of(const releases::Cost& cost) const;
   /// The same, and takes it off the list. Groups that are passed are never looked at again.
@@ -45,7 +46,7 @@ class ListedReleases {
   std::vector<Group> groups_;
   std::size_t next_ = 0;
   releases::Cost total_;
-  bool reads_bins_ = false;
+  bool reads_secret_parts_ = false;
 };
 
 }  // namespace undertone::silo

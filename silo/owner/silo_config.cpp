@@ -83,7 +83,7 @@ Policy parse_policy(config::Section section) {
       section.boolean("allocation_accounting",
                       "whether a job may add less noise because nobody outside knows in which part of a pass a record "
                       "was: its guarantee then rests on this silo keeping that secret, its ledger's key with it "
-                      "(default false: jobs whose parts are bins are refused)");
+                      "(default false: jobs whose parts are bins or of a secret permutation are refused)");
   const ExplainRefusals explain =
       section.has("explain_refusals")
           ? section.choice<ExplainRefusals>(

@@ -82,7 +82,7 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
   if (job.projection && !policy.projections) {
     object("the job computes what its model reads from a record's features; policy.projections does not allow that");
   }
-  if (job.parts == releases::Slice::Assignment::Bins && !policy.allocation_accounting) {
+  if (job.parts != releases::Slice::Assignment::Permutation && !policy.allocation_accounting) {
     object(
         "the job's noise counts on this silo to keep secret which part of a pass a record was in; "
         "policy.allocation_accounting does not allow that: a job whose parts are a \"permutation\" does not");

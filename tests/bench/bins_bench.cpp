@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "shared/base/large_memory.hpp"
-#include "shared/planning/secret_bins.hpp"
+#include "shared/planning/secret_parts.hpp"
 #include "silo/oracles/record_places.hpp"
 #include "silo/oracles/record_sums.hpp"
 #include "silo/oracles/secure_randomness.hpp"

@@ -221,6 +221,8 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
             {"proximity":2,"strong_convexity":2,"radius":0.5,"stages":[{"rounds":2,"upsilon":9},{"rounds":2,"upsilon":9}]}]})",
         ball, none}},
       {"proximal_sgd, bins", {R"({"kind":"proximal_sgd","parts":"bins","rounds":5,"step_size":0.5})", ball, l1}},
+      {"proximal_sgd, secret permutation",
+       {R"({"kind":"proximal_sgd","parts":"secret_permutation","rounds":5,"step_size":0.5})", ball, l1}},
       {"spider_alternate, projected features",
        {R"({"kind":"spider_alternate","pairs":2,"step_size":0.4,"draw_fraction":1,"seed":5})",
         whole,

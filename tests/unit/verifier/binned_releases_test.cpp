@@ -53,6 +53,53 @@ TEST(BinnedReleasesTest, RefusesWhatIsNoDrawOfBins) {
   EXPECT_FALSE(parse_release_groups("5*1@10/10~0:10/40:30", Format::One));
 }
 
+TEST(BinnedReleasesTest, ReadsPartsOfASecretPermutation) {
+  const auto block = block_of("gaussian:5*2@10/10=0:10/40,gaussian:3*1@10/10=0:10/40,gaussian:7*1@20/20=10:30/40");
+  ASSERT_TRUE(block);
+  EXPECT_TRUE(block->permuted);
+  EXPECT_EQ(block->slots, 40U);
+  ASSERT_EQ(block->passes.size(), 1U);
+  EXPECT_EQ((block->passes.at(0).at({0, 10}).shift_squared), 13U);
+  EXPECT_EQ(block->overflow(), 0);
+}
+
+TEST(BinnedReleasesTest, RefusesWhatTheoremBDoesNotCover) {
+  for (const char* text :
+       {"gaussian:5*1@20/20=0:20/40,gaussian:5*1@20/20=20:40/40",                             // all
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10=10:20/40,gaussian:5*1@10/10=0:10/40",  // turns
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@40/40", "gaussian:5*1@40/40,gaussian:5*1@10/10=0:10/40",
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10~10:20/40:30",  // bins
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10+10:20",        // told
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10=5:15/40",      // overlap
+        "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10=10:20/50",     // another
+        "gaussian:5*1@9/10=0:10/40", "gaussian:5*1@10/10=0:11/40", "gaussian:5*1@10/10=35:45/40",
+        "gaussian:5*1@10/10=0:10/0", "pure:5*1@10/10=0:10/40"}) {
+    EXPECT_FALSE(block_of(text)) << text;
+  }
+  for (const char* text : {"gaussian:5*1@10/10^2=0:10/40", "gaussian:5*1@10/10r=0:10/40", "gaussian:5*1@10/10=0:10",
+                           "gaussian:5*1@10/10=0:10/40:30", "gaussian:5*1@10/10=0:10/40#1", "gaussian:5*1@10/10="}) {
+    EXPECT_FALSE(parse_release_groups(text, Format::Two)) << text;
+  }
+  EXPECT_FALSE(parse_release_groups("5*1@10/10=0:10/40", Format::One));
+}
+
+TEST(BinnedReleasesTest, PartsOfASecretPermutationAreChargedByTheoremB) {
+  // Random-allocation row 22: t = 100, b = 10, n = 1001, m = 0.55, epsilon 1: 6.648e-6. As bins: less.
+  const auto hundred = [](char mark) {
+    std::string text;
+    for (int i = 0; i < 100; ++i)
+      text += (i == 0 ? "gaussian:" : ",gaussian:") +
+              std::to_string(static_cast<unsigned long long>(std::ldexp(1.1L * 1.1L, 40))) + "*1@10/10" + mark +
+              std::to_string(10 * i) + ":" + std::to_string(10 * i + 10) + "/1001" + (mark == '~' ? ":1001" : "");
+    return text;
+  };
+  const auto block = block_of(hundred('='));
+  ASSERT_TRUE(block);
+  EXPECT_TRUE(block->is_kept(1, 6.72e-6L));
+  EXPECT_FALSE(block->is_kept(1, 6.60e-6L));
+  EXPECT_TRUE(block_of(hundred('~'))->is_kept(1, 1e-9L));
+}
+
 TEST(BinnedReleasesTest, OverflowIsBoundedAboveTheTruthAndNotFarFromIt) {
   // P(Bin(40, 1/4) > 25): the sum of the tail, about 1e-7; Chernoff is above it by less than sqrt(2 pi 40).
   long double tail = 0;

@@ -407,6 +407,11 @@ TEST(AlgorithmConfigTest, BinsAreOfMethodsThatReadPartsAndOfSumsThatHideHowFullT
   says(R"({"kind":"noisy_minibatch_sgd","rounds":5,"step_size":1,"averaging":"last","draw_fraction":1,"parts":"bins"})",
        "", "/algorithm/parts: noisy_minibatch_sgd reads no parts");
   says(one_pass, R"({"kind":"softmax"})", "/algorithm/parts: expected \"permutation\"");
+  // Of parts that all have as many records no time tells.
+  tests::SmallFederation fixed;
+  fixed.algorithm = R"({"kind":"proximal_sgd","rounds":5,"step_size":1,"parts":"secret_permutation"})";
+  fixed.model = R"({"kind":"softmax"})";
+  EXPECT_EQ(problems_of(fixed).find("/algorithm/parts"), std::string::npos) << problems_of(fixed);
   says(R"({"kind":"localized_accelerated_sgd","draw_fraction":0.5,"parts":"bins","phases":[
            {"proximity":0.5,"strong_convexity":0.5,"stages":[{"rounds":3,"upsilon":6}]}]})",
        "", "none are drawn from it");

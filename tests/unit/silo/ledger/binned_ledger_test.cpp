@@ -34,15 +34,96 @@ class BinnedPassesLedgerTest : public BinnedLedgerTest {
   }
 };
 
+/// Parts of a permutation that is told to nobody.
+class SecretPermutationLedgerTest : public BinnedLedgerTest {
+ protected:
+  SecretPermutationLedgerTest() {
+    tests::SmallFederation federation;
+    federation.algorithm = R"({"kind":"proximal_sgd","parts":"secret_permutation","rounds":6,"step_size":0.5})";
+    federation.regulariser = R"({"kind":"none"})";
+    use(federation);
+  }
+};
+
+TEST_F(SecretPermutationLedgerTest, TheVerifierChargesItByItsOwnMethod) {
+  {
+    Ledger ledger = open().value();
+    spend(ledger, 4);
+    ledger = open().value();
+    EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
+    EXPECT_TRUE(ledger.account(run_)->training_releases.reads_secret_parts());
+  }
+  close();
+  ASSERT_TRUE(plan_.parts_credit());
+  EXPECT_GT(*plan_.parts_credit()->gain, 1.2);
+  const verifier::LedgerFindings findings = verify();
+  EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+}
+
+TEST_F(SecretPermutationLedgerTest, AChargeThatDoesNotCoverItIsFound) {
+  reserve();
+  close();
+  const auto less = releases::EpsilonAmount::from_units(plan_.epsilon().units() / 100 * 95);
+  rewrite("\"epsilon\":\"" + plan_.epsilon().to_string() + "\"", "\"epsilon\":\"" + less.to_string() + "\"");
+  expect_refused_by_verifier("charged too little");
+}
+
+TEST_F(SecretPermutationLedgerTest, PartsOfMoreSlotsThanRecordsAreFound) {
+  reserve();
+  close();
+  const std::string text = plan_.releases_text(releases::Block::Training);
+  const std::size_t from = text.find('=');
+  const std::string first = text.substr(from, text.find(',') - from);
+  rewrite(first, first.substr(0, first.find('/')) + "/" + std::to_string(2 * member_.facts.records));
+  expect_refused_by_verifier("rule 15");
+}
+
+TEST_F(SecretPermutationLedgerTest, NoFilterTakesIt) {
+  { (void)open().value(); }
+  database_ = std::make_unique<store::Database>(store::Database::open(file(), store::Database::Sync::Full).value());
+  ASSERT_TRUE(Ledger::start_filter(*database_, head_, key_, dataset_.name, budget_, {std::nullopt, false},
+                                   crypto::NoiseKind::Secure, clock));
+  Ledger ledger = open().value();
+  const Status refused = ledger.reserve(run_, plan_, job_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::PolicyRefused);
+}
+
+TEST_F(SecretPermutationLedgerTest, ItsKeyIsOfThisLedgerAndRunAlone) {
+  Ledger ledger = open().value();
+  const RunId other{run_.job, {2}};
+  const Digest key = ledger.secret_permutation_key(run_, releases::Block::Training);
+  EXPECT_NE(key, ledger.secret_permutation_key(other, releases::Block::Training));
+  EXPECT_NE(key, ledger.secret_permutation_key(run_, releases::Block::Holdout));
+  EXPECT_NE(key, ledger.permutation_key(run_, releases::Block::Training));
+  EXPECT_NE(key, ledger.bins_key(run_, releases::Block::Training, 0));
+  spend(ledger, 3);
+  ledger = open().value();
+  EXPECT_EQ(ledger.secret_permutation_key(run_, releases::Block::Training), key);
+}
+
+TEST_F(SecretPermutationLedgerTest, TheStatementNamesWhatIsTrusted) {
+  Ledger ledger = open().value();
+  spend(ledger, 2);
+  const PrivacyStatement statement =
+      make_statement(member_.facts.silo, "heart", run_, parsed_, plan_, member_.facts, *ledger.account(run_),
+                     std::chrono::milliseconds(0), crypto::NoiseKind::Secure);
+  const nlohmann::json json = nlohmann::json::parse(statement.json);
+  EXPECT_NE(json.at("trusted").get<std::string>().find("the silo keeps secret in which part"), std::string::npos);
+  EXPECT_EQ(json.at("trusted").get<std::string>().find("how many"), std::string::npos);
+  EXPECT_NE(json.at("without_trust").get<std::string>().find("parallel composition"), std::string::npos);
+  EXPECT_LE(json.at("epsilon_odometer").get<double>(), json.at("epsilon").get<double>());
+}
+
 TEST_F(BinnedPassesLedgerTest, TheVerifierComposesPassesByItsOwnMethod) {
   {
     Ledger ledger = open().value();
     spend(ledger, 6);
     ledger = open().value();
-    EXPECT_TRUE(ledger.account(run_)->training_releases.reads_bins());
+    EXPECT_TRUE(ledger.account(run_)->training_releases.reads_secret_parts());
   }
   close();
-  ASSERT_TRUE(plan_.bins());
+  ASSERT_TRUE(plan_.parts_credit());
   EXPECT_NE(plan_.releases_text(releases::Block::Training).find("#1"), std::string::npos);
   const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
@@ -62,11 +143,11 @@ TEST_F(BinnedLedgerTest, TheVerifierComposesBinsByItsOwnMethod) {
     spend(ledger, 4);
     ledger = open().value();
     EXPECT_EQ(ledger.epsilon_reserved().to_string(), plan_.epsilon().to_string());
-    EXPECT_TRUE(ledger.account(run_)->training_releases.reads_bins());
+    EXPECT_TRUE(ledger.account(run_)->training_releases.reads_secret_parts());
   }
   close();
-  ASSERT_TRUE(plan_.bins());
-  EXPECT_GT(*plan_.bins()->gain, 1.2);
+  ASSERT_TRUE(plan_.parts_credit());
+  EXPECT_GT(*plan_.parts_credit()->gain, 1.2);
   const verifier::LedgerFindings findings = verify();
   EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
 }
@@ -170,13 +251,19 @@ TEST_F(BinnedLedgerTest, TheStatementNamesWhatIsTrustedAndWhatRemainsWithoutIt) 
 TEST(ListedReleasesTest, ReadsBinsOfGaussianReleasesAlone) {
   ListedReleases list =
       ListedReleases::parse("gaussian:5*2@10/10~0:10/40:30,gaussian:7*1@20/20~10:30/40:40", LedgerFormat::Two).value();
-  EXPECT_TRUE(list.reads_bins());
+  EXPECT_TRUE(list.reads_secret_parts());
   EXPECT_EQ(list.total().to_string(), "gaussian:17");
   EXPECT_EQ(list.take(releases::Cost::parse("gaussian:5").value()), 1U);
-  EXPECT_FALSE(ListedReleases::parse("gaussian:5*1@10/10+0:10", LedgerFormat::Two).value().reads_bins());
+  EXPECT_FALSE(ListedReleases::parse("gaussian:5*1@10/10+0:10", LedgerFormat::Two).value().reads_secret_parts());
   EXPECT_TRUE(ListedReleases::parse("gaussian:5*2@10/10~0:10/40:30#3,gaussian:7*1@40/40", LedgerFormat::Two)
                   .value()
-                  .reads_bins());
+                  .reads_secret_parts());
+  EXPECT_TRUE(ListedReleases::parse("gaussian:5*2@10/10=0:10/40", LedgerFormat::Two).value().reads_secret_parts());
+  for (const char* text : {"pure:5*1@10/10=0:10/40", "gaussian:5*1@9/10=0:10/40", "gaussian:5*1@10/10r=0:10/40",
+                           "gaussian:5*1@10/10^2=0:10/40", "gaussian:5*1@10/10+0:10=0:10/40", "gaussian:5*1@10/10=0:10",
+                           "gaussian:5*1@10/10=0:10/0", "gaussian:5*1@10/10=0:10/40~0:10/40:30"})
+    EXPECT_FALSE(ListedReleases::parse(text, LedgerFormat::Two)) << text;
+  EXPECT_FALSE(ListedReleases::parse("5*1@10/10=0:10/40", LedgerFormat::One));
   for (const char* text :
        {"pure:5*1@10/10~0:10/40:30", "gaussian:5*1@9/10~0:10/40:30", "gaussian:5*1@10/10r~0:10/40:30",
         "gaussian:5*1@10/10^2~0:10/40:30", "gaussian:5*1@10/10+0:10~0:10/40:30", "gaussian:5*1@10/10~0:10/40",

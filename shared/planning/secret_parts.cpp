@@ -1,4 +1,4 @@
-#include "shared/planning/secret_bins.hpp"
+#include "shared/planning/secret_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,17 +13,36 @@ namespace {
 
 constexpr unsigned kOverflowShareLog2 = 10;  // of delta: it costs the rest a few hundredths of a percent of epsilon
 
-/// Whether what is asked of a bin is a sum that a record moves by its clip norm at most, whether it is there or not,
-/// and that looks the same whatever the bin holds.
+/// Whether what is asked of a part is a sum that a record moves by its clip norm at most, whether it is there or not,
+/// and that looks the same whatever the part holds.
 std::string misfit(const releases::Ask& ask) {
   if (!std::holds_alternative<releases::GradientMap>(ask.map) || ask.candidates() != nullptr ||
       !std::holds_alternative<releases::L2Bound>(ask.bound))
     return "expected sums of clipped gradients";
   if (ask.records.draw_fraction < 1.0 || ask.records.with_replacement)
-    return "expected all records of a bin to be read: how many they are is a secret, so none are drawn from it";
+    return "expected all records of a part to be read, none to be drawn from it";
   if (ask.records.slice && ask.records.slice->span != 1) return "expected parts that are read one by one";
   if (ask.epsilon) return "expected Gaussian noise, got a part of a pure epsilon";
   return "";
+}
+
+using Assignment = releases::Slice::Assignment;
+
+bool is_secret(const std::optional<releases::Slice>& slice) {
+  return slice && slice->assignment != Assignment::Permutation;
+}
+
+/// How messages name an assignment's parts.
+const char* name_of(Assignment assignment) {
+  switch (assignment) {
+    case Assignment::Permutation:
+      return "parts of a permutation";
+    case Assignment::Bins:
+      return "bins";
+    case Assignment::SecretPermutation:
+      return "parts of a secret permutation";
+  }
+  UNDERTONE_CHECK(false);
 }
 
 /// Whether a release of the training block is one whose pair is known to multiply with the bins'.
@@ -71,31 +90,60 @@ constexpr double kConfirmedDeltaOfPass = 1e-9;  // of each pass, of several or b
 
 }  // namespace
 
-Result<std::uint64_t> count_bins(const Schedule& schedule, const releases::SiloFacts& facts, bool shuffled) {
+namespace {
+
+/// Whether the schedule reads the parts of a secret permutation as theorem B has it: each in consecutive rounds, and
+/// beside them nothing of the block.
+std::string misfit_of_fixed(const Schedule& schedule) {
+  std::set<std::uint64_t> begun;
+  std::optional<std::uint64_t> last;
+  for (const ScheduledRounds& part : schedule) {
+    if (part.rounds == 0 || part.ask.records.block != releases::Block::Training) continue;
+    const std::optional<releases::Slice>& slice = part.ask.records.slice;
+    if (!is_secret(slice)) return "expected no other release of the training records beside them";
+    if (slice->index != last && !begun.insert(slice->index).second)
+      return "expected each to be read in consecutive rounds: what reads in turns reveals is not known";
+    last = slice->index;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::optional<SecretParts>> secret_parts(const Schedule& schedule, const releases::SiloFacts& facts,
+                                                bool shuffled) {
+  std::optional<Assignment> assignment;
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: bins: {}", facts.silo.name(), why)};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("silo {}: {}: {}", facts.silo.name(), name_of(*assignment), why)};
   };
   std::set<std::tuple<releases::Slice::Cut, std::uint64_t, std::uint64_t>> bins;
   std::map<std::uint64_t, std::map<std::uint64_t, std::uint64_t>> reads;  // by pass, of each part
   std::set<AskedOfBin> asked;
   std::string besides;
   bool alone = true;
+  for (const ScheduledRounds& part : schedule)
+    if (part.rounds > 0 && is_secret(part.ask.records.slice) && !assignment)
+      assignment = part.ask.records.slice->assignment;
+  if (!assignment) return std::optional<SecretParts>();
   for (const ScheduledRounds& part : schedule) {
     if (part.rounds == 0) continue;
     const std::optional<releases::Slice>& slice = part.ask.records.slice;
-    if (!slice || slice->assignment != releases::Slice::Assignment::Bins) {
+    if (!is_secret(slice)) {
       if (part.ask.records.block != releases::Block::Training) continue;
       alone = false;
       if (besides.empty()) besides = misfit_besides(part.ask, facts.target);
       continue;
     }
+    if (slice->assignment != *assignment) return refuse("expected no other draw of parts beside them");
     if (part.ask.records.block != releases::Block::Training) return refuse("expected them of training records");
     if (const std::string why = misfit(part.ask); !why.empty()) return refuse(why);
     bins.insert({slice->cut, slice->of, slice->index});
     reads[slice->pass()][slice->index % slice->of] += part.rounds;
     asked.insert(asked_of_bin(part.ask));
   }
-  if (bins.empty()) return 0;
+  if (*assignment == Assignment::SecretPermutation)
+    if (const std::string why = misfit_of_fixed(schedule); !why.empty()) return refuse(why);
   if (!besides.empty()) return refuse(besides);
   if (std::get<1>(*bins.begin()) != std::get<1>(*bins.rbegin()) ||
       std::get<0>(*bins.begin()) != std::get<0>(*bins.rbegin()))
@@ -122,18 +170,19 @@ Result<std::uint64_t> count_bins(const Schedule& schedule, const releases::SiloF
     return refuse(
         fmt::format("expected a delta of at least {}, got {}: a ledger's verifier cannot confirm the cost of "
                     "{} at a smaller one",
-                    confirmed, facts.delta(), alone ? "bins" : "bins beside other releases"));
-  return bins.size();
+                    confirmed, facts.delta(), alone ? name_of(*assignment) : "bins beside other releases"));
+  return std::optional(SecretParts{*assignment, bins.size()});
 }
 
 Result<accounting::Allocation> allocation_of(const std::vector<Plan::Segment>& segments,
-                                             const std::vector<std::size_t>& binned,
-                                             const std::vector<double>& shifts) {
-  UNDERTONE_CHECK(!binned.empty() && binned.size() == shifts.size());
+                                             const std::vector<std::size_t>& parts, const std::vector<double>& shifts) {
+  UNDERTONE_CHECK(!parts.empty() && parts.size() == shifts.size());
+  const bool bins = segments[parts.front()].release.reads_bins();
   // A part that is read several times is one reading of the sum of the shifts' squares: theorem A, consequence (ii).
   std::map<std::uint64_t, std::map<std::pair<std::int64_t, std::int64_t>, double>> passes;
-  for (std::size_t i = 0; i < binned.size(); ++i) {
-    const Plan::Segment& segment = segments[binned[i]];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Plan::Segment& segment = segments[parts[i]];
+    UNDERTONE_CHECK(segment.release.hides_part() && segment.release.reads_bins() == bins);
     const releases::Slice::Positions& positions = segment.release.positions;
     passes[segment.release.ask.records.slice->pass()][{positions.from, positions.to}] +=
         static_cast<double>(segment.rounds) * shifts[i] * shifts[i];
@@ -141,24 +190,24 @@ Result<accounting::Allocation> allocation_of(const std::vector<Plan::Segment>& s
   const auto& squares = passes.begin()->second;
   for (const auto& [pass, other] : passes)
     if (other != squares) return Error{ErrorCode::Internal, "passes over bins that differ have no account"};
-  const std::int64_t records = segments[binned.front()].release.block_records;
+  const std::int64_t records = segments[parts.front()].release.block_records;
   std::map<std::pair<std::int64_t, double>, std::uint64_t> alike;
   std::int64_t read = 0;
   std::int64_t end = 0;
   for (const auto& [positions, square] : squares) {
-    UNDERTONE_CHECK(positions.first >= end);  // a record is in one bin
+    UNDERTONE_CHECK(positions.first >= end);  // a record is in one part
     end = positions.second;
     const std::int64_t size = positions.second - positions.first;
     ++alike[{size, std::sqrt(square) * (1.0 + 0x1p-40)}];
     read += size;
   }
   std::vector<accounting::AllocatedParts> groups;
-  for (const auto& [kind, parts] : alike) {
-    groups.push_back({parts, static_cast<double>(kind.first) / static_cast<double>(records), kind.second});
+  for (const auto& [kind, count] : alike) {
+    groups.push_back({count, static_cast<double>(kind.first) / static_cast<double>(records), kind.second});
   }
-  return accounting::Allocation::create(accounting::PartAssignment::IndependentBins, std::move(groups),
-                                        static_cast<double>(records - read) / static_cast<double>(records),
-                                        passes.size());
+  return accounting::Allocation::create(
+      bins ? accounting::PartAssignment::IndependentBins : accounting::PartAssignment::FixedWithUnreadSlot,
+      std::move(groups), static_cast<double>(records - read) / static_cast<double>(records), passes.size());
 }
 
 ReadsBesides ReadsBesides::of(const std::vector<Plan::Segment>& segments, const std::vector<std::size_t>& others,

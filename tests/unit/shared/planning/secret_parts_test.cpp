@@ -1,4 +1,4 @@
-#include "shared/planning/secret_bins.hpp"
+#include "shared/planning/secret_parts.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -59,10 +59,134 @@ TEST(SecretBinsTest, TakeLessNoiseThanPartsThatAreTold) {
   // overflowing bins, and the search is dear by a thousandth or two.
   EXPECT_NEAR(shift_of(bins), 1.0 / 0.4579, 0.02 / 0.4579);
   EXPECT_NEAR(shift_of(permutation), 1.0 / 3.731, 0.01 / 3.731);
-  EXPECT_NEAR(*bins.bins()->gain, 8.15, 0.2);
-  EXPECT_FALSE(permutation.bins());
+  EXPECT_NEAR(*bins.parts_credit()->gain, 8.15, 0.2);
+  EXPECT_FALSE(permutation.parts_credit());
   // Told, the bins compose in parallel: each is then as loud as it is.
   EXPECT_GT(bins.epsilon_of_known_draws().value_or(30.0), 8.0);
+}
+
+TEST(SecretPermutationTest, TakesLessNoiseThanPartsThatAreTold) {
+  const releases::SiloFacts facts = silo_with(10'001, approximate(1.0));
+  const Plan secret = make_plan(one_pass(Slice::Assignment::SecretPermutation, 100), facts).value();
+  EXPECT_LE(secret.epsilon().value_rounded_up(), 1.0);
+  EXPECT_GE(secret.epsilon().value_rounded_up(), 0.98);
+  // Random-allocation section 7, epsilon 1, t = 100, fixed sizes with an unread slot: 0.8940 for 3.731.
+  EXPECT_NEAR(shift_of(secret), 1.0 / 0.8940, 0.01 / 0.8940);
+  ASSERT_TRUE(secret.parts_credit());
+  EXPECT_EQ(secret.parts_credit()->assignment, Slice::Assignment::SecretPermutation);
+  EXPECT_NEAR(*secret.parts_credit()->gain, 4.17, 0.05);
+  EXPECT_TRUE(secret.parts_credit()->overflow == releases::DeltaAmount());
+  EXPECT_GT(secret.epsilon_of_known_draws().value_or(30.0), 4.0);
+}
+
+TEST(SecretPermutationTest, OnePositionAtLeastIsReadByNobody) {
+  for (std::int64_t n = 2; n <= 40; ++n) {
+    for (std::uint64_t of = 1; of <= 6; ++of) {
+      for (const Slice::Cut cut : {Slice::Cut::Equal, Slice::Cut::Halving, Slice::Cut::HalfThenEqual}) {
+        if (cut == Slice::Cut::HalfThenEqual && of < 2) continue;
+        std::int64_t read = 0;
+        for (std::uint64_t i = 0; i < of; ++i) {
+          const Slice::Positions part = Slice{cut, i, of, Slice::Assignment::SecretPermutation}.positions(n);
+          EXPECT_GE(part.from, read);
+          if (part.to > part.from) read = part.to;
+        }
+        EXPECT_LT(read, n);
+      }
+    }
+  }
+  // Where n is no multiple of the parts nothing is given up for it.
+  const auto size = [](Slice::Assignment assignment, std::int64_t n) {
+    const Slice::Positions part = Slice{Slice::Cut::Equal, 1, 4, assignment}.positions(n);
+    return part.to - part.from;
+  };
+  EXPECT_EQ(size(Slice::Assignment::SecretPermutation, 41), size(Slice::Assignment::Permutation, 41));
+  EXPECT_EQ(size(Slice::Assignment::SecretPermutation, 40) + 1, size(Slice::Assignment::Permutation, 40));
+  EXPECT_EQ((Slice{Slice::Cut::Equal, 0, 1, Slice::Assignment::SecretPermutation}.positions(0)),
+            (Slice::Positions{0, 0}));
+}
+
+TEST(SecretPermutationTest, ThePlanSaysWhatNobodyMustKnow) {
+  const Plan plan =
+      make_plan(one_pass(Slice::Assignment::SecretPermutation, 3), silo_with(99, approximate(1.0))).value();
+  const Release& second = *plan.release({1});
+  EXPECT_EQ(second.positions, (Slice::Positions{32, 64}));
+  EXPECT_EQ(second.records_drawn, 32);
+  EXPECT_FALSE(second.reads_bins());
+  EXPECT_TRUE(second.hides_part());
+  const std::string each = second.cost_of_draw().to_string();
+  EXPECT_EQ(plan.releases_text(Block::Training),
+            each + "*1@32/32=0:32/99," + each + "*1@32/32=32:64/99," + each + "*1@32/32=64:96/99");
+  EXPECT_NE(plan.accountant().find("read by nobody"), std::string::npos);
+  const Plan told = make_plan(one_pass(Slice::Assignment::Permutation, 3), silo_with(99, approximate(1.0))).value();
+  EXPECT_NE(plan_digest(plan), plan_digest(told));
+}
+
+TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
+  const releases::SiloFacts facts = silo_with(1'000, approximate(1.0));
+  constexpr auto kSecret = Slice::Assignment::SecretPermutation;
+  const auto why = [&](const Schedule& schedule, const releases::SiloFacts& of,
+                       const std::optional<Shuffling>& shuffling = std::nullopt) {
+    const Result<Plan> plan = make_plan(schedule, of, shuffling);
+    return plan ? std::string("planned") : plan.error().message;
+  };
+  Schedule twice = one_pass(kSecret, 10);
+  twice[4].rounds = 3;
+  twice.insert(twice.begin() + 5, {part(kSecret, 4, 10), 2});
+  EXPECT_EQ(why(twice, facts), "planned");
+  // Holdout records are others: what reads them reads no part.
+  Schedule evaluated = one_pass(kSecret, 10);
+  evaluated.insert(evaluated.begin() + 5, evaluation(1));
+  evaluated[5].ask.records.block = Block::Holdout;
+  releases::SiloFacts held = facts;
+  held.holdout_records = 100;
+  held.holdout_public = false;
+  EXPECT_EQ(why(evaluated, held), "planned");
+  Schedule turns = one_pass(kSecret, 10);
+  turns.push_back({part(kSecret, 0, 10), 1});
+  EXPECT_NE(why(turns, facts).find("consecutive rounds"), std::string::npos) << why(turns, facts);
+  for (const ScheduledRounds& besides :
+       {evaluation(1), evaluation(1, 0.5), ScheduledRounds{part(Slice::Assignment::Permutation, 0, 10), 1}}) {
+    Schedule schedule = one_pass(kSecret, 10);
+    schedule.push_back(besides);
+    EXPECT_NE(why(schedule, facts).find("expected no other release"), std::string::npos) << why(schedule, facts);
+  }
+  Schedule mixed = one_pass(kSecret, 10);
+  mixed.back() = {part(Slice::Assignment::Bins, 9, 10), 1};
+  EXPECT_NE(why(mixed, facts).find("no other draw of parts"), std::string::npos) << why(mixed, facts);
+  Schedule cuts = one_pass(kSecret, 10);
+  cuts.back() = {part(kSecret, 8, 9), 1};
+  EXPECT_NE(why(cuts, facts).find("one cut"), std::string::npos) << why(cuts, facts);
+  Schedule drawn = one_pass(kSecret, 10);
+  drawn[3].ask.records.draw_fraction = 0.5;
+  EXPECT_NE(why(drawn, facts).find("none to be drawn"), std::string::npos) << why(drawn, facts);
+  EXPECT_NE(why(one_pass(kSecret, 10), facts, Shuffling{3, true, 1024}).find("shufflers"), std::string::npos);
+  const releases::Target pure = releases::PureDp{releases::Epsilon::create(1.0).value()};
+  EXPECT_NE(why(one_pass(kSecret, 10), silo_with(1'000, pure)).find("an epsilon and a delta"), std::string::npos);
+  // As many parts as records leave one without any.
+  EXPECT_NE(why(one_pass(kSecret, 10), silo_with(10, approximate(1.0))).find("leaves none"), std::string::npos);
+}
+
+TEST(SecretPermutationTest, HalvesAreChargedAsTheTheoremSays) {
+  Schedule schedule;
+  for (std::uint64_t i = 0; i < 3; ++i)
+    schedule.push_back({part(Slice::Assignment::SecretPermutation, i, 3, Slice::Cut::Halving), std::uint64_t{1} << i});
+  const Plan plan = make_plan(schedule, silo_with(8'000, approximate(2.0))).value();
+  EXPECT_GT(*plan.parts_credit()->gain, 1.1);
+  std::vector<accounting::AllocatedParts> parts;
+  double unread = 1.0;
+  for (const Plan::Segment& segment : plan.segments()) {
+    const double square = segment.release.cost_of_draw().gaussian.value_rounded_up();
+    const double weight = static_cast<double>(segment.release.records_drawn) / 8000.0;
+    parts.push_back({1, weight, std::sqrt(square * static_cast<double>(segment.rounds))});
+    unread -= weight;
+  }
+  EXPECT_EQ(plan.segments()[0].release.records_drawn, 3999);
+  const auto allocation =
+      accounting::Allocation::create(accounting::PartAssignment::FixedWithUnreadSlot, parts, unread, 1).value();
+  const double delta =
+      accounting::pass_delta(allocation, plan.epsilon().value_rounded_up(), accounting::AllocationGrid::Charge).value();
+  EXPECT_LE(delta, plan.mechanism_delta()->value() * 1.001);
+  EXPECT_GT(delta, plan.mechanism_delta()->value() * 0.98);
 }
 
 TEST(SecretBinsTest, ThePlanSaysWhatNobodyMustKnow) {
@@ -99,9 +223,9 @@ TEST(SecretBinsTest, DeltaPaysForWhatOverflows) {
   const releases::SiloFacts facts = silo_with(10'000, approximate(1.0));
   const Plan bins = make_plan(one_pass(Slice::Assignment::Bins, 20), facts).value();
   const Plan permutation = make_plan(one_pass(Slice::Assignment::Permutation, 20), facts).value();
-  EXPECT_EQ(bins.mechanism_delta_amount().units() + bins.bins()->overflow.units(),
+  EXPECT_EQ(bins.mechanism_delta_amount().units() + bins.parts_credit()->overflow.units(),
             permutation.mechanism_delta_amount().units());
-  EXPECT_GT(bins.bins()->overflow.units(), releases::UInt128{0});
+  EXPECT_GT(bins.parts_credit()->overflow.units(), releases::UInt128{0});
   EXPECT_EQ(bins.delta(), permutation.delta());
 }
 
@@ -112,7 +236,7 @@ TEST(SecretBinsTest, HalvesAndReadsComposeAsOneAllocation) {
     schedule.push_back({part(Slice::Assignment::Bins, i, 3, Slice::Cut::Halving), std::uint64_t{1} << i});
   const Plan plan = make_plan(schedule, silo_with(8'000, approximate(2.0))).value();
   EXPECT_LE(plan.epsilon().value_rounded_up(), 2.0);
-  EXPECT_GT(*plan.bins()->gain, 1.5);
+  EXPECT_GT(*plan.parts_credit()->gain, 1.5);
   std::vector<accounting::AllocatedParts> parts;
   for (const Plan::Segment& segment : plan.segments()) {
     const double square = segment.release.cost_of_draw().gaussian.value_rounded_up();
@@ -141,7 +265,7 @@ TEST(SecretBinsTest, WhatElseReadsTheRecordsIsComposedWithThem) {
   // The evaluation has what it has beside parts that are told; the bins have all that is saved.
   EXPECT_EQ(bins.release({100})->cost_of_draw(), permutation.release({100})->cost_of_draw());
   EXPECT_GT(shift_of(bins), 4.0 * shift_of(permutation));
-  EXPECT_NEAR(*bins.bins()->gain, shift_of(bins) / shift_of(permutation), 0.01 * *bins.bins()->gain);
+  EXPECT_NEAR(*bins.parts_credit()->gain, shift_of(bins) / shift_of(permutation), 0.01 * *bins.parts_credit()->gain);
   EXPECT_NE(bins.accountant().find("what else reads the records"), std::string::npos);
   // The event, put together here: 100 bins beside one Gaussian.
   const auto allocation =
@@ -176,7 +300,7 @@ TEST(SecretBinsTest, PassesWithBinsOfTheirOwnAreEpochs) {
   EXPECT_GE(three.epsilon().value_rounded_up(), 1.95);
   EXPECT_LT(shift_of(three), shift_of(one));
   EXPECT_GT(shift_of(three), 0.45 * shift_of(one));
-  EXPECT_GT(*three.bins()->gain, 3.0);
+  EXPECT_GT(*three.parts_credit()->gain, 3.0);
   const std::string text = three.releases_text(Block::Training);
   EXPECT_EQ(text.find('#'), text.find("#1"));  // the first pass is written as the only one is
   EXPECT_NE(text.find("~950:1000/1000:"), std::string::npos);
@@ -193,19 +317,19 @@ TEST(SecretBinsTest, AnotherDeltaPaysForOverflowToo) {
   const double whole = plan.epsilon_at(Block::Training, releases::Delta::create(kDelta).value()).value();
   EXPECT_NEAR(whole, 1.0, 0.01);
   // A delta that the overflow alone takes leaves nothing to evaluate at.
-  EXPECT_FALSE(plan.epsilon_at(Block::Training,
-                               releases::Delta::create(0.5 * plan.bins()->overflow.value_rounded_up()).value()));
-  EXPECT_GT(
-      plan.epsilon_at(Block::Training, releases::Delta::create(6.0 * plan.bins()->overflow.value_rounded_up()).value())
-          .value(),
-      whole);
+  EXPECT_FALSE(plan.epsilon_at(
+      Block::Training, releases::Delta::create(0.5 * plan.parts_credit()->overflow.value_rounded_up()).value()));
+  EXPECT_GT(plan.epsilon_at(Block::Training,
+                            releases::Delta::create(6.0 * plan.parts_credit()->overflow.value_rounded_up()).value())
+                .value(),
+            whole);
 }
 
 TEST(SecretBinsTest, SharesThatChoseTheNoiseHaveNoGain) {
   Schedule schedule = one_pass(Slice::Assignment::Bins, 10);
   for (ScheduledRounds& rounds : schedule) rounds.ask.share = 1.0;
   const Plan plan = make_plan(schedule, silo_with(1'000, approximate(1.0))).value();
-  EXPECT_FALSE(plan.bins()->gain);
+  EXPECT_FALSE(plan.parts_credit()->gain);
   EXPECT_LT(plan.epsilon().value_rounded_up(), 0.6);
 }
 
@@ -219,7 +343,7 @@ TEST(SecretBinsTest, ChosenNoiseIsChargedTogetherToo) {
   const Plan permutation = make_plan(told, facts).value();
   EXPECT_LT(bins.epsilon().value_rounded_up(), 0.5 * permutation.epsilon().value_rounded_up());
   EXPECT_EQ(bins.release({0})->cost(), permutation.release({0})->cost());
-  EXPECT_FALSE(bins.bins()->gain);
+  EXPECT_FALSE(bins.parts_credit()->gain);
 }
 
 TEST(SecretBinsTest, APartialPassIsAnOdometerOfWhatWasToldOrThePlans) {
@@ -260,10 +384,10 @@ TEST(SecretBinsTest, WhatIsNotKnownToBeHiddenHasNoPlan) {
   EXPECT_NE(why(halves, facts).find("equal bins"), std::string::npos);
   Schedule drawn = one_pass(Slice::Assignment::Bins, 10);
   drawn[3].ask.records.draw_fraction = 0.5;
-  EXPECT_NE(why(drawn, facts).find("all records of a bin"), std::string::npos);
+  EXPECT_NE(why(drawn, facts).find("none to be drawn"), std::string::npos);
   Schedule twice = one_pass(Slice::Assignment::Bins, 10);
   twice[3].ask.records.with_replacement = true;
-  EXPECT_NE(why(twice, facts).find("all records of a bin"), std::string::npos);
+  EXPECT_NE(why(twice, facts).find("none to be drawn"), std::string::npos);
   Schedule cuts = one_pass(Slice::Assignment::Bins, 10);
   cuts.push_back({part(Slice::Assignment::Bins, 0, 9), 1});
   EXPECT_NE(why(cuts, facts).find("one cut"), std::string::npos);
