@@ -22,9 +22,10 @@ enum class PartsFault {
   ActualDivisor,  // a sum is divided by how many records it is of
   DrawnAnew,      // after half of the rounds every record draws again
   ReadTwice,      // every part is released twice, and charged as though it were once
+  SameOrder,      // a secret permutation that is the same in every run, so that everybody knows it
 };
 
-/// A pass over bins by the product's own draws, sums and noise, without messages and ledger, with a fault.
+/// A pass over secret parts by the product's own draws, sums and noise, without messages and ledger, with a fault.
 class PartsSilo final : public AuditedSilo {
  public:
   PartsSilo(const jobs::Job& job, const planning::Plan& plan, PartsFault fault, std::uint64_t seed)
@@ -35,6 +36,13 @@ class PartsSilo final : public AuditedSilo {
     const auto places = [&](std::uint8_t draw) {
       const silo::PermutationName name{RunId{Digest{}, {draw}}, releases::Block::Training, {}};
       const std::int64_t records = dataset.training.count();
+      if (job_->parts == releases::Slice::Assignment::SecretPermutation) {
+        std::vector<std::int64_t> order(static_cast<std::size_t>(records));
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        std::rotate(order.begin(), order.begin() + records / 2, order.end());  // neither end is the unread position
+        return silo::RecordPlaces::permuted(fault_ == PartsFault::SameOrder ? std::move(order)
+                                                                            : randomness.permutation(name, records));
+      }
       return silo::RecordPlaces::binned(fault_ == PartsFault::Balanced ? randomness.permutation(name, records)
                                                                        : randomness.bins(name, records));
     };
@@ -71,6 +79,10 @@ class PartsSilo final : public AuditedSilo {
         seen.values[j] +=
             std::ldexp(static_cast<double>(values[static_cast<std::size_t>(j)]), job_->reply_lattice.step_log2) / times;
     }
+    if (!release.reads_bins()) {
+      seen.rows = static_cast<double>(release.records_drawn);
+      return seen;
+    }
     const silo::RecordPlaces::Rows rows = places.bin(release.positions, release.rows);
     const auto held = static_cast<double>(std::max<std::int64_t>(rows.counted, 1));
     seen.rows = fault_ == PartsFault::SizesInLength ? held : static_cast<double>(rows.records.size());
@@ -86,8 +98,8 @@ class PartsSilo final : public AuditedSilo {
   std::unique_ptr<silo::RecordSums> sums_;
 };
 
-/// A one-pass job of one silo, one round for each bin.
-std::string bins_job(int rounds, int records, double epsilon) {
+/// A one-pass job of one silo, one round for each part.
+std::string parts_job(int rounds, int records, double epsilon, const std::string& parts) {
   constexpr int kFeatures = 16;
   std::string columns;
   for (int f = 0; f < kFeatures; ++f)
@@ -95,17 +107,17 @@ std::string bins_job(int rounds, int records, double epsilon) {
   return fmt::format(
       R"({{"format":"undertone.job/1","name":"audited","data":{{"label":{{"column":"y","negative":"n","positive":"p"}},"features":[{}]}},
 "model":{{"kind":"logistic","intercept":true}},"domain":{{"kind":"l2_ball","radius":5}},"regulariser":{{"kind":"l2","strength":0.01}},
-"algorithm":{{"kind":"proximal_sgd","parts":"bins","rounds":{},"step_size":0.5}},
+"algorithm":{{"kind":"proximal_sgd","parts":"{}","rounds":{},"step_size":0.5}},
 "privacy":{{"mode":"isrl","unit":"record","noise":"test","clip_norm":1}},
 "cohort":[{{"silo":"one","records":{},"holdout_records":1,"holdout_public":true,"epsilon":{},"delta":1e-5}}],
 "participation":{{"quorum":1,"join_deadline_ms":1000,"round_deadline_ms":1000,"resend_ms":300}},
 "evaluation":{{"every":0}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
-      columns, rounds, records, epsilon);
+      columns, parts, rounds, records, epsilon);
 }
 
 struct AuditedBins {
-  AuditedBins(int rounds, int records, double epsilon, PairShape shape)
-      : bytes(bins_job(rounds, records, epsilon)),
+  AuditedBins(int rounds, int records, double epsilon, PairShape shape, const std::string& parts = "bins")
+      : bytes(parts_job(rounds, records, epsilon, parts)),
         job(jobs::parse_job(bytes, "job").value()),
         plan(jobs::plan_of(job, job.cohort.front()).value()),
         pair(worst_pair(job, job.cohort.front(), plan, shape)) {}
@@ -136,6 +148,27 @@ struct AuditedBins {
       square += products * products;
     }
     return sum / std::sqrt(square);
+  }
+  /// In how many standard errors the mean projection of some round lies above that of all rounds, where all other
+  /// records add nothing: parts that nobody knows are all moved as often.
+  [[nodiscard]] double loudest(PartsFault fault, std::uint64_t seed, int runs) const {
+    PartsSilo silo(job, plan, fault, seed);
+    const Projection& projection = dynamic_cast<const GaussianDistinguisher&>(*pair.test).projection();
+    std::vector<double> sums(plan.rounds(), 0.0);
+    double square = 0.0;
+    for (int i = 0; i < runs; ++i) {
+      std::size_t round = 0;
+      for (const SeenRound& seen : silo.run(pair.first, pair.test->asker()).value()) {
+        const double z =
+            seen.values.size() == projection.direction.size() ? seen.values.dot(projection.direction) : 0.0;
+        sums[round++] += z;
+        square += z * z;
+      }
+    }
+    sums.pop_back();  // the evaluation at the end
+    const auto rounds = static_cast<double>(sums.size());
+    const double mean = std::accumulate(sums.begin(), sums.end(), 0.0) / rounds;
+    return (*std::max_element(sums.begin(), sums.end()) - mean) / std::sqrt(square / rounds);
   }
   std::string bytes;
   jobs::Job job;
@@ -196,6 +229,41 @@ TEST(BinsAuditTest, ComesCloseToTheTruthOfSoundBins) {
   const AuditFinding finding = alone.audit(PartsFault::None, 7, 40'000);
   EXPECT_GT(finding.lower_told, 0.6 * finding.claimed);
   EXPECT_LE(finding.lower, finding.claimed);
+}
+
+// The test of an epsilon looks at all parts alike, and a record in a known one moves them as one in an unknown one
+// does. But then it is always the same that moves.
+TEST(SecretPermutationAuditTest, FindsAnOrderThatIsKnown) {
+  constexpr double kLoudestMax = 5.5;  // standard errors: a sound silo is above with probability 2e-7
+  const AuditedBins alone(6, 19, 4.0, PairShape::Alone, "secret_permutation");
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    EXPECT_GT(alone.loudest(PartsFault::SameOrder, seed, 2000), kLoudestMax);
+    EXPECT_LT(alone.loudest(PartsFault::None, seed, 2000), kLoudestMax);
+  }
+}
+
+TEST(SecretPermutationAuditTest, NeverFlagsASoundOne) {
+  for (const PairShape shape : {PairShape::Crowd, PairShape::Alone}) {
+    const AuditedBins audited(6, 19, 4.0, shape, "secret_permutation");
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const AuditFinding finding = audited.audit(PartsFault::None, seed, 1000);
+      ASSERT_FALSE(finding.flagged()) << seed << ": " << finding.lower << " of " << finding.claimed;
+    }
+  }
+  // All others at one end is the static pair, which the claim is not far above.
+  const AuditedBins few(3, 10, 4.0, PairShape::Crowd, "secret_permutation");
+  const AuditFinding finding = few.audit(PartsFault::None, 7, 20'000);
+  EXPECT_GT(finding.lower_told, 0.5 * finding.claimed);
+  EXPECT_LE(finding.lower, finding.claimed);
+}
+
+TEST(SecretPermutationAuditTest, TheProductKeepsItsPromise) {
+  const AuditedBins crowd(6, 19, 4.0, PairShape::Crowd, "secret_permutation");
+  const jobs::CohortMember& member = crowd.job.cohort.front();
+  std::uint64_t runs = 0;
+  const auto product = product_silo(crowd.job, crowd.bytes, member,
+                                    [&] { return std::make_unique<silo::TestRandomness>(runs++, member.facts.silo); });
+  EXPECT_FALSE(audit_transcripts(*product, crowd.plan, crowd.pair, {.trials = 400}).value().flagged());
 }
 
 /// Processor time of this thread. A machine's other work does not count.
