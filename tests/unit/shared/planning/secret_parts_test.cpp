@@ -121,6 +121,16 @@ TEST(SecretPermutationTest, ThePlanSaysWhatNobodyMustKnow) {
   EXPECT_NE(plan_digest(plan), plan_digest(told));
 }
 
+TEST(SecretPermutationTest, ThePlanTakesParallelCompositionWhereThatIsCheaperAndSaysSo) {
+  const releases::SiloFacts facts = silo_with(1'000'001, approximate(8.0));
+  const Plan secret = make_plan(one_pass(Slice::Assignment::SecretPermutation, 1), facts).value();
+  const Plan told = make_plan(one_pass(Slice::Assignment::Permutation, 1), facts).value();
+  EXPECT_EQ(*secret.parts_credit()->gain, 1.0);
+  EXPECT_EQ(secret.release({0})->cost(), told.release({0})->cost());
+  EXPECT_NEAR(secret.epsilon().value_rounded_up(), told.epsilon().value_rounded_up(), 1e-9);
+  EXPECT_NE(secret.accountant().find("compose in parallel"), std::string::npos) << secret.accountant();
+}
+
 TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
   const releases::SiloFacts facts = silo_with(1'000, approximate(1.0));
   constexpr auto kSecret = Slice::Assignment::SecretPermutation;
