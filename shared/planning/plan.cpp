@@ -171,6 +171,23 @@ std::uint64_t take_rounds(const releases::Cost& each, std::uint64_t rounds_max, 
   return std::max({take(each.gaussian, left.gaussian), take(each.pure, left.pure), take(each.ranged, left.ranged)});
 }
 
+/// Whether parts that differ in how often they are read have releases of one cost: what was spent then does not say
+/// which of them was read.
+bool confuses_parts(const std::vector<Plan::Segment>& segments, releases::Block block) {
+  using Rounds = std::map<std::string, std::uint64_t>;  // by the cost of a release
+  std::map<std::pair<std::int64_t, std::int64_t>, Rounds> parts;
+  for (const Plan::Segment& segment : segments) {
+    const Release& release = segment.release;
+    if (release.ask.records.block != block || release.is_public() || !release.ask.records.slice) continue;
+    parts[{release.positions.from, release.positions.to}][release.cost().to_string()] += segment.rounds;
+  }
+  Rounds known;
+  for (const auto& [positions, rounds] : parts)
+    for (const auto& [cost, times] : rounds)
+      if (!known.emplace(cost, times).second && known.at(cost) != times) return true;
+  return false;
+}
+
 }  // namespace
 
 double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const {
@@ -179,7 +196,8 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
        {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
     if (spent.is_zero()) continue;
     // Which passes the rounds were of is not in what was spent, and a record may have met a bin of each.
-    if (block == releases::Block::Training && draws_bins_anew()) return epsilon_.value_rounded_up();
+    if ((block == releases::Block::Training && draws_bins_anew()) || confuses_parts(segments_, block))
+      return epsilon_.value_rounded_up();
     if (spent.is_gaussian() && !reads_parts(block) && !credit_) {
       worst =
           std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent.gaussian), *mechanism_delta_));

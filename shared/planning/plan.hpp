@@ -45,6 +45,8 @@ struct PartsCredit {
   /// How many times as much noise it would take if the parts were told, so that they composed in parallel. Nothing
   /// where the noise was chosen.
   std::optional<double> gain = {};
+  /// Whether epsilon is that of the parts together; else that of each for itself, which was no more.
+  bool together = true;
 };
 
 /// What each release may cost, by the law of its noise.

@@ -266,8 +266,9 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
         return Error{
             ErrorCode::InvalidArgument,
             fmt::format("silo {}: {} rounds read disjoint parts of its n = {} {} records, which leaves none for "
-                        "part {}: R K <= n is needed, K >= 1 records a round",
-                        facts.silo.name(), read.slice->of, whole, block, read.slice->index + 1)};
+                        "part {}: R K <= n{} is needed, K >= 1 records a round",
+                        facts.silo.name(), read.slice->of, whole, block, read.slice->index + 1,
+                        read.slice->assignment == releases::Slice::Assignment::SecretPermutation ? " - 1" : "")};
       }
       if (part.ask.local() != nullptr) {
         return Error{ErrorCode::InvalidArgument,
@@ -325,6 +326,10 @@ Status Plan::meet(const releases::SiloFacts& facts) {
       const Result<double> charged = charge(block, facts.epsilon());
       if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
       epsilon = std::max(epsilon, *charged);
+      if (parts_credit_ && block == releases::Block::Training) {
+        const Result<double> told = this->charged(events(block));
+        parts_credit_->together = !told || *charged < *told;
+      }
     }
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
     if (!protects(releases::Block::Training) && !protects(releases::Block::Holdout)) return {};

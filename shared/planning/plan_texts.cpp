@@ -47,10 +47,9 @@ std::string Plan::accountant() const {
         credit_->silo_epsilon.value_rounded_up(),
         sliced ? "; disjoint parts of a secret permutation compose in parallel" : "");
   }
-  if (parts_credit_ && parts_credit_->gain && *parts_credit_->gain <= 1.0) {
-    return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part; disjoint secret parts "
-           "compose in "
-           "parallel, since charging them together as one random allocation allows no less noise here";
+  if (parts_credit_ && !parts_credit_->together) {
+    return "exact Gaussian, or numeric beside other draws: over the planned releases of a part; disjoint secret parts "
+           "compose in parallel, since charging them together as one random allocation costs no less here";
   }
   if (parts_credit_ && parts_credit_->assignment == releases::Slice::Assignment::SecretPermutation) {
     return "numeric, certified from above: the records are permuted in secret and at least one position is read by "

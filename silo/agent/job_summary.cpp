@@ -235,10 +235,10 @@ std::string describe_secret_parts(const planning::Plan& plan) {
   const bool bins = plan.parts_credit()->assignment == releases::Slice::Assignment::Bins;
   const std::optional<double> told = plan.epsilon_of_known_draws();
   return fmt::format(
-      "  It rests on this silo: nobody outside may ever learn in which part of the pass a record was{},\n"
-      "  so neither this program's memory during the run nor the ledger's key, from which that follows. If they\n"
-      "  do, what remains is {}.\n",
-      bins ? ", nor how many a part had" : "",
+      "  It rests on this silo: nobody outside may ever learn in which part of the pass {},\n"
+      "  so neither this program's memory during the run nor the ledger's key, from which that follows, nor how long\n"
+      "  an answer took to the millisecond. If they do, what remains is {}.\n",
+      bins ? "a record was, nor how many a part had" : "records were, one of them or all others",
       told ? fmt::format("epsilon {:.4g} at the same delta", *told) : "nothing that can be promised");
 }
 

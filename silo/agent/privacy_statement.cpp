@@ -120,7 +120,8 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
         "everybody outside the silo: coordinator, other silos and network, together, seeing every message of the run",
         fmt::format(
             "the silo keeps secret in which part of the pass each record was{}, during the run and for as long "
-            "as the guarantee is to hold: its memory, and its ledger's key, from which the parts follow",
+            "as the guarantee is to hold: its memory, its ledger's key, from which the parts follow, and how long "
+            "answers took within an interval",
             plan.parts_credit()->assignment == releases::Slice::Assignment::Bins ? " and how many were in each" : "")};
   }
   // Reports without a credit keep the promise by the silo's own noise: mixing comes on top.

@@ -122,9 +122,9 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
         "the job asks for selections, and how long drawing one takes depends on the records: expected "
         "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
   }
-  if (job.parts == releases::Slice::Assignment::Bins && policy.release_interval.count() == 0) {
+  if (job.parts != releases::Slice::Assignment::Permutation && policy.release_interval.count() == 0) {
     object(
-        "the job's records are in secret bins, and how long an answer takes may tell of them: expected "
+        "the job's records are in secret parts, and how long an answer takes may tell of them: expected "
         "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
   }
   if (claimed.delta() > policy.delta_max.value()) {

@@ -176,6 +176,24 @@ TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
   EXPECT_NE(why(one_pass(kSecret, 10), silo_with(10, approximate(1.0))).find("leaves none"), std::string::npos);
 }
 
+TEST(SecretPermutationTest, AnOdometerThatCannotTellWhichPartWasReadSaysThePlansEpsilon) {
+  // Ten rounds of one half, twenty of the next, all of one cost: ten of the second's cost as much as all of the
+  // first's.
+  Schedule schedule;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    schedule.push_back({part(Slice::Assignment::Permutation, i, 2, Slice::Cut::Halving), 10 * (i + 1)});
+    schedule.back().ask.shift = releases::GaussianShift::create(0.05).value();
+  }
+  const Plan halves = make_plan(schedule, silo_with(1'000, approximate(2.0))).value();
+  const releases::Cost once = halves.release({0})->cost();
+  ASSERT_EQ(once, halves.release({10})->cost());
+  EXPECT_EQ(halves.epsilon_of(*once.times(20), {}), halves.epsilon().value_rounded_up());
+  // Parts that are read alike: ten of any of them cost what ten of the first do.
+  schedule[1].rounds = 10;
+  const Plan alike = make_plan(schedule, silo_with(1'000, approximate(2.0))).value();
+  EXPECT_LT(alike.epsilon_of(*once.times(5), {}), 0.8 * alike.epsilon().value_rounded_up());
+}
+
 TEST(SecretPermutationTest, HalvesAreChargedAsTheTheoremSays) {
   Schedule schedule;
   for (std::uint64_t i = 0; i < 3; ++i)

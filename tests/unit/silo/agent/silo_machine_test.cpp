@@ -341,13 +341,17 @@ TEST(SiloMachineTest, APermutationThatNoiseCountsOnIsThePolicysToAllowToo) {
   federation.algorithm = R"({"kind":"proximal_sgd","parts":"secret_permutation","rounds":6,"step_size":0.5})";
   Policy policy = tests::generous_policy();
   policy.allocation_accounting = false;
-  policy.release_interval = std::chrono::milliseconds(0);  // sizes are public: no answer's time tells of them
   Agent refusing{federation, policy};
   const Agent::Heard heard = refusing.say(wire::JobOffer{refusing.run, refusing.job});
   ASSERT_EQ(heard.told.size(), 1U);
   EXPECT_NE(heard.told[0].find("policy.allocation_accounting"), std::string::npos) << heard.told[0];
   policy.allocation_accounting = true;
-  Agent willing{federation, policy};
+  policy.release_interval = std::chrono::milliseconds(0);  // a record whose gradient is 0 takes less time
+  Agent hasty{federation, policy};
+  const Agent::Heard said = hasty.say(wire::JobOffer{hasty.run, hasty.job});
+  ASSERT_EQ(said.told.size(), 1U);
+  EXPECT_NE(said.told[0].find("policy.release_interval_ms above 0"), std::string::npos) << said.told[0];
+  Agent willing{federation};
   EXPECT_EQ(willing.offer(), std::nullopt);
   EXPECT_EQ(willing.say(willing.gradient(0)).replies.size(), 1U);
 }
