@@ -545,10 +545,11 @@ void add_lab_commands(CLI::App& app, Actions& actions, LabArguments& arguments) 
   CLI::App* reproduce_command =
       add(app, actions, "reproduce", "A figure of the source's experiments: table, picture and a verdict on each claim",
           [&] { return run_reproduce(arguments.reproduced); });
-  reproduce_command->add_option("figure", arguments.reproduced.figure, "fig3.5 to fig3.12, figB.1 to figB.5, or all")
+  reproduce_command
+      ->add_option("figure", arguments.reproduced.figure, "fig3.5 to fig3.12, figB.1 to figB.5, figD.1, or all")
       ->required();
-  reproduce_command->add_option("--data", arguments.reproduced.data, "folder of the data sets: docs/experiments.md")
-      ->required();
+  reproduce_command->add_option("--data", arguments.reproduced.data,
+                                "folder of the data sets: docs/experiments.md; figD.1 reads none");
   reproduce_command->add_option("--out", arguments.reproduced.out, "folder for what is written; goes on where it stood")
       ->required();
   reproduce_command->add_flag("--quick", arguments.reproduced.quick,

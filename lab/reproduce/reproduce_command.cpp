@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "lab/reproduce/dimension_figure.hpp"
 #include "lab/reproduce/figure_report.hpp"
 #include "shared/base/files.hpp"
 #include "shared/service/exit_code.hpp"
@@ -163,13 +164,24 @@ int run_reproduce(const ReproduceRequest& request) {
     wanted.push_back(request.quick ? quick(one) : one);
     if (request.splits != 0) wanted.back().splits = std::min(one.splits, request.splits);
   }
-  if (wanted.empty()) {
+  const bool dimensions = request.figure == "all" || request.figure == kDimensionFigure;
+  if (wanted.empty() && !dimensions) {
     std::string known;
     for (const Experiment& one : experiments()) known += " " + one.name;
+    known += " " + std::string(kDimensionFigure);
     return service::fail(
         {ErrorCode::InvalidArgument, fmt::format("\"{}\": expected all, or one of{}", request.figure, known)});
   }
+  if (!wanted.empty() && request.data.empty())
+    return service::fail({ErrorCode::InvalidArgument, "--data: expected the folder of the figure's data sets"});
   int code = service::kDone;
+  if (dimensions) {
+    DimensionFigure figure = dimension_figure(request.quick);
+    if (request.splits != 0)
+      figure.repetitions = std::max<std::size_t>(2, std::min(figure.repetitions, request.splits));
+    if (const Status done = reproduce_dimensions(figure, request); !done)
+      code = service::fail(Error{done.error().code, fmt::format("{}: {}", kDimensionFigure, done.error().message)});
+  }
   for (const Experiment& one : wanted) {
     const Status done = reproduce(one, request);
     if (done) continue;
