@@ -8,6 +8,7 @@
 #include "operator/shuffler_worth.hpp"
 #include "operator/weight_noise.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/algorithms/mirror/one_pass_bounds.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
@@ -126,6 +127,19 @@ bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
   return true;
 }
 
+/// 1 / sum p_i^2/K_i of the first gradients.
+double mean_gradient_records(const jobs::Job& job, const Plans& plans) {
+  double weights = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  double draws = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) {
+    const planning::Release& first = plans.at(member.facts.silo).segments().front().release;
+    const double share = static_cast<double>(member.weight) / weights;
+    draws += share * share / static_cast<double>(first.records_drawn);
+  }
+  return 1.0 / draws;
+}
+
 std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
@@ -139,6 +153,12 @@ std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, 
     if (std::optional<algorithms::RiskBound> own =
             job.algorithm->predicted_risk(*clip, fewer * gradients, job.theorem.has_value()))
       return own;
+    // Of bins a part's size varies.
+    if (all_answer && job.parts != releases::Slice::Assignment::Bins) {
+      if (std::optional<algorithms::RiskBound> own =
+              algorithms::one_pass_risk(job.algorithm, {clip->value(), gradients, mean_gradient_records(job, plans)}))
+        return own;
+    }
   }
   // Of multisets of all records the mean varies, and of bins how many records it is of.
   if (!job.theorem || job.with_replacement || job.parts == releases::Slice::Assignment::Bins ||

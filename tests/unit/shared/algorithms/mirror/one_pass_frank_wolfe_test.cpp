@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "shared/algorithms/mirror/one_pass_bounds.hpp"
 #include "shared/algorithms/mirror/poly_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 #include "shared/config/json_section.hpp"
@@ -267,6 +268,34 @@ TEST(OnePassFrankWolfeTest, ReadsItsKeys) {
   EXPECT_NE(problems_of({{"rounds", 3}, {"step_size", 0.5}, {"set", {{"norm", 1}}}}, PolyFrankWolfe::parse)
                 .find("/algorithm/smoothness: missing"),
             std::string::npos);
+}
+
+// D = 4, beta = 1/2, L = 2, v = 0.01, b = 100 records, d = 3.
+constexpr OnePassFacts kFacts{2.0, 0.01, 100.0};
+
+TEST(OnePassBoundsTest, OfATreeIsTheFormula) {
+  // r_1 = min(4, 2) = 2, so P = 0.01 (1 + 4) + 0.04 (1 + 2) = 0.17; 2 beta D^2/4 = 4.
+  EXPECT_NEAR(one_pass_risk(tree_of(1), kFacts)->bound, 4.0 + 4.0 * std::sqrt(2.0 * std::log(6.0) * 0.17), 1e-12);
+  // r_2 = 2 too: P = 0.01 * 9 + 0.04 (1 + 2 + 1) = 0.25; 2 beta D^2/8 = 2.
+  EXPECT_NEAR(one_pass_risk(tree_of(2), kFacts)->bound, 2.0 + 4.0 * std::sqrt(2.0 * std::log(6.0) * 0.25), 1e-12);
+  // Of L = 1/4 differences are cut: r_1 = min(4, 16) = 4; P = 0.01 * 17 + 0.000625 (1 + 8).
+  EXPECT_NEAR(one_pass_risk(tree_of(1), {0.25, 0.01, 100.0})->bound,
+              4.0 + 4.0 * std::sqrt(2.0 * std::log(6.0) * 0.175625), 1e-12);
+}
+
+TEST(OnePassBoundsTest, OfTheRecursionIsTheFormula) {
+  // c = 1/2, Q = 0.04 + 0.08, P_0 = 0.05, P_1 = (0.05 + 0.03)/4 + 0.03 = 0.05.
+  const double error = std::sqrt(2.0 * std::log(6.0) * 0.05);
+  EXPECT_NEAR(one_pass_risk(recursive_of(1, 0.5), kFacts)->bound, 8.0 / 4.0 + 1.5 * (2.0 * error + 1.0), 1e-12);
+}
+
+TEST(OnePassBoundsTest, AreOfL1AndOfTheseMethodsAlone) {
+  EXPECT_DOUBLE_EQ(one_pass_risk(Method(tree_of(1)), kFacts)->bound, one_pass_risk(tree_of(1), kFacts)->bound);
+  EXPECT_DOUBLE_EQ(one_pass_risk(Method(recursive_of(4, 0.2)), kFacts)->bound,
+                   one_pass_risk(recursive_of(4, 0.2), kFacts)->bound);
+  TreeFrankWolfeSettings euclidean = tree_of(1);
+  euclidean.set = FrankWolfeSet::create(geometry::LpBall{2.0, 1.0}, 2.0, 3).value();
+  EXPECT_FALSE(one_pass_risk(Method(euclidean), kFacts));
 }
 
 }  // namespace
