@@ -240,8 +240,7 @@ Result<Consortium> parse_consortium(const nlohmann::json& document, config::Prob
   config::Section coordinator = root.object("coordinator", "the service that drives the jobs");
   ConsortiumParty hub;
   hub.party = {out.name, Role::Coordinator, coordinator.text("name", "1 to 64 of [a-z0-9-]")};
-  hub.hosts = coordinator.texts("hosts", "names or addresses it is reached at; silos dial the first");
-  if (hub.hosts.empty()) coordinator.problem("hosts", "expected at least one");
+  hub.hosts = coordinator.texts("hosts", "names or addresses it is reached at; silos dial the first", {1});
   check_hosts(coordinator, hub.hosts);
   hub.port = static_cast<std::uint16_t>(
       coordinator.integer("port", 1, 65534, "for silos; the HTTP service is one above it, on loopback"));

@@ -297,6 +297,7 @@ class Explorer {
       out.high = std::max(out.high, type.high);
       out.least = std::min(out.least, type.least);
       out.most = std::max(out.most, type.most);
+      out.distinct = out.distinct && type.distinct;
     }
     return out;
   }
@@ -330,7 +331,11 @@ class Explorer {
         out = {{"type", "integer"}, {"minimum", type.least}, {"maximum", type.most}};
         break;
       case Kind::Texts:
-        out = {{"type", "array"}, {"items", {{"$ref", "#/$defs/entry"}}}};
+        out["type"] = "array";
+        if (type.least > 0) out["minItems"] = type.least;
+        if (static_cast<std::size_t>(type.most) < TextCounts::kUnbounded) out["maxItems"] = type.most;
+        if (type.distinct) out["uniqueItems"] = true;
+        out["items"] = {{"$ref", "#/$defs/entry"}};
         break;
       case Kind::Numbers:
         out = {{"type", "array"}, {"items", {{"type", "number"}}}};

@@ -76,6 +76,18 @@ KeyType entries(KeyType::Kind kind, std::size_t least, std::size_t most) {
   return {kind, 0.0, 0.0, false, static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
 }
 
+/// "an array of 2 to 10000 different texts"
+std::string expected_of(const TextCounts& counts) {
+  std::string how_many;
+  if (counts.most != TextCounts::kUnbounded) {
+    how_many = fmt::format("{} to {} ", counts.least, counts.most);
+  } else if (counts.least > 0) {
+    how_many = fmt::format("at least {} ", counts.least);
+  }
+  return fmt::format("an array of {}{}{}", how_many, counts.distinct ? "different " : "",
+                     counts.least == 1 && counts.most == TextCounts::kUnbounded ? "text" : "texts");
+}
+
 }  // namespace
 
 void Problems::add(const std::string& pointer, const std::string& problem) {
@@ -136,7 +148,8 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file, 
     std::string_view what = exception.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos)
       what.remove_prefix(end + 2);
-    return Error{ErrorCode::InvalidConfig, fmt::format("{}: not JSON: {}", file, plain_text(std::string(what)))};
+    return Error{ErrorCode::InvalidConfig,
+                 fmt::format("{}: not JSON: {}", file, plain_text(std::string(what)))};
   }
 }
 
@@ -276,14 +289,19 @@ std::int64_t Section::integer(const std::string& key, std::int64_t low, std::int
   return number;
 }
 
-std::vector<std::string> Section::texts(const std::string& key, const char* about) {
-  const nlohmann::json* value = find(key, "an array of texts", about, {KeyType::Kind::Texts});
+std::vector<std::string> Section::texts(const std::string& key, const char* about, TextCounts counts) {
+  const std::string expected = expected_of(counts);
+  KeyType type = entries(KeyType::Kind::Texts, counts.least, counts.most);
+  type.distinct = counts.distinct;
+  const nlohmann::json* value = find(key, expected, about, type);
   if (value == nullptr) return {};
   std::vector<std::string> out;
-  if (!value->is_array()) {
-    problem(key, "expected an array of texts, got " + shown(*value));
+  if (!value->is_array() || value->size() < counts.least || value->size() > counts.most) {
+    problem(key, fmt::format("expected {}, got {}", expected,
+                             value->is_array() ? fmt::format("one of {}", value->size()) : shown(*value)));
     return out;
   }
+  std::set<std::string> seen;
   for (std::size_t i = 0; i < value->size(); ++i) {
     if (!(*value)[i].is_string()) {
       problem(fmt::format("{}/{}", key, i), "expected a text, got " + shown((*value)[i]));
@@ -292,6 +310,9 @@ std::vector<std::string> Section::texts(const std::string& key, const char* abou
     out.push_back((*value)[i].get<std::string>());
     if (out.back().size() > kTextBytesMax || !is_plain_text(out.back()))
       problem(fmt::format("{}/{}", key, i), "expected a text without control characters");
+    if (counts.distinct && !seen.insert(out.back()).second)
+      problem(fmt::format("{}/{}", key, i),
+              fmt::format("expected different texts, {} stands twice", shown((*value)[i])));
   }
   return out;
 }

@@ -36,9 +36,18 @@ struct KeyType {
   double low = 0.0;  // of a number
   double high = 0.0;
   bool open_low = false;
-  std::int64_t least = 0;  // of an integer; of scalars and objects, how many
+  std::int64_t least = 0;  // of an integer; of texts, scalars and objects, how many
   std::int64_t most = 0;
   std::vector<std::string> choices = {};
+  bool distinct = false;  // of texts: none stands twice
+};
+
+/// How many texts an array may hold, and whether they differ.
+struct TextCounts {
+  std::size_t least = 0;
+  std::size_t most = kUnbounded;
+  bool distinct = false;
+  static constexpr std::size_t kUnbounded = std::size_t{1} << 40;  // more than a file holds
 };
 
 /// One key of a configuration file, as its parser takes it.
@@ -128,7 +137,7 @@ class Section {
   [[nodiscard]] double number(const std::string& key, double low, double high, const char* about,
                               bool open_low = false);
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high, const char* about);
-  [[nodiscard]] std::vector<std::string> texts(const std::string& key, const char* about);
+  [[nodiscard]] std::vector<std::string> texts(const std::string& key, const char* about, TextCounts counts = {});
   /// Finite numbers.
   [[nodiscard]] std::vector<double> numbers(const std::string& key, const char* about);
   /// Numbers, texts and booleans.

@@ -30,8 +30,7 @@ double parse_date_bound(config::Section& section, const std::string& key, DateFo
 
 data::MissingRule parse_missing(config::Section section, const std::optional<DateFormat>& date) {
   data::MissingRule rule;
-  rule.texts = section.texts("texts", "what stands for a missing value, e.g. [\"\", \"NA\"]");
-  if (rule.texts.empty()) section.problem("texts", "expected at least one text");
+  rule.texts = section.texts("texts", "what stands for a missing value, e.g. [\"\", \"NA\"]", {1});
   rule.value =
       date && !section.recording()
           ? parse_date_bound(section, "value", *date, "a date in its place")
@@ -80,13 +79,8 @@ NumericColumn parse_numeric(config::Section& section) {
 CategoricalColumn parse_categorical(config::Section& section) {
   CategoricalColumn column;
   column.name = section.text("column", "the column's name in the file's header");
-  column.categories = section.texts("categories", "the public list of values; each becomes a feature in {0, 1}");
-  if (column.categories.empty() || column.categories.size() > kCategoriesMax) {
-    section.problem("categories",
-                    fmt::format("expected 1 to {} values, got {}", kCategoriesMax, column.categories.size()));
-  }
-  if (std::set<std::string>(column.categories.begin(), column.categories.end()).size() != column.categories.size())
-    section.problem("categories", "expected different values, one stands twice");
+  column.categories = section.texts("categories", "the public list of values; each becomes a feature in {0, 1}",
+                                    {1, kCategoriesMax, true});
   if (section.has("others_allowed")) {
     column.others_allowed = section.boolean(
         "others_allowed", "a value that is not listed sets no feature, instead of being an error (default false)");
@@ -120,23 +114,18 @@ Json to_json(const NumericColumn& column) {
 data::Schema parse_schema(config::Section section) {
   data::Schema schema;
   config::Section label = section.object("label", "the target");
+  const char* about_classes = "of softmax and network: the public list of values, in order";
+  const config::TextCounts classes{2, kCategoriesMax, true};
   if (label.has("positive") || label.has("negative")) {
     const data::BinaryLabel binary{
         label.text("column", "the column's name; with min and max instead of negative and positive, a numeric target"),
         label.text("negative", "the value that counts as -1"), label.text("positive", "the value that counts as 1")};
     if (binary.negative == binary.positive) label.problem("positive", "expected a value other than the negative one");
     schema.label = binary;
-    if (label.recording() && label.has("classes"))
-      (void)label.texts("classes", "of softmax and network: the public list of values, in order");
+    if (label.recording() && label.has("classes")) (void)label.texts("classes", about_classes, classes);
   } else if (label.has("classes")) {
-    data::ClassLabel several{label.text("column", "the column's name"),
-                             label.texts("classes", "of softmax and network: the public list of values, in order")};
-    if (several.classes.size() < 2 || several.classes.size() > kCategoriesMax) {
-      label.problem("classes", fmt::format("expected 2 to {} values, got {}", kCategoriesMax, several.classes.size()));
-    }
-    if (std::set<std::string>(several.classes.begin(), several.classes.end()).size() != several.classes.size())
-      label.problem("classes", "expected different values, one stands twice");
-    schema.label = std::move(several);
+    schema.label =
+        data::ClassLabel{label.text("column", "the column's name"), label.texts("classes", about_classes, classes)};
   } else {
     schema.label = data::NumericLabel{parse_numeric(label)};
   }

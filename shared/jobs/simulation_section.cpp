@@ -34,9 +34,8 @@ RecordFiles parse_files(config::Section& section) {
   if (section.has("cifar")) {
     CifarRecords records{section.texts("cifar",
                                        "instead of csv: binary batches of CIFAR-10, relative to the job's file; "
-                                       "columns label, p0, p1, ... of 0 to 255, pixel by pixel, row by row")};
-    if (records.batches.empty() || records.batches.size() > kBatchesMax)
-      section.problem("cifar", fmt::format("expected 1 to {} files, got {}", kBatchesMax, records.batches.size()));
+                                       "columns label, p0, p1, ... of 0 to 255, pixel by pixel, row by row",
+                                       {1, kBatchesMax})};
     files = std::move(records);
     ++given;
   }

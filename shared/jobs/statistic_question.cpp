@@ -113,7 +113,8 @@ Written read_question(config::Section& section) {
         "columns",
         "of table: columns of listed values; of covariance: of numbers; of regression: what the "
         "response is explained by, where a column of values is an indicator for each but the first; of "
-        "the reports of a mean, instead of column: of numbers, each record reporting on one of them alone");
+        "the reports of a mean, instead of column: of numbers, each record reporting on one of them alone",
+        {1});
     out.complete = out.complete && !out.columns.empty();
   }
   if (every || out.kind == KindAsked::Regression) {

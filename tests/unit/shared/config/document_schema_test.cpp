@@ -50,6 +50,22 @@ TEST(DocumentSchemaTest, SaysTypesRangesAndMeanings) {
   EXPECT_EQ(schema.at("$defs").at("text").at("minLength"), 1);
 }
 
+TEST(DocumentSchemaTest, AnArrayOfTextsSaysHowManyAndWhetherTheyDiffer) {
+  const Json schema = schema_of([](Section& root) {
+    (void)root.texts("words", "");
+    (void)root.texts("hosts", "", {1});
+    (void)root.texts("classes", "", {2, 9, true});
+  });
+  EXPECT_EQ(property(schema, "words"), (Json{{"type", "array"}, {"items", {{"$ref", "#/$defs/entry"}}}}));
+  EXPECT_EQ(property(schema, "hosts"),
+            (Json{{"type", "array"}, {"minItems", 1}, {"items", {{"$ref", "#/$defs/entry"}}}}));
+  EXPECT_EQ(property(schema, "classes"), (Json{{"type", "array"},
+                                               {"minItems", 2},
+                                               {"maxItems", 9},
+                                               {"uniqueItems", true},
+                                               {"items", {{"$ref", "#/$defs/entry"}}}}));
+}
+
 TEST(DocumentSchemaTest, AKeyThatIsAskedForOnlyIfItIsThereIsOptional) {
   const Json schema = schema_of([](Section& root) {
     (void)root.text("name", "");

@@ -229,12 +229,14 @@ TEST(SchemaTest, RefusesWhatCannotBeEncoded) {
     EXPECT_NE(problems.error().message.find(problem), std::string::npos) << problems.error().message;
   };
   refused(R"({"column": "x", "min": 1, "max": 1})", "/features/0/max: expected more than min");
-  refused(R"({"column": "x", "categories": []})", "/features/0/categories: expected 1 to");
-  refused(R"({"column": "x", "categories": ["a", "a"]})", "one stands twice");
+  refused(R"({"column": "x", "categories": []})", "/features/0/categories: expected an array of 1 to");
+  refused(R"({"column": "x", "categories": ["a", "a"]})",
+          "/features/0/categories/1: expected different texts, \"a\" stands twice");
   refused(R"({"column": "x", "date": "YYYY-MM-DD", "min": "1970-13-01", "max": "1971-01-01"})",
           "/features/0/min: expected a date");
   refused(R"({"column": "x", "min": 0, "max": 1, "outside": "ignore"})", "expected one of \"clamp\", \"refuse\"");
-  refused(R"({"column": "x", "min": 0, "max": 1, "missing": {"texts": [], "value": 0}})", "at least one text");
+  refused(R"({"column": "x", "min": 0, "max": 1, "missing": {"texts": [], "value": 0}})",
+          "an array of at least 1 text, got one of 0");
   refused(R"({"column": "y", "min": 0, "max": 1})", "/features/0/column: stands twice");
 }
 

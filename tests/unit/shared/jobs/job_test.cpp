@@ -558,8 +558,9 @@ TEST(ModelConfigTest, NetworksAreReadAndRefusedWithASentence) {
   const std::string hidden = R"({"kind":"network","seed":1,"hidden":[)";
   says(with_model(R"({"kind":"softmax"})", R"({"column":"y","negative":"no","positive":"yes"})"), "label with classes");
   says(with_model(R"({"kind":"logistic","intercept":true})"), "/model/kind");
-  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a","a"]})"), "one stands twice");
-  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a"]})"), "expected 2 to");
+  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a","a"]})"),
+       "/data/label/classes/1: expected different texts, \"a\" stands twice");
+  says(with_model(R"({"kind":"softmax"})", R"({"column":"y","classes":["a"]})"), "expected an array of 2 to");
   says(with_model(R"({"kind":"network","seed":1,"hidden":[]})"), "/model/hidden");
   says(with_model(hidden + R"({"kind":"dense","width":0,"activation":"relu"}]})"), "/model/hidden/0/width");
   says(with_model(hidden + R"({"kind":"dense","width":9,"activation":"step"}]})"), "/model/hidden/0/activation");
