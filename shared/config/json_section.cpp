@@ -88,6 +88,17 @@ std::string expected_of(const TextCounts& counts) {
                      counts.least == 1 && counts.most == TextCounts::kUnbounded ? "text" : "texts");
 }
 
+/// What the complaint of nlohmann's parser means where a comma is at fault; empty elsewhere.
+std::string_view comma_hint(std::string_view what) {
+  const auto says = [what](const char* part) { return what.find(part) != std::string_view::npos; };
+  const bool other = says("unexpected '}'; expected ']'") || says("unexpected end of input");
+  if (says("unexpected string literal; expected '}'") || (says("; expected ']'") && !other))
+    return ": is a comma missing before it?";
+  if (says("unexpected '}'; expected string literal") || says("unexpected ']'; expected '[', '{', or a literal"))
+    return ": is there a comma too many before it?";
+  return "";
+}
+
 }  // namespace
 
 void Problems::add(const std::string& pointer, const std::string& problem) {
@@ -149,7 +160,7 @@ Result<JsonDocument> parse_json(std::string_view text, const std::string& file, 
     if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos)
       what.remove_prefix(end + 2);
     return Error{ErrorCode::InvalidConfig,
-                 fmt::format("{}: not JSON: {}", file, plain_text(std::string(what)))};
+                 fmt::format("{}: not JSON: {}{}", file, plain_text(std::string(what)), comma_hint(what))};
   }
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "shared/base/plain_text.hpp"
+#include "shared/data/csv_survey.hpp"
 
 namespace undertone::data {
 namespace {
@@ -48,12 +49,11 @@ std::string expected_of(const NumericColumn& column, bool decimal_comma) {
 
 /// Whether a cell that is no number is most likely there because there was none.
 bool looks_missing(std::string_view cell) {
-  static constexpr std::array<std::string_view, 12> kTexts = {"",    "NA",   "N/A",  "na",   "n/a", "NaN",
-                                                              "nan", "NULL", "null", "None", "?",   "-"};
+  const std::vector<std::string>& texts = missing_texts();
   const std::size_t first = cell.find_first_not_of(' ');
   const std::string_view text =
       first == std::string_view::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first);
-  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
 std::string listed(const std::vector<std::string>& values) {

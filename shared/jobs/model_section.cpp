@@ -100,6 +100,12 @@ models::LayerShape parse_layer(config::Section& section) {
 
 }  // namespace
 
+std::vector<std::string_view> model_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [name, kind] : kModelKinds) out.emplace_back(name);
+  return out;
+}
+
 models::NetworkShape parse_network(config::Section& section, Eigen::Index features, Eigen::Index classes) {
   models::NetworkShape shape{{1, 1, features}, {}, classes};
   if (section.has("image")) {

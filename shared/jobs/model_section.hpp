@@ -14,6 +14,9 @@ inline constexpr std::initializer_list<std::pair<const char*, models::Loss>> kLo
     {"hinge", models::Loss::Hinge},       {"absolute", models::Loss::Absolute},
     {"quantile", models::Loss::Quantile}, {"huber", models::Loss::Huber}};
 
+/// What jobs and policies may call a model.
+[[nodiscard]] std::vector<std::string_view> model_names();
+
 struct ModelChoice {
   models::Model model;
   std::uint64_t seed = 0;  // of a network's starting weights

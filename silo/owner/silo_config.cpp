@@ -270,6 +270,12 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
 }
 
 Result<SiloConfig> load_silo_config(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored) && !ignored) {
+    return Error{
+        ErrorCode::InvalidConfig,
+        fmt::format("{}: there is no such file; it is in the silo's kit, and --config says where", file.string())};
+  }
   UNDERTONE_TRY(const config::JsonDocument document, config::load_json(file, 4U << 20U));
   config::Problems problems(file.string());
   return parse_silo_config(document.root, file.parent_path(), problems);

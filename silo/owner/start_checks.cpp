@@ -7,6 +7,7 @@
 
 #include "shared/algorithms/table.hpp"
 #include "shared/base/plain_text.hpp"
+#include "shared/jobs/model_section.hpp"
 #include "shared/net/tls.hpp"
 #include "silo/owner/disk_room.hpp"
 
@@ -96,6 +97,7 @@ std::vector<Finding> start_findings(const std::filesystem::path& file, const Sil
   if (!credentials) out.push_back({true, credentials.error().message});
   check_folders(file, config, out);
   check_totals(file, config.policy, out);
+  check_names(file, "models", jobs::model_names(), config.policy.models, out);
   check_names(file, "algorithms", algorithms::method_names(), config.policy.algorithms, out);
   check_names(file, "units", kUnits, config.policy.units, out);
   return out;

@@ -164,6 +164,17 @@ TEST(DocumentSchemaTest, ABoundMadeOfAnotherKeyIsAsWideAsTheReferenceHasIt) {
   EXPECT_EQ(property(schema, "chosen").at("maximum"), 100);
 }
 
+TEST(ProblemsTest, ACommaAtFaultIsNamed) {
+  const auto said = [](const char* text) { return parse_json(text, "job.json", 1000).error().message; };
+  const auto has = [&](const char* text, const char* part) { return said(text).find(part) != std::string::npos; };
+  for (const char* text : {"{\"a\": 1\n \"b\": 2}", "[\"a\" \"b\"]", "[1 2]", "[{} {}]"})
+    EXPECT_TRUE(has(text, ": is a comma missing before it?")) << said(text);
+  for (const char* text : {"{\"a\": 1,}", "[1, 2,]"})
+    EXPECT_TRUE(has(text, ": is there a comma too many before it?")) << said(text);
+  for (const char* text : {"{\"a\": }", "[1, 2", "[1}", "{\"a\" 1}", "{\"a\": 1", "{a: 1}"})
+    EXPECT_FALSE(has(text, "comma")) << said(text);
+}
+
 TEST(ProblemsTest, WhatIsExploredIsNeverGood) {
   const nlohmann::json nothing = nlohmann::json::object();
   Problems problems = Problems::exploring({});

@@ -131,7 +131,7 @@ TEST_F(CsvReaderTest, AMissingValueThatTheSchemaDoesNotKnowIsToldWithTheKeyThatI
   const std::string needs =
       R"(; for values that are missing the schema's column needs "missing": how they are written )"
       "and what stands for them";
-  for (const char* cell : {"", "NA", " ? ", "null"}) {
+  for (const char* cell : {"", "NA", " ? ", "null", "missing", ".", "#N/A"}) {
     EXPECT_EQ(problem(std::string(kHeader) + "yes,1," + cell + ",male,a\n"),
               "f.csv:2: column 3 \"born\": expected a date YYYY-MM-DD" + needs)
         << cell;

@@ -20,6 +20,13 @@ Result<data::CsvDialect> dialect_of(const nlohmann::json& file) {
   return config->datasets.front().dialect;
 }
 
+TEST(SiloConfigTest, AFileThatIsNotThereIsToldWithWhereItIs) {
+  const Result<SiloConfig> none = load_silo_config("/nowhere/silo.json");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message,
+            "/nowhere/silo.json: there is no such file; it is in the silo's kit, and --config says where");
+}
+
 TEST(SiloConfigTest, ADataSetSaysHowItsFileIsWrittenAndNothingElse) {
   EXPECT_EQ(dialect_of(nullptr).value(), data::CsvDialect{});
   EXPECT_EQ(dialect_of({{"separator", ";"}, {"decimal", "comma"}}).value(), (data::CsvDialect{';', true}));

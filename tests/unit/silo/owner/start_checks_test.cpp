@@ -70,6 +70,17 @@ TEST(StartChecksTest, AUnitThatIsNoneAllowsNothing) {
                    "silo.json: /policy/units/1: expected one of record, found \"patient\"", false));
 }
 
+TEST(StartChecksTest, AModelThatIsNoneAllowsNothing) {
+  const tests::TemporaryFolder folder;
+  SiloConfig config = config_in(folder.path());
+  config.policy.models = {"logistic", "softmax", "logistics"};
+  const std::vector<Finding> found = start_findings("silo.json", config);
+  EXPECT_TRUE(says(found, "silo.json: /policy/models/2: expected one of logistic, ", false));
+  EXPECT_TRUE(says(found, "found \"logistics\", which allows nothing", false));
+  EXPECT_FALSE(says(found, "/policy/models/0", false));
+  EXPECT_FALSE(says(found, "/policy/models/1", false));
+}
+
 TEST(StartChecksTest, AnAlgorithmThatIsNoneAllowsNothing) {
   const tests::TemporaryFolder folder;
   SiloConfig config = config_in(folder.path());
