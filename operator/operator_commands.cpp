@@ -13,11 +13,11 @@
 #include "operator/run_progress.hpp"
 #include "operator/status_line.hpp"
 #include "shared/base/files.hpp"
+#include "shared/base/nearest_word.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
-#include "shared/service/suggestion.hpp"
 
 namespace undertone::operators {
 namespace {
@@ -164,7 +164,7 @@ void print_never_seen(const OperatorClient& client, const Json& submitted, const
   constexpr std::size_t kNamed = 10;
   for (std::size_t i = 0; i < std::min(unknown.size(), kNamed); ++i) {
     const std::string silo = plain_text(unknown[i].get<std::string>());
-    const std::string meant = service::nearest_word(silo, seen);
+    const std::string meant = nearest_word(silo, seen);
     fmt::print("silo \"{}\" has never connected: no certificate of this name was ever seen{}\n", silo,
                meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant));
   }

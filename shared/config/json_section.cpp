@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "shared/base/files.hpp"
+#include "shared/base/nearest_word.hpp"
 #include "shared/base/plain_text.hpp"
 
 namespace undertone::config {
@@ -416,8 +417,15 @@ std::vector<Section> Section::objects(const std::string& key, std::size_t least,
 
 void Section::finish() {
   if (!object_->is_object()) return;
+  constexpr std::size_t kNamedMax = 8;  // unknown keys that a near one is looked for
+  std::vector<std::string> missing;
+  for (const std::string& key : taken_)
+    if (!object_->contains(key)) missing.push_back(key);
+  std::size_t unknown = 0;
   for (const auto& [key, value] : object_->items()) {
-    if (!taken_.contains(key)) problem(key, "unknown key");
+    if (taken_.contains(key)) continue;
+    const std::string meant = ++unknown <= kNamedMax ? nearest_word(key, missing) : "";
+    problem(key, meant.empty() ? "unknown key" : fmt::format("unknown key; do you mean \"{}\"?", meant));
   }
 }
 

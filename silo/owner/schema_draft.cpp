@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "shared/service/suggestion.hpp"
+#include "shared/base/nearest_word.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -177,7 +177,7 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
   if (target == nullptr) {
     std::vector<std::string> names;
     for (const ColumnSurvey& column : survey.columns) names.push_back(column.name);
-    const std::string meant = service::nearest_word(label, names);
+    const std::string meant = nearest_word(label, names);
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the file has no column \"{}\" for the label{}", label,
                              meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant))};

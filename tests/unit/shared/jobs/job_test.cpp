@@ -90,6 +90,7 @@ TEST(JobConfigTest, SaysWhereWhatWasExpectedAndWhatWasFound) {
       {"\"clip_norm\":1", "\"clip_norm\":\"1\"", "/privacy/clip_norm: expected a finite number from 1e-09"},
       {"\"clip_norm\":1", "\"clip_norm\":null", "got null"},
       {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip: unknown key"},
+      {"\"clip_norm\":1", "\"clip_nrom\":1", "/privacy/clip_nrom: unknown key; do you mean \"clip_norm\"?"},
       {"\"clip_norm\":1", "\"clip\":1", "/privacy/clip_norm: missing, expected a finite number"},
       {"\"clip_norm\":1", "\"clip_norm\":1,\"clip_norm\":2", "the key \"clip_norm\" stands twice"},
       {"\"epsilon\":4", "\"epsilon\":0", "/cohort/0/epsilon: expected a finite number from 1e-09"},
