@@ -250,7 +250,7 @@ double louder_by(const accounting::Allocation& shape, const ReadsBesides& beside
     double delta;
     double factor;
   };
-  constexpr std::size_t kRemembered = 16;
+  constexpr std::size_t kRemembered = 64;
   thread_local std::vector<Remembered> known;
   for (const Remembered& one : known)
     if (one.shape == shape && one.besides == besides && one.epsilon == epsilon.value() && one.delta == delta.value())

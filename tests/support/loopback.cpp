@@ -6,7 +6,7 @@
 namespace undertone::tests {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatience{300};
 using std::chrono::milliseconds;
 
 }  // namespace
