@@ -187,9 +187,8 @@ std::string Section::shown(const nlohmann::json& value) {
 
 bool Section::has(const std::string& key) {
   if (problems_->explores()) return problems_->way({pointer_ + "/" + key, Fork::By::Presence}) == 0;
-  if (!problems_->records()) return object_->contains(key);
   optional_.insert(key);
-  return true;
+  return problems_->records() || object_->contains(key);
 }
 
 void Section::otherwise(const std::string& key, const nlohmann::json& value) {
@@ -419,8 +418,9 @@ void Section::finish() {
   if (!object_->is_object()) return;
   constexpr std::size_t kNamedMax = 8;  // unknown keys that a near one is looked for
   std::vector<std::string> missing;
-  for (const std::string& key : taken_)
-    if (!object_->contains(key)) missing.push_back(key);
+  for (const std::set<std::string>* known : {&taken_, &optional_})
+    for (const std::string& key : *known)
+      if (!object_->contains(key)) missing.push_back(key);
   std::size_t unknown = 0;
   for (const auto& [key, value] : object_->items()) {
     if (taken_.contains(key)) continue;
