@@ -152,13 +152,15 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
   if (job.projection) out["policy"]["projections"] = true;
-  if (job.parts == releases::Slice::Assignment::Bins) out["policy"]["allocation_accounting"] = true;
+  const bool secret_parts = job.parts != releases::Slice::Assignment::Permutation;
+  if (secret_parts) out["policy"]["allocation_accounting"] = true;
   const planning::Schedule schedule = jobs::schedule_of(job);
   if (std::any_of(schedule.begin(), schedule.end(),
                   [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; }))
     out["policy"]["local_reports"] = true;
-  // How long a choice takes depends on the records: the policy has to hold such replies to an interval.
-  if (std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
+  // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies to
+  // an interval.
+  if (secret_parts || std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);
     out["policy"]["shuffle"] = trust_of(job);
