@@ -158,8 +158,8 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
   if (std::any_of(schedule.begin(), schedule.end(),
                   [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; }))
     out["policy"]["local_reports"] = true;
-  // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies to
-  // an interval.
+  // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies
+  // to an interval.
   if (secret_parts || std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);

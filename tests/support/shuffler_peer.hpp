@@ -34,6 +34,19 @@ class ShufflerPeer {
     });
     send(greeting);
   }
+  ShufflerPeer(ShufflerPeer&&) = default;
+  /// What this one had goes with the other, session before context: a session that ends stops timers of its context.
+  ShufflerPeer& operator=(ShufflerPeer&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(tls_, other.tls_);
+    std::swap(session_, other.session_);
+    std::swap(local_port_, other.local_port_);
+    return *this;
+  }
+  ShufflerPeer(const ShufflerPeer&) = delete;
+  ShufflerPeer& operator=(const ShufflerPeer&) = delete;
+  ~ShufflerPeer() = default;
+
   /// One that was let in.
   static ShufflerPeer welcomed(std::uint16_t port, const net::TlsFiles& files) {
     ShufflerPeer out(port, files);
