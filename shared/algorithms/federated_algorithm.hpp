@@ -69,6 +69,7 @@ class FederatedAlgorithm {
   [[nodiscard]] virtual bool advance_takes_long() const { return false; }
   /// From now on an `advance` that takes long looks at the token now and then and, where nobody waits any more, returns
   /// ErrorCode::Cancelled: what it leaves behind is thrown away. It changes no result.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps the token.
   virtual void heed(std::stop_token /*nobody_waits*/) {}
   /// The model that would be the outcome if the run ended here: [d]
   [[nodiscard]] virtual Eigen::VectorXd candidate() const = 0;
