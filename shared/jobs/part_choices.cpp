@@ -11,8 +11,8 @@ namespace {
 
 using releases::Slice;
 
-/// By silo, of each segment of the training block in order: all assignments have the same.
-using Noises = std::map<SiloId, std::vector<double>>;
+/// By silo, the largest of all releases of parts: assignments may cut a schedule into different segments.
+using Noises = std::map<SiloId, double>;
 
 std::optional<Noises> noises_of(const Job& job, Slice::Assignment assignment) {
   if (assignment == Slice::Assignment::Bins && job.model->linear() == nullptr) return std::nullopt;
@@ -22,9 +22,9 @@ std::optional<Noises> noises_of(const Job& job, Slice::Assignment assignment) {
   if (!plans) return std::nullopt;
   Noises out;
   for (const auto& [silo, plan] : *plans) {
-    std::vector<double>& own = out[silo];
+    double& largest = out[silo];
     for (const planning::Plan::Segment& segment : plan.segments())
-      if (segment.release.ask.records.slice) own.push_back(segment.release.noise_stddev_of_mean());
+      if (segment.release.ask.records.slice) largest = std::max(largest, segment.release.noise_stddev_of_mean());
   }
   return out;
 }
@@ -50,11 +50,7 @@ std::vector<PlannedParts> compare_parts(const Job& job) {
     const std::optional<Noises> noises = noises_of(job, assignment);
     if (!noises) continue;
     double worst = 0.0;
-    for (const auto& [silo, own] : *noises) {
-      const std::vector<double>& base = told->at(silo);
-      UNDERTONE_CHECK(base.size() == own.size());
-      for (std::size_t i = 0; i < own.size(); ++i) worst = std::max(worst, own[i] / base[i]);
-    }
+    for (const auto& [silo, own] : *noises) worst = std::max(worst, own / told->at(silo));
     out.push_back({assignment, worst, assignment == job.parts});
   }
   std::stable_sort(out.begin(), out.end(),

@@ -9,8 +9,8 @@ namespace undertone::jobs {
 /// What a pass would take if its records came to their parts so.
 struct PlannedParts {
   releases::Slice::Assignment assignment = releases::Slice::Assignment::Permutation;
-  /// Largest, over silos and releases of parts, standard deviation of the noise on a silo's mean over that of parts of
-  /// a permutation that is told.
+  /// The largest, over silos, of how many times as large the largest standard deviation of the noise on a silo's mean
+  /// of a part is as with parts of a permutation that is told.
   double noise = 1.0;
   bool of_job = false;
 };

@@ -53,6 +53,14 @@ TEST(PartChoicesTest, SaysWhereTheUnreadRecordCostsMoreThanTheSecretSaves) {
   EXPECT_EQ(found.front().of_job, found.front().assignment == Assignment::Permutation);
 }
 
+TEST(PartChoicesTest, ComparesPassesThatAreCutDifferently) {
+  // Two passes of one part each: of a permutation twice the same, of bins two draws.
+  const auto found = compared(
+      R"({"kind":"noisy_minibatch_sgd","rounds":2,"passes":2,"step_size":1,"averaging":"last","draw_fraction":1})");
+  ASSERT_FALSE(found.empty());
+  for (const PlannedParts& one : found) EXPECT_GT(one.noise, 0.0);
+}
+
 TEST(PartChoicesTest, OffersNoBinsWhereATimeWouldTellAndNothingWithoutParts) {
   const auto softmax = compared(R"({"kind":"proximal_sgd","rounds":6,"step_size":1})", R"({"kind":"softmax"})");
   ASSERT_EQ(softmax.size(), 2U);
