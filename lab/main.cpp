@@ -21,6 +21,7 @@
 #include "operator/operator_commands.hpp"
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
+#include "operator/query_command.hpp"
 #include "operator/schema_command.hpp"
 #include "operator/standardisation_command.hpp"
 #include "operator/statistic_lines.hpp"
@@ -253,6 +254,7 @@ struct OperatorArguments {
   std::int64_t count = 0;
   bool again = false;
   bool full = false;
+  operators::FunctionQuery query;
 };
 
 void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
@@ -343,6 +345,22 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
       ->required();
   standardisation_command->add_option("job", arguments.job, "the job file whose features they are")->required();
   standardisation_command->add_option("--out", arguments.out, "a file; without it, standard output");
+  operators::FunctionQuery& query = arguments.query;
+  CLI::App* query_command = add(app, actions, "query", "What a run of statistics released of a function, at any point",
+                                [&] { return operators::query_function(query); });
+  query_command->add_option("result", query.result, "the result.json of a run with marginals, kernels or a loss")
+      ->required();
+  query_command->add_option("--statistic", query.statistic, "its name or number, where there are several");
+  query_command->add_option("--marginal", query.all, "COLUMN=VALUE,...: the share of the records with all of these");
+  query_command->add_option("--any", query.any, "COLUMN=VALUE,...: the share with one of these at least");
+  query_command->add_option("--kernel", query.kernel,
+                            "COLUMN=NUMBER,...: the mean of a Gaussian kernel around the point");
+  query_command->add_option("--width", query.width, "of the kernel, where each column is scaled to [-1, 1]")
+      ->capture_default_str();
+  query_command->add_option("--at", query.at, "W,...: the empirical risk at these parameters");
+  query_command->add_flag("--minimum", query.minimum, "where the risk is least");
+  query_command->add_option("--confidence", query.confidence, "of the interval")->capture_default_str();
+  query_command->add_flag("--json", query.json, "print JSON");
 }
 
 struct ProvisionArguments {

@@ -321,6 +321,7 @@ int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>
                             {"of", width.of},
                             {"warnings", width.warnings}});
       if (width.as_sum) statistics.back()["half_width_as_sum"] = *width.as_sum;
+      if (width.as_reports) statistics.back()["half_width_as_reports"] = *width.as_reports;
     }
     const Json out = {{"job", job.name},
                       {"accountant", plans.begin()->second.accountant()},
@@ -341,6 +342,10 @@ int plan_statistics(const jobs::Job& job, const std::map<SiloId, planning::Plan>
           "        as one noised total of each silo, at the same epsilon: +- {:.4g}, {:.3g} times narrower; each "
           "record then trusts its silo\n",
           *width.as_sum, width.half_width / *width.as_sum);
+    }
+    if (width.as_reports) {
+      fmt::print("        from a report of each record instead, which trusts no silo: +- {:.4g}, {:.3g} times wider\n",
+                 *width.as_reports, *width.as_reports / width.half_width);
     }
     for (const std::string& warning : width.warnings) fmt::print("        WARNING: {}\n", warning);
   }

@@ -32,6 +32,11 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
       continue;
     }
     out += fmt::format("{}, {}\n", name, shown_base(one));
+    if (one.contains("function")) {
+      const nlohmann::ordered_json& function = one.at("function");
+      out += fmt::format("  {} means with noise of standard deviation {:.3g}: ask \"undertone query\" of result.json\n",
+                         function.at("means").size(), function.at("noise_stddev").get<double>());
+    }
     const nlohmann::ordered_json& estimates = one.at("estimates");
     for (std::size_t i = 0; i < std::min(kEstimatesShown, estimates.size()); ++i) {
       const nlohmann::ordered_json& estimate = estimates[i];

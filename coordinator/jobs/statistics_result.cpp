@@ -5,6 +5,7 @@
 
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/released_function.hpp"
 #include "shared/jobs/stated_statistics.hpp"
 
 namespace undertone::coordinator {
@@ -110,6 +111,13 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate, c
   }
   out["estimates"] = estimates_of(together);
   put_regression(together, out);
+  if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) {
+    UNDERTONE_TRY(const jobs::ReleasedFunction function, jobs::release_function(asked, all));
+    out["function"] = jobs::to_json(function);
+    if (const Result<jobs::ReleasedMinimum> least = jobs::least_risk(function))
+      out["minimum"] = {{"parameters", std::vector<double>(least->parameters.begin(), least->parameters.end())},
+                        {"risk", least->risk}};
+  }
   out["by_silo"] = Json::array();
   for (const auto& [member, own] : silos) {
     UNDERTONE_TRY(const jobs::StatedQuestion alone, jobs::state_question(asked, *settings, {own}));

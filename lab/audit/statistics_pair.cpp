@@ -54,6 +54,16 @@ class Ends {
                             for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
                           },
                           [&](const statistics::TreeMap& of) { read(statistics::Cells(of.leaves)); },
+                          [&](const statistics::ConjunctionsMap& of) {
+                            for (const statistics::Literal& literal : of.literals) read(literal.cells);
+                          },
+                          [&](const statistics::CosinesMap& of) {
+                            for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
+                          },
+                          [&](const statistics::LossesMap& of) {
+                            for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
+                            ranged(of.label);
+                          },
                           [&](const auto& of) { ranged(of.coordinate); }},
                map);
   }

@@ -12,43 +12,6 @@ namespace {
 
 constexpr std::int64_t kUnitsMax = std::int64_t{1} << 40U;
 
-Error refused_map(const std::string& what) { return {ErrorCode::InvalidArgument, "a statistic: " + what}; }
-
-Status check_coordinate(std::size_t coordinate, std::size_t width) {
-  if (coordinate < width) return {};
-  return refused_map(fmt::format("expected a coordinate below {}, got {}", width, coordinate));
-}
-
-Status check_cells(const Cells& cells, std::size_t width) {
-  return std::visit(
-      Overloaded{[&](const IndicatorCells& of) -> Status {
-                   if (of.count >= 1 && of.count <= kCellsMax && of.first < width && of.count <= width - of.first)
-                     return {};
-                   return refused_map(fmt::format("expected indicators within {} coordinates, got {} from {} on", width,
-                                                  of.count, of.first));
-                 },
-                 [&](const SignCells& of) { return check_coordinate(of.coordinate, width); },
-                 [&](const ClassCells& of) -> Status {
-                   UNDERTONE_TRY(check_coordinate(of.coordinate, width));
-                   if (of.count >= 1 && of.count <= kCellsMax) return {};
-                   return refused_map(fmt::format("expected 1 to {} classes, got {}", kCellsMax, of.count));
-                 },
-                 [&](const BinnedCells& of) -> Status {
-                   UNDERTONE_TRY(check_coordinate(of.coordinate, width));
-                   if (of.edges.size() < 2 || of.edges.size() > kCellsMax)
-                     return refused_map(fmt::format("expected 2 to {} edges, got {}", kCellsMax, of.edges.size()));
-                   for (std::size_t i = 0; i < of.edges.size(); ++i) {
-                     const bool ascends = i == 0 || of.edges[i - 1] < of.edges[i];
-                     if (std::isfinite(of.edges[i]) && ascends) continue;
-                     return refused_map(fmt::format("expected finite edges that ascend, got {} at place {}{}",
-                                                    of.edges[i], i,
-                                                    i == 0 ? "" : fmt::format(" after {}", of.edges[i - 1])));
-                   }
-                   return {};
-                 }},
-      cells);
-}
-
 /// Numbers in a group's block of GroupMomentsMap.
 std::size_t block_of(const GroupMomentsMap& map) { return map.squares ? 3 : 2; }
 
@@ -56,11 +19,6 @@ int levels_of(const TreeMap& map) {
   int levels = 0;
   for (std::size_t leaves = map.leaves.edges.size() - 1; leaves > 1; leaves /= 2) ++levels;
   return levels;
-}
-
-double clamped(const EncodedRecord& record, std::size_t coordinate) {
-  const double value = record[coordinate];
-  return std::isfinite(value) ? std::clamp(value, -1.0, 1.0) : 0.0;
 }
 
 std::optional<std::size_t> cell_of_product(const std::vector<Cells>& axes, const EncodedRecord& record) {
@@ -130,7 +88,10 @@ Status check(const FeatureMap& map, std::size_t encoded_width) {
                    if (leaves >= 2 && (leaves & (leaves - 1)) == 0 && leaves <= kCellsMax / 2) return {};
                    return refused_map(
                        fmt::format("expected a power of two of leaves, 2 to {}, got {}", kCellsMax / 2, leaves));
-                 }},
+                 },
+                 [&](const ConjunctionsMap& of) { return check(of, encoded_width); },
+                 [&](const CosinesMap& of) { return check(of, encoded_width); },
+                 [&](const LossesMap& of) { return check(of, encoded_width); }},
       map);
 }
 
@@ -140,7 +101,9 @@ std::string_view name_of(const FeatureMap& map) noexcept {
                  [](const SumMap&) { return "sum"; }, [](const MomentsMap&) { return "moments"; },
                  [](const FourMomentsMap&) { return "four moments"; },
                  [](const GroupMomentsMap&) { return "group moments"; },
-                 [](const VectorMomentsMap&) { return "vector moments"; }, [](const TreeMap&) { return "tree"; }},
+                 [](const VectorMomentsMap&) { return "vector moments"; }, [](const TreeMap&) { return "tree"; },
+                 [](const ConjunctionsMap&) { return "conjunctions"; }, [](const CosinesMap&) { return "cosines"; },
+                 [](const LossesMap&) { return "losses"; }},
       map);
 }
 
@@ -159,7 +122,10 @@ Eigen::Index dimension(const FeatureMap& map) {
                    const std::size_t d = of.coordinates.size();
                    return d + d * (d + 1) / 2;
                  },
-                 [](const TreeMap& of) { return 2 * (of.leaves.edges.size() - 1) - 2; }},
+                 [](const TreeMap& of) { return 2 * (of.leaves.edges.size() - 1) - 2; },
+                 [](const ConjunctionsMap& of) { return conjunction_count(of.literals.size(), of.degree); },
+                 [](const CosinesMap& of) { return cosine_count(of.coordinates.size(), of.terms); },
+                 [](const LossesMap& of) { return grid_count(of.parameters(), of.degree); }},
       map);
   return static_cast<Eigen::Index>(numbers);
 }
@@ -195,13 +161,46 @@ PairwiseBound pairwise_bound(const FeatureMap& map) {
                  [](const TreeMap& of) {
                    const double most = 2.0 * levels_of(of);
                    return PairwiseBound{most, up(std::sqrt(most))};
+                 },
+                 [](const ConjunctionsMap& of) {
+                   const auto most = static_cast<double>(differing_conjunctions(of));
+                   return PairwiseBound{most, up(std::sqrt(most))};
+                 },
+                 // Every coordinate by itself.
+                 [&](const CosinesMap&) {
+                   const auto all = static_cast<double>(dimension(map));
+                   return PairwiseBound{2.0 * all, up(2.0 * up(std::sqrt(all)))};
+                 },
+                 [&](const LossesMap&) {
+                   const auto all = static_cast<double>(dimension(map));
+                   return PairwiseBound{all, up(std::sqrt(all))};
                  }},
       map);
 }
 
 bool counts(const FeatureMap& map) noexcept {
   return std::holds_alternative<CountMap>(map) || std::holds_alternative<CellsMap>(map) ||
-         std::holds_alternative<TreeMap>(map);
+         std::holds_alternative<TreeMap>(map) || std::holds_alternative<ConjunctionsMap>(map);
+}
+
+std::optional<CoordinateRange> reported_range(const FeatureMap& map) noexcept {
+  if (std::holds_alternative<ConjunctionsMap>(map) || std::holds_alternative<LossesMap>(map))
+    return CoordinateRange{0.0, 1.0};
+  if (std::holds_alternative<CosinesMap>(map)) return CoordinateRange{-1.0, 1.0};
+  return std::nullopt;
+}
+
+double coordinate_of(const FeatureMap& map, const EncodedRecord& record, std::size_t place) {
+  return std::visit(Overloaded{[&](const ConjunctionsMap& of) {
+                                 for (const std::size_t literal : conjunction_at(place, of.literals.size(), of.degree))
+                                   if (cell_of(of.literals[literal].cells, record) != of.literals[literal].cell)
+                                     return 0.0;
+                                 return 1.0;
+                               },
+                               [&](const CosinesMap& of) { return cosine_at(of, record, place); },
+                               [&](const LossesMap& of) { return loss_at(of, record, place); },
+                               [](const auto& /*total*/) -> double { UNDERTONE_CHECK(false); }},
+                    map);
 }
 
 void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out) {
@@ -249,6 +248,17 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
                           const std::size_t leaf = *cell_of(of.leaves, record);
                           for (std::size_t width = 2; width <= leaves; width *= 2)
                             hit(width - 2 + leaf / (leaves / width));
+                        },
+                        [&](const ConjunctionsMap& of) {
+                          std::vector<std::int64_t> held(static_cast<std::size_t>(out.size()), 0);
+                          add_conjunctions(of, 1, record, held);
+                          for (Eigen::Index i = 0; i < out.size(); ++i)
+                            out[i] = static_cast<double>(held[static_cast<std::size_t>(i)]);
+                        },
+                        [&](const CosinesMap& of) { cosines(of, record, out); },
+                        [&](const LossesMap& of) {
+                          for (Eigen::Index i = 0; i < out.size(); ++i)
+                            out[i] = loss_at(of, record, static_cast<std::size_t>(i));
                         }},
              map);
 }
@@ -256,6 +266,8 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
 void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRecord& record,
                       Eigen::Ref<Eigen::VectorXd> scratch, std::span<std::int64_t> sum) {
   UNDERTONE_CHECK(units >= 1 && units <= kUnitsMax && static_cast<std::size_t>(scratch.size()) == sum.size());
+  if (const auto* conjunctions = std::get_if<ConjunctionsMap>(&map))
+    return add_conjunctions(*conjunctions, units, record, sum);
   contribution(map, record, scratch);
   // Every coordinate is within [-1.2, 1.2]: the product is below 2^41, and the conversion cuts toward zero.
   for (std::size_t i = 0; i < sum.size(); ++i)

@@ -8,46 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "shared/base/result.hpp"
+#include "shared/features/cells.hpp"
+#include "shared/features/conjunctions.hpp"
+#include "shared/features/cosines.hpp"
+#include "shared/features/losses.hpp"
 
 namespace undertone::statistics {
-
-/// A record as schemas encode it: its features and, as the coordinate after them, its label. Numbers are meant to be in
-/// [-1, 1]; nothing here trusts that.
-struct EncodedRecord {
-  std::span<const double> features;  // one column of models::Records
-  double label = 0.0;
-  /// @param coordinate at most features.size()
-  [[nodiscard]] double operator[](std::size_t coordinate) const {
-    return coordinate == features.size() ? label : features[coordinate];
-  }
-};
-
-/// Cells of which a record is in one at most. Coordinates are those of an encoded record.
-/// Of a column with an indicator a value: the cell whose indicator is exactly 1, none where no or several are.
-struct IndicatorCells {
-  std::size_t first = 0;
-  std::size_t count = 0;  // >= 1
-};
-/// Of a binary label: cell 1 where it is above 0, else cell 0.
-struct SignCells {
-  std::size_t coordinate = 0;
-};
-/// Of a label with classes 0 .. count - 1: none where it is no such number.
-struct ClassCells {
-  std::size_t coordinate = 0;
-  std::size_t count = 0;  // >= 1
-};
-/// Of a number: cell j is (e_j, e_(j+1)]; what is below e_1 is in the first and what is above e_(m-1) in the last,
-/// since numbers are clamped; what is not finite counts as 0, the centre.
-struct BinnedCells {
-  std::size_t coordinate = 0;
-  std::vector<double> edges;  // e_0 < .. < e_m, public, in the unit of the encoded number
-};
-using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells>;
-[[nodiscard]] std::size_t cell_count(const Cells& cells) noexcept;
-/// @return nothing where the record is in no cell
-[[nodiscard]] std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& record);
 
 /// What a record contributes to a question; u is a coordinate clamped to [-1, 1], 0 where it is not finite.
 /// 1 where the record is in the cell.
@@ -86,8 +52,8 @@ struct VectorMomentsMap {
 struct TreeMap {
   BinnedCells leaves;  // m a power of two, at least 2
 };
-using FeatureMap =
-    std::variant<CountMap, CellsMap, SumMap, MomentsMap, FourMomentsMap, GroupMomentsMap, VectorMomentsMap, TreeMap>;
+using FeatureMap = std::variant<CountMap, CellsMap, SumMap, MomentsMap, FourMomentsMap, GroupMomentsMap,
+                                VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap>;
 
 /// How far phi(x) and phi(x') of any two records lie apart, at most: what replacing one record moves a sum by.
 struct PairwiseBound {
@@ -95,14 +61,14 @@ struct PairwiseBound {
   double l2 = 0.0;
 };
 
-inline constexpr std::size_t kCellsMax = std::size_t{1} << 20U;
 inline constexpr std::size_t kMomentCoordinatesMax = 256;
 
 /// @param encoded_width of a record, its label included: coordinates are below it
 /// @return an error that names what is wrong: a coordinate beyond the record, edges that do not ascend or are not
 /// finite, a cell that is none, more than kCellsMax numbers, leaves that are no power of two
 [[nodiscard]] Status check(const FeatureMap& map, std::size_t encoded_width);
-/// "count", "cells", "sum", "moments", "four moments", "group moments", "vector moments", "tree"
+/// "count", "cells", "sum", "moments", "four moments", "group moments", "vector moments", "tree", "conjunctions",
+/// "cosines", "losses"
 [[nodiscard]] std::string_view name_of(const FeatureMap& map) noexcept;
 /// D, of a checked map.
 [[nodiscard]] Eigen::Index dimension(const FeatureMap& map);
@@ -110,6 +76,16 @@ inline constexpr std::size_t kMomentCoordinatesMax = 256;
 [[nodiscard]] PairwiseBound pairwise_bound(const FeatureMap& map);
 /// phi is 0 or 1 in every coordinate: on any lattice on which 1 is a whole number of units nothing is rounded.
 [[nodiscard]] bool counts(const FeatureMap& map) noexcept;
+
+/// A range that every coordinate of phi is in, for maps of which a record may report one coordinate by itself.
+struct CoordinateRange {
+  double low = 0.0;
+  double high = 0.0;  // > low
+};
+/// @return nothing of other maps
+[[nodiscard]] std::optional<CoordinateRange> reported_range(const FeatureMap& map) noexcept;
+/// One coordinate of phi(record). @param place below the dimension @pre the map has a reported range
+[[nodiscard]] double coordinate_of(const FeatureMap& map, const EncodedRecord& record, std::size_t place);
 
 /// phi(record). @param out [dimension], overwritten
 void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out);

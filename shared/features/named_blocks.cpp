@@ -40,6 +40,15 @@ std::vector<NamedBlock> named_blocks(const FeatureMap& map) {
           },
           [&](const TreeMap& /*map*/) {
             return Blocks{{"nodes", 0, all, 1.0}};
+          },
+          [&](const ConjunctionsMap& /*map*/) {
+            return Blocks{{"conjunctions", 0, all, 1.0}};
+          },
+          [&](const CosinesMap& /*map*/) {
+            return Blocks{{"cosines", 0, all, 1.0}};
+          },
+          [&](const LossesMap& /*map*/) {
+            return Blocks{{"losses", 0, all, 1.0}};
           }},
       map);
 }

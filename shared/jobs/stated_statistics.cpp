@@ -318,9 +318,12 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   }
   if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&asked.what))
     return state_reports(*reports, settings, silos);
+  // What is asked of a function later has intervals of its own.
+  if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
   return std::visit(
       Overloaded{[&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
                  [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+                 [](const algorithms::FunctionAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
                  [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
                  [&](const auto& what) { return state(asking, what); }},
       asked.what);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/jobs/function_question.hpp"
 #include "shared/jobs/statistic_columns.hpp"
 
 namespace undertone::jobs {
@@ -25,7 +26,10 @@ enum class KindAsked : std::uint8_t {
   Quantiles,
   Table,
   Covariance,
-  Regression
+  Regression,
+  Marginals,
+  Kernels,
+  Loss
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -47,6 +51,7 @@ struct Written {
   std::int64_t bins = 0;
   std::vector<double> probabilities;
   bool near_normal = false;
+  WrittenFunction function;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
   double weight = 1.0;
@@ -55,11 +60,18 @@ struct Written {
 };
 
 bool is_binned(KindAsked kind) { return kind == KindAsked::Histogram || kind == KindAsked::Quantiles; }
+std::optional<FunctionKind> function_kind(KindAsked kind) {
+  if (kind == KindAsked::Marginals) return FunctionKind::Marginals;
+  if (kind == KindAsked::Kernels) return FunctionKind::Kernels;
+  if (kind == KindAsked::Loss) return FunctionKind::Loss;
+  return std::nullopt;
+}
 bool may_report(KindAsked kind) {
-  return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing;
+  return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing || function_kind(kind);
 }
 bool is_listed(KindAsked kind) {
-  return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression;
+  return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression ||
+         function_kind(kind);
 }
 
 Written read_question(config::Section& section) {
@@ -75,19 +87,28 @@ Written read_question(config::Section& section) {
        {"quantiles", KindAsked::Quantiles},
        {"table", KindAsked::Table},
        {"covariance", KindAsked::Covariance},
-       {"regression", KindAsked::Regression}},
+       {"regression", KindAsked::Regression},
+       {"marginals", KindAsked::Marginals},
+       {"kernels", KindAsked::Kernels},
+       {"loss", KindAsked::Loss}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: to "
       "the edges of cells; table: records with each combination of values; covariance: means, covariances and "
-      "correlations; regression: coefficients of least squares");
+      "correlations; regression: coefficients of least squares; and what undertone query asks later, as often as "
+      "anybody "
+      "likes: marginals, the share of the records with all or any of some values; kernels, how many records are near "
+      "any "
+      "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
         "form", {{"total", false}, {"reports", true}},
-        "of count, mean and missing: total (default): a silo adds its records up and answers with noised totals; "
+        "of count, mean, missing, marginals, kernels and loss: total (default): a silo adds its records up and answers "
+        "with noised totals; "
         "reports: with a report of every record by itself, each private on its own whoever sees it, in a secret order: "
-        "far less is learnt, and nobody has to be trusted with a total. Of a count it is then the share");
+        "far less is learnt, and nobody has to be trusted with a total. Of a count it is then the share; of marginals, "
+        "kernels and loss each record reports on one number of many");
   }
   if (every || (out.reports && section.has("randomiser"))) {
     out.randomiser = section.choice<releases::Randomiser>(
@@ -98,8 +119,7 @@ Written read_question(config::Section& section) {
   const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
   if (several) section.refuse("column", "expected none beside columns");
   if (every || (!is_listed(out.kind) && !several)) {
-    out.column =
-        section.text("column", "a feature or the label, by its name in data; not of table, covariance and regression");
+    out.column = section.text("column", "a feature or the label, by its name in data; not of what has columns");
     out.complete = out.complete && !out.column.empty();
   }
   if (out.kind == KindAsked::Count && (every || section.has("value"))) {
@@ -111,14 +131,16 @@ Written read_question(config::Section& section) {
   if (every || is_listed(out.kind) || several) {
     out.columns = section.texts(
         "columns",
-        "of table: columns of listed values; of covariance: of numbers; of regression: what the "
+        "of table and marginals: columns of listed values; of covariance, kernels and loss: of numbers; of regression: "
+        "what the "
         "response is explained by, where a column of values is an indicator for each but the first; of "
         "the reports of a mean, instead of column: of numbers, each record reporting on one of them alone",
         {1});
     out.complete = out.complete && !out.columns.empty();
   }
-  if (every || out.kind == KindAsked::Regression) {
-    out.response = section.text("response", "of regression: a column of numbers");
+  if (every || out.kind == KindAsked::Regression || out.kind == KindAsked::Loss) {
+    out.response =
+        section.text("response", "of regression and loss: a column of numbers; of loss also a label of two values");
     out.complete = out.complete && !out.response.empty();
   }
   if (every || is_binned(out.kind)) {
@@ -144,6 +166,8 @@ Written read_question(config::Section& section) {
                                       "of covariance: everybody declares the columns to be near a normal law, without "
                                       "which correlations have no interval for the population (default false)");
   }
+  if (every || function_kind(out.kind))
+    out.function = read_function(section, every ? std::nullopt : function_kind(out.kind));
   if (every || section.has("weight"))
     out.weight =
         section.number("weight", 0.0, kWeightMax, "of budget weights: of this question's noise (default 1)", true);
@@ -398,14 +422,18 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
 std::optional<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
   const Written written = read_question(section);
   if (section.recording() || !written.complete) return std::nullopt;
+  const std::optional<FunctionKind> function = function_kind(written.kind);
   std::optional<StatisticAsked> asked =
-      written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, schema)
-      : written.kind == KindAsked::Count                 ? parse_count(section, written, schema)
-      : written.kind == KindAsked::Table                 ? parse_table(section, "columns", schema, written.columns)
-      : written.kind == KindAsked::Covariance            ? parse_covariance(section, written, schema)
-      : written.kind == KindAsked::Regression            ? parse_regression(section, written, schema)
-                                                         : parse_number_question(section, written, schema);
-  if (written.reports && written.kind != KindAsked::Mean)
+      function ? parse_function(section, *function, written.function, written.columns, written.response, schema)
+      : written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, schema)
+      : written.kind == KindAsked::Count                   ? parse_count(section, written, schema)
+      : written.kind == KindAsked::Table                   ? parse_table(section, "columns", schema, written.columns)
+      : written.kind == KindAsked::Covariance              ? parse_covariance(section, written, schema)
+      : written.kind == KindAsked::Regression              ? parse_regression(section, written, schema)
+                                                           : parse_number_question(section, written, schema);
+  if (asked && function && written.reports)
+    std::get<algorithms::FunctionAsked>(asked->what).reports = written.randomiser;
+  if (written.reports && written.kind != KindAsked::Mean && !function)
     asked = parse_reported_share(section, written, std::move(asked));
   if (!asked) return asked;
   asked->weight = written.weight;

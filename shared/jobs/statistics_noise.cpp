@@ -7,6 +7,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/function_degrees.hpp"
 #include "shared/statistics/budget_split.hpp"
 
 namespace undertone::jobs {
@@ -39,9 +40,8 @@ bool all_have_form(const StatisticsSettings& settings, NoiseKind noise) {
 }
 
 bool any_reports(const StatisticsSettings& settings) {
-  return std::any_of(settings.questions.begin(), settings.questions.end(), [](const StatisticAsked& asked) {
-    return std::holds_alternative<algorithms::ReportsAsked>(asked.what);
-  });
+  return std::any_of(settings.questions.begin(), settings.questions.end(),
+                     [](const StatisticAsked& asked) { return algorithms::reports_of(asked).has_value(); });
 }
 
 /// Parts of what a silo promises, which add up to 1.
@@ -173,6 +173,7 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
 Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const StatisticsNoise& noise,
                                           const std::vector<releases::SiloFacts>& cohort) {
   UNDERTONE_CHECK(!cohort.empty());
+  UNDERTONE_TRY(settle_functions(settings.questions, cohort));
   UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, cohort));
   settings.noise = law;
   for (const StatisticAsked& asked : settings.questions)

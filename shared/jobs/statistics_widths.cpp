@@ -7,6 +7,8 @@
 
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/jobs/cohort_section.hpp"
+#include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/jobs/stated_statistics.hpp"
 #include "shared/statistics/quantiles.hpp"
@@ -112,6 +114,7 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
             warn_of_range(out.half_width, out.warnings);
           },
           [](const algorithms::ReportsAsked& /*of no total*/) { UNDERTONE_CHECK(false); },
+          [](const algorithms::FunctionAsked& /*apart*/) { UNDERTONE_CHECK(false); },
           [&](const algorithms::RegressionAsked& what) {
             const auto columns = static_cast<double>(what.columns.size());
             const double cross = (columns + 1.0) * noise.stddev;
@@ -182,6 +185,43 @@ Status put_report_widths(const algorithms::StatisticAsked& asked, const algorith
   return {};
 }
 
+/// Of a function: one of the means that everything else is computed from, in units of its range, by the form that was
+/// asked for and by the other one.
+Status put_function_width(const algorithms::StatisticAsked& asked, const algorithms::FunctionAsked& what,
+                          std::size_t questions, const std::vector<releases::SiloFacts>& cohort,
+                          const std::vector<const planning::Release*>& releases, statistics::Confidence confidence,
+                          PlannedWidth& out) {
+  const FunctionNoise guessed = function_noise(what, questions, cohort);
+  const statistics::FeatureMap map = algorithms::features_of(what);
+  const statistics::CoordinateRange range = *statistics::reported_range(map);
+  const double width = range.high - range.low;
+  double variance = 0.0;
+  double records = 0.0;
+  for (const planning::Release* release : releases) {
+    const double own = mechanisms::noise_stddev_of_sum(release->mechanism, release->records_drawn);
+    // A report is of one number alone: its slots are that many fewer.
+    variance += what.reports ? own * own * static_cast<double>(statistics::dimension(map)) : own * own;
+    records += static_cast<double>(release->records_drawn);
+  }
+  const double stddev = std::sqrt(variance) / records;
+  out.statistic = asked.name;
+  out.law = what.reports
+                ? (*what.reports == releases::Randomiser::Bit ? "one bit a record" : "discrete Laplace a record")
+            : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
+                                                                                              : "Gaussian";
+  out.half_width = confidence.z() * stddev;
+  const double ratio = guessed.reports / guessed.totals;
+  if (what.reports) {
+    out.as_sum = out.half_width / ratio;
+  } else {
+    out.as_reports = out.half_width * ratio;
+  }
+  out.of = fmt::format("each of {} means in [{:.3g}, {:.3g}] that answers are computed from",
+                       statistics::dimension(map), range.low, range.high);
+  warn_of_range(2.0 * out.half_width / width, out.warnings);
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<SiloId, planning::Plan>& plans) {
@@ -201,6 +241,13 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     }
     if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&settings->questions[q].what)) {
       if (Status put = put_report_widths(settings->questions[q], *reports, asked, confidence, out); !put)
+        return put.error();
+      continue;
+    }
+    if (const auto* function = std::get_if<algorithms::FunctionAsked>(&settings->questions[q].what)) {
+      if (Status put = put_function_width(settings->questions[q], *function, settings->questions.size(),
+                                          silo_facts(job.cohort), asked, confidence, out.emplace_back());
+          !put)
         return put.error();
       continue;
     }

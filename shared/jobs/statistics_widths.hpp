@@ -18,6 +18,8 @@ struct PlannedWidth {
   std::vector<std::string> warnings;
   /// Of reports: what the same totals would have as one noised sum of each silo, at the same epsilon, in the same unit.
   std::optional<double> as_sum = {};
+  /// Of a function's totals: what reports of single records would have, at the same promise.
+  std::optional<double> as_reports = {};
 };
 
 /// With all silos of the cohort answering; of reports one for each number that is reported on. @param plans of a job of

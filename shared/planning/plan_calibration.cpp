@@ -87,6 +87,18 @@ bool has_chosen_noise(const std::vector<Plan::Segment>& segments) {
   });
 }
 
+/// Whether records have numbers of their own to report, in the public range that the ask says.
+bool reports_of_its_own(const releases::Ask& ask) {
+  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
+  if (range == nullptr) return false;
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
+    return static_cast<Eigen::Index>(statistic->coordinates.size()) == ask.dimension;
+  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+  if (features == nullptr || statistics::dimension(features->features) != ask.dimension) return false;
+  const std::optional<statistics::CoordinateRange> own = statistics::reported_range(features->features);
+  return own && own->low == range->low && own->high == range->high;
+}
+
 /// Whether a private release of this kind has a noise that keeps the target.
 /// @return an error that names what it lacks
 Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
@@ -96,9 +108,7 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
   if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
     return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
   if (ask.reports() != nullptr) {
-    const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
-    if (statistic == nullptr || !std::holds_alternative<releases::RangeBound>(ask.bound) ||
-        static_cast<Eigen::Index>(statistic->coordinates.size()) != ask.dimension)
+    if (!reports_of_its_own(ask))
       return refuse("records report numbers of their own in a public range, and nothing else");
     if (shuffled) return refuse("reports leave in a secret order already: expected mode isrl");
     if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
@@ -392,8 +402,8 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             if (const releases::ReportsForm* form = release.ask.reports()) {
               // What check_noise has seen to.
               UNDERTONE_TRY(const mechanisms::LocalReports reports,
-                            mechanisms::local_reports(*range, statistic->indicators, form->randomiser, share.epsilon,
-                                                      release.records_drawn));
+                            mechanisms::local_reports(*range, releases::reports_indicators(release.ask),
+                                                      form->randomiser, share.epsilon, release.records_drawn));
               return mechanisms::Mechanism(reports);
             }
             UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,

@@ -103,7 +103,20 @@ std::string features_text(const statistics::FeatureMap& features) {
             return fmt::format("{}:{}:{}", cells_text(map.cells), map.coordinate, map.squares);
           },
           [](const statistics::VectorMomentsMap& map) { return fmt::format("{}", fmt::join(map.coordinates, ",")); },
-          [](const statistics::TreeMap& map) { return cells_text(map.leaves); }},
+          [](const statistics::TreeMap& map) { return cells_text(map.leaves); },
+          [](const statistics::ConjunctionsMap& map) {
+            std::string out = fmt::format("{}", map.degree);
+            for (const statistics::Literal& literal : map.literals)
+              out += fmt::format(":{}={}", cells_text(literal.cells), literal.cell);
+            return out;
+          },
+          [](const statistics::CosinesMap& map) {
+            return fmt::format("{}:{}", fmt::join(map.coordinates, ","), map.terms);
+          },
+          [](const statistics::LossesMap& map) {
+            return fmt::format("{}:{}:{}:{}:{}:{}", statistics::to_string(map.loss), fmt::join(map.coordinates, ","),
+                               map.label, map.intercept, exact(map.half_width), map.degree);
+          }},
       features);
   return fmt::format(":{}:{}", statistics::name_of(features), numbers);
 }

@@ -89,4 +89,9 @@ const geometry::Vertices* Ask::candidates() const noexcept {
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
+bool reports_indicators(const Ask& ask) {
+  if (const auto* statistic = std::get_if<StatisticMap>(&ask.map)) return statistic->indicators;
+  return statistics::counts(std::get<FeaturesMap>(ask.map).features);
+}
+
 }  // namespace undertone::releases

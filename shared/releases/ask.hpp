@@ -169,4 +169,7 @@ struct Ask {
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return candidates() == nullptr ? dimension : 1; }
 };
 
+/// Whether what each record reports on is 0 or 1, so that a unit is a record. @pre of form reports
+[[nodiscard]] bool reports_indicators(const Ask& ask);
+
 }  // namespace undertone::releases

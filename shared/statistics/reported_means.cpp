@@ -145,6 +145,14 @@ Interval share_of(Interval chance, double contrast, double apart) {
 
 }  // namespace
 
+double mean_of_reports(const ReportedTotal& silo) { return total_of(silo) / static_cast<double>(reports_of(silo)); }
+
+double variance_of_reports(const ReportedTotal& silo) {
+  // Of bits the whole is a coin's; beside a number's noise it is the number's own, which is in [0, 1].
+  const double drawn = std::holds_alternative<ReportedNumbers>(silo) ? 0.25 : 0.0;
+  return (variance_of(silo) + drawn) / static_cast<double>(reports_of(silo));
+}
+
 Result<Stated> state_reported_mean(const std::vector<ReportedTotal>& silos, Reporting reporting, Confidence confidence,
                                    bool sampling) {
   if (Status sound = check(silos); !sound) return sound.error();

@@ -25,6 +25,11 @@ struct ReportedNumbers {
 };
 using ReportedTotal = std::variant<ReportedBits, ReportedNumbers>;
 
+/// The mean of y as one silo's reports estimate it, without bias. @pre sound
+[[nodiscard]] double mean_of_reports(const ReportedTotal& silo);
+/// The largest variance that its error can have, which of the silo's records report included.
+[[nodiscard]] double variance_of_reports(const ReportedTotal& silo);
+
 /// Whose mean the reports are of: of the records that reported, or of all of which they are a secret uniform draw.
 struct Reporting {
   bool drawn = false;

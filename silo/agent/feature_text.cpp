@@ -42,6 +42,21 @@ std::string names_of(const std::vector<std::size_t>& coordinates, const data::Sc
   return coordinates.size() > kNamesMax ? fmt::format("{} and {} more", out, coordinates.size() - kNamesMax) : out;
 }
 
+/// The first coordinate that cells read.
+std::size_t first_of(const statistics::Cells& cells) {
+  return std::visit(Overloaded{[](const statistics::IndicatorCells& own) { return own.first; },
+                               [](const auto& own) { return own.coordinate; }},
+                    cells);
+}
+
+/// ": sex, ward", of columns of listed values by their first coordinates.
+std::string listed_columns(const std::vector<std::size_t>& coordinates, const data::Schema& schema) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(coordinates.size(), kNamesMax); ++i)
+    out += (i == 0 ? ": " : ", ") + column_of(encoded_column(schema, coordinates[i]).name);
+  return coordinates.size() > kNamesMax ? out + ", ..." : out;
+}
+
 }  // namespace
 
 std::string describe_features(const statistics::FeatureMap& features, const data::Schema& schema) {
@@ -71,6 +86,27 @@ std::string describe_features(const statistics::FeatureMap& features, const data
                  [&](const statistics::TreeMap& map) {
                    return fmt::format("the counts of {}, of all its halves and quarters too",
                                       describe_cells(map.leaves, schema));
+                 },
+                 [&](const statistics::ConjunctionsMap& map) {
+                   std::vector<std::size_t> columns;
+                   for (const statistics::Literal& literal : map.literals) {
+                     const std::size_t coordinate = first_of(literal.cells);
+                     if (std::find(columns.begin(), columns.end(), coordinate) == columns.end())
+                       columns.push_back(coordinate);
+                   }
+                   return fmt::format("the counts of every choice of up to {} of {} values of {} columns{}", map.degree,
+                                      map.literals.size(), columns.size(), listed_columns(columns, schema));
+                 },
+                 [&](const statistics::CosinesMap& map) {
+                   return fmt::format("the sums of {} cosines of {}", statistics::dimension(features),
+                                      names_of(map.coordinates, schema));
+                 },
+                 [&](const statistics::LossesMap& map) {
+                   return fmt::format(
+                       "the sums of {} losses, over the largest there is, of linear models of {} for {}, "
+                       "at {} points of their parameters",
+                       statistics::to_string(map.loss), names_of(map.coordinates, schema),
+                       encoded_column(schema, map.label).name, statistics::dimension(features));
                  }},
       features);
 }

@@ -94,11 +94,12 @@ std::string describe_statistic(const planning::Plan::Segment& segment, const rel
       segment.rounds, columns, release.records_drawn, block_of(release), drawn_of(release), epsilon_each(release));
 }
 
-std::string describe_reports(const planning::Plan::Segment& segment, const mechanisms::LocalReports& reports,
-                             const data::Schema& schema) {
-  const planning::Release& release = segment.release;
-  const auto& statistic = std::get<releases::StatisticMap>(release.ask.map);
-  const auto& range = std::get<releases::RangeBound>(release.ask.bound);
+/// What records report on.
+std::string describe_reported(const releases::Ask& ask, const data::Schema& schema) {
+  if (const auto* features = std::get_if<releases::FeaturesMap>(&ask.map))
+    return fmt::format("{} numbers: what adds up to {}", ask.dimension, describe_features(features->features, schema));
+  const auto& statistic = std::get<releases::StatisticMap>(ask.map);
+  const auto& range = std::get<releases::RangeBound>(ask.bound);
   std::string columns;
   for (const std::size_t coordinate : statistic.coordinates) {
     const EncodedColumn column = encoded_column(schema, coordinate);
@@ -107,6 +108,13 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
                                     : fmt::format("{} (each value cut to {:.6g} .. {:.6g})", column.name,
                                                   column.value_of(range.low), column.value_of(range.high));
   }
+  return columns;
+}
+
+std::string describe_reports(const planning::Plan::Segment& segment, const mechanisms::LocalReports& reports,
+                             const data::Schema& schema) {
+  const planning::Release& release = segment.release;
+  const std::string columns = describe_reported(release.ask, schema);
   return fmt::format(
       "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
       "against whoever sees reports, the copy in your ledger included",
@@ -115,7 +123,7 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
           ? fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
                         std::get<mechanisms::OneBit>(reports.randomiser).contrast())
           : std::string("its number with discrete Laplace noise of its own,"),
-      statistic.coordinates.size() > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
+      release.ask.dimension > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
 }
 
 /// "norm 2", "l_inf norm 2".

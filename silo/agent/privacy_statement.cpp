@@ -186,6 +186,9 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
     const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
     const auto* features = std::get_if<releases::FeaturesMap>(&release.ask.map);
     const auto bounded = [&] {
+      if (std::holds_alternative<statistics::ConjunctionsMap>(features->features))
+        return std::string(
+            "counts of the records that have values together, of which each has one of a column at most");
       return statistics::counts(features->features)
                  ? std::string("counts of records, of which each is in one cell of a question at most on every level")
                  : std::string("integer totals of encoded numbers clamped to [-1, 1] and of their products");

@@ -48,9 +48,14 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto refuse = [](const std::string& why) { return Error{ErrorCode::InvalidConfig, why}; };
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
-  if (ask.reports() != nullptr && statistic == nullptr) return refuse("records report numbers of their own alone");
-  if (const auto* map = std::get_if<releases::FeaturesMap>(&ask.map)) {
-    if (job.projection || ask.candidates() != nullptr || !std::holds_alternative<releases::PairBound>(ask.bound))
+  const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
+  if (ask.reports() != nullptr && statistic == nullptr &&
+      (map == nullptr || !statistics::reported_range(map->features)))
+    return refuse("records report numbers of their own alone");
+  if (map != nullptr) {
+    const bool bounded = ask.reports() != nullptr ? std::holds_alternative<releases::RangeBound>(ask.bound)
+                                                  : std::holds_alternative<releases::PairBound>(ask.bound);
+    if (job.projection || ask.candidates() != nullptr || !bounded)
       return refuse("feature maps are sums over encoded columns that pairs of records bound");
     if (Status sound = statistics::check(map->features, data::encoded_width(job.schema) + 1); !sound)
       return refuse(sound.error().message);

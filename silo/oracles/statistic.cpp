@@ -153,4 +153,22 @@ std::vector<std::int64_t> statistic_numbers(const releases::StatisticMap& statis
   return numbers;
 }
 
+std::vector<std::int64_t> feature_numbers(const statistics::FeatureMap& features, const mechanisms::Lattice& lattice,
+                                          const RecordSums::Drawn& drawn, std::span<const std::int64_t> slots) {
+  UNDERTONE_CHECK(slots.size() == drawn.positions.size());
+  const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
+  UNDERTONE_CHECK(statistics::check(features, width).has_value());
+  const std::optional<statistics::CoordinateRange> range = statistics::reported_range(features);
+  UNDERTONE_CHECK(range.has_value());
+  const auto dimension = static_cast<std::size_t>(statistics::dimension(features));
+  std::vector<std::int64_t> numbers(slots.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double number = statistics::coordinate_of(features, encoded_record(drawn.block, drawn.positions[i]),
+                                                    static_cast<std::size_t>(slots[i]) % dimension);
+    const double held = std::isfinite(number) ? std::clamp(number, range->low, range->high) : range->low;
+    numbers[i] = static_cast<std::int64_t>(held / lattice.step);
+  }
+  return numbers;
+}
+
 }  // namespace undertone::silo

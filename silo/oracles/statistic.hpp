@@ -39,4 +39,12 @@ namespace undertone::silo {
                                                        const mechanisms::Lattice& lattice,
                                                        const RecordSums::Drawn& drawn);
 
+/// One coordinate of the map of each record by itself, which its slot says: of the i-th drawn record that of slots[i]
+/// mod the dimension, in units of the lattice, cut toward zero and to the map's range. @param slots [drawn] each >= 0
+/// @pre the map has a reported range @return [drawn]
+[[nodiscard]] std::vector<std::int64_t> feature_numbers(const statistics::FeatureMap& features,
+                                                        const mechanisms::Lattice& lattice,
+                                                        const RecordSums::Drawn& drawn,
+                                                        std::span<const std::int64_t> slots);
+
 }  // namespace undertone::silo

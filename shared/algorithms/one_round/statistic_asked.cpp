@@ -35,12 +35,19 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                                [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
                                [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
                                [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
-                               [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; }},
+                               [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
+                               [](const FunctionAsked& what) -> std::string_view { return kind_of(what); }},
                     asked.what);
 }
 
+std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept {
+  if (const auto* reports = std::get_if<ReportsAsked>(&asked.what)) return reports->randomiser;
+  const auto* function = std::get_if<FunctionAsked>(&asked.what);
+  return function == nullptr ? std::nullopt : function->reports;
+}
+
 bool has_form(const StatisticAsked& asked, NoiseKind noise) {
-  if (std::holds_alternative<ReportsAsked>(asked.what)) return noise == NoiseKind::Laplace;
+  if (reports_of(asked)) return noise == NoiseKind::Laplace;
   return features_of(asked, noise).has_value();
 }
 
@@ -81,7 +88,11 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
             map.coordinates.push_back(what.response.coordinate);
             return map;
           },
-          [](const ReportsAsked& /*what*/) -> std::optional<FeatureMap> { return std::nullopt; }},
+          [](const ReportsAsked& /*what*/) -> std::optional<FeatureMap> { return std::nullopt; },
+          [](const FunctionAsked& what) -> std::optional<FeatureMap> {
+            if (what.reports) return std::nullopt;
+            return features_of(what);
+          }},
       asked.what);
 }
 
@@ -95,6 +106,17 @@ releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
             reports->indicator ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0},
             dimension,
             releases::ReportsForm{reports->randomiser}};
+  }
+  if (const auto* function = std::get_if<FunctionAsked>(&asked.what); function != nullptr && function->reports) {
+    statistics::FeatureMap map = features_of(*function);
+    const Eigen::Index dimension = statistics::dimension(map);
+    const std::optional<statistics::CoordinateRange> range = statistics::reported_range(map);
+    UNDERTONE_CHECK(range.has_value());
+    return {releases::FeaturesMap{std::move(map)},
+            {},
+            releases::RangeBound{range->low, range->high},
+            dimension,
+            releases::ReportsForm{*function->reports}};
   }
   const bool counted = std::holds_alternative<CountAsked>(asked.what);
   if (noise == NoiseKind::Laplace && is_single(asked)) {

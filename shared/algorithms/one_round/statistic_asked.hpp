@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "shared/algorithms/one_round/function_asked.hpp"
 #include "shared/releases/ask.hpp"
 #include "shared/statistics/mechanism_choice.hpp"
 
@@ -52,13 +53,6 @@ struct TableAxis {
 struct TableAsked {
   std::vector<TableAxis> axes;  // one or more
 };
-/// A column of numbers; of an indicator the bounds -1 and 1, which make its number itself.
-struct NumberColumn {
-  std::string name;
-  std::size_t coordinate = 0;
-  double low = 0.0;
-  double high = 0.0;  // > low
-};
 /// Means, covariances and correlations.
 struct CovarianceAsked {
   std::vector<NumberColumn> columns;  // two or more
@@ -82,15 +76,18 @@ struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
-               CovarianceAsked, RegressionAsked, ReportsAsked>
+               CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked>
       what;
   double weight = 1.0;                    // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
   std::string column = {};                // of data, where it is of one
 };
 
-/// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports"
+/// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
+/// "marginals", "kernels", "loss"
 [[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
+/// How records report on it each by itself; nothing where they are added up.
+[[nodiscard]] std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept;
 /// Whether it is one number, a count's or a mean's.
 [[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
 

@@ -44,6 +44,10 @@ Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) 
                                   fmt::format("the {}: reports on {} numbers", asked.name, what.columns.size())});
             return check_columns(asked, what.columns);
           },
+          [&](const FunctionAsked& what) {
+            if (is_settled(what)) return statistics::check(features_of(what), SIZE_MAX);
+            return Status(Error{ErrorCode::Internal, fmt::format("the {}: its degree is not chosen", asked.name)});
+          },
           [&](const RegressionAsked& what) {
             std::vector<NumberColumn> all = what.columns;
             all.push_back(what.response);
@@ -95,7 +99,7 @@ std::string StatisticsSettings::source() const {
   std::string out =
       "one-round statistics: totals with discrete Laplace noise (Ghosh, Roughgarden and Sundararajan 2009)";
   if (std::any_of(questions.begin(), questions.end(),
-                  [](const StatisticAsked& asked) { return std::holds_alternative<ReportsAsked>(asked.what); }))
+                  [](const StatisticAsked& asked) { return reports_of(asked).has_value(); }))
     out +=
         "; reports of single records (Warner 1965; Duchi, Jordan and Wainwright 2018; Wang, Gaboardi, Smith and Xu, "
         "Algorithm 1)";
@@ -188,7 +192,7 @@ Result<Step> Statistics::advance(const folds::Gathered& gathered) {
 }
 
 const Eigen::VectorXd* Statistics::totals_in(const folds::Gathered& gathered) const {
-  if (!std::holds_alternative<ReportsAsked>(settings_.questions[estimates_.size()].what)) {
+  if (!reports_of(settings_.questions[estimates_.size()])) {
     const auto* mean = std::get_if<folds::Mean>(&gathered.value);
     return mean == nullptr ? nullptr : &mean->values;
   }

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "shared/base/result.hpp"
+
+namespace undertone::statistics {
+
+/// A record as schemas encode it: its features and, as the coordinate after them, its label. Numbers are meant to be in
+/// [-1, 1]; nothing here trusts that.
+struct EncodedRecord {
+  std::span<const double> features;  // one column of models::Records
+  double label = 0.0;
+  /// @param coordinate at most features.size()
+  [[nodiscard]] double operator[](std::size_t coordinate) const {
+    return coordinate == features.size() ? label : features[coordinate];
+  }
+};
+
+/// Cells of which a record is in one at most. Coordinates are those of an encoded record.
+/// Of a column with an indicator a value: the cell whose indicator is exactly 1, none where no or several are.
+struct IndicatorCells {
+  std::size_t first = 0;
+  std::size_t count = 0;  // >= 1
+};
+/// Of a binary label: cell 1 where it is above 0, else cell 0.
+struct SignCells {
+  std::size_t coordinate = 0;
+};
+/// Of a label with classes 0 .. count - 1: none where it is no such number.
+struct ClassCells {
+  std::size_t coordinate = 0;
+  std::size_t count = 0;  // >= 1
+};
+/// Of a number: cell j is (e_j, e_(j+1)]; what is below e_1 is in the first and what is above e_(m-1) in the last,
+/// since numbers are clamped; what is not finite counts as 0, the centre.
+struct BinnedCells {
+  std::size_t coordinate = 0;
+  std::vector<double> edges;  // e_0 < .. < e_m, public, in the unit of the encoded number
+};
+using Cells = std::variant<IndicatorCells, SignCells, ClassCells, BinnedCells>;
+[[nodiscard]] std::size_t cell_count(const Cells& cells) noexcept;
+/// @return nothing where the record is in no cell
+[[nodiscard]] std::optional<std::size_t> cell_of(const Cells& cells, const EncodedRecord& record);
+/// @param encoded_width of a record, its label included: coordinates are below it
+/// @return an error that names what is wrong: a coordinate beyond the record, no cell or too many, edges that do not
+/// ascend or are not finite
+[[nodiscard]] Status check_cells(const Cells& cells, std::size_t encoded_width);
+[[nodiscard]] Status check_coordinate(std::size_t coordinate, std::size_t encoded_width);
+[[nodiscard]] Error refused_map(std::string_view what);
+
+inline constexpr std::size_t kCellsMax = std::size_t{1} << 20U;
+
+/// The coordinate clamped to [-1, 1], 0 where it is not finite.
+[[nodiscard]] double clamped(const EncodedRecord& record, std::size_t coordinate);
+
+}  // namespace undertone::statistics

@@ -1,0 +1,93 @@
+#include "shared/features/losses.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace undertone::statistics {
+
+std::string_view to_string(ScalarLoss loss) noexcept {
+  switch (loss) {
+    case ScalarLoss::Logistic:
+      return "logistic";
+    case ScalarLoss::Hinge:
+      return "hinge";
+    case ScalarLoss::Squared:
+      return "squared";
+    case ScalarLoss::Absolute:
+      return "absolute";
+  }
+  return "";
+}
+
+double value_of(ScalarLoss loss, double score, double label) noexcept {
+  switch (loss) {
+    case ScalarLoss::Logistic: {
+      const double margin = label * score;  // log1p(e^-m) without overflow
+      return std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
+    }
+    case ScalarLoss::Hinge:
+      return std::max(0.0, 1.0 - label * score);
+    case ScalarLoss::Squared:
+      return 0.5 * (score - label) * (score - label);
+    case ScalarLoss::Absolute:
+      return std::abs(score - label);
+  }
+  return 0.0;
+}
+
+double largest_of(ScalarLoss loss, double reach) noexcept {
+  // Each is largest at a score of -reach and a label of 1.
+  return value_of(loss, -reach, 1.0);
+}
+
+std::size_t grid_count(std::size_t parameters, std::size_t degree) noexcept {
+  std::size_t all = 1;
+  for (std::size_t j = 0; j < parameters; ++j) {
+    if (all > kCellsMax / (degree + 1)) return kCellsMax + 1;
+    all *= degree + 1;
+  }
+  return all;
+}
+
+Status check(const LossesMap& map, std::size_t encoded_width) {
+  if (map.coordinates.empty() || map.parameters() > kLossParametersMax)
+    return refused_map(fmt::format("expected a loss of 1 to {} parameters, the intercept's among them, got {}",
+                                   kLossParametersMax, map.parameters()));
+  if (!(std::isfinite(map.half_width) && map.half_width > 0.0 && map.half_width <= 1e6))
+    return refused_map(fmt::format("expected a box of half-width in (0, 10^6], got {}", map.half_width));
+  if (map.degree < 1 || map.degree > kLossDegreeMax || grid_count(map.parameters(), map.degree) > kCellsMax)
+    return refused_map(fmt::format("expected a degree of 1 to {} and {} points at most, got {}", kLossDegreeMax,
+                                   kCellsMax, map.degree));
+  std::vector<std::size_t> sorted = map.coordinates;
+  sorted.push_back(map.label);
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return refused_map("expected features that differ, and the label none of them");
+  return check_coordinate(sorted.back(), encoded_width);
+}
+
+Eigen::VectorXd grid_point(const LossesMap& map, std::size_t place) {
+  Eigen::VectorXd out(static_cast<Eigen::Index>(map.parameters()));
+  for (double& parameter : out) {
+    const auto v = static_cast<double>(place % (map.degree + 1));
+    parameter = map.half_width * (2.0 * v / static_cast<double>(map.degree) - 1.0);
+    place /= map.degree + 1;
+  }
+  return out;
+}
+
+double loss_at(const LossesMap& map, const EncodedRecord& record, std::size_t place) {
+  double score = 0.0;
+  std::size_t left = place;
+  const auto next = [&] {
+    const auto v = static_cast<double>(left % (map.degree + 1));
+    left /= map.degree + 1;
+    return map.half_width * (2.0 * v / static_cast<double>(map.degree) - 1.0);
+  };
+  for (const std::size_t coordinate : map.coordinates) score += next() * clamped(record, coordinate);
+  if (map.intercept) score += next();
+  const double value = value_of(map.loss, score, clamped(record, map.label)) / largest_of(map.loss, map.reach());
+  return std::clamp(value, 0.0, 1.0);  // the score's rounding may leave it by some units
+}
+
+}  // namespace undertone::statistics

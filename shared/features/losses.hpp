@@ -1,0 +1,53 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "shared/features/cells.hpp"
+
+namespace undertone::statistics {
+
+/// A loss of a score s and a label y in [-1, 1].
+enum class ScalarLoss : std::uint8_t {
+  Logistic,  // log(1 + e^(-y s))
+  Hinge,     // max(0, 1 - y s)
+  Squared,   // (s - y)^2 / 2
+  Absolute   // |s - y|
+};
+/// "logistic", "hinge", "squared", "absolute"
+[[nodiscard]] std::string_view to_string(ScalarLoss loss) noexcept;
+[[nodiscard]] double value_of(ScalarLoss loss, double score, double label) noexcept;
+/// The largest value where |score| <= reach and |label| <= 1.
+[[nodiscard]] double largest_of(ScalarLoss loss, double reach) noexcept;
+
+/// The loss of a linear model at every point of the grid {-W + 2 W v/k}^p of its parameters, v = 0 .. k, over the
+/// largest that it can be: numbers in [0, 1], whose means are the empirical risk at these points. The first parameter
+/// runs fastest; where there is an intercept it is the last. Source: spec noninteractive-ldp 2.3, 2.4 (b).
+struct LossesMap {
+  ScalarLoss loss = ScalarLoss::Logistic;
+  std::vector<std::size_t> coordinates;  // of the features, one or more
+  std::size_t label = 0;                 // the coordinate of y; of a binary label its sign
+  bool intercept = false;
+  double half_width = 1.0;  // W > 0: of the box of parameters
+  std::size_t degree = 2;   // k >= 1, of each axis
+
+  [[nodiscard]] std::size_t parameters() const noexcept { return coordinates.size() + (intercept ? 1 : 0); }
+  /// |s| is at most this: W p.
+  [[nodiscard]] double reach() const noexcept { return half_width * static_cast<double>(parameters()); }
+};
+
+inline constexpr std::size_t kLossParametersMax = 3;
+inline constexpr std::size_t kLossDegreeMax = 1024;
+
+/// (k + 1)^p, or kCellsMax + 1 where it is more than kCellsMax.
+[[nodiscard]] std::size_t grid_count(std::size_t parameters, std::size_t degree) noexcept;
+[[nodiscard]] Status check(const LossesMap& map, std::size_t encoded_width);
+/// The parameters at a place of the grid: [p]. @param place below grid_count
+[[nodiscard]] Eigen::VectorXd grid_point(const LossesMap& map, std::size_t place);
+/// The scaled loss of one record there: in [0, 1].
+[[nodiscard]] double loss_at(const LossesMap& map, const EncodedRecord& record, std::size_t place);
+
+}  // namespace undertone::statistics

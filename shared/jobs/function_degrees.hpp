@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "shared/algorithms/one_round/statistic_asked.hpp"
+#include "shared/releases/silo_facts.hpp"
+
+namespace undertone::jobs {
+
+/// What a question for a function leaves open - the size of conjunctions, terms, the degree of a grid and the order of
+/// its operator - chosen from public numbers alone: records, promises, columns. What is released is louder the more of
+/// it there is, and wrong the less there is; the choice is what the sources' rates balance.
+/// @param questions the job's, which share each silo's promise @param cohort one or more
+/// @return an error where nothing that would be released is small enough, or where reports would be too few for it:
+/// with both numbers Source: spec noninteractive-ldp 2.4 (default k), 2.7 (choice of t), 2.8 (default t).
+[[nodiscard]] Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
+                                      const std::vector<releases::SiloFacts>& cohort);
+
+/// The standard deviation of the mean of one coordinate in units of its range, over all silos: with totals by Gaussian
+/// noise (Laplace noise of silos that promise a pure epsilon), or with reports, at the same part of each silo's
+/// promise. For comparison and choice, before anything is calibrated. @param questions that share the promise
+struct FunctionNoise {
+  double totals = 0.0;
+  double reports = 0.0;
+};
+[[nodiscard]] FunctionNoise function_noise(const algorithms::FunctionAsked& settled, std::size_t questions,
+                                           const std::vector<releases::SiloFacts>& cohort);
+
+}  // namespace undertone::jobs
