@@ -22,6 +22,7 @@
 #include "operator/predict_command.hpp"
 #include "operator/provision.hpp"
 #include "operator/query_command.hpp"
+#include "operator/regression_model_command.hpp"
 #include "operator/schema_command.hpp"
 #include "operator/standardisation_command.hpp"
 #include "operator/statistic_lines.hpp"
@@ -255,6 +256,7 @@ struct OperatorArguments {
   bool again = false;
   bool full = false;
   operators::FunctionQuery query;
+  std::string ready;
 };
 
 void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& arguments) {
@@ -339,12 +341,19 @@ void add_operator_commands(CLI::App& app, Actions& actions, OperatorArguments& a
   components_command->add_option("--out", arguments.out, "a file; without it, standard output");
   CLI::App* standardisation_command =
       add(app, actions, "standardisation", "Means and variances of a run of statistics, as a job's standardisation",
-          [&] { return operators::standardisation(arguments.model, arguments.job, arguments.out); });
+          [&] { return operators::standardisation(arguments.model, arguments.job, arguments.out, arguments.ready); });
   standardisation_command
       ->add_option("result", arguments.model, "the result.json of a run with variances or covariances")
       ->required();
   standardisation_command->add_option("job", arguments.job, "the job file whose features they are")->required();
   standardisation_command->add_option("--out", arguments.out, "a file; without it, standard output");
+  standardisation_command->add_option("--job", arguments.ready, "a file for the whole job with its standardisation");
+  CLI::App* regression_command =
+      add(app, actions, "regression-model", "The regression of a run of statistics, as a model that predicts",
+          [&] { return operators::regression_model(arguments.model, arguments.job, arguments.out); });
+  regression_command->add_option("result", arguments.model, "the result.json of a run with a regression")->required();
+  regression_command->add_option("job", arguments.job, "the job file that asked for it")->required();
+  regression_command->add_option("--out", arguments.out, "a file; without it, standard output");
   operators::FunctionQuery& query = arguments.query;
   CLI::App* query_command = add(app, actions, "query", "What a run of statistics released of a function, at any point",
                                 [&] { return operators::query_function(query); });

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "operator/statistic_lines.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/jobs/released_function.hpp"
 #include "shared/service/exit_code.hpp"
@@ -12,8 +13,6 @@ namespace undertone::operators {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kResultBytesMax = std::size_t{64} << 20U;
 
 /// A question's place in the result, and its name.
 struct NamedFunction {

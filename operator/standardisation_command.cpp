@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "operator/statistic_lines.hpp"
 #include "shared/base/files.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/service/exit_code.hpp"
@@ -13,8 +14,6 @@ namespace undertone::operators {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kResultBytesMax = std::size_t{64} << 20U;
 
 /// What a run found of a column, in its unit.
 struct FoundColumn {
@@ -77,12 +76,16 @@ Result<std::map<std::string, FoundColumn>> found_columns(const std::filesystem::
 }  // namespace
 
 int standardisation(const std::filesystem::path& result, const std::filesystem::path& job_file,
-                    const std::filesystem::path& out) {
+                    const std::filesystem::path& out, const std::filesystem::path& ready) {
   const Result<std::map<std::string, FoundColumn>> found = found_columns(result);
   if (!found) return service::fail(found.error());
   const Result<std::string> bytes = read_file(job_file, jobs::kJobBytesMax);
   if (!bytes) return service::fail(bytes.error());
-  const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file.string());
+  // A draft leaves blank what is made here.
+  Json written_job = Json::parse(*bytes, nullptr, false);
+  if (written_job.is_object()) written_job.erase("standardisation");
+  const Result<jobs::Job> job =
+      jobs::parse_job(written_job.is_object() ? written_job.dump() : *bytes, job_file.string());
   if (!job) return service::fail(job.error());
   std::vector<double> origin;
   std::vector<double> scale;
@@ -114,7 +117,17 @@ int standardisation(const std::filesystem::path& result, const std::filesystem::
                                                               result.string(), job_file.string())});
   }
   fmt::print(stderr, "The noise of the run that released them is in all of these.\n");
-  const std::string content = Json({{"origin", origin}, {"scale", scale}}).dump(1) + "\n";
+  const Json made = {{"origin", origin}, {"scale", scale}};
+  if (!ready.empty()) {
+    written_job["standardisation"] = made;
+    const std::string whole = written_job.dump(2) + "\n";
+    if (const Result<jobs::Job> sound = jobs::parse_job(whole, ready.string()); !sound)
+      return service::fail(sound.error());
+    if (Status written = write_file_atomically(ready, whole); !written) return service::fail(written.error());
+    fmt::print(stderr, "The job with its standardisation is in {}\n", ready.string());
+    return service::kDone;
+  }
+  const std::string content = made.dump(1) + "\n";
   if (out.empty() || out == "-") {
     fmt::print("{}", content);
     return service::kDone;

@@ -25,10 +25,15 @@ struct DraftRequest {
 /// @return an error for every part of the request that cannot be a job's
 [[nodiscard]] Result<DraftFacts> facts_of(const DraftRequest& request);
 
+/// Where least squares from noised moments does better than descent on the invented records, and by how much: then the
+/// draft is a job of statistics.
+[[nodiscard]] bool prefers_moments(const Tuned& tuned);
+
 /// Why the draft says what it says, a line each.
 [[nodiscard]] std::vector<std::string> reasons_of(const DraftFacts& facts, const Tuned& tuned, bool delta_given);
 
-/// Chooses a job's numbers on invented records and writes the whole job; the reasons go to standard error.
+/// Chooses a job's numbers on invented records and writes the whole job; the reasons go to standard error. Into a file
+/// it may write two: "X-moments.json" beside "X.json", a job that buys the standardisation of the other.
 /// @return the exit code
 [[nodiscard]] int run_draft(const DraftRequest& request);
 

@@ -25,6 +25,37 @@ Json algorithm_of(const DraftChoice& choice) {
   return out;
 }
 
+/// Everybody, at a share of what is promised.
+Json cohort_of(const DraftFacts& facts, double share) {
+  Json out = Json::array();
+  for (const DraftFacts::Member& member : facts.cohort) {
+    // Rounded down, so that the shares of two jobs add up to no more than was asked.
+    const auto part = [share](double whole) {
+      return share == 1.0 ? whole : std::nextafter(std::nextafter(whole * share, 0.0), 0.0);
+    };
+    out.push_back({{"silo", member.silo},
+                   {"records", member.records},
+                   {"holdout_records", member.holdout_records},
+                   {"holdout_public", member.holdout_public},
+                   {"epsilon", part(member.epsilon)},
+                   {"delta", part(member.delta)}});
+  }
+  return out;
+}
+
+Json participation_of(const DraftFacts& facts) {
+  return {{"quorum", drafted_quorum(facts.cohort.size())},
+          {"join_deadline_ms", 604'800'000},
+          {"round_deadline_ms", 600'000},
+          {"resend_ms", 10'000}};
+}
+
+/// As if what is to be bought were nothing: for what does not depend on it.
+Json without_blank(Json job) {
+  if (job.contains("standardisation") && job["standardisation"].is_null()) job.erase("standardisation");
+  return job;
+}
+
 }  // namespace
 
 double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
@@ -47,6 +78,42 @@ Eigen::VectorXd expected_origin(const data::Schema& schema, double centre) {
   return out;
 }
 
+std::size_t bought_columns(const data::Schema& schema) {
+  return static_cast<std::size_t>(std::count_if(
+      schema.features.begin(), schema.features.end(),
+      [](const data::FeatureColumn& column) { return std::holds_alternative<data::NumericColumn>(column); }));
+}
+
+Json moments_job_of(const DraftFacts& facts, double share) {
+  UNDERTONE_CHECK(share > 0.0 && share < 1.0);
+  Json questions = Json::array();
+  for (const data::FeatureColumn& column : facts.schema.features)
+    if (std::holds_alternative<data::NumericColumn>(column))
+      questions.push_back({{"kind", "variance"}, {"column", data::name_of(column)}});
+  return {{"format", "undertone.job/1"},
+          {"name", facts.name + "-moments"},
+          {"data", facts.data},
+          {"statistics", {{"questions", std::move(questions)}}},
+          {"privacy", {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}}},
+          {"cohort", cohort_of(facts, share)},
+          {"participation", participation_of(facts)}};
+}
+
+Json regression_job_of(const DraftFacts& facts) {
+  Json columns = Json::array();
+  for (const data::FeatureColumn& column : facts.schema.features) columns.push_back(data::name_of(column));
+  return {
+      {"format", "undertone.job/1"},
+      {"name", facts.name},
+      {"data", facts.data},
+      {"statistics",
+       {{"questions",
+         {{{"kind", "regression"}, {"response", data::label_column(facts.schema)}, {"columns", std::move(columns)}}}}}},
+      {"privacy", {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}}},
+      {"cohort", cohort_of(facts, 1.0)},
+      {"participation", participation_of(facts)}};
+}
+
 std::size_t drafted_quorum(std::size_t silos) { return (2 * silos + 2) / 3; }
 
 double drafted_delta(std::int64_t records) {
@@ -58,20 +125,14 @@ double drafted_delta(std::int64_t records) {
 
 Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2) {
   const bool binary = std::holds_alternative<data::BinaryLabel>(facts.schema.label);
-  Json cohort = Json::array();
-  bool alike = true;
-  for (const DraftFacts::Member& member : facts.cohort) {
-    alike = alike && member.records == facts.cohort.front().records;
-    cohort.push_back({{"silo", member.silo},
-                      {"records", member.records},
-                      {"holdout_records", member.holdout_records},
-                      {"holdout_public", member.holdout_public},
-                      {"epsilon", member.epsilon},
-                      {"delta", member.delta}});
-  }
+  const bool alike = std::all_of(facts.cohort.begin(), facts.cohort.end(), [&](const DraftFacts::Member& member) {
+    return member.records == facts.cohort.front().records;
+  });
   Json out = {{"format", "undertone.job/1"}, {"name", facts.name}, {"data", facts.data}};
   const Eigen::VectorXd origin = expected_origin(facts.schema, choice.centre);
-  if ((origin.array() != 0.0).any()) {
+  if (choice.bought > 0.0) {
+    out["standardisation"] = nullptr;
+  } else if ((origin.array() != 0.0).any()) {
     out["standardisation"] = {{"origin", std::vector<double>(origin.begin(), origin.end())},
                               {"scale", std::vector<double>(static_cast<std::size_t>(origin.size()), 1.0)}};
   }
@@ -87,9 +148,8 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
   out["privacy"] = {{"mode", "isrl"}, {"unit", "record"}, {"noise", "secure"}, {"clip_norm", choice.clip}};
   const std::size_t quorum = drafted_quorum(facts.cohort.size());
   if (quorum < facts.cohort.size() && !alike) out["aggregation"] = {{"kind", "mean"}, {"missing_silos", "scaled"}};
-  out["cohort"] = std::move(cohort);
-  out["participation"] = {
-      {"quorum", quorum}, {"join_deadline_ms", 604'800'000}, {"round_deadline_ms", 600'000}, {"resend_ms", 10'000}};
+  out["cohort"] = cohort_of(facts, 1.0 - choice.bought);
+  out["participation"] = participation_of(facts);
   const bool exact = std::all_of(facts.cohort.begin(), facts.cohort.end(),
                                  [](const DraftFacts::Member& member) { return member.holdout_public; });
   out["evaluation"] = {{"every", 0}, {"metrics", exact ? "detailed" : "basic"}};  // of public records it costs nothing
@@ -99,7 +159,8 @@ Json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_l
 }
 
 Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice) {
-  UNDERTONE_TRY(const jobs::Job fine, jobs::parse_job(job_of(facts, choice, kFineStepLog2).dump(), "the draft"));
+  UNDERTONE_TRY(const jobs::Job fine,
+                jobs::parse_job(without_blank(job_of(facts, choice, kFineStepLog2)).dump(), "the draft"));
   UNDERTONE_TRY(const auto plans, jobs::plans_of(fine));
   double noise = std::numeric_limits<double>::infinity();
   for (const auto& [silo, plan] : plans) {
@@ -108,10 +169,10 @@ Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choi
     }
   }
   const int step = std::clamp(static_cast<int>(std::floor(std::log2(noise / 32.0))), kFineStepLog2, 20);
-  std::string text = job_of(facts, choice, step).dump(2) + "\n";
-  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(text, "the draft"));
+  const Json made = job_of(facts, choice, step);
+  UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(without_blank(made).dump(), "the draft"));
   if (const auto planned = jobs::plans_of(job); !planned) return planned.error();
-  return text;
+  return made.dump(2) + "\n";
 }
 
 }  // namespace undertone::lab

@@ -36,6 +36,9 @@ struct DraftChoice {
   double radius = 100.0;    // of the domain
   double strength = 0.001;  // of the l2 regulariser; 0: none
   double centre = 0.0;      // where columns of one sign are expected, by `expected_origin`; 0: no standardisation
+  /// The share of epsilon and delta that means and variances of the columns of numbers are bought with, by a job of
+  /// statistics that runs first; 0: none. What the model's job promises is the rest.
+  double bought = 0.0;
 
   /// With momentum a gradient is counted 1 / (1 - momentum) times in all.
   [[nodiscard]] double step_size() const;
@@ -56,10 +59,22 @@ struct DraftChoice {
 /// At most a hundredth of 1 / records, with one digit: below what publishing a record at random would keep.
 [[nodiscard]] double drafted_delta(std::int64_t records);
 
-/// A whole job. @param reply_step_log2 of replies in 32 bits
+/// Features whose means and variances can be bought: numbers, dates among them.
+[[nodiscard]] std::size_t bought_columns(const data::Schema& schema);
+/// The job of statistics that buys them, at a share of every silo's epsilon and delta: what the standardisation of the
+/// other job is made of. @param share in (0, 1)
+[[nodiscard]] nlohmann::ordered_json moments_job_of(const DraftFacts& facts, double share);
+
+/// The job of statistics that asks for the regression of the label on everything, at all that is promised.
+/// @pre a label that is a number
+[[nodiscard]] nlohmann::ordered_json regression_job_of(const DraftFacts& facts);
+
+/// A whole job; of one that buys its standardisation all but that, which is left blank so that nobody runs it without.
+/// @param reply_step_log2 of replies in 32 bits
 [[nodiscard]] nlohmann::ordered_json job_of(const DraftFacts& facts, const DraftChoice& choice, int reply_step_log2);
 
-/// The job with the wire lattice that its own plan's noise asks for: a step of at most a 32nd of it.
+/// The job with the wire lattice that its own plan's noise asks for: a step of at most a 32nd of it. A standardisation
+/// that is to be bought is blank.
 /// @return an error where no plan can be made
 [[nodiscard]] Result<std::string> drafted_job(const DraftFacts& facts, const DraftChoice& choice);
 

@@ -7,12 +7,17 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <thread>
 
 #include "lab/draft/synthetic_records.hpp"
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/features/named_blocks.hpp"
 #include "shared/jobs/planner.hpp"
 #include "shared/models/layered_model.hpp"
+#include "shared/statistics/regression.hpp"
+#include "shared/statistics/standardising.hpp"
 #include "simulation/direct_cohort.hpp"
 
 namespace undertone::lab {
@@ -31,16 +36,30 @@ constexpr std::size_t kKeptSecond = 3;
 constexpr double kWorkCheap = 6e4;  // of which several times as many worlds are looked at
 constexpr double kWorldsMore = 2.0;
 constexpr double kPathLong = 100.0;
-// Rounds and expected centres that are looked at first; what lies between them comes later.
-constexpr std::array<std::pair<std::uint64_t, double>, 4> kStarts = {{{10, 0.0}, {10, -0.4}, {40, 0.0}, {40, -0.4}}};
+// Rounds, expected centres and shares that buy a standardisation that are looked at first; what lies between them comes
+// later.
+struct Start {
+  std::uint64_t rounds = 10;
+  double centre = 0.0;
+  double bought = 0.0;
+};
+constexpr std::array<Start, 6> kStarts = {
+    {{10, 0.0, 0.0}, {10, -0.4, 0.0}, {40, 0.0, 0.0}, {40, -0.4, 0.0}, {10, 0.0, 0.1}, {40, 0.0, 0.1}}};
 constexpr double kWorstCounts = 0.25;  // beside the mean over the families
+
+/// Encoded features less an origin, over a scale.
+struct Standardised {
+  Eigen::VectorXd origin;
+  Eigen::VectorXd scale;
+  std::vector<data::Dataset> silos;
+};
 
 /// A kind of data with its records, which all candidates train on.
 struct Trial {
   const SyntheticFamily* family = nullptr;
   std::uint64_t seed = 0;
   std::vector<data::Dataset> silos;
-  std::map<double, std::vector<data::Dataset>> centred;  // the same less an expected origin, by where that is
+  std::map<std::pair<double, double>, Standardised> standardised;  // the same, by centre and by what is bought
   models::Records judged;
 };
 
@@ -50,12 +69,18 @@ class Tuner {
     const auto by_name = [](const auto& a, const auto& b) { return a.silo < b.silo; };  // as a job's cohort is
     std::sort(facts_.cohort.begin(), facts_.cohort.end(), by_name);
     simulated_.cohort = facts_.cohort;
+    for (const data::FeatureColumn& column : facts_.schema.features) {
+      first_of_list_.resize(first_of_list_.size() + data::encoded_width(column), false);
+      if (const auto* listed = std::get_if<data::CategoricalColumn>(&column);
+          listed != nullptr && !listed->others_allowed)
+        first_of_list_[first_of_list_.size() - data::encoded_width(column)] = true;
+    }
     std::int64_t records = 0;
     for (const DraftFacts::Member& member : facts_.cohort) records += member.records;
     // Fewer records with as much noise on their mean take as much privacy as more records with less.
     const double width = weights();
     double share = kWorkMax / (static_cast<double>(records) * width);
-    if (const std::vector<double>* noise = multipliers(kRoundsUsual)) {
+    if (const std::vector<double>* noise = multipliers(kRoundsUsual, 0.0)) {
       const double loudest =
           std::sqrt(static_cast<double>(kRoundsUsual)) / *std::min_element(noise->begin(), noise->end());
       share = std::max(share, loudest / kShiftSimulated);
@@ -97,16 +122,64 @@ class Tuner {
     runs_ += errors.size() - from;
     const Prepared* prepared = prepare(choice);
     if (prepared == nullptr) return;
-    for (std::size_t t = from; t < trials_.size(); ++t) (void)records_of(trials_[t], choice.centre);
+    for (std::size_t t = from; t < trials_.size(); ++t) (void)standardised(trials_[t], choice);
     std::atomic<std::size_t> next = from;
     const auto work = [&] {
       for (std::size_t t = next++; t < trials_.size(); t = next++)
-        errors[t] = error_of(*prepared, trials_[t], choice.centre);
+        errors[t] = error_of(*prepared, trials_[t], trials_[t].standardised.at({choice.centre, choice.bought}));
     };
     const std::size_t workers = std::min<std::size_t>(std::thread::hardware_concurrency(), errors.size() - from);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < workers; ++i) others.emplace_back(work);
     work();
+  }
+
+  /// Of least squares from noised moments of the features and the label, released at all that is promised.
+  /// @return infinity where they carry no coefficients, nothing where there are too many columns or no delta
+  std::optional<double> moments_error(const Trial& trial) const {
+    constexpr Eigen::Index kColumnsMax = 64;
+    const Eigen::Index features = trial.judged.features.rows();
+    if (classifies() || features + 1 > kColumnsMax) return std::nullopt;
+    statistics::VectorMomentsMap map;
+    for (Eigen::Index j = 0; j <= features; ++j) map.coordinates.push_back(static_cast<std::size_t>(j));
+    Eigen::VectorXd totals = Eigen::VectorXd::Zero(statistics::dimension(map));
+    Eigen::VectorXd own(totals.size());
+    double variance = 0.0;
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < trial.silos.size(); ++i) {
+      const models::Records& records = trial.silos[i].training;
+      const double weight = static_cast<double>(facts_.cohort[i].records) / static_cast<double>(records.count());
+      for (Eigen::Index r = 0; r < records.count(); ++r) {
+        const double* column = records.features.data() + r * features;
+        statistics::contribution(map, {{column, static_cast<std::size_t>(features)}, records.targets[r]}, own);
+        totals += weight * own;
+      }
+      const Result<releases::Epsilon> epsilon = releases::Epsilon::create(facts_.cohort[i].epsilon);
+      const Result<releases::Delta> delta = releases::Delta::create(facts_.cohort[i].delta);
+      if (!epsilon || !delta) return std::nullopt;
+      const double stddev =
+          statistics::pairwise_bound(map).l2 / accounting::gaussian_shift_for(*epsilon, *delta).value();
+      variance += stddev * stddev;
+      all += facts_.cohort[i].records;
+    }
+    NormalNoise noise(trial.seed ^ 0x6d6f6d656e7473U);
+    for (double& total : totals) total += std::sqrt(variance) * noise.next();
+    const auto moments = statistics::unpack_moments(totals, all, std::sqrt(variance));
+    std::vector<Eigen::Index> predictors;
+    for (Eigen::Index j = 0; j < features; ++j) {
+      // The first value of a list follows from the others.
+      if (!first_of_list_[static_cast<std::size_t>(j)]) predictors.push_back(j);
+    }
+    if (!moments || predictors.empty()) return std::nullopt;
+    const auto sums = statistics::regression_moments(*moments, predictors, features);
+    if (!sums) return std::numeric_limits<double>::infinity();
+    const statistics::Regression found = statistics::regress(*sums);
+    if (found.carries == statistics::Carries::Nothing) return std::numeric_limits<double>::infinity();
+    Eigen::VectorXd weights = Eigen::VectorXd::Zero(features + 1);
+    for (std::size_t i = 0; i < predictors.size(); ++i)
+      weights[predictors[i]] = found.coefficients[static_cast<Eigen::Index>(i) + 1];
+    weights[features] = found.coefficients[0];
+    return error_on(weights, trial.judged);
   }
 
   /// Of predicting what is most frequent, or the mean.
@@ -148,25 +221,57 @@ class Tuner {
     return out;
   }
 
-  /// The trial's records as a job with that centre trains on them, made once.
-  const std::vector<data::Dataset>& records_of(Trial& trial, double centre) const {
-    if (centre == 0.0) return trial.silos;
-    const auto [found, made] = trial.centred.try_emplace(centre);
-    if (made) {
-      const Eigen::VectorXd origin = expected_origin(facts_.schema, centre);
-      found->second = trial.silos;
-      for (data::Dataset& silo : found->second) {
-        silo.training.features.colwise() -= origin;
-        silo.holdout.features.colwise() -= origin;
+  /// The trial's records as a job with that standardisation trains on them, made once.
+  const Standardised& standardised(Trial& trial, const DraftChoice& choice) {
+    const auto [found, made] = trial.standardised.try_emplace({choice.centre, choice.bought});
+    Standardised& out = found->second;
+    if (!made) return out;
+    out.origin = expected_origin(facts_.schema, choice.centre);
+    out.scale = Eigen::VectorXd::Ones(out.origin.size());
+    if (choice.bought > 0.0) buy(trial, choice.bought, out);
+    out.silos = trial.silos;
+    for (data::Dataset& silo : out.silos) {
+      for (models::Records* records : {&silo.training, &silo.holdout}) {
+        records->features.colwise() -= out.origin;
+        records->features.array().colwise() /= out.scale.array();
       }
     }
-    return found->second;
+    return out;
   }
 
-  double error_of(const Prepared& prepared, const Trial& trial, double centre) const {
-    const std::vector<data::Dataset>& silos = centre == 0.0 ? trial.silos : trial.centred.at(centre);
+  /// What the job of statistics would find of the trial's records, with the noise that its plans have, and what
+  /// `undertone standardisation` makes of that.
+  void buy(const Trial& trial, double share, Standardised& out) {
+    const MomentsNoise& noise = moments_noise(share);
+    NormalNoise deviates(trial.seed ^ static_cast<std::uint64_t>(share * 1e6));
+    Eigen::Index at = 0;
+    for (const data::FeatureColumn& column : facts_.schema.features) {
+      const Eigen::Index first = at;
+      at += static_cast<Eigen::Index>(data::encoded_width(column));
+      if (!std::holds_alternative<data::NumericColumn>(column) || noise.mean == 0.0) continue;
+      double sum = 0.0;
+      double squares = 0.0;
+      double count = 0.0;
+      for (std::size_t i = 0; i < trial.silos.size(); ++i) {
+        const auto row = trial.silos[i].training.features.row(first).array();
+        const double weight = static_cast<double>(facts_.cohort[i].records);
+        sum += weight * row.mean();
+        squares += weight * row.square().mean();
+        count += weight;
+      }
+      const double mean = sum / count + noise.mean * deviates.next();
+      const double square = squares / count + noise.square * deviates.next();
+      const Result<statistics::PaidStandardisation> paid = statistics::standardisation_from_moments(
+          Eigen::VectorXd::Constant(1, mean), Eigen::VectorXd::Constant(1, square), noise.mean);
+      if (!paid) continue;
+      out.origin[first] = paid->mean[0];
+      out.scale[first] = paid->scale[0];
+    }
+  }
+
+  double error_of(const Prepared& prepared, const Trial& trial, const Standardised& standardised) const {
     std::vector<simulation::DirectCohort::Member> members = prepared.members;
-    for (std::size_t i = 0; i < members.size(); ++i) members[i].dataset = &silos[i];
+    for (std::size_t i = 0; i < members.size(); ++i) members[i].dataset = &standardised.silos[i];
     Result<simulation::DirectCohort> cohort =
         simulation::DirectCohort::create({prepared.job.model, prepared.job.reply_lattice, RunId{}, trial.seed,
                                           simulation::SimulatedNoise::Seeded, 0, 1, prepared.job.aggregation},
@@ -176,15 +281,16 @@ class Tuner {
     const Result<algorithms::Outcome> outcome = cohort->train(*algorithm);
     if (!outcome) return std::numeric_limits<double>::infinity();
     Eigen::VectorXd weights = outcome->vectors.at("weights");
-    const Eigen::VectorXd origin = expected_origin(facts_.schema, centre);
     if (const models::Network* network = prepared.job.model->network()) {
       if (!weights.allFinite()) return std::numeric_limits<double>::infinity();
       models::Records judged = trial.judged;
-      judged.features.colwise() -= origin;
+      judged.features.colwise() -= standardised.origin;
+      judged.features.array().colwise() /= standardised.scale.array();
       return 1.0 - models::LayeredModel(*network).evaluate(weights, judged).accuracy;
     }
     const Eigen::Index features = trial.judged.features.rows();
-    weights[features] -= origin.dot(weights.head(features));
+    weights.head(features).array() /= standardised.scale.array();
+    weights[features] -= standardised.origin.dot(weights.head(features));
     return error_on(weights, trial.judged);
   }
 
@@ -208,13 +314,43 @@ class Tuner {
     return out;
   }
 
-  /// Noise multipliers of the cohort's own plans, by rounds: they depend on nothing else that is varied.
-  const std::vector<double>* multipliers(std::uint64_t rounds) {
-    const auto known = multipliers_.find(rounds);
+  /// Of the mean of a column's numbers over the cohort, and of their squares'; 0 where nothing can be bought.
+  struct MomentsNoise {
+    double mean = 0.0;
+    double square = 0.0;
+  };
+  const MomentsNoise& moments_noise(double share) {
+    const auto [found, made] = moments_noise_.try_emplace(share);
+    if (!made) return found->second;
+    const Result<jobs::Job> job = jobs::parse_job(moments_job_of(facts_, share).dump(), "the draft");
+    if (!job) return found->second;
+    const Result<std::map<SiloId, planning::Plan>> plans = jobs::plans_of(*job);
+    if (!plans) return found->second;
+    double variance = 0.0;
+    double records = 0.0;
+    double factor = 1.0;  // of the total of squares
+    for (const jobs::CohortMember& member : job->cohort) {
+      const planning::Release& release = plans->at(member.facts.silo).segments().front().release;
+      const double own = mechanisms::noise_stddev_of_sum(release.mechanism, release.records_drawn);
+      variance += own * own;
+      records += static_cast<double>(member.facts.records);
+      factor = statistics::block_named(std::get<releases::FeaturesMap>(release.ask.map).features, "squares").factor;
+    }
+    found->second = {std::sqrt(variance) / records, std::sqrt(variance) / records / factor};
+    return found->second;
+  }
+
+  /// Noise multipliers of the cohort's own plans, by rounds and what is bought before: they depend on nothing else that
+  /// is varied.
+  const std::vector<double>* multipliers(std::uint64_t rounds, double bought) {
+    const auto known = multipliers_.find({rounds, bought});
     if (known != multipliers_.end()) return known->second.empty() ? nullptr : &known->second;
     DraftChoice plain;
     plain.rounds = rounds;
-    std::vector<double> out = noise_of(job_of(facts_, plain, -40));
+    plain.bought = bought;
+    nlohmann::ordered_json whole = job_of(facts_, plain, -40);
+    whole.erase("standardisation");  // noise does not depend on it
+    std::vector<double> out = noise_of(whole);
     // What a multiplier of 1 is for the same silos, in one round that nobody refuses.
     DraftFacts loose = facts_;
     for (DraftFacts::Member& member : loose.cohort) {
@@ -222,28 +358,32 @@ class Tuner {
       member.delta = kDeltaSimulated;
     }
     plain.rounds = 1;
+    plain.bought = 0.0;
     nlohmann::ordered_json unit = job_of(loose, plain, -40);
     unit["privacy"]["calibration"] = {{"by", "hand"}, {"noise_multiplier", 1.0}};
     const std::vector<double> one = noise_of(unit);
     if (one.empty()) out.clear();
     for (std::size_t i = 0; i < out.size(); ++i) out[i] /= one[i];
-    const std::vector<double>& kept = multipliers_[rounds] = std::move(out);
+    const std::vector<double>& kept = multipliers_[{rounds, bought}] = std::move(out);
     return kept.empty() ? nullptr : &kept;
   }
 
   /// The job and its releases with fewer records and the noise that the mean of all of them would have.
   const Prepared* prepare(const DraftChoice& choice) {
-    nlohmann::ordered_json text = job_of(simulated_, choice, -40);
+    DraftChoice whole = choice;  // what is bought is in the noise, and simulated silos promise as much as they can
+    whole.bought = 0.0;
+    nlohmann::ordered_json text = job_of(simulated_, whole, -40);
     // Everybody answers here, by weights of all records: nothing is to be made up for silos that are missing.
     text.erase("aggregation");
     text["privacy"]["noise"] = "test";
     text["privacy"]["calibration"] = {{"by", "hand"}, {"noise_multiplier", 1.0}};
-    std::string key = text.dump();
+    const std::string job_text = text.dump();
+    std::string key = fmt::format("{} bought {}", job_text, choice.bought);
     if (key == prepared_key_) return prepared_.get();
-    prepared_key_ = key;
+    prepared_key_ = std::move(key);
     prepared_.reset();
-    const std::vector<double>* noise = multipliers(choice.rounds);
-    Result<jobs::Job> job = jobs::parse_job(key, "the draft");
+    const std::vector<double>* noise = multipliers(choice.rounds, choice.bought);
+    Result<jobs::Job> job = jobs::parse_job(job_text, "the draft");
     if (noise == nullptr || !job) return nullptr;
     auto prepared = std::make_unique<Prepared>(Prepared{*std::move(job), {}});
     for (std::size_t i = 0; i < facts_.cohort.size(); ++i) {
@@ -261,30 +401,46 @@ class Tuner {
     return prepared_.get();
   }
 
+  /// Standard normal deviates of a seed: Box and Muller 1958.
+  class NormalNoise {
+   public:
+    explicit NormalNoise(std::uint64_t seed) : random_(RandomSource(seed).word()) {}
+    double next() {
+      return std::sqrt(-2.0 * std::log1p(-random_.unit())) * std::cos(2.0 * std::numbers::pi * random_.unit());
+    }
+
+   private:
+    RandomSource random_;
+  };
+
   DraftFacts facts_;
   DraftFacts simulated_;
+  std::vector<bool> first_of_list_;  // by encoded feature
   std::uint64_t seed_;
   std::int64_t records_ = 0;
   std::size_t runs_ = 0;
   std::size_t made_ = 0;
   std::vector<Trial> trials_;
-  std::map<std::uint64_t, std::vector<double>> multipliers_;
+  std::map<std::pair<std::uint64_t, double>, std::vector<double>> multipliers_;
+  std::map<double, MomentsNoise> moments_noise_;
   std::string prepared_key_;
   std::unique_ptr<Prepared> prepared_;
 };
 
 /// Every kind of candidate, coarsely.
-std::vector<DraftChoice> coarse(double record_norm, const data::Schema& schema) {
+std::vector<DraftChoice> coarse(double record_norm, const data::Schema& schema, bool may_buy) {
   std::vector<DraftChoice> out;
   const bool guessed = (expected_origin(schema, 1.0).array() != 0.0).any();
-  for (const auto& [rounds, centre] : kStarts) {
+  for (const auto& [rounds, centre, bought] : kStarts) {
     if (centre != 0.0 && !guessed) continue;
+    if (bought != 0.0 && (!may_buy || bought_columns(schema) == 0)) continue;
     for (const double clip : {0.03, 0.1, 0.3, 1.0}) {
       for (const double path : {3.0, 10.0, 30.0, 100.0, 300.0, 1000.0}) {
         for (const bool cosine : {false, true}) {
           DraftChoice choice;
           choice.rounds = rounds;
           choice.centre = centre;
+          choice.bought = bought;
           choice.clip = three_digits(clip * record_norm);
           choice.path = path;
           choice.cosine = cosine;
@@ -316,6 +472,9 @@ std::vector<DraftChoice> around(const DraftChoice& choice) {
   for (const std::uint64_t times : {3U, 5U}) with([&](DraftChoice& c) { c.rounds = c.rounds * times / 2; });
   if (choice.centre != 0.0) {
     for (const double by : {-0.15, 0.15}) with([&](DraftChoice& c) { c.centre = three_digits(c.centre + by); });
+  }
+  if (choice.bought != 0.0) {
+    for (const double by : {0.5, 2.0}) with([&](DraftChoice& c) { c.bought = three_digits(c.bought * by); });
   }
   return out;
 }
@@ -362,7 +521,8 @@ void judge(Tuner& tuner, std::vector<Standing>& standings, std::size_t seeds) {
 
 }  // namespace
 
-Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::function<void(const std::string&)>& watch) {
+Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, bool may_buy,
+                   const std::function<void(const std::string&)>& watch) {
   Tuner tuner(facts, seed);
   const models::LinearModel model(models::Loss::Logistic, static_cast<Eigen::Index>(data::encoded_width(facts.schema)),
                                   true);
@@ -370,13 +530,22 @@ Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::funct
     if (watch) watch(fmt::format("{}: {} candidates", what, standings.size()));
   };
   std::vector<Standing> standings;
-  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema), facts.schema))
+  for (const DraftChoice& choice : coarse(jobs::record_norm(model, facts.schema), facts.schema, may_buy))
     standings.push_back({choice, {}, 0.0});
   say("coarsely", standings);
   const std::size_t seeds = 3 * tuner.more();
   judge(tuner, standings, tuner.more());
   if (!std::isfinite(standings.front().score))
     return Error{ErrorCode::InvalidArgument, "no candidate has a plan: epsilon is too small for this cohort"};
+  const auto best_of = [&](bool bought) -> std::optional<double> {
+    const auto found = std::find_if(standings.begin(), standings.end(), [&](const Standing& standing) {
+      return (standing.choice.bought > 0.0) == bought && std::isfinite(standing.score);
+    });
+    if (found == standings.end()) return std::nullopt;
+    return std::accumulate(found->errors.begin(), found->errors.end(), 0.0) / static_cast<double>(found->errors.size());
+  };
+  const std::optional<double> bought_error = best_of(true);
+  const std::optional<double> plain_error = best_of(false);
   standings.resize(std::min(kKeptFirst, standings.size()));
   say("again", standings);
   judge(tuner, standings, seeds);
@@ -387,7 +556,7 @@ Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::funct
   }
   say("around the best", fine);
   judge(tuner, fine, seeds);
-  Tuned out{fine.front().choice, {}, tuner.runs(), tuner.records()};
+  Tuned out{fine.front().choice, {}, {}, {}, {}, {}, tuner.runs(), tuner.records()};
   const std::vector<Trial>& trials = tuner.trials(seeds);
   const std::size_t families = synthetic_families().size();
   for (std::size_t f = 0; f < families; ++f) {
@@ -404,6 +573,19 @@ Result<Tuned> tune(const DraftFacts& facts, std::uint64_t seed, const std::funct
     }
     out.families.push_back(score);
   }
+  out.bought_error = bought_error;
+  out.plain_error = plain_error;
+  double moments = 0.0;
+  double chosen = 0.0;
+  bool asked = true;
+  for (std::size_t t = 0; t < trials.size() && asked; ++t) {
+    const std::optional<double> error = tuner.moments_error(trials[t]);
+    asked = error.has_value();
+    if (asked) moments += *error / static_cast<double>(trials.size());
+    chosen += fine.front().errors[t] / static_cast<double>(trials.size());
+  }
+  if (asked && std::isfinite(moments)) out.moments_error = moments;
+  if (asked) out.chosen_error = chosen;
   return out;
 }
 

@@ -93,6 +93,63 @@ TEST(JobDraftTest, AnExpectedCentreIsAPublicMapThatCostsNothing) {
   EXPECT_FALSE(jobs::parse_job(drafted_job(facts(nobody), centred).value(), "draft").value().projection.has_value());
 }
 
+/// Two jobs of one data set: their promises add up.
+TEST(JobDraftTest, WhatIsBoughtAndWhatIsLearntSpendWhatWasAskedTogether) {
+  const DraftFacts known = facts(kSigns);
+  DraftChoice buying;
+  buying.bought = 0.15;
+  const jobs::Job moments = jobs::parse_job(moments_job_of(known, buying.bought).dump(), "moments").value();
+  nlohmann::ordered_json model = nlohmann::ordered_json::parse(drafted_job(known, buying).value());
+  // Nobody runs it as it is.
+  EXPECT_TRUE(model["standardisation"].is_null());
+  const Result<jobs::Job> blank = jobs::parse_job(model.dump(), "model");
+  ASSERT_FALSE(blank);
+  EXPECT_NE(blank.error().message.find("/standardisation: expected an object"), std::string::npos)
+      << blank.error().message;
+  model.erase("standardisation");
+  const jobs::Job rest = jobs::parse_job(model.dump(), "model").value();
+  for (std::size_t i = 0; i < known.cohort.size(); ++i) {
+    const auto& first = moments.cohort[i].facts;
+    const auto& second = rest.cohort[i].facts;
+    EXPECT_LE(first.epsilon().value() + second.epsilon().value(), 8.0);
+    EXPECT_GE(first.epsilon().value() + second.epsilon().value(), 8.0 - 1e-12);
+    EXPECT_LE(first.delta() + second.delta(), 1e-5);
+    EXPECT_NEAR(first.epsilon().value(), 0.15 * 8.0, 1e-12);
+  }
+  EXPECT_EQ(bought_columns(known.schema), 4U);  // dose, shift, loss, born
+  EXPECT_EQ(jobs::plans_of(moments).value().begin()->second.rounds(), 4U);
+}
+
+constexpr const char* kNumber = R"({"label": {"column": "cost", "min": 0, "max": 10},
+  "features": [{"column": "age", "min": 0, "max": 80}, {"column": "ward", "categories": ["a", "b"]}]})";
+
+TEST(JobDraftTest, ARegressionIsAskedAtAllThatIsPromised) {
+  const DraftFacts known = facts(kNumber);
+  const jobs::Job job = jobs::parse_job(regression_job_of(known).dump(), "regression").value();
+  EXPECT_EQ(job.cohort.front().facts.epsilon().value(), 8.0);
+  EXPECT_FALSE(job.model.has_value());
+}
+
+/// With very many records moments carry every coefficient, and descents have nothing more to find.
+TEST(TuningTest, KnowsWhatLeastSquaresFromNoisedMomentsWouldReach) {
+  DraftFacts many = facts(kNumber, 2.0);
+  for (DraftFacts::Member& member : many.cohort) member.records = 40'000;
+  const Tuned tuned = tune(many, 1, true).value();
+  ASSERT_TRUE(tuned.moments_error.has_value());
+  EXPECT_LT(*tuned.moments_error, 1.05 * *tuned.chosen_error);
+  // What may be bought was looked at, too.
+  ASSERT_TRUE(tuned.bought_error.has_value());
+  ASSERT_TRUE(tuned.plain_error.has_value());
+  EXPECT_LT(*tuned.bought_error, 1.2 * *tuned.plain_error);
+  Tuned better;
+  better.moments_error = 0.1;
+  better.chosen_error = 0.2;
+  EXPECT_TRUE(prefers_moments(better));
+  better.moments_error = 0.3;
+  EXPECT_FALSE(prefers_moments(better));
+  EXPECT_FALSE(prefers_moments({}));
+}
+
 TEST(JobDraftTest, DeltaIsAHundredthOfOneInTheRecordsOrLess) {
   EXPECT_EQ(drafted_delta(100), 1e-4);
   EXPECT_EQ(drafted_delta(400), 2e-5);  // 2.5e-5, with one digit
@@ -118,6 +175,8 @@ TEST(TuningTest, IsAFunctionOfTheSeedAndLearnsWhatCanBeLearnt) {
   EXPECT_LT(strong.error, 0.8 * strong.trivial);
   for (const FamilyScore& score : tuned.families) EXPECT_GE(score.error, score.best) << score.family;
   EXPECT_EQ(tuned.simulated_records, 250);
+  EXPECT_EQ(tuned.choice.bought, 0.0);           // nobody said that it may
+  EXPECT_FALSE(tuned.chosen_error.has_value());  // a label of two values has no least squares
   DraftFacts turned = facts();
   std::reverse(turned.cohort.begin(), turned.cohort.end());  // a cohort has no order
   EXPECT_EQ(drafted_job(facts(), tune(turned, 3)->choice).value(), drafted_job(facts(), tuned.choice).value());
@@ -198,7 +257,7 @@ TEST_F(DraftRequestTest, SaysWhatIsWrongWithASchemaOrACohort) {
 
 TEST(DraftReasonsTest, SayThatNoDataWereReadAndWarnOfADeltaThatIsTooLarge) {
   DraftFacts known = facts();
-  const Tuned tuned{{}, {{"some", 0.2, 0.5, 0.1}}, 12, 250};
+  const Tuned tuned{{}, {{"some", 0.2, 0.5, 0.1}}, {}, {}, {}, {}, 12, 250};
   const auto has = [&](const std::string& what, bool delta_given) {
     const std::vector<std::string> reasons = reasons_of(known, tuned, delta_given);
     return std::any_of(reasons.begin(), reasons.end(),

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <filesystem>
+
+namespace undertone::operators {
+
+/// Writes the regression that a run of statistics found as a model.json, which predicts like a trained one: its
+/// coefficients in the units that records are encoded in. Post-processing of what that run released and paid for.
+/// @param result the result.json of a run with a regression whose coefficients were stated @param job that asked for it
+/// @param out a file; standard output where it is empty or "-"
+[[nodiscard]] int regression_model(const std::filesystem::path& result, const std::filesystem::path& job,
+                                   const std::filesystem::path& out);
+
+}  // namespace undertone::operators
