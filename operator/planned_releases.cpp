@@ -51,7 +51,7 @@ void put_noise(const planning::Release& release, Json& out) {
                         },
                         [&](const mechanisms::Selection& /*draw*/) {
                           out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
-                                              {"candidates", release.ask.candidates()->count()}};
+                                              {"candidates", release.ask.candidate_count()}};
                         },
                         [&](const mechanisms::LocalReports& reports) {
                           out["reports"] = {{"epsilon", cost.pure.value_rounded_up()},
@@ -141,6 +141,9 @@ std::string describe_release(const Json& release) {
   if (release["public_records"].get<bool>()) return out + ", exact: declared public";
   if (release.contains("selection")) {
     const Json& selection = release["selection"];
+    if (!release.contains("coordinate_bound"))
+      return out + fmt::format(": one of {} candidates, epsilon {:.4g} each", selection["candidates"].get<std::int64_t>(),
+                               selection["epsilon"].get<double>());
     return out + fmt::format(", coordinates clamped to {:.4g}: one vertex of {}, epsilon {:.4g} each",
                              release["coordinate_bound"].get<double>(), selection["candidates"].get<std::int64_t>(),
                              selection["epsilon"].get<double>());

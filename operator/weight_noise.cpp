@@ -23,7 +23,7 @@ std::vector<Counted> counted(const jobs::Job& job, const std::map<SiloId, planni
   for (const jobs::CohortMember& member : job.cohort) {
     for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
       const planning::Release& release = segment.release;
-      if (release.ask.kind() != releases::QuestionKind::Gradient || release.ask.candidates() != nullptr) continue;
+      if (release.ask.kind() != releases::QuestionKind::Gradient || release.ask.selects()) continue;
       out.push_back({static_cast<double>(member.weight), static_cast<double>(member.facts.records),
                      release.noise_stddev_of_mean()});
       break;

@@ -72,6 +72,8 @@ Json noise_of_release(const planning::Release& release) {
     out["stddev_of_mean_max"] = release.noise_stddev_of_mean();
     return out;
   }
+  if (std::holds_alternative<mechanisms::Selection>(release.mechanism))
+    return {{"law", "exponential mechanism"}, {"epsilon", cost.ranged.value_rounded_up()}};
   if (std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism)) {
     out = {{"law", "discrete Laplace"}, {"epsilon", cost.pure.value_rounded_up()}};
   } else {

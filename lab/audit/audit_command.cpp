@@ -133,6 +133,13 @@ Status check_known(const jobs::Job& job, bool canaries) {
         "the audit attacks answers that are made of many records: of a report of a single one the whole law is "
         "known, and local_reports_test enumerates it"};
   }
+  if (std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+        return part.ask.selects() && part.ask.candidates() == nullptr;
+      })) {
+    return Error{ErrorCode::InvalidArgument,
+                 "the audit plays sums and selections of vertices: the law of a selection of totals is enumerated by "
+                 "statistic_selection_test"};
+  }
   const bool sums_of_linear =
       job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);
   if (canaries && !sums_of_linear) {

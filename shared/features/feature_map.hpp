@@ -62,6 +62,7 @@ struct PairwiseBound {
 };
 
 inline constexpr std::size_t kMomentCoordinatesMax = 256;
+inline constexpr std::int64_t kProbabilityDenominatorMax = std::int64_t{1} << 20U;  // of a share that is asked for
 
 /// @param encoded_width of a record, its label included: coordinates are below it
 /// @return an error that names what is wrong: a coordinate beyond the record, edges that do not ascend or are not

@@ -37,7 +37,6 @@ auto key_of(const releases::Ask& ask) {
                    return std::pair(0.0, pair.norm == releases::PairBound::Norm::L1 ? 1.0 : 2.0);
                  }},
       ask.bound);
-  const geometry::Vertices* candidates = ask.candidates();
   // Of statistics, as far as their replies' sizes can differ for it; a feature map by its kind, dimension and share.
   std::vector<std::size_t> read;
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) read = statistic->coordinates;
@@ -47,7 +46,7 @@ auto key_of(const releases::Ask& ask) {
                     ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
                     local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0,
                     ask.records.with_replacement, ask.bound.index(), low,
-                    candidates != nullptr ? candidates->count() : 0, std::move(read), ask.map.index(), ask.share,
+                    ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
                     ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0);
 }
 
@@ -92,8 +91,8 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   const double root = std::sqrt(static_cast<double>(ask.dimension));
   Bound bound;
   // Of a selection the candidate's number itself: as long as the wire's step makes of it.
-  if (const geometry::Vertices* candidates = ask.candidates()) {
-    bound.reach = std::ldexp(static_cast<double>(candidates->count() - 1), wire.step_log2);
+  if (ask.selects()) {
+    bound.reach = std::ldexp(static_cast<double>(ask.candidate_count() - 1), wire.step_log2);
     return bound;
   }
   // What a report can be at all, its form says.

@@ -8,6 +8,7 @@
 #include "shared/base/overloaded.hpp"
 #include "shared/statistics/count_polynomial.hpp"
 #include "shared/statistics/loss_surface.hpp"
+#include "shared/statistics/quantiles.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -107,6 +108,13 @@ void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t ques
   }
 }
 
+/// A grid to choose from: 1025 points of one parameter, 65 of two and 25 of three, so that steps are small beside what a
+/// choice may be off.
+std::size_t default_grid(const algorithms::LossOf& of) {
+  const std::size_t parameters = of.columns.size() + (of.intercept ? 1 : 0);
+  return parameters == 1 ? 1024 : parameters == 2 ? 64 : 24;
+}
+
 Status check_size(const algorithms::StatisticAsked& asked, const FunctionAsked& settled,
                   const std::vector<releases::SiloFacts>& cohort) {
   const auto refuse = [&](const std::string& why) {
@@ -163,6 +171,13 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
   UNDERTONE_CHECK(!cohort.empty());
   std::size_t functions = 0;
   for (algorithms::StatisticAsked& asked : questions) {
+    if (auto* least = std::get_if<algorithms::LeastLossAsked>(&asked.what)) {
+      if (least->of.degree == 0) least->of.degree = default_grid(least->of);
+      if (statistics::grid_count(least->of.columns.size() + (least->of.intercept ? 1 : 0), least->of.degree) > kNumbersMax)
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("the {}: a grid of {} points in each parameter has more than {} of them", asked.name,
+                                 least->of.degree + 1, kNumbersMax)};
+    }
     auto* function = std::get_if<FunctionAsked>(&asked.what);
     if (function == nullptr) continue;
     if (++functions > kFunctionsMax)
@@ -178,6 +193,41 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
                                "degree",
                                asked.name, kNumbersMax)};
     if (Status sound = check_size(asked, *function, cohort); !sound) return sound;
+  }
+  return {};
+}
+
+double selection_epsilon(const releases::Target& target, std::size_t questions) {
+  const auto parts = static_cast<double>(questions);
+  const double whole = releases::epsilon_of(target).value() / parts;
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  // epsilon^2 / 8 of each, of rho.
+  return concentrated == nullptr ? whole : std::min(whole, std::sqrt(8.0 * concentrated->rho.value() / parts));
+}
+
+Status settle_selections(std::vector<algorithms::StatisticAsked>& questions,
+                         const std::vector<releases::SiloFacts>& cohort, statistics::Confidence confidence) {
+  using End = algorithms::SelectedQuantileAsked::End;
+  constexpr auto kDenominator = static_cast<double>(statistics::kProbabilityDenominatorMax);
+  for (algorithms::StatisticAsked& asked : questions) {
+    auto* quantile = std::get_if<algorithms::SelectedQuantileAsked>(&asked.what);
+    if (quantile == nullptr) continue;
+    double rank = quantile->probability;
+    for (const releases::SiloFacts& facts : cohort) {
+      if (quantile->end == End::Middle) break;
+      const Result<statistics::SelectedRanks> ranks =
+          statistics::selection_ranks(quantile->probability, facts.records, quantile->cells.edges.size(),
+                                      2.0 * selection_epsilon(facts.target, questions.size()), confidence);
+      if (!ranks)
+        return Error{ranks.error().code, fmt::format("silo {}: {}", facts.silo.name(), ranks.error().message)};
+      rank = quantile->end == End::Low ? std::min(rank, ranks->low) : std::max(rank, ranks->high);
+    }
+    const double scaled = rank * kDenominator;
+    const double whole = quantile->end == End::Low    ? std::floor(scaled)
+                         : quantile->end == End::High ? std::ceil(scaled)
+                                                      : std::round(scaled);
+    quantile->rank = {static_cast<std::int64_t>(std::clamp(whole, 1.0, kDenominator - 1.0)),
+                      statistics::kProbabilityDenominatorMax};
   }
   return {};
 }

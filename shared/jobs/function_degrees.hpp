@@ -4,6 +4,7 @@
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
 #include "shared/releases/silo_facts.hpp"
+#include "shared/statistics/stated.hpp"
 
 namespace undertone::jobs {
 
@@ -15,6 +16,16 @@ namespace undertone::jobs {
 /// with both numbers Source: spec noninteractive-ldp 2.4 (default k), 2.7 (choice of t), 2.8 (default t).
 [[nodiscard]] Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
                                       const std::vector<releases::SiloFacts>& cohort);
+
+/// The ranks at which selections of a quantile's ends aim, from the cohort's records and promises: far enough out for
+/// every silo. @param confidence of the intervals
+/// @return an error where a silo has too few records for its promise: its ranks would leave (0, 1)
+/// Source: spec statistics 6.
+[[nodiscard]] Status settle_selections(std::vector<algorithms::StatisticAsked>& questions,
+                                       const std::vector<releases::SiloFacts>& cohort,
+                                       statistics::Confidence confidence);
+/// epsilon of one selection, at least, where a promise is shared by so many questions.
+[[nodiscard]] double selection_epsilon(const releases::Target& target, std::size_t questions);
 
 /// The standard deviation of the mean of one coordinate in units of its range, over all silos: with totals by Gaussian
 /// noise (Laplace noise of silos that promise a pure epsilon), or with reports, at the same part of each silo's

@@ -31,8 +31,9 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
   spec.evaluation = ask.kind() == releases::QuestionKind::Metrics;
   spec.dimension = ask.answer_size();
   spec.lattice = wire;
-  if (const geometry::Vertices* candidates = ask.candidates()) {
-    spec.candidates = candidates->count();
+  if (ask.selects()) {
+    spec.statistic = ask.kind() == releases::QuestionKind::Statistic;
+    spec.candidates = ask.candidate_count();
     spec.lattice = {queries::ReplyType::I64, 0};
   } else if (ask.kind() == releases::QuestionKind::Statistic) {
     spec.statistic = true;

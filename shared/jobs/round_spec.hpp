@@ -13,7 +13,7 @@ namespace undertone::jobs {
 /// simulation and the audit of a federation.
 struct RoundSpec {
   bool evaluation = false;
-  bool statistic = false;                     // replies are totals, and fold into their plain mean, or reports
+  bool statistic = false;                     // of the records themselves: what each silo says is kept
   Eigen::Index dimension = 0;                 // numbers of a reply, or that its reports are on
   std::optional<Eigen::Index> candidates;     // of a selection: a reply is the number of one of so many
   std::optional<folds::ReportShape> reports;  // of reports: a reply has one of every record, each on one number

@@ -7,6 +7,7 @@
 
 #include "shared/base/overloaded.hpp"
 #include "shared/features/named_blocks.hpp"
+#include "shared/jobs/stated_choices.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/queries/wire_lattice.hpp"
@@ -305,11 +306,11 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   Asking asking{asked, confidence, settings.sampling, algorithms::features_of(asked, settings.noise), {}};
   for (const SiloTotals& silo : silos) {
     const releases::Ask& ask = silo.release->ask;
-    if (static_cast<Eigen::Index>(silo.totals->size()) != ask.dimension || silo.records < 1) {
+    if (static_cast<Eigen::Index>(silo.totals->size()) != ask.answer_size() || silo.records < 1) {
       return Error{ErrorCode::Internal, fmt::format("the {}: {} totals of {} records, {} were asked for", asked.name,
-                                                    silo.totals->size(), silo.records, ask.dimension)};
+                                                    silo.totals->size(), silo.records, ask.answer_size())};
     }
-    if (ask.reports() != nullptr) continue;
+    if (ask.reports() != nullptr || ask.selects()) continue;
     Told told{silo.records, Eigen::VectorXd(ask.dimension), noise_of(*silo.release)};
     const int step_log2 = queries::statistic_lattice(ask).step_log2;
     for (Eigen::Index i = 0; i < ask.dimension; ++i)
@@ -320,10 +321,15 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
     return state_reports(*reports, settings, silos);
   // What is asked of a function later has intervals of its own.
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
+  if (algorithms::selects(asked)) return state_choice(asked, silos, confidence);
   return std::visit(
       Overloaded{[&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
                  [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
                  [](const algorithms::FunctionAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+                 [](const algorithms::SelectedQuantileAsked& /*above*/) -> Result<StatedQuestion> {
+                   UNDERTONE_CHECK(false);
+                 },
+                 [](const algorithms::LeastLossAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
                  [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
                  [&](const auto& what) { return state(asking, what); }},
       asked.what);

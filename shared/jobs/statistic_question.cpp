@@ -29,7 +29,9 @@ enum class KindAsked : std::uint8_t {
   Regression,
   Marginals,
   Kernels,
-  Loss
+  Loss,
+  SelectedQuantile,
+  LeastLoss
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -51,6 +53,7 @@ struct Written {
   std::int64_t bins = 0;
   std::vector<double> probabilities;
   bool near_normal = false;
+  bool ends = true;
   WrittenFunction function;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
@@ -59,15 +62,18 @@ struct Written {
   bool complete = true;  // nothing that was missing was noted
 };
 
-bool is_binned(KindAsked kind) { return kind == KindAsked::Histogram || kind == KindAsked::Quantiles; }
+bool is_binned(KindAsked kind) {
+  return kind == KindAsked::Histogram || kind == KindAsked::Quantiles || kind == KindAsked::SelectedQuantile;
+}
 std::optional<FunctionKind> function_kind(KindAsked kind) {
   if (kind == KindAsked::Marginals) return FunctionKind::Marginals;
   if (kind == KindAsked::Kernels) return FunctionKind::Kernels;
-  if (kind == KindAsked::Loss) return FunctionKind::Loss;
+  if (kind == KindAsked::Loss || kind == KindAsked::LeastLoss) return FunctionKind::Loss;
   return std::nullopt;
 }
 bool may_report(KindAsked kind) {
-  return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing || function_kind(kind);
+  return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing ||
+         (function_kind(kind) && kind != KindAsked::LeastLoss);
 }
 bool is_listed(KindAsked kind) {
   return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression ||
@@ -90,7 +96,9 @@ Written read_question(config::Section& section) {
        {"regression", KindAsked::Regression},
        {"marginals", KindAsked::Marginals},
        {"kernels", KindAsked::Kernels},
-       {"loss", KindAsked::Loss}},
+       {"loss", KindAsked::Loss},
+       {"selected_quantile", KindAsked::SelectedQuantile},
+       {"least_loss", KindAsked::LeastLoss}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: to "
@@ -99,7 +107,9 @@ Written read_question(config::Section& section) {
       "anybody "
       "likes: marginals, the share of the records with all or any of some values; kernels, how many records are near "
       "any "
-      "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box");
+      "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box. Chosen by the exponential "
+      "mechanism, one answer of each silo: selected_quantile, an edge of cells on either side of a quantile, each a "
+      "release of its own; least_loss, the parameters of a grid whose risk is nearly the least");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
@@ -138,7 +148,7 @@ Written read_question(config::Section& section) {
         {1});
     out.complete = out.complete && !out.columns.empty();
   }
-  if (every || out.kind == KindAsked::Regression || out.kind == KindAsked::Loss) {
+  if (every || out.kind == KindAsked::Regression || function_kind(out.kind) == FunctionKind::Loss) {
     out.response =
         section.text("response", "of regression and loss: a column of numbers; of loss also a label of two values");
     out.complete = out.complete && !out.response.empty();
@@ -147,7 +157,7 @@ Written read_question(config::Section& section) {
     if (every || section.has("edges")) {
       out.edges =
           section.numbers("edges",
-                          "of histogram and quantiles, in the column's unit: ascending, from its lower bound to "
+                          "of histogram, quantiles and selected_quantile, in the column's unit: ascending, from its lower bound to "
                           "its upper one; a cell holds its upper edge");
     }
     if (every || !section.has("edges")) {
@@ -157,9 +167,16 @@ Written read_question(config::Section& section) {
     }
     out.complete = out.complete && (out.bins >= 2 || !out.edges.empty());
   }
-  if (every || out.kind == KindAsked::Quantiles) {
-    out.probabilities = section.numbers("probabilities", "of quantiles: shares of the records, each in (0, 1)");
+  if (every || out.kind == KindAsked::Quantiles || out.kind == KindAsked::SelectedQuantile) {
+    out.probabilities =
+        section.numbers("probabilities", "of quantiles and selected_quantile: shares of the records, each in (0, 1)");
     out.complete = out.complete && !out.probabilities.empty();
+  }
+  if (every || out.kind == KindAsked::SelectedQuantile) {
+    section.otherwise("ends", true);
+    out.ends = section.boolean("ends",
+                               "of selected_quantile: the two ends of an interval (default true), or one edge near the "
+                               "quantile, of which no interval is known");
   }
   if (every || (out.kind == KindAsked::Covariance && section.has("near_normal"))) {
     out.near_normal = section.boolean("near_normal",
@@ -408,6 +425,8 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   std::optional<HistogramAsked> cells = parse_cells(section, written, *number);
   if (!cells) return std::nullopt;
   if (written.kind == KindAsked::Histogram) return asked("histogram", *std::move(cells));
+  if (written.kind == KindAsked::SelectedQuantile)
+    return asked("selected quantiles", algorithms::SelectedQuantileAsked{*std::move(cells)});
   if (written.probabilities.size() > kProbabilitiesMax ||
       std::any_of(written.probabilities.begin(), written.probabilities.end(),
                   [](double p) { return !(p > 0.0 && p < 1.0); })) {
@@ -417,11 +436,29 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   return asked("quantiles", algorithms::QuantilesAsked{*std::move(cells), written.probabilities});
 }
 
+/// The releases of a question for selected quantiles: two ends of each, or the edge itself. At which ranks the ends are
+/// follows from the cohort.
+std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Written& written) {
+  using End = algorithms::SelectedQuantileAsked::End;
+  std::vector<StatisticAsked> out;
+  for (const double p : written.probabilities) {
+    for (const End end : written.ends ? std::vector<End>{End::Low, End::High} : std::vector<End>{End::Middle}) {
+      StatisticAsked& one = out.emplace_back(asked);
+      auto& quantile = std::get<algorithms::SelectedQuantileAsked>(one.what);
+      quantile.probability = p;
+      quantile.end = end;
+      one.name = fmt::format("selected quantile {} of {}{}", p, asked.column,
+                             end == End::Middle ? "" : end == End::Low ? ", low end" : ", high end");
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
+std::vector<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
   const Written written = read_question(section);
-  if (section.recording() || !written.complete) return std::nullopt;
+  if (section.recording() || !written.complete) return {};
   const std::optional<FunctionKind> function = function_kind(written.kind);
   std::optional<StatisticAsked> asked =
       function ? parse_function(section, *function, written.function, written.columns, written.response, schema)
@@ -435,11 +472,17 @@ std::optional<StatisticAsked> parse_question(config::Section& section, const dat
     std::get<algorithms::FunctionAsked>(asked->what).reports = written.randomiser;
   if (written.reports && written.kind != KindAsked::Mean && !function)
     asked = parse_reported_share(section, written, std::move(asked));
-  if (!asked) return asked;
+  if (!asked) return {};
   asked->weight = written.weight;
   asked->half_width = written.half_width;
   asked->column = written.column;
-  return asked;
+  if (written.kind == KindAsked::SelectedQuantile) return selections(*asked, written);
+  if (written.kind == KindAsked::LeastLoss) {
+    auto& function = std::get<algorithms::FunctionAsked>(asked->what);
+    asked->name = "least " + asked->name;
+    asked->what = algorithms::LeastLossAsked{std::get<algorithms::LossOf>(function.of)};
+  }
+  return {*std::move(asked)};
 }
 
 }  // namespace undertone::jobs

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
 #include "shared/config/section.hpp"
@@ -8,9 +8,9 @@
 
 namespace undertone::jobs {
 
-/// One of a job's "questions", about columns of its schema by their names.
+/// One of a job's "questions", about columns of its schema by their names: a release, or several of selected quantiles.
 /// @return nothing where a problem was noted, or nothing is read but what keys there are
-[[nodiscard]] std::optional<algorithms::StatisticAsked> parse_question(config::Section& section,
-                                                                       const data::Schema& schema);
+[[nodiscard]] std::vector<algorithms::StatisticAsked> parse_question(config::Section& section,
+                                                                     const data::Schema& schema);
 
 }  // namespace undertone::jobs

@@ -174,6 +174,8 @@ Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const Sta
                                           const std::vector<releases::SiloFacts>& cohort) {
   UNDERTONE_CHECK(!cohort.empty());
   UNDERTONE_TRY(settle_functions(settings.questions, cohort));
+  UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
+  UNDERTONE_TRY(settle_selections(settings.questions, cohort, confidence));
   UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, cohort));
   settings.noise = law;
   for (const StatisticAsked& asked : settings.questions)
@@ -181,6 +183,10 @@ Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const Sta
   if (any_reports(settings) && noise.budget != StatisticsNoise::Budget::Equal) {
     return Error{ErrorCode::InvalidArgument,
                  "reports of single records have no noise of a total to weigh: expected the budget \"equal\""};
+  }
+  if (noise.budget != StatisticsNoise::Budget::Equal &&
+      std::any_of(settings.questions.begin(), settings.questions.end(), algorithms::selects)) {
+    return Error{ErrorCode::InvalidArgument, "selections have no noise to weigh: expected the budget \"equal\""};
   }
   if (noise.budget == StatisticsNoise::Budget::HalfWidths) {
     UNDERTONE_TRY(std::vector<double> strengths, strengths_for(settings, cohort));

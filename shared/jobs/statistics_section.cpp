@@ -48,15 +48,14 @@ AskedStatistics parse_statistics(config::Section section, const data::Schema& sc
   std::size_t place = 0;
   for (config::Section question : section.objects("questions", 1, algorithms::Statistics::kQuestionsMax,
                                                   "each a release of its own: together they spend what is promised")) {
-    std::optional<StatisticAsked> asked = parse_question(question, schema);
-    if (asked) {
-      if (algorithms::is_single(*asked)) {
-        const auto* count = std::get_if<CountAsked>(&asked->what);
+    for (StatisticAsked& asked : parse_question(question, schema)) {
+      if (algorithms::is_single(asked)) {
+        const auto* count = std::get_if<CountAsked>(&asked.what);
         const auto [first, is_new] = places.emplace(
-            std::tuple(asked->coordinate, asked->what.index(), count != nullptr && count->complement), place);
+            std::tuple(asked.coordinate, asked.what.index(), count != nullptr && count->complement), place);
         if (!is_new) question.problem("column", fmt::format("question {} asks for the same", first->second));
       }
-      out.settings.questions.push_back(*std::move(asked));
+      out.settings.questions.push_back(std::move(asked));
     }
     ++place;
   }

@@ -115,6 +115,8 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
           },
           [](const algorithms::ReportsAsked& /*of no total*/) { UNDERTONE_CHECK(false); },
           [](const algorithms::FunctionAsked& /*apart*/) { UNDERTONE_CHECK(false); },
+          [](const algorithms::SelectedQuantileAsked& /*apart*/) { UNDERTONE_CHECK(false); },
+          [](const algorithms::LeastLossAsked& /*apart*/) { UNDERTONE_CHECK(false); },
           [&](const algorithms::RegressionAsked& what) {
             const auto columns = static_cast<double>(what.columns.size());
             const double cross = (columns + 1.0) * noise.stddev;
@@ -222,6 +224,31 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
   return {};
 }
 
+/// Of a selection: how much worse than the best a silo's choice may be, at most with that confidence.
+void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector<const planning::Release*>& releases,
+                      statistics::Confidence confidence, PlannedWidth& out) {
+  out.statistic = asked.name;
+  out.law = "exponential mechanism";
+  for (const planning::Release* release : releases) {
+    const auto& selection = std::get<mechanisms::Selection>(release->mechanism);
+    const auto count = static_cast<double>(release->ask.candidate_count());
+    // P[score < best - (R / epsilon) (ln m + ln(1 / alpha))] <= alpha (McSherry and Talwar 2007).
+    const double worse = static_cast<double>(selection.draw.range().value()) /
+                         selection.draw.epsilon().value_rounded_down() * (std::log(count) - std::log(confidence.alpha()));
+    const releases::NearestEdge* edge = release->ask.nearest_edge();
+    const double unit = static_cast<double>(selection.lattice.levels()) *
+                        (edge != nullptr ? static_cast<double>(edge->denominator) : 1.0);
+    out.half_width = std::max(out.half_width, worse / unit);
+    if (worse / unit >= 0.5 * static_cast<double>(release->records_drawn))
+      out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} records says nothing; {}", worse / unit,
+                                         release->records_drawn,
+                                         needed(2.0 * worse / unit / static_cast<double>(release->records_drawn))));
+  }
+  out.of = std::holds_alternative<algorithms::SelectedQuantileAsked>(asked.what)
+               ? "the records between the chosen edge and the rank, of one silo"
+               : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
+}
+
 }  // namespace
 
 Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<SiloId, planning::Plan>& plans) {
@@ -242,6 +269,10 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&settings->questions[q].what)) {
       if (Status put = put_report_widths(settings->questions[q], *reports, asked, confidence, out); !put)
         return put.error();
+      continue;
+    }
+    if (algorithms::selects(settings->questions[q])) {
+      put_choice_width(settings->questions[q], asked, confidence, out.emplace_back());
       continue;
     }
     if (const auto* function = std::get_if<algorithms::FunctionAsked>(&settings->questions[q].what)) {

@@ -99,6 +99,23 @@ bool reports_of_its_own(const releases::Ask& ask) {
   return own && own->low == range->low && own->high == range->high;
 }
 
+/// Whether a selection is among what a feature map's totals can be scored by: each number of a record is in [0, 1], so
+/// that one record moves a total by 1 at most.
+bool selects_of_features(const releases::Ask& ask) {
+  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
+  if (features == nullptr || range == nullptr || range->low != 0.0 || range->high != 1.0 ||
+      statistics::dimension(features->features) != ask.dimension)
+    return false;
+  if (const releases::NearestEdge* edge = ask.nearest_edge()) {
+    const auto* cells = std::get_if<statistics::CellsMap>(&features->features);
+    return cells != nullptr && cells->axes.size() == 1 &&
+           std::holds_alternative<statistics::BinnedCells>(cells->axes.front()) && edge->numerator > 0 &&
+           edge->numerator < edge->denominator && edge->denominator <= statistics::kProbabilityDenominatorMax;
+  }
+  return std::holds_alternative<statistics::LossesMap>(features->features);
+}
+
 /// Whether a private release of this kind has a noise that keeps the target.
 /// @return an error that names what it lacks
 Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
@@ -118,8 +135,15 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("a record reports on one number alone: expected as many records as numbers, or more");
     return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
   }
+  if (ask.selects() && ask.candidates() == nullptr) {
+    if (!selects_of_features(ask)) return refuse("totals are selected by public scores of cells or of losses alone");
+    if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
+      return refuse("statistics are of all records");
+    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+  }
   if (std::holds_alternative<releases::PairBound>(ask.bound)) {
-    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.candidates() != nullptr)
+    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.selects())
       return refuse("bounds of pairs of records are of feature maps alone");
     if (shuffled) return refuse("statistics are not hidden by shufflers: expected mode isrl");
     if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
@@ -137,7 +161,7 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("draws with replacement are not accounted for in zCDP");
     return {};
   }
-  if (ask.candidates() == nullptr && std::holds_alternative<releases::MaxBound>(ask.bound))
+  if (!ask.selects() && std::holds_alternative<releases::MaxBound>(ask.bound))
     return refuse("sums of contributions that are bounded in every coordinate alone are not planned");
   if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
   if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");
@@ -161,6 +185,18 @@ Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, rel
   const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
   if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, release.records_drawn);
   return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
+}
+
+/// One of a feature map's totals or edges, by scores that one record moves by at most `levels` each, or by the
+/// denominator times that.
+Result<mechanisms::Mechanism> selection_of_totals(const Release& release, releases::Epsilon epsilon) {
+  constexpr double kLargest = 1.0;  // of a record's number
+  const releases::NearestEdge* edge = release.ask.nearest_edge();
+  const std::int64_t factor = edge != nullptr ? edge->denominator : 1;
+  UNDERTONE_TRY(const auto lattice, mechanisms::ClampLattice::finest(kLargest, release.records_drawn, factor));
+  UNDERTONE_TRY(const auto range, mechanisms::ScoreRange::of_each_score(lattice.levels() * factor));
+  UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(epsilon, range));
+  return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
 }
 
 }  // namespace
@@ -417,6 +453,7 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             return mechanisms::Mechanism(lattice);
           },
           [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
+            if (release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
             const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
             if (bound == nullptr)
               return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
@@ -453,7 +490,8 @@ Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, release
 
 Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
                                                    Mechanisms& known) const {
-  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr)
+  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr ||
+      (release.ask.selects() && release.ask.candidates() == nullptr))
     return mechanism_for(release, strength);
   MechanismDemand demand;
   demand.dimension = release.ask.dimension;

@@ -138,8 +138,15 @@ std::string map_text(const releases::RecordMap& map) {
 /// Candidates by what they are, to the last number; reports by how they are drawn.
 std::string form_text(const releases::Ask& ask) {
   if (ask.reports() != nullptr) return fmt::format(":reports:{}", to_string(ask.reports()->randomiser));
-  const geometry::Vertices* candidates = ask.candidates();
-  return candidates == nullptr ? "" : fmt::format(":selection:{}", to_hex(candidates->digest()));
+  const auto* selection = std::get_if<releases::SelectionForm>(&ask.form);
+  if (selection == nullptr) return "";
+  return std::visit(
+      Overloaded{[](const geometry::Vertices& vertices) { return fmt::format(":selection:{}", to_hex(vertices.digest())); },
+                 [](const releases::LeastTotal& /*totals*/) { return std::string(":selection:least"); },
+                 [](const releases::NearestEdge& edge) {
+                   return fmt::format(":selection:edge:{}/{}", edge.numerator, edge.denominator);
+                 }},
+      selection->candidates);
 }
 
 std::string ask_text(const releases::Ask& ask) {

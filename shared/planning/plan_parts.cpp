@@ -35,7 +35,7 @@ accounting::PrivacyEvent local_event(const Release& release) {
 }
 
 Law law_of(const releases::Ask& ask, const releases::Target& target) {
-  if (ask.candidates() != nullptr) return Law::Ranged;
+  if (ask.selects()) return Law::Ranged;
   if (ask.reports() != nullptr) return Law::Pure;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
   if (const auto* pair = std::get_if<releases::PairBound>(&ask.bound))

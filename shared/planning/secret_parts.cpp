@@ -16,7 +16,7 @@ constexpr unsigned kOverflowShareLog2 = 10;  // of delta: it costs the rest a fe
 /// Whether what is asked of a part is a sum that a record moves by its clip norm at most, whether it is there or not,
 /// and that looks the same whatever the part holds.
 std::string misfit(const releases::Ask& ask) {
-  if (!std::holds_alternative<releases::GradientMap>(ask.map) || ask.candidates() != nullptr ||
+  if (!std::holds_alternative<releases::GradientMap>(ask.map) || ask.selects() ||
       !std::holds_alternative<releases::L2Bound>(ask.bound))
     return "expected sums of clipped gradients";
   if (ask.records.draw_fraction < 1.0 || ask.records.with_replacement)

@@ -20,7 +20,7 @@ double largest(ReplyType type) noexcept {
 
 Status check_fits(const planning::Release& release, const WireLattice& wire) {
   // Counts, candidates and statistics are on no wire lattice of the job's.
-  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism) || release.ask.candidates() != nullptr ||
+  if (std::holds_alternative<mechanisms::BinomialSum>(release.mechanism) || release.ask.selects() ||
       release.ask.kind() == releases::QuestionKind::Statistic) {
     return {};
   }
@@ -63,6 +63,7 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const plann
 }
 
 WireLattice statistic_lattice(const releases::Ask& ask) {
+  if (ask.selects()) return {ReplyType::I64, 0};
   if (ask.reports() != nullptr && ask.reports()->randomiser == releases::Randomiser::Bit) return {ReplyType::I32, 0};
   if (ask.reports() != nullptr)
     return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};

@@ -84,7 +84,21 @@ double Ask::distance_exponent() const noexcept {
 
 const geometry::Vertices* Ask::candidates() const noexcept {
   const auto* selection = std::get_if<SelectionForm>(&form);
-  return selection == nullptr ? nullptr : &selection->vertices;
+  return selection == nullptr ? nullptr : std::get_if<geometry::Vertices>(&selection->candidates);
+}
+
+const NearestEdge* Ask::nearest_edge() const noexcept {
+  const auto* selection = std::get_if<SelectionForm>(&form);
+  return selection == nullptr ? nullptr : std::get_if<NearestEdge>(&selection->candidates);
+}
+
+Eigen::Index Ask::candidate_count() const {
+  const auto* selection = std::get_if<SelectionForm>(&form);
+  UNDERTONE_CHECK(selection != nullptr);
+  return std::visit(Overloaded{[](const geometry::Vertices& vertices) { return vertices.count(); },
+                               [&](const LeastTotal& /*totals*/) { return dimension; },
+                               [&](const NearestEdge& /*cells*/) { return dimension + 1; }},
+                    selection->candidates);
 }
 
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }

@@ -120,9 +120,17 @@ struct PairDistance {
 /// declared public do, nothing else does.
 /// The sum over the records, with noise.
 struct SumForm {};
-/// The index of one vertex, the likelier the less <v, sum of the contributions>.
+/// Of a feature map's totals: their numbers, the likelier the smaller the total.
+struct LeastTotal {};
+/// Of the cells of one axis, in order: the edges between and around them, the likelier the nearer the number of records
+/// below is to a share of them all. Source: Smith 2011; spec statistics 6.
+struct NearestEdge {
+  std::int64_t numerator = 1;  // of the share, above 0 and below the denominator
+  std::int64_t denominator = 2;
+};
+/// The index of one candidate: of a vertex, the likelier the less <v, sum of the contributions>, or as above.
 struct SelectionForm {
-  geometry::Vertices vertices;
+  std::variant<geometry::Vertices, LeastTotal, NearestEdge> candidates;
 };
 /// How a record's report is drawn from its own number. Source: spec noninteractive-ldp 2.1, 2.4 (b).
 enum class Randomiser : std::uint8_t {
@@ -161,12 +169,18 @@ struct Ask {
   [[nodiscard]] std::optional<double> smoothness() const noexcept;
   /// p of the norm l_p that a difference's two points are apart in, where smoothness bounds it: 2 but of a dual bound.
   [[nodiscard]] double distance_exponent() const noexcept;
-  /// The candidates of a selection; null of a sum.
+  /// Whether the index of one candidate leaves.
+  [[nodiscard]] bool selects() const noexcept { return std::holds_alternative<SelectionForm>(form); }
+  /// How many candidates a selection has. @pre it selects
+  [[nodiscard]] Eigen::Index candidate_count() const;
+  /// The vertices that are the candidates; null of other selections and of every other form.
   [[nodiscard]] const geometry::Vertices* candidates() const noexcept;
+  /// The share whose edge is selected; null of everything else.
+  [[nodiscard]] const NearestEdge* nearest_edge() const noexcept;
   /// How its records report each by itself; null of every other form.
   [[nodiscard]] const ReportsForm* reports() const noexcept;
   /// How many numbers an answer has, or its reports add up to: one index of a selection.
-  [[nodiscard]] Eigen::Index answer_size() const noexcept { return candidates() == nullptr ? dimension : 1; }
+  [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
 };
 
 /// Whether what each record reports on is 0 or 1, so that a unit is a record. @pre of form reports

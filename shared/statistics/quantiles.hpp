@@ -58,7 +58,7 @@ struct StatedQuantile {
 /// p = numerator / denominator: scores are then integers.
 struct Probability {
   std::int64_t numerator = 0;
-  std::int64_t denominator = 1;  // <= 2^20; 0 < numerator < denominator
+  std::int64_t denominator = 1;  // <= kProbabilityDenominatorMax; 0 < numerator < denominator
 };
 /// The integer scores -|denominator F(e_j) - numerator n| of the edges e_0 .. e_m for the exponential mechanism: one
 /// record moves each by at most `denominator` (mechanisms::ScoreRange::of_each_score).

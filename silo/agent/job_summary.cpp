@@ -71,6 +71,21 @@ std::string describe_selection(const planning::Plan::Segment& segment, const geo
       epsilon_each(release), std::get<releases::MaxBound>(release.ask.bound).bound.value());
 }
 
+/// Of a feature map's totals.
+std::string describe_choice(const planning::Plan::Segment& segment, const data::Schema& schema) {
+  const planning::Release& release = segment.release;
+  const std::string features = describe_features(std::get<releases::FeaturesMap>(release.ask.map).features, schema);
+  const releases::NearestEdge* edge = release.ask.nearest_edge();
+  const std::string which = edge == nullptr ? "the number of the one that is nearly the least"
+                                            : fmt::format("the edge nearly {:.4g} of the records are below",
+                                                          static_cast<double>(edge->numerator) /
+                                                              static_cast<double>(edge->denominator));
+  return fmt::format(
+      "{} times, of {} over {} {} records, {}: one of {} numbers leaves, drawn by the exponential mechanism, at {}",
+      segment.rounds, features, release.records_drawn, block_of(release), which, release.ask.candidate_count(),
+      epsilon_each(release));
+}
+
 /// The noise is one silo's: of a count in records, of a mean in the column's unit.
 std::string describe_statistic(const planning::Plan::Segment& segment, const releases::StatisticMap& statistic,
                                const data::Schema& schema) {
@@ -136,6 +151,7 @@ std::string clip_phrase(const releases::Ask& ask) {
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {
   const planning::Release& release = segment.release;
   if (const geometry::Vertices* candidates = release.ask.candidates()) return describe_selection(segment, *candidates);
+  if (release.ask.selects()) return describe_choice(segment, schema);
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism))
     return describe_reports(segment, *reports, schema);
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
@@ -189,8 +205,8 @@ bool reads_alike(const releases::Ask& one, const releases::Ask& other) {
           }},
       one.bound);
   if (!bounds || one.kind() != other.kind()) return false;
-  if ((one.candidates() == nullptr) != (other.candidates() == nullptr)) return false;
-  if (one.candidates() != nullptr && one.candidates()->count() != other.candidates()->count()) return false;
+  if (one.selects() != other.selects()) return false;
+  if (one.selects() && one.candidate_count() != other.candidate_count()) return false;
   if (one.map.index() != other.map.index()) return false;
   if (one.reports() != nullptr || other.reports() != nullptr) return false;  // each has a line of its own
   if (std::holds_alternative<releases::FeaturesMap>(one.map)) return false;  // each has a line of its own

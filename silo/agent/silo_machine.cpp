@@ -53,8 +53,9 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
       (map == nullptr || !statistics::reported_range(map->features)))
     return refuse("records report numbers of their own alone");
   if (map != nullptr) {
-    const bool bounded = ask.reports() != nullptr ? std::holds_alternative<releases::RangeBound>(ask.bound)
-                                                  : std::holds_alternative<releases::PairBound>(ask.bound);
+    const bool ranged = ask.reports() != nullptr || ask.selects();
+    const bool bounded = ranged ? std::holds_alternative<releases::RangeBound>(ask.bound)
+                                : std::holds_alternative<releases::PairBound>(ask.bound);
     if (job.projection || ask.candidates() != nullptr || !bounded)
       return refuse("feature maps are sums over encoded columns that pairs of records bound");
     if (Status sound = statistics::check(map->features, data::encoded_width(job.schema) + 1); !sound)
@@ -71,7 +72,7 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
       return refuse("selections are by gradients of linear models: a network's records have none of their own");
     return {};
   }
-  if (job.projection || ask.candidates() != nullptr || !std::holds_alternative<releases::RangeBound>(ask.bound))
+  if (job.projection || ask.selects() || !std::holds_alternative<releases::RangeBound>(ask.bound))
     return refuse("statistics are sums over encoded columns in public ranges");
   const std::size_t columns = data::encoded_width(job.schema);
   for (const std::size_t coordinate : statistic->coordinates) {

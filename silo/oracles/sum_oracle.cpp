@@ -1,6 +1,7 @@
 #include "silo/oracles/sum_oracle.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 
@@ -33,10 +34,40 @@ void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& st
   }
 }
 
+/// Of totals: the higher, the smaller.
+std::vector<std::int64_t> least_scores(const std::vector<std::int64_t>& totals) {
+  std::vector<std::int64_t> out(totals.size());
+  std::transform(totals.begin(), totals.end(), out.begin(), [](std::int64_t total) { return -total; });
+  return out;
+}
+
+/// Of the edges e_0 .. e_m around m cells: -|denominator F - numerator n|, F what is below the edge. A record that moves
+/// from one cell to another moves F by at most one record, whatever the edge. @param all n, in units of the counts
+std::vector<std::int64_t> edge_scores(const std::vector<std::int64_t>& counts, const releases::NearestEdge& edge,
+                                      std::int64_t all) {
+  std::vector<std::int64_t> out;
+  out.reserve(counts.size() + 1);
+  std::int64_t below = 0;
+  for (std::size_t j = 0; j <= counts.size(); ++j) {
+    out.push_back(-std::abs(edge.denominator * below - edge.numerator * all));
+    if (j < counts.size()) below += counts[j];
+  }
+  return out;
+}
+
 std::int64_t chosen(const planning::Release& release, const mechanisms::Selection& selection,
                     const std::vector<std::int64_t>& gradient_sum, ReleaseStream& stream) {
   const geometry::Vertices* candidates = release.ask.candidates();
-  UNDERTONE_CHECK(candidates != nullptr);
+  if (candidates == nullptr) {
+    // One record moves a total by `levels` at most, and so each score by no more than half the range.
+    const releases::NearestEdge* edge = release.ask.nearest_edge();
+    const std::int64_t change = selection.lattice.levels() * (edge != nullptr ? edge->denominator : 1);
+    UNDERTONE_CHECK(selection.draw.range().value() >= 2 * change);
+    return static_cast<std::int64_t>(stream.select(
+        selection.draw, edge != nullptr
+                            ? edge_scores(gradient_sum, *edge, release.records_drawn * selection.lattice.levels())
+                            : least_scores(gradient_sum)));
+  }
   // The very range that the draw is calibrated to.
   UNDERTONE_CHECK(selection.draw.range().value() >= candidates->score_range(selection.lattice.levels()));
   std::vector<std::int64_t> scores(static_cast<std::size_t>(candidates->count()));
@@ -100,7 +131,11 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                           sum = statistic_totals(statistic, *range, release.lattice(), records);
                         },
                         [&](const releases::FeaturesMap& map) {
-                          sum = feature_totals(map.features, release.lattice(), records);
+                          const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
+                          const mechanisms::Lattice lattice =
+                              selection != nullptr ? mechanisms::Lattice{selection->lattice.levels(), selection->lattice.step()}
+                                                   : release.lattice();
+                          sum = feature_totals(map.features, lattice, records);
                           UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },
                         [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); }},  // no sum without noise

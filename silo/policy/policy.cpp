@@ -108,7 +108,7 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
   }
   const planning::Schedule schedule = jobs::schedule_of(job);
   const bool selects = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.ask.candidates() != nullptr;
+    return part.ask.selects();
   });
   const bool reports = std::any_of(schedule.begin(), schedule.end(),
                                    [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; });

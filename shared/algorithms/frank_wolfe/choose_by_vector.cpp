@@ -37,7 +37,7 @@ std::vector<PartNoise> noise_of(std::span<const WeighedPlan> silos) {
   for (const WeighedPlan& silo : silos) {
     for (const planning::Plan::Segment& segment : silo.plan->segments()) {
       const planning::Release& release = segment.release;
-      if (release.ask.kind() != releases::QuestionKind::Gradient || release.ask.candidates() != nullptr) continue;
+      if (release.ask.kind() != releases::QuestionKind::Gradient || release.ask.selects()) continue;
       out.push_back({silo.share * release.noise_stddev_of_mean(),
                      std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism)});
       break;

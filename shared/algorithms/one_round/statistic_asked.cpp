@@ -23,6 +23,12 @@ statistics::VectorMomentsMap moments_of(const std::vector<NumberColumn>& columns
   return out;
 }
 
+FeatureMap grid_of(const LeastLossAsked& what) {
+  FunctionAsked grid{what.of};
+  std::get<LossOf>(grid.of).order = 1;
+  return features_of(grid);
+}
+
 }  // namespace
 
 std::string_view kind_of(const StatisticAsked& asked) noexcept {
@@ -36,7 +42,11 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                                [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
                                [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
                                [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
-                               [](const FunctionAsked& what) -> std::string_view { return kind_of(what); }},
+                               [](const FunctionAsked& what) -> std::string_view { return kind_of(what); },
+                               [](const SelectedQuantileAsked& /*what*/) -> std::string_view {
+                                 return "selected_quantile";
+                               },
+                               [](const LeastLossAsked& /*what*/) -> std::string_view { return "least_loss"; }},
                     asked.what);
 }
 
@@ -49,6 +59,10 @@ std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noex
 bool has_form(const StatisticAsked& asked, NoiseKind noise) {
   if (reports_of(asked)) return noise == NoiseKind::Laplace;
   return features_of(asked, noise).has_value();
+}
+
+bool selects(const StatisticAsked& asked) noexcept {
+  return std::holds_alternative<SelectedQuantileAsked>(asked.what) || std::holds_alternative<LeastLossAsked>(asked.what);
 }
 
 bool is_single(const StatisticAsked& asked) noexcept {
@@ -92,7 +106,9 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
           [](const FunctionAsked& what) -> std::optional<FeatureMap> {
             if (what.reports) return std::nullopt;
             return features_of(what);
-          }},
+          },
+          [&](const SelectedQuantileAsked& what) -> std::optional<FeatureMap> { return cells_of(asked, what.cells); },
+          [](const LeastLossAsked& what) -> std::optional<FeatureMap> { return grid_of(what); }},
       asked.what);
 }
 
@@ -117,6 +133,17 @@ releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
             releases::RangeBound{range->low, range->high},
             dimension,
             releases::ReportsForm{*function->reports}};
+  }
+  if (selects(asked)) {
+    FeatureMap map = *features_of(asked, noise);
+    const Eigen::Index totals = statistics::dimension(map);
+    const auto* quantile = std::get_if<SelectedQuantileAsked>(&asked.what);
+    return {releases::FeaturesMap{std::move(map)},
+            {},
+            releases::RangeBound{0.0, 1.0},
+            totals,
+            quantile != nullptr ? releases::SelectionForm{quantile->rank}
+                                : releases::SelectionForm{releases::LeastTotal{}}};
   }
   const bool counted = std::holds_alternative<CountAsked>(asked.what);
   if (noise == NoiseKind::Laplace && is_single(asked)) {

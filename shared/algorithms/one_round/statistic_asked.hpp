@@ -71,12 +71,26 @@ struct ReportsAsked {
   bool complement = false;  // of an indicator: the share of those of which it is 0
   releases::Randomiser randomiser = releases::Randomiser::Bit;
 };
+/// An edge of cells near which a share of a silo's records lies below, chosen by the exponential mechanism: of two
+/// choices a little further out on either side, which make an interval, or of the quantile itself.
+struct SelectedQuantileAsked {
+  enum class End : std::uint8_t { Middle, Low, High };
+  HistogramAsked cells;
+  double probability = 0.5;  // of the quantile, in (0, 1)
+  End end = End::Middle;
+  releases::NearestEdge rank = {};  // that is aimed at: further out than the probability for an end
+};
+/// The parameters of a linear model among those of a grid, chosen by the exponential mechanism on the empirical risk.
+/// Source: McSherry and Talwar 2007; spec public-data 4.
+struct LeastLossAsked {
+  LossOf of;  // whose order counts for nothing
+};
 /// One statistic of the silos' training records.
 struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
-               CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked>
+               CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked>
       what;
   double weight = 1.0;                    // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
@@ -84,10 +98,12 @@ struct StatisticAsked {
 };
 
 /// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
-/// "marginals", "kernels", "loss"
+/// "marginals", "kernels", "loss", "selected_quantile", "least_loss"
 [[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
 /// How records report on it each by itself; nothing where they are added up.
 [[nodiscard]] std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept;
+/// Whether each silo answers with the number of a candidate.
+[[nodiscard]] bool selects(const StatisticAsked& asked) noexcept;
 /// Whether it is one number, a count's or a mean's.
 [[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
 

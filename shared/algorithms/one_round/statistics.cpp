@@ -48,6 +48,12 @@ Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) 
             if (is_settled(what)) return statistics::check(features_of(what), SIZE_MAX);
             return Status(Error{ErrorCode::Internal, fmt::format("the {}: its degree is not chosen", asked.name)});
           },
+          [](const SelectedQuantileAsked& /*what*/) { return Status(); },
+          [&](const LeastLossAsked& what) {
+            return what.of.degree != 0 ? Status()
+                                       : Status(Error{ErrorCode::Internal,
+                                                      fmt::format("the {}: its degree is not chosen", asked.name)});
+          },
           [&](const RegressionAsked& what) {
             std::vector<NumberColumn> all = what.columns;
             all.push_back(what.response);
@@ -167,7 +173,10 @@ Step Statistics::current() const {
 
 Result<Step> Statistics::advance(const folds::Gathered& gathered) {
   const std::size_t round = estimates_.size();
-  const Eigen::VectorXd* totals = round < settings_.questions.size() ? totals_in(gathered) : nullptr;
+  const Eigen::VectorXd chosen = Eigen::VectorXd::Zero(1);  // what silos chose is in what each of them said
+  const Eigen::VectorXd* totals = round >= settings_.questions.size()                             ? nullptr
+                                  : !selects(settings_.questions[round])                          ? totals_in(gathered)
+                                  : std::holds_alternative<folds::Tally>(gathered.value) ? &chosen : nullptr;
   const Eigen::Index told = totals == nullptr ? 0 : totals->size();
   if (gathered.round.value != round || totals == nullptr || told != numbers_of(round) || gathered.replies < 1) {
     return Error{ErrorCode::Internal,
@@ -201,7 +210,7 @@ const Eigen::VectorXd* Statistics::totals_in(const folds::Gathered& gathered) co
 }
 
 Eigen::Index Statistics::numbers_of(std::size_t round) const {
-  return ask_of(settings_.questions[round], settings_.noise).dimension;
+  return ask_of(settings_.questions[round], settings_.noise).answer_size();
 }
 
 void Statistics::save(ByteWriter& state) const {
