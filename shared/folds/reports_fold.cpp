@@ -12,7 +12,8 @@ mechanisms::ReportValues values_of_form(const releases::Ask& ask) {
 
 }  // namespace
 
-ReportShape::ReportShape(const releases::Ask& ask) : coordinates_(ask.dimension), values_(values_of_form(ask)) {}
+ReportShape::ReportShape(const releases::Ask& ask)
+    : coordinates_(ask.dimension), form_(*ask.reports()), values_(values_of_form(ask)) {}
 
 bool ReportShape::admits(const queries::Answer& answer, std::int64_t records) const noexcept {
   const auto* reports = std::get_if<queries::Reports>(&answer);
@@ -26,7 +27,20 @@ std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& r
   UNDERTONE_CHECK(static_cast<std::int64_t>(reports.size()) <= mechanisms::kReportsMax);
   const auto coordinates = static_cast<std::size_t>(coordinates_);
   std::vector<std::int64_t> out(coordinates, 0);
-  for (std::size_t slot = 0; slot < reports.size(); ++slot) out[slot % coordinates] += reports[slot];
+  const mechanisms::PublicStrings strings(form_.seed);
+  const auto said = [&](std::size_t slot) {
+    switch (form_.randomiser) {
+      case releases::Randomiser::StringBit:
+        return mechanisms::StringBit::estimate(strings, reports[slot], slot);
+      case releases::Randomiser::Index:
+        return mechanisms::StringIndex::estimate(strings, reports[slot], slot);
+      case releases::Randomiser::Bit:
+      case releases::Randomiser::Laplace:
+        break;
+    }
+    return reports[slot];
+  };
+  for (std::size_t slot = 0; slot < reports.size(); ++slot) out[slot % coordinates] += said(slot);
   return out;
 }
 

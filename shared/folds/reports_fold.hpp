@@ -11,7 +11,8 @@
 namespace undertone::folds {
 
 /// What the reports of a round look like, and what of a silo's is kept: what its reports on each coordinate add up to,
-/// since all that is estimated from them is a function of that. @see releases::ReportsForm
+/// or what they say against the public strings of their slots, since all that is estimated from them is a function of
+/// that. @see releases::ReportsForm
 class ReportShape {
  public:
   /// @param ask of form reports
@@ -22,7 +23,8 @@ class ReportShape {
   /// Whether these may be the reports of so many records: one of each, in order of slots, and none that no record can
   /// make. @param records public, of the silo
   [[nodiscard]] bool admits(const queries::Answer& answer, std::int64_t records) const noexcept;
-  /// What the reports on each coordinate add up to: [coordinates]. @param reports admitted
+  /// What the reports on each coordinate add up to, or what they say against their strings: [coordinates].
+  /// @param reports admitted
   [[nodiscard]] std::vector<std::int64_t> totals(const std::vector<std::int64_t>& reports) const;
   /// How many of so many slots report on a coordinate.
   [[nodiscard]] std::int64_t slots(std::int64_t records, Eigen::Index coordinate) const noexcept {
@@ -31,6 +33,7 @@ class ReportShape {
 
  private:
   Eigen::Index coordinates_;
+  releases::ReportsForm form_;
   mechanisms::ReportValues values_;
 };
 

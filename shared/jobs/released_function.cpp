@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "shared/base/overloaded.hpp"
+#include "shared/folds/reports_fold.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "shared/statistics/bernstein.hpp"
@@ -48,16 +49,47 @@ void add_totals(const SiloTotals& silo, bool counts, ReleasedFunction& out, doub
   if (!counts) out.noise_step = std::max(out.noise_step, 2.0 * silo.release->lattice().step);
 }
 
+struct StringEstimate {
+  double mean = 0.0;      // in units of the range
+  double variance = 0.0;  // of its error, at most
+};
+/// What a silo's reports on one number say against public strings. @return nothing where there are none
+std::optional<StringEstimate> against_strings(const planning::Release& release, Eigen::Index coordinate,
+                                              std::int64_t total) {
+  const auto& reports = std::get<mechanisms::LocalReports>(release.mechanism);
+  const auto slots =
+      static_cast<double>(folds::ReportShape(release.ask).slots(release.records_drawn, coordinate));
+  const auto estimate = [&](const auto& strings) -> std::optional<StringEstimate> {
+    const auto levels = static_cast<double>(strings.chance().levels());
+    // Which of the silo's records report on it adds at most 1/4.
+    return StringEstimate{static_cast<double>(total) * strings.chance().levels_per_unit() / levels / slots,
+                          (strings.variance_max() / levels / levels + 0.25) / slots};
+  };
+  return std::visit(Overloaded{[&](const mechanisms::StringBit& bit) { return estimate(bit); },
+                               [&](const mechanisms::StringIndex& index) { return estimate(index); },
+                               [](const auto& /*numbers*/) -> std::optional<StringEstimate> { return std::nullopt; }},
+                    reports.randomiser);
+}
+
 /// @return of each mean, at most
 double add_reports(const SiloTotals& silo, const statistics::CoordinateRange& range, ReleasedFunction& out) {
   const double share = static_cast<double>(silo.records) / static_cast<double>(out.records);
   const double width = range.high - range.low;
   double most = 0.0;
   for (Eigen::Index j = 0; j < out.means.size(); ++j) {
-    const statistics::ReportedTotal total =
-        reported_total(*silo.release, j, (*silo.totals)[static_cast<std::size_t>(j)]);
-    out.means[j] += share * (range.low + width * statistics::mean_of_reports(total));
-    most = std::max(most, statistics::variance_of_reports(total));
+    const std::int64_t total = (*silo.totals)[static_cast<std::size_t>(j)];
+    double mean = 0.0;  // of the number as a share of its range
+    double variance = 0.0;
+    if (const std::optional<StringEstimate> against = against_strings(*silo.release, j, total)) {
+      mean = against->mean;
+      variance = against->variance;
+    } else {
+      const statistics::ReportedTotal reported = reported_total(*silo.release, j, total);
+      mean = statistics::mean_of_reports(reported);
+      variance = statistics::variance_of_reports(reported);
+    }
+    out.means[j] += share * (range.low + width * mean);
+    most = std::max(most, variance);
   }
   return share * share * width * width * most;
 }
@@ -274,7 +306,12 @@ ReleasedFunction parse_released_function(config::Section section) {
   const bool reports = section.choice<bool>("form", {{"total", false}, {"reports", true}}, "how silos answered");
   if (reports)
     out.asked.reports = section.choice<releases::Randomiser>(
-        "randomiser", {{"bit", releases::Randomiser::Bit}, {"laplace", releases::Randomiser::Laplace}}, "of reports");
+        "randomiser",
+        {{"bit", releases::Randomiser::Bit},
+         {"laplace", releases::Randomiser::Laplace},
+         {"string_bit", releases::Randomiser::StringBit},
+         {"index", releases::Randomiser::Index}},
+        "of reports");
   out.records = section.integer("records", 1, std::int64_t{1} << 52U, "n");
   out.noise_stddev = section.number("noise_stddev", 0.0, kNoiseMax, "of each mean");
   out.noise_step = section.number("noise_step", 0.0, kNoiseMax, "of each mean");

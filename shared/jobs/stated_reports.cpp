@@ -24,7 +24,9 @@ statistics::ReportedTotal reported_total(const planning::Release& release, Eigen
                                  const double above = total ? static_cast<double>(*total - slots * reports->low) / range
                                                             : 0.5 * static_cast<double>(slots);
                                  return statistics::ReportedNumbers{slots, above, {scale, 1.0 / range}};
-                               }},
+                               },
+                               // Of functions alone, which are read otherwise.
+                               [](const auto& /*strings*/) -> statistics::ReportedTotal { UNDERTONE_CHECK(false); }},
                     reports->randomiser);
 }
 

@@ -57,6 +57,7 @@ struct Written {
   WrittenFunction function;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
+  std::uint64_t seed = 0;  // of public strings
   double weight = 1.0;
   std::optional<double> half_width;
   bool complete = true;  // nothing that was missing was noted
@@ -122,9 +123,22 @@ Written read_question(config::Section& section) {
   }
   if (every || (out.reports && section.has("randomiser"))) {
     out.randomiser = section.choice<releases::Randomiser>(
-        "randomiser", {{"bit", releases::Randomiser::Bit}, {"laplace", releases::Randomiser::Laplace}},
+        "randomiser",
+        {{"bit", releases::Randomiser::Bit},
+         {"laplace", releases::Randomiser::Laplace},
+         {"string_bit", releases::Randomiser::StringBit},
+         {"index", releases::Randomiser::Index}},
         "of reports: bit (default): one bit, the likelier 1 the larger the number; laplace: the number with noise of "
-        "its own, which says more from an epsilon of about 3 on");
+        "its own, which says more from an epsilon of about 3 on; of "
+        "marginals, kernels and loss also, for comparison, since they say less: string_bit, a bit about the number and a "
+        "public string; index, the number of one of 32 public strings");
+  }
+  if (every || (out.reports && releases::reads_strings(out.randomiser))) {
+    section.otherwise("public_seed", 1);
+    out.seed = static_cast<std::uint64_t>(
+        section.integer("public_seed", 0, std::int64_t{1} << 52U, "of the public strings (default 1)"));
+    if (!every && !function_kind(out.kind))
+      section.problem("randomiser", "expected bit or laplace: strings are of marginals, kernels and loss");
   }
   const bool several = out.reports && out.kind == KindAsked::Mean && section.has("columns");
   if (several) section.refuse("column", "expected none beside columns");
@@ -468,8 +482,11 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const data:
       : written.kind == KindAsked::Covariance              ? parse_covariance(section, written, schema)
       : written.kind == KindAsked::Regression              ? parse_regression(section, written, schema)
                                                            : parse_number_question(section, written, schema);
-  if (asked && function && written.reports)
-    std::get<algorithms::FunctionAsked>(asked->what).reports = written.randomiser;
+  if (asked && function && written.reports) {
+    auto& reported = std::get<algorithms::FunctionAsked>(asked->what);
+    reported.reports = written.randomiser;
+    reported.seed = written.seed;
+  }
   if (written.reports && written.kind != KindAsked::Mean && !function)
     asked = parse_reported_share(section, written, std::move(asked));
   if (!asked) return {};

@@ -178,7 +178,7 @@ Status put_report_widths(const algorithms::StatisticAsked& asked, const algorith
     const algorithms::NumberColumn& column = what.columns[static_cast<std::size_t>(j)];
     PlannedWidth& width = out.emplace_back();
     width.statistic = coordinates == 1 ? asked.name : fmt::format("{}, {}", asked.name, column.name);
-    width.law = what.randomiser == releases::Randomiser::Bit ? "one bit a record" : "discrete Laplace a record";
+    width.law = releases::what_leaves(what.randomiser);
     width.half_width = (column.high - column.low) * middle.noise.half_width();
     width.as_sum = (column.high - column.low) * as_sum;
     width.of = what.indicator ? "the share" : "the mean, in the column's unit";
@@ -208,7 +208,7 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
   const double stddev = std::sqrt(variance) / records;
   out.statistic = asked.name;
   out.law = what.reports
-                ? (*what.reports == releases::Randomiser::Bit ? "one bit a record" : "discrete Laplace a record")
+                ? std::string(releases::what_leaves(*what.reports))
             : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
                                                                                               : "Gaussian";
   out.half_width = confidence.z() * stddev;

@@ -15,9 +15,17 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
           [](const LaplaceLattice& /*noise*/) -> std::string_view { return "discrete Laplace, exact, on integers"; },
           [](const Selection& /*draw*/) -> std::string_view { return "exponential mechanism, exact, on integers"; },
           [](const LocalReports& reports) -> std::string_view {
-            return std::holds_alternative<OneBit>(reports.randomiser)
-                       ? "a randomised bit of each record by itself, exact, on integers"
-                       : "discrete Laplace on each record by itself, exact, on integers";
+            switch (reports.kind()) {
+              case releases::Randomiser::Bit:
+                return "a randomised bit of each record by itself, exact, on integers";
+              case releases::Randomiser::Laplace:
+                return "discrete Laplace on each record by itself, exact, on integers";
+              case releases::Randomiser::StringBit:
+                return "a randomised bit of each record by itself against a public string, on integers";
+              case releases::Randomiser::Index:
+                return "the number of a public string drawn by each record by itself, on integers";
+            }
+            return "";
           },
           [](const ExactPublicSum& /*none*/) -> std::string_view { return "none: public records"; },
           [](const Unplanned& /*nothing*/) -> std::string_view { return "none planned"; }},

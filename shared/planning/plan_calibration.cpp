@@ -439,7 +439,7 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
               // What check_noise has seen to.
               UNDERTONE_TRY(const mechanisms::LocalReports reports,
                             mechanisms::local_reports(*range, releases::reports_indicators(release.ask),
-                                                      form->randomiser, share.epsilon, release.records_drawn));
+                                                      *form, share.epsilon, release.records_drawn));
               return mechanisms::Mechanism(reports);
             }
             UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,

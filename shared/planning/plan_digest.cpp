@@ -38,6 +38,11 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
                                              [](const mechanisms::LaplaceSum& noise) {
                                                return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
                                                                   noise.scale().numerator, noise.scale().denominator);
+                                             },
+                                             [&](const auto& strings) {
+                                               return fmt::format("{}:{}:{}", to_string(reports.kind()),
+                                                                  strings.chance().levels(),
+                                                                  exact(strings.chance().rate()));
                                              }},
                                   reports.randomiser);
                    return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
@@ -137,7 +142,11 @@ std::string map_text(const releases::RecordMap& map) {
 
 /// Candidates by what they are, to the last number; reports by how they are drawn.
 std::string form_text(const releases::Ask& ask) {
-  if (ask.reports() != nullptr) return fmt::format(":reports:{}", to_string(ask.reports()->randomiser));
+  if (const releases::ReportsForm* reports = ask.reports()) {
+    std::string out = fmt::format(":reports:{}", to_string(reports->randomiser));
+    if (releases::reads_strings(reports->randomiser)) out += fmt::format(":{}", reports->seed);
+    return out;
+  }
   const auto* selection = std::get_if<releases::SelectionForm>(&ask.form);
   if (selection == nullptr) return "";
   return std::visit(

@@ -64,7 +64,8 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const plann
 
 WireLattice statistic_lattice(const releases::Ask& ask) {
   if (ask.selects()) return {ReplyType::I64, 0};
-  if (ask.reports() != nullptr && ask.reports()->randomiser == releases::Randomiser::Bit) return {ReplyType::I32, 0};
+  if (ask.reports() != nullptr && ask.reports()->randomiser != releases::Randomiser::Laplace)
+    return {ReplyType::I32, 0};  // bits and numbers of strings
   if (ask.reports() != nullptr)
     return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};
   const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);

@@ -30,8 +30,30 @@ std::string_view to_string(Randomiser randomiser) noexcept {
       return "bit";
     case Randomiser::Laplace:
       return "laplace";
+    case Randomiser::StringBit:
+      return "string_bit";
+    case Randomiser::Index:
+      return "index";
   }
   return "";
+}
+
+std::string_view what_leaves(Randomiser randomiser) noexcept {
+  switch (randomiser) {
+    case Randomiser::Bit:
+      return "one bit a record";
+    case Randomiser::Laplace:
+      return "discrete Laplace a record";
+    case Randomiser::StringBit:
+      return "one bit a record against a public string";
+    case Randomiser::Index:
+      return "one number of a public string a record";
+  }
+  return "";
+}
+
+bool reads_strings(Randomiser randomiser) noexcept {
+  return randomiser == Randomiser::StringBit || randomiser == Randomiser::Index;
 }
 
 QuestionKind kind_of(const RecordMap& map) noexcept {

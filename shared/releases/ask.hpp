@@ -134,16 +134,23 @@ struct SelectionForm {
 };
 /// How a record's report is drawn from its own number. Source: spec noninteractive-ldp 2.1, 2.4 (b).
 enum class Randomiser : std::uint8_t {
-  Bit = 1,     // a bit, the likelier 1 the larger the number
-  Laplace = 2  // the number with discrete Laplace noise
+  Bit = 1,        // a bit, the likelier 1 the larger the number
+  Laplace = 2,    // the number with discrete Laplace noise
+  StringBit = 3,  // a bit about the number and a public string of its slot
+  Index = 4       // the number of one of several public strings of its slot
 };
-/// "bit", "laplace"
+/// "bit", "laplace", "string_bit", "index"
 [[nodiscard]] std::string_view to_string(Randomiser randomiser) noexcept;
+/// For people: "one bit a record", "discrete Laplace a record", ...
+[[nodiscard]] std::string_view what_leaves(Randomiser randomiser) noexcept;
+/// Whether reports are read against public strings.
+[[nodiscard]] bool reads_strings(Randomiser randomiser) noexcept;
 /// Reports in a secret order, one of every record, each drawn from that record alone and private by itself: whoever
 /// sees one of them, the silo's own disk included, learns no more of a record than its epsilon allows. The record whose
 /// report stands in slot r, from 0, reports on coordinate r mod dimension and on no other.
 struct ReportsForm {
   Randomiser randomiser = Randomiser::Bit;
+  std::uint64_t seed = 0;  // of public strings
 };
 using Form = std::variant<SumForm, SelectionForm, ReportsForm>;
 

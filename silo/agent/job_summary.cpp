@@ -126,6 +126,24 @@ std::string describe_reported(const releases::Ask& ask, const data::Schema& sche
   return columns;
 }
 
+std::string describe_randomiser(const mechanisms::LocalReports& reports) {
+  return std::visit(
+      Overloaded{[](const mechanisms::OneBit& bit) {
+                   return fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
+                                      bit.contrast());
+                 },
+                 [](const mechanisms::LaplaceSum& /*noise*/) {
+                   return std::string("its number with discrete Laplace noise of its own,");
+                 },
+                 [](const mechanisms::StringBit& /*bit*/) {
+                   return std::string("one randomised bit that compares its number with a public one,");
+                 },
+                 [](const mechanisms::StringIndex& /*index*/) {
+                   return fmt::format("which of {} public numbers was drawn for its own,", mechanisms::StringIndex::kStrings);
+                 }},
+      reports.randomiser);
+}
+
 std::string describe_reports(const planning::Plan::Segment& segment, const mechanisms::LocalReports& reports,
                              const data::Schema& schema) {
   const planning::Release& release = segment.release;
@@ -134,10 +152,7 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
       "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
       "against whoever sees reports, the copy in your ledger included",
       segment.rounds, release.records_drawn, block_of(release),
-      reports.kind() == releases::Randomiser::Bit
-          ? fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
-                        std::get<mechanisms::OneBit>(reports.randomiser).contrast())
-          : std::string("its number with discrete Laplace noise of its own,"),
+      describe_randomiser(reports),
       release.ask.dimension > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
 }
 

@@ -176,6 +176,20 @@ std::string clip_statement(const releases::Bound& bound) {
       bound);
 }
 
+const char* report_statement(releases::Randomiser randomiser) {
+  switch (randomiser) {
+    case releases::Randomiser::Bit:
+      return "a bit whose chances are quotients of integers, the likelier 1 the larger the record's number,";
+    case releases::Randomiser::Laplace:
+      return "the record's number with discrete Laplace noise of its own,";
+    case releases::Randomiser::StringBit:
+      return "a bit that compares the record's number with a public one, whose chances are whole units of 2^-40,";
+    case releases::Randomiser::Index:
+      return "the number of one of several public numbers, kept with chances that are whole units of 2^-40,";
+  }
+  return "";
+}
+
 /// What each kind of release is by, and what it is bounded to. Empty where all of them are Gaussian or exact.
 std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Plan& plan) {
   std::vector<std::string> out;
@@ -228,9 +242,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   "a report of each record by itself, in a secret order: {} of {} each, which holds against whoever "
                   "sees "
                   "reports, the copy in this silo's ledger included; a record is in one report of a release",
-                  reports.kind() == releases::Randomiser::Bit
-                      ? "a bit whose chances are quotients of integers, the likelier 1 the larger the record's number,"
-                      : "the record's number with discrete Laplace noise of its own,",
+                  report_statement(reports.kind()),
                   fmt::format("epsilon {:.6g}", reports.epsilon().value_rounded_up()));
             },
             [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },

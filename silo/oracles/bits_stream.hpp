@@ -33,8 +33,9 @@ class BitsStream final : public ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
     noise.add_noise(sums, *bits_);
   }
-  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) override {
-    reports.randomise(numbers, *bits_);
+  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
+                 std::span<const std::int64_t> slots) override {
+    reports.randomise(numbers, slots, *bits_);
   }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                    std::span<const std::int64_t> scores) override {

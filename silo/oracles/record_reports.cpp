@@ -25,7 +25,7 @@ queries::Reports record_reports(const planning::Release& release, const models::
     own = feature_numbers(std::get<releases::FeaturesMap>(release.ask.map).features, reports->lattice,
                           {block, positions}, slots);
   }
-  stream.randomise(*reports, own);
+  stream.randomise(*reports, own, slots);
   queries::Reports out{std::vector<std::int64_t>(slots.size())};
   for (std::size_t i = 0; i < slots.size(); ++i) out.values[static_cast<std::size_t>(slots[i])] = own[i];
   return out;

@@ -34,8 +34,9 @@ class ReleaseStream : public sealed::EncodingRandomness {
   virtual void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
   /// @see mechanisms::LaplaceSum::add_noise
   virtual void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) = 0;
-  /// Makes a report of each record's number. @see mechanisms::LocalReports::randomise
-  virtual void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) = 0;
+  /// Makes a report of each record's number, for the slot that it stands in. @see mechanisms::LocalReports::randomise
+  virtual void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
+                         std::span<const std::int64_t> slots) = 0;
   /// @see mechanisms::ExponentialMechanism::select
   [[nodiscard]] virtual std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                            std::span<const std::int64_t> scores) = 0;

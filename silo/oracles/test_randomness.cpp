@@ -32,8 +32,9 @@ class SeededStream final : public ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
     stream_.add_laplace(noise, sums);
   }
-  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) override {
-    stream_.randomise(reports, numbers);
+  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
+                 std::span<const std::int64_t> slots) override {
+    stream_.randomise(reports, numbers, slots);
   }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                    std::span<const std::int64_t> scores) override {
@@ -94,9 +95,10 @@ class NoiselessStream final : public ReleaseStream {
     for (std::int64_t& count : counts) count += mean;
   }
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {}
-  // A report of a bit is nothing without its coin.
-  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers) override {
-    if (reports.kind() == releases::Randomiser::Bit) return sampling_->randomise(reports, numbers);
+  // A report that is not the number itself is nothing without its coins.
+  void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
+                 std::span<const std::int64_t> slots) override {
+    if (reports.kind() != releases::Randomiser::Laplace) return sampling_->randomise(reports, numbers, slots);
     for (std::int64_t& number : numbers) number = std::clamp(number, reports.low, reports.high);
   }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,

@@ -53,7 +53,8 @@ class ToldDraw final : public silo::ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {
     UNDERTONE_CHECK(false);
   }
-  void randomise(const mechanisms::LocalReports& /*reports*/, std::span<std::int64_t> /*numbers*/) override {
+  void randomise(const mechanisms::LocalReports& /*reports*/, std::span<std::int64_t> /*numbers*/,
+                 std::span<const std::int64_t> /*slots*/) override {
     UNDERTONE_CHECK(false);
   }
   std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,

@@ -62,7 +62,9 @@ class NoStream final : public silo::ReleaseStream {
   }
   void add_coins(const noise::BinomialTable&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
   void add_laplace(const mechanisms::LaplaceSum&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
-  void randomise(const mechanisms::LocalReports&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
+  void randomise(const mechanisms::LocalReports&, std::span<std::int64_t>, std::span<const std::int64_t>) override {
+    UNDERTONE_CHECK(false);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism&, std::span<const std::int64_t>) override {
     UNDERTONE_CHECK(false);
   }

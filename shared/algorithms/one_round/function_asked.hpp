@@ -53,6 +53,7 @@ struct LossOf {
 struct FunctionAsked {
   std::variant<MarginalsOf, KernelsOf, LossOf> of;
   std::optional<releases::Randomiser> reports = {};  // from a report of each record, instead of totals
+  std::uint64_t seed = 0;                            // of public strings that reports are made against
 };
 
 /// "marginals", "kernels", "loss"

@@ -132,7 +132,7 @@ releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
             {},
             releases::RangeBound{range->low, range->high},
             dimension,
-            releases::ReportsForm{*function->reports}};
+            releases::ReportsForm{*function->reports, function->seed}};
   }
   if (selects(asked)) {
     FeatureMap map = *features_of(asked, noise);

@@ -18,8 +18,20 @@ ReportValues report_values(releases::Randomiser randomiser) noexcept {
       return {0, 1};
     case releases::Randomiser::Laplace:
       return {-kLargestReport, kLargestReport};
+    case releases::Randomiser::StringBit:
+      return {0, 1};
+    case releases::Randomiser::Index:
+      return {0, StringIndex::kStrings - 1};
   }
   return {};
+}
+
+releases::Randomiser LocalReports::kind() const noexcept {
+  return std::visit(Overloaded{[](const OneBit& /*bit*/) { return releases::Randomiser::Bit; },
+                               [](const LaplaceSum& /*noise*/) { return releases::Randomiser::Laplace; },
+                               [](const StringBit& /*bit*/) { return releases::Randomiser::StringBit; },
+                               [](const StringIndex& /*index*/) { return releases::Randomiser::Index; }},
+                    randomiser);
 }
 
 releases::EpsilonAmount LocalReports::epsilon() const noexcept {
@@ -31,13 +43,15 @@ double LocalReports::stddev_max(std::int64_t records) const {
       Overloaded{
           // A number is estimated as low + (bit - (1 - c) / 2) (high - low) / c, and a bit's variance is at most 1/4.
           [&](const OneBit& bit) { return 0.5 * static_cast<double>(high - low) / bit.contrast(); },
-          [](const LaplaceSum& noise) { return std::sqrt(noise.variance()); }},
+          [](const LaplaceSum& noise) { return std::sqrt(noise.variance()); },
+          [](const auto& strings) { return std::sqrt(strings.variance_max()); }},
       randomiser);
   return std::sqrt(static_cast<double>(records)) * each * lattice.step;
 }
 
-Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators, releases::Randomiser randomiser,
-                                   releases::Epsilon epsilon, std::int64_t records) {
+Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators,
+                                   const releases::ReportsForm& form, releases::Epsilon epsilon,
+                                   std::int64_t records) {
   constexpr double kMagnitudeMax = 2.0;
   const int step_log2 = indicators ? 0 : kValueStepLog2;
   const double low = std::ldexp(range.low, -step_log2);
@@ -59,7 +73,15 @@ Result<LocalReports> local_reports(const releases::RangeBound& range, bool indic
   const auto made = [&](const auto& own) {
     return LocalReports{lattice, static_cast<std::int64_t>(low), static_cast<std::int64_t>(high), own};
   };
-  switch (randomiser) {
+  switch (form.randomiser) {
+    case releases::Randomiser::StringBit: {
+      UNDERTONE_TRY(const StringBit bit, StringBit::create(epsilon, levels, form.seed));
+      return made(bit);
+    }
+    case releases::Randomiser::Index: {
+      UNDERTONE_TRY(const StringIndex index, StringIndex::create(epsilon, levels, form.seed));
+      return made(index);
+    }
     case releases::Randomiser::Bit: {
       UNDERTONE_TRY(const OneBit bit, OneBit::create(epsilon, levels));
       return made(bit);

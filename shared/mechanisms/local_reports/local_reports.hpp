@@ -10,6 +10,7 @@
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/local_reports/one_bit.hpp"
+#include "shared/mechanisms/local_reports/string_reports.hpp"
 #include "shared/releases/ask.hpp"
 
 namespace undertone::mechanisms {
@@ -20,7 +21,7 @@ struct ReportValues {
   std::int64_t high = 0;  // > low
 };
 /// Of a bit 0 or 1; of a noised number 2^36 units and less, to which it is cut: so many reports as a reply has then add
-/// up to less than 2^61.
+/// up to less than 2^61. Of an index the number of a string.
 [[nodiscard]] ReportValues report_values(releases::Randomiser randomiser) noexcept;
 /// As many reports as a reply may have.
 inline constexpr std::int64_t kReportsMax = std::int64_t{1} << 24U;
@@ -34,11 +35,9 @@ struct LocalReports {
   Lattice lattice;        // of the numbers: `clip` units are the largest magnitude of the range
   std::int64_t low = 0;   // the range's ends in units
   std::int64_t high = 0;  // > low
-  std::variant<OneBit, LaplaceSum> randomiser;
+  std::variant<OneBit, LaplaceSum, StringBit, StringIndex> randomiser;
 
-  [[nodiscard]] releases::Randomiser kind() const noexcept {
-    return std::holds_alternative<OneBit>(randomiser) ? releases::Randomiser::Bit : releases::Randomiser::Laplace;
-  }
+  [[nodiscard]] releases::Randomiser kind() const noexcept;
   /// What a report costs the record that it is about.
   [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept;
   /// Of the error of a sum over so many records as their reports estimate it, in real units: the largest that it can
@@ -46,9 +45,14 @@ struct LocalReports {
   [[nodiscard]] double stddev_max(std::int64_t records) const;
 
   /// Makes reports of numbers, each by itself. A number outside the range is cut to it here, so that the epsilon does
-  /// not rest on who computed it. @param numbers in units; out: reports
+  /// not rest on who computed it. @param numbers in units; out: reports @param slots [numbers] in which they stand
   template <crypto::NoiseBits Bits>
-  void randomise(std::span<std::int64_t> numbers, Bits& bits) const {
+  void randomise(std::span<std::int64_t> numbers, std::span<const std::int64_t> slots, Bits& bits) const {
+    UNDERTONE_CHECK(numbers.size() == slots.size());
+    const auto against_strings = [&](const auto& own) {
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = own.report(numbers[i] - low, static_cast<std::uint64_t>(slots[i]), bits);
+    };
     for (std::int64_t& number : numbers) number = std::clamp(number, low, high);
     std::visit(Overloaded{[&](const OneBit& bit) {
                             for (std::int64_t& number : numbers) number = bit.report(number - low, bits);
@@ -57,7 +61,9 @@ struct LocalReports {
                             noise.add_noise(numbers, bits);
                             const ReportValues values = report_values(releases::Randomiser::Laplace);
                             for (std::int64_t& number : numbers) number = std::clamp(number, values.low, values.high);
-                          }},
+                          },
+                          [&](const StringBit& bit) { against_strings(bit); },
+                          [&](const StringIndex& index) { against_strings(index); }},
                randomiser);
   }
 };
@@ -67,7 +73,7 @@ struct LocalReports {
 /// @param records that report, 1 .. kReportsMax
 /// @return an error where a randomiser has none for that epsilon
 [[nodiscard]] Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators,
-                                                 releases::Randomiser randomiser, releases::Epsilon epsilon,
+                                                 const releases::ReportsForm& form, releases::Epsilon epsilon,
                                                  std::int64_t records);
 
 }  // namespace undertone::mechanisms

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "shared/crypto/test_bits.hpp"
@@ -18,9 +19,15 @@ OneBit bit_of(double epsilon, std::int64_t levels) {
   return OneBit::create(releases::Epsilon::create(epsilon).value(), levels).value();
 }
 
+std::vector<std::int64_t> slots_of(std::size_t count) {
+  std::vector<std::int64_t> out(count);
+  std::iota(out.begin(), out.end(), std::int64_t{0});
+  return out;
+}
+
 LocalReports reports_of(double epsilon, Randomiser randomiser, bool indicators = false) {
   const releases::RangeBound range = indicators ? releases::RangeBound{0.0, 1.0} : releases::RangeBound{-1.0, 1.0};
-  return local_reports(range, indicators, randomiser, releases::Epsilon::create(epsilon).value(), 100).value();
+  return local_reports(range, indicators, {randomiser}, releases::Epsilon::create(epsilon).value(), 100).value();
 }
 
 /// P[1] at a level, exactly a quotient of integers.
@@ -112,12 +119,13 @@ TEST(LocalReportsTest, ANoisedNumberKeepsItsEpsilonToTheEndsThatItIsCutTo) {
 }
 
 TEST(LocalReportsTest, EveryReportIsOfItsRecordAlone) {
-  for (const Randomiser randomiser : {Randomiser::Bit, Randomiser::Laplace}) {
+  for (const Randomiser randomiser :
+       {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
     const LocalReports reports = reports_of(1.0, randomiser);
     const auto drawn = [&](std::int64_t third) {
       TestBits bits(7, "reports", crypto::InsecureForTestsOnly{});
       std::vector<std::int64_t> numbers{reports.low, 0, third, 17, reports.high};
-      reports.randomise(numbers, bits);
+      reports.randomise(numbers, slots_of(numbers.size()), bits);
       return numbers;
     };
     std::vector<std::int64_t> one = drawn(reports.low);
@@ -129,12 +137,13 @@ TEST(LocalReportsTest, EveryReportIsOfItsRecordAlone) {
 }
 
 TEST(LocalReportsTest, NumbersAreCutToTheRangeWhoeverComputedThem) {
-  for (const Randomiser randomiser : {Randomiser::Bit, Randomiser::Laplace}) {
-    const LocalReports reports = reports_of(2.0, randomiser);
+  for (const Randomiser randomiser :
+       {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
+    const LocalReports reports = reports_of(1.25, randomiser);
     const auto drawn = [&](std::int64_t number) {
       TestBits bits(9, "reports", crypto::InsecureForTestsOnly{});
       std::vector<std::int64_t> numbers(64, number);
-      reports.randomise(numbers, bits);
+      reports.randomise(numbers, slots_of(numbers.size()), bits);
       return numbers;
     };
     EXPECT_EQ(drawn(INT64_MAX), drawn(reports.high));
@@ -157,7 +166,7 @@ TEST(LocalReportsTest, TheirStandardDeviationIsThatOfTheSumThatTheyEstimate) {
 TEST(LocalReportsTest, RefusesRangesAndRecordsThatItHasNoUnitsFor) {
   const releases::Epsilon one = releases::Epsilon::create(1.0).value();
   const auto made = [&](double low, double high, bool indicators, std::int64_t records) {
-    return local_reports({low, high}, indicators, Randomiser::Bit, one, records).has_value();
+    return local_reports({low, high}, indicators, {Randomiser::Bit}, one, records).has_value();
   };
   EXPECT_TRUE(made(-1.0, 1.0, false, kReportsMax));
   EXPECT_FALSE(made(-1.0, 1.0, false, kReportsMax + 1));
@@ -167,7 +176,7 @@ TEST(LocalReportsTest, RefusesRangesAndRecordsThatItHasNoUnitsFor) {
   EXPECT_FALSE(made(-4.0, 4.0, false, 10));
   EXPECT_FALSE(made(-1.0, 0.3, false, 10));  // no multiple of 2^-20
   EXPECT_FALSE(made(std::nan(""), 1.0, false, 10));
-  EXPECT_FALSE(local_reports({-1.0, 1.0}, false, Randomiser::Laplace, releases::Epsilon::create(0x1p-8).value(), 10));
+  EXPECT_FALSE(local_reports({-1.0, 1.0}, false, {Randomiser::Laplace}, releases::Epsilon::create(0x1p-8).value(), 10));
 }
 
 }  // namespace
