@@ -55,7 +55,8 @@ void put_noise(const planning::Release& release, Json& out) {
                         },
                         [&](const mechanisms::LocalReports& reports) {
                           out["reports"] = {{"epsilon", cost.pure.value_rounded_up()},
-                                            {"randomiser", releases::to_string(reports.kind())}};
+                                            {"randomiser", releases::to_string(reports.kind())},
+                                            {"leaves", releases::what_leaves(reports.kind())}};
                         },
                         [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
                         [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
@@ -142,8 +143,8 @@ std::string describe_release(const Json& release) {
   if (release.contains("selection")) {
     const Json& selection = release["selection"];
     if (!release.contains("coordinate_bound"))
-      return out + fmt::format(": one of {} candidates, epsilon {:.4g} each", selection["candidates"].get<std::int64_t>(),
-                               selection["epsilon"].get<double>());
+      return out + fmt::format(": one of {} candidates, epsilon {:.4g} each",
+                               selection["candidates"].get<std::int64_t>(), selection["epsilon"].get<double>());
     return out + fmt::format(", coordinates clamped to {:.4g}: one vertex of {}, epsilon {:.4g} each",
                              release["coordinate_bound"].get<double>(), selection["candidates"].get<std::int64_t>(),
                              selection["epsilon"].get<double>());
@@ -153,8 +154,8 @@ std::string describe_release(const Json& release) {
     return out + fmt::format(
                      ": a report of each by itself, {}, in a secret order: epsilon {:.4g} each, whoever sees it; a "
                      "silo's mean has a standard deviation of at most {:.4g}",
-                     reports["randomiser"] == "bit" ? "one randomised bit" : "with discrete Laplace noise",
-                     reports["epsilon"].get<double>(), release["noise_stddev_of_mean"].get<double>());
+                     reports["leaves"].get<std::string>(), reports["epsilon"].get<double>(),
+                     release["noise_stddev_of_mean"].get<double>());
   }
   if (release.contains("laplace")) {
     const Json& laplace = release["laplace"];

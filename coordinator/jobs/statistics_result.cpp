@@ -66,8 +66,7 @@ Json noise_of_release(const planning::Release& release) {
   const releases::Cost cost = release.cost_of_draw();
   Json out;
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism)) {
-    out = {{"law", std::string(releases::what_leaves(reports->kind()))},
-           {"epsilon", cost.pure.value_rounded_up()}};
+    out = {{"law", std::string(releases::what_leaves(reports->kind()))}, {"epsilon", cost.pure.value_rounded_up()}};
     if (const auto* bit = std::get_if<mechanisms::OneBit>(&reports->randomiser)) out["contrast"] = bit->contrast();
     out["stddev_of_mean_max"] = release.noise_stddev_of_mean();
     return out;

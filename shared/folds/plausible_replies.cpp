@@ -45,8 +45,8 @@ auto key_of(const releases::Ask& ask) {
                     slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike,
                     ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
                     local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0,
-                    ask.records.with_replacement, ask.bound.index(), low,
-                    ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
+                    ask.records.with_replacement, ask.bound.index(), low, ask.selects() ? ask.candidate_count() : 0,
+                    std::move(read), ask.map.index(), ask.share,
                     ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0);
 }
 

@@ -108,8 +108,8 @@ void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t ques
   }
 }
 
-/// A grid to choose from: 1025 points of one parameter, 65 of two and 25 of three, so that steps are small beside what a
-/// choice may be off.
+/// A grid to choose from: 1025 points of one parameter, 65 of two and 25 of three, so that steps are small beside what
+/// a choice may be off.
 std::size_t default_grid(const algorithms::LossOf& of) {
   const std::size_t parameters = of.columns.size() + (of.intercept ? 1 : 0);
   return parameters == 1 ? 1024 : parameters == 2 ? 64 : 24;
@@ -173,7 +173,8 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
   for (algorithms::StatisticAsked& asked : questions) {
     if (auto* least = std::get_if<algorithms::LeastLossAsked>(&asked.what)) {
       if (least->of.degree == 0) least->of.degree = default_grid(least->of);
-      if (statistics::grid_count(least->of.columns.size() + (least->of.intercept ? 1 : 0), least->of.degree) > kNumbersMax)
+      if (statistics::grid_count(least->of.columns.size() + (least->of.intercept ? 1 : 0), least->of.degree) >
+          kNumbersMax)
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("the {}: a grid of {} points in each parameter has more than {} of them", asked.name,
                                  least->of.degree + 1, kNumbersMax)};

@@ -57,8 +57,7 @@ struct StringEstimate {
 std::optional<StringEstimate> against_strings(const planning::Release& release, Eigen::Index coordinate,
                                               std::int64_t total) {
   const auto& reports = std::get<mechanisms::LocalReports>(release.mechanism);
-  const auto slots =
-      static_cast<double>(folds::ReportShape(release.ask).slots(release.records_drawn, coordinate));
+  const auto slots = static_cast<double>(folds::ReportShape(release.ask).slots(release.records_drawn, coordinate));
   const auto estimate = [&](const auto& strings) -> std::optional<StringEstimate> {
     const auto levels = static_cast<double>(strings.chance().levels());
     // Which of the silo's records report on it adds at most 1/4.
@@ -305,13 +304,12 @@ ReleasedFunction parse_released_function(config::Section section) {
   }
   const bool reports = section.choice<bool>("form", {{"total", false}, {"reports", true}}, "how silos answered");
   if (reports)
-    out.asked.reports = section.choice<releases::Randomiser>(
-        "randomiser",
-        {{"bit", releases::Randomiser::Bit},
-         {"laplace", releases::Randomiser::Laplace},
-         {"string_bit", releases::Randomiser::StringBit},
-         {"index", releases::Randomiser::Index}},
-        "of reports");
+    out.asked.reports = section.choice<releases::Randomiser>("randomiser",
+                                                             {{"bit", releases::Randomiser::Bit},
+                                                              {"laplace", releases::Randomiser::Laplace},
+                                                              {"string_bit", releases::Randomiser::StringBit},
+                                                              {"index", releases::Randomiser::Index}},
+                                                             "of reports");
   out.records = section.integer("records", 1, std::int64_t{1} << 52U, "n");
   out.noise_stddev = section.number("noise_stddev", 0.0, kNoiseMax, "of each mean");
   out.noise_step = section.number("noise_step", 0.0, kNoiseMax, "of each mean");

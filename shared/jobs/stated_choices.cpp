@@ -14,9 +14,8 @@ using statistics::Stated;
 /// Whether the rank that was aimed at is as far out as the silo's own draw needs it.
 bool far_enough(const SelectedQuantileAsked& what, const SiloTotals& silo, statistics::Confidence confidence) {
   const auto& draw = std::get<mechanisms::Selection>(silo.release->mechanism).draw;
-  const Result<statistics::SelectedRanks> needed =
-      statistics::selection_ranks(what.probability, silo.records, what.cells.edges.size(),
-                                  2.0 * draw.epsilon().value_rounded_down(), confidence);
+  const Result<statistics::SelectedRanks> needed = statistics::selection_ranks(
+      what.probability, silo.records, what.cells.edges.size(), 2.0 * draw.epsilon().value_rounded_down(), confidence);
   const double rank = static_cast<double>(what.rank.numerator) / static_cast<double>(what.rank.denominator);
   return needed && (what.end == SelectedQuantileAsked::End::Low ? rank <= needed->low : rank >= needed->high);
 }
@@ -39,11 +38,14 @@ Result<StatedQuestion> state(const SelectedQuantileAsked& what, const std::vecto
   out.value = edge;
   if (what.end == End::Low) out.noise.low = edge;
   if (what.end == End::High) out.noise.high = edge;
-  out.note = what.end == End::Middle ? "an edge that was selected near it; two selections further out make an interval"
-                                     : "one end of an interval for what the records are drawn from, the other is asked apart";
+  out.note = what.end == End::Middle
+                 ? "an edge that was selected near it; two selections further out make an interval"
+                 : "one end of an interval for what the records are drawn from, the other is asked apart";
   if (what.end != End::Middle) out.population = out.noise;
   return StatedQuestion{{{fmt::format("quantile {}{}", what.probability,
-                                      what.end == End::Middle ? "" : what.end == End::Low ? ", low end" : ", high end"),
+                                      what.end == End::Middle ? ""
+                                      : what.end == End::Low  ? ", low end"
+                                                              : ", high end"),
                           std::move(out)}},
                         {},
                         {}};
@@ -54,8 +56,8 @@ Result<StatedQuestion> state(const LeastLossAsked& what, const statistics::Losse
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(map.parameters()));
   double records = 0.0;
   for (const SiloTotals& silo : silos) {
-    mean += static_cast<double>(silo.records) *
-            statistics::grid_point(map, static_cast<std::size_t>(silo.totals->front()));
+    mean +=
+        static_cast<double>(silo.records) * statistics::grid_point(map, static_cast<std::size_t>(silo.totals->front()));
     records += static_cast<double>(silo.records);
   }
   mean /= records;
@@ -81,10 +83,11 @@ Result<StatedQuestion> state_choice(const algorithms::StatisticAsked& asked, con
   for (const SiloTotals& silo : silos) {
     const std::int64_t chosen = silo.totals->front();
     if (chosen < 0 || chosen >= silo.release->ask.candidate_count())
-      return Error{ErrorCode::Internal, fmt::format("the {}: candidate {} of {}", asked.name, chosen,
-                                                    silo.release->ask.candidate_count())};
+      return Error{ErrorCode::Internal,
+                   fmt::format("the {}: candidate {} of {}", asked.name, chosen, silo.release->ask.candidate_count())};
   }
-  if (const auto* quantile = std::get_if<SelectedQuantileAsked>(&asked.what)) return state(*quantile, silos, confidence);
+  if (const auto* quantile = std::get_if<SelectedQuantileAsked>(&asked.what))
+    return state(*quantile, silos, confidence);
   const auto& features = std::get<releases::FeaturesMap>(silos.front().release->ask.map).features;
   return state(std::get<LeastLossAsked>(asked.what), std::get<statistics::LossesMap>(features), silos);
 }

@@ -323,15 +323,14 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
   if (algorithms::selects(asked)) return state_choice(asked, silos, confidence);
   return std::visit(
-      Overloaded{[&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
-                 [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
-                 [](const algorithms::FunctionAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
-                 [](const algorithms::SelectedQuantileAsked& /*above*/) -> Result<StatedQuestion> {
-                   UNDERTONE_CHECK(false);
-                 },
-                 [](const algorithms::LeastLossAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
-                 [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
-                 [&](const auto& what) { return state(asking, what); }},
+      Overloaded{
+          [&](const algorithms::HistogramAsked& /*what*/) { return state_table(asking); },
+          [](const algorithms::ReportsAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [](const algorithms::FunctionAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [](const algorithms::SelectedQuantileAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [](const algorithms::LeastLossAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
+          [&](const auto& what) { return state(asking, what); }},
       asked.what);
 }
 

@@ -108,7 +108,8 @@ Written read_question(config::Section& section) {
       "anybody "
       "likes: marginals, the share of the records with all or any of some values; kernels, how many records are near "
       "any "
-      "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box. Chosen by the exponential "
+      "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box. Chosen by the "
+      "exponential "
       "mechanism, one answer of each silo: selected_quantile, an edge of cells on either side of a quantile, each a "
       "release of its own; least_loss, the parameters of a grid whose risk is nearly the least");
   const bool every = section.recording();
@@ -130,7 +131,8 @@ Written read_question(config::Section& section) {
          {"index", releases::Randomiser::Index}},
         "of reports: bit (default): one bit, the likelier 1 the larger the number; laplace: the number with noise of "
         "its own, which says more from an epsilon of about 3 on; of "
-        "marginals, kernels and loss also, for comparison, since they say less: string_bit, a bit about the number and a "
+        "marginals, kernels and loss also, for comparison, since they say less: string_bit, a bit about the number and "
+        "a "
         "public string; index, the number of one of 32 public strings");
   }
   if (every || (out.reports && releases::reads_strings(out.randomiser))) {
@@ -169,10 +171,10 @@ Written read_question(config::Section& section) {
   }
   if (every || is_binned(out.kind)) {
     if (every || section.has("edges")) {
-      out.edges =
-          section.numbers("edges",
-                          "of histogram, quantiles and selected_quantile, in the column's unit: ascending, from its lower bound to "
-                          "its upper one; a cell holds its upper edge");
+      out.edges = section.numbers(
+          "edges",
+          "of histogram, quantiles and selected_quantile, in the column's unit: ascending, from its lower bound to "
+          "its upper one; a cell holds its upper edge");
     }
     if (every || !section.has("edges")) {
       out.bins = section.integer("bins", 2, kBinsMax, "instead of edges: so many cells of one width");
@@ -462,7 +464,9 @@ std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Writte
       quantile.probability = p;
       quantile.end = end;
       one.name = fmt::format("selected quantile {} of {}{}", p, asked.column,
-                             end == End::Middle ? "" : end == End::Low ? ", low end" : ", high end");
+                             end == End::Middle ? ""
+                             : end == End::Low  ? ", low end"
+                                                : ", high end");
     }
   }
   return out;
@@ -495,9 +499,9 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const data:
   asked->column = written.column;
   if (written.kind == KindAsked::SelectedQuantile) return selections(*asked, written);
   if (written.kind == KindAsked::LeastLoss) {
-    auto& function = std::get<algorithms::FunctionAsked>(asked->what);
+    algorithms::LossOf of = std::get<algorithms::LossOf>(std::get<algorithms::FunctionAsked>(asked->what).of);
     asked->name = "least " + asked->name;
-    asked->what = algorithms::LeastLossAsked{std::get<algorithms::LossOf>(function.of)};
+    asked->what = algorithms::LeastLossAsked{std::move(of)};
   }
   return {*std::move(asked)};
 }

@@ -44,6 +44,10 @@ bool any_reports(const StatisticsSettings& settings) {
                      [](const StatisticAsked& asked) { return algorithms::reports_of(asked).has_value(); });
 }
 
+bool any_selects(const StatisticsSettings& settings) {
+  return std::any_of(settings.questions.begin(), settings.questions.end(), algorithms::selects);
+}
+
 /// Parts of what a silo promises, which add up to 1.
 Result<std::vector<double>> shares_of(const StatisticsSettings& settings, NoiseKind noise,
                                       StatisticsNoise::Budget budget) {
@@ -113,7 +117,7 @@ Result<NoiseKind> chosen_law(const StatisticsSettings& settings, const Statistic
     return Error{ErrorCode::InvalidArgument,
                  "Gaussian noise keeps no promise of delta 0: every silo needs one above it"};
   }
-  if (pure || any_reports(settings)) return NoiseKind::Laplace;
+  if (pure || any_reports(settings) || any_selects(settings)) return NoiseKind::Laplace;
   if (!all_have_form(settings, NoiseKind::Laplace)) return NoiseKind::Gaussian;
   double best = std::numeric_limits<double>::infinity();
   NoiseKind out = NoiseKind::Laplace;
@@ -184,9 +188,10 @@ Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const Sta
     return Error{ErrorCode::InvalidArgument,
                  "reports of single records have no noise of a total to weigh: expected the budget \"equal\""};
   }
-  if (noise.budget != StatisticsNoise::Budget::Equal &&
-      std::any_of(settings.questions.begin(), settings.questions.end(), algorithms::selects)) {
-    return Error{ErrorCode::InvalidArgument, "selections have no noise to weigh: expected the budget \"equal\""};
+  if (any_selects(settings)) {
+    if (noise.budget != StatisticsNoise::Budget::Equal)
+      return Error{ErrorCode::InvalidArgument, "selections have no noise to weigh: expected the budget \"equal\""};
+    return settings;  // a plan gives every release the same part, whatever its law
   }
   if (noise.budget == StatisticsNoise::Budget::HalfWidths) {
     UNDERTONE_TRY(std::vector<double> strengths, strengths_for(settings, cohort));

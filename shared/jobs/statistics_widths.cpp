@@ -207,8 +207,7 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
   }
   const double stddev = std::sqrt(variance) / records;
   out.statistic = asked.name;
-  out.law = what.reports
-                ? std::string(releases::what_leaves(*what.reports))
+  out.law = what.reports ? std::string(releases::what_leaves(*what.reports))
             : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
                                                                                               : "Gaussian";
   out.half_width = confidence.z() * stddev;
@@ -234,14 +233,15 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
     const auto count = static_cast<double>(release->ask.candidate_count());
     // P[score < best - (R / epsilon) (ln m + ln(1 / alpha))] <= alpha (McSherry and Talwar 2007).
     const double worse = static_cast<double>(selection.draw.range().value()) /
-                         selection.draw.epsilon().value_rounded_down() * (std::log(count) - std::log(confidence.alpha()));
+                         selection.draw.epsilon().value_rounded_down() *
+                         (std::log(count) - std::log(confidence.alpha()));
     const releases::NearestEdge* edge = release->ask.nearest_edge();
     const double unit = static_cast<double>(selection.lattice.levels()) *
                         (edge != nullptr ? static_cast<double>(edge->denominator) : 1.0);
     out.half_width = std::max(out.half_width, worse / unit);
     if (worse / unit >= 0.5 * static_cast<double>(release->records_drawn))
-      out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} records says nothing; {}", worse / unit,
-                                         release->records_drawn,
+      out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} records says nothing; {}",
+                                         worse / unit, release->records_drawn,
                                          needed(2.0 * worse / unit / static_cast<double>(release->records_drawn))));
   }
   out.of = std::holds_alternative<algorithms::SelectedQuantileAsked>(asked.what)

@@ -438,8 +438,8 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             if (const releases::ReportsForm* form = release.ask.reports()) {
               // What check_noise has seen to.
               UNDERTONE_TRY(const mechanisms::LocalReports reports,
-                            mechanisms::local_reports(*range, releases::reports_indicators(release.ask),
-                                                      *form, share.epsilon, release.records_drawn));
+                            mechanisms::local_reports(*range, releases::reports_indicators(release.ask), *form,
+                                                      share.epsilon, release.records_drawn));
               return mechanisms::Mechanism(reports);
             }
             UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,

@@ -31,20 +31,19 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
                                       selection.draw.range().value(), selection.draw.epsilon().to_string());
                  },
                  [](const mechanisms::LocalReports& reports) {
-                   const std::string law =
-                       std::visit(Overloaded{[](const mechanisms::OneBit& bit) {
-                                               return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units());
-                                             },
-                                             [](const mechanisms::LaplaceSum& noise) {
-                                               return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
-                                                                  noise.scale().numerator, noise.scale().denominator);
-                                             },
-                                             [&](const auto& strings) {
-                                               return fmt::format("{}:{}:{}", to_string(reports.kind()),
-                                                                  strings.chance().levels(),
-                                                                  exact(strings.chance().rate()));
-                                             }},
-                                  reports.randomiser);
+                   const std::string law = std::visit(
+                       Overloaded{[](const mechanisms::OneBit& bit) {
+                                    return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units());
+                                  },
+                                  [](const mechanisms::LaplaceSum& noise) {
+                                    return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
+                                                       noise.scale().numerator, noise.scale().denominator);
+                                  },
+                                  [&](const auto& strings) {
+                                    return fmt::format("{}:{}:{}", to_string(reports.kind()), strings.chance().levels(),
+                                                       exact(strings.chance().rate()));
+                                  }},
+                       reports.randomiser);
                    return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
                                       reports.low, reports.high, law, reports.epsilon().to_string());
                  },
@@ -149,13 +148,14 @@ std::string form_text(const releases::Ask& ask) {
   }
   const auto* selection = std::get_if<releases::SelectionForm>(&ask.form);
   if (selection == nullptr) return "";
-  return std::visit(
-      Overloaded{[](const geometry::Vertices& vertices) { return fmt::format(":selection:{}", to_hex(vertices.digest())); },
-                 [](const releases::LeastTotal& /*totals*/) { return std::string(":selection:least"); },
-                 [](const releases::NearestEdge& edge) {
-                   return fmt::format(":selection:edge:{}/{}", edge.numerator, edge.denominator);
-                 }},
-      selection->candidates);
+  return std::visit(Overloaded{[](const geometry::Vertices& vertices) {
+                                 return fmt::format(":selection:{}", to_hex(vertices.digest()));
+                               },
+                               [](const releases::LeastTotal& /*totals*/) { return std::string(":selection:least"); },
+                               [](const releases::NearestEdge& edge) {
+                                 return fmt::format(":selection:edge:{}/{}", edge.numerator, edge.denominator);
+                               }},
+                    selection->candidates);
 }
 
 std::string ask_text(const releases::Ask& ask) {

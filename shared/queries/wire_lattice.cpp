@@ -64,10 +64,17 @@ std::vector<std::int64_t> to_wire(std::span<const std::int64_t> sum, const plann
 
 WireLattice statistic_lattice(const releases::Ask& ask) {
   if (ask.selects()) return {ReplyType::I64, 0};
-  if (ask.reports() != nullptr && ask.reports()->randomiser != releases::Randomiser::Laplace)
-    return {ReplyType::I32, 0};  // bits and numbers of strings
-  if (ask.reports() != nullptr)
-    return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};
+  if (const releases::ReportsForm* reports = ask.reports()) {
+    switch (reports->randomiser) {
+      case releases::Randomiser::Bit:
+      case releases::Randomiser::StringBit:
+        return {ReplyType::I32, 0};
+      case releases::Randomiser::Index:
+        return {ReplyType::I64, 0};
+      case releases::Randomiser::Laplace:
+        return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};
+    }
+  }
   const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
   if (features == nullptr)
     return {ReplyType::I64, std::get<releases::StatisticMap>(ask.map).indicators ? 0 : mechanisms::kValueStepLog2};

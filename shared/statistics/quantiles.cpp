@@ -181,7 +181,7 @@ Result<std::vector<std::int64_t>> quantile_scores(std::span<const std::int64_t> 
                                                   Probability probability) {
   UNDERTONE_TRY(check_records(records));
   const auto [numerator, denominator] = probability;
-  if (!(numerator > 0 && numerator < denominator && denominator <= (std::int64_t{1} << 20U))) {
+  if (!(numerator > 0 && numerator < denominator && denominator <= kProbabilityDenominatorMax)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("a quantile: expected a fraction above 0 and below 1 with a denominator of 2^20 at most, "
                              "got {} / {}",

@@ -76,10 +76,10 @@ std::string describe_choice(const planning::Plan::Segment& segment, const data::
   const planning::Release& release = segment.release;
   const std::string features = describe_features(std::get<releases::FeaturesMap>(release.ask.map).features, schema);
   const releases::NearestEdge* edge = release.ask.nearest_edge();
-  const std::string which = edge == nullptr ? "the number of the one that is nearly the least"
-                                            : fmt::format("the edge nearly {:.4g} of the records are below",
-                                                          static_cast<double>(edge->numerator) /
-                                                              static_cast<double>(edge->denominator));
+  const std::string which =
+      edge == nullptr ? "the number of the one that is nearly the least"
+                      : fmt::format("the edge nearly {:.4g} of the records are below",
+                                    static_cast<double>(edge->numerator) / static_cast<double>(edge->denominator));
   return fmt::format(
       "{} times, of {} over {} {} records, {}: one of {} numbers leaves, drawn by the exponential mechanism, at {}",
       segment.rounds, features, release.records_drawn, block_of(release), which, release.ask.candidate_count(),
@@ -128,19 +128,20 @@ std::string describe_reported(const releases::Ask& ask, const data::Schema& sche
 
 std::string describe_randomiser(const mechanisms::LocalReports& reports) {
   return std::visit(
-      Overloaded{[](const mechanisms::OneBit& bit) {
-                   return fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
-                                      bit.contrast());
-                 },
-                 [](const mechanisms::LaplaceSum& /*noise*/) {
-                   return std::string("its number with discrete Laplace noise of its own,");
-                 },
-                 [](const mechanisms::StringBit& /*bit*/) {
-                   return std::string("one randomised bit that compares its number with a public one,");
-                 },
-                 [](const mechanisms::StringIndex& /*index*/) {
-                   return fmt::format("which of {} public numbers was drawn for its own,", mechanisms::StringIndex::kStrings);
-                 }},
+      Overloaded{
+          [](const mechanisms::OneBit& bit) {
+            return fmt::format("one randomised bit, {:.4g} likelier to be 1 at one end of the range than at the other,",
+                               bit.contrast());
+          },
+          [](const mechanisms::LaplaceSum& /*noise*/) {
+            return std::string("its number with discrete Laplace noise of its own,");
+          },
+          [](const mechanisms::StringBit& /*bit*/) {
+            return std::string("one randomised bit that compares its number with a public one,");
+          },
+          [](const mechanisms::StringIndex& /*index*/) {
+            return fmt::format("which of {} public numbers was drawn for its own,", mechanisms::StringIndex::kStrings);
+          }},
       reports.randomiser);
 }
 
@@ -151,8 +152,7 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
   return fmt::format(
       "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
       "against whoever sees reports, the copy in your ledger included",
-      segment.rounds, release.records_drawn, block_of(release),
-      describe_randomiser(reports),
+      segment.rounds, release.records_drawn, block_of(release), describe_randomiser(reports),
       release.ask.dimension > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
 }
 

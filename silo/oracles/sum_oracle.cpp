@@ -41,8 +41,9 @@ std::vector<std::int64_t> least_scores(const std::vector<std::int64_t>& totals) 
   return out;
 }
 
-/// Of the edges e_0 .. e_m around m cells: -|denominator F - numerator n|, F what is below the edge. A record that moves
-/// from one cell to another moves F by at most one record, whatever the edge. @param all n, in units of the counts
+/// Of the edges e_0 .. e_m around m cells: -|denominator F - numerator n|, F what is below the edge. A record that
+/// moves from one cell to another moves F by at most one record, whatever the edge. @param all n, in units of the
+/// counts
 std::vector<std::int64_t> edge_scores(const std::vector<std::int64_t>& counts, const releases::NearestEdge& edge,
                                       std::int64_t all) {
   std::vector<std::int64_t> out;
@@ -56,26 +57,31 @@ std::vector<std::int64_t> edge_scores(const std::vector<std::int64_t>& counts, c
 }
 
 std::int64_t chosen(const planning::Release& release, const mechanisms::Selection& selection,
-                    const std::vector<std::int64_t>& gradient_sum, ReleaseStream& stream) {
-  const geometry::Vertices* candidates = release.ask.candidates();
-  if (candidates == nullptr) {
-    // One record moves a total by `levels` at most, and so each score by no more than half the range.
-    const releases::NearestEdge* edge = release.ask.nearest_edge();
-    const std::int64_t change = selection.lattice.levels() * (edge != nullptr ? edge->denominator : 1);
-    UNDERTONE_CHECK(selection.draw.range().value() >= 2 * change);
-    return static_cast<std::int64_t>(stream.select(
-        selection.draw, edge != nullptr
-                            ? edge_scores(gradient_sum, *edge, release.records_drawn * selection.lattice.levels())
-                            : least_scores(gradient_sum)));
-  }
-  // The very range that the draw is calibrated to.
-  UNDERTONE_CHECK(selection.draw.range().value() >= candidates->score_range(selection.lattice.levels()));
-  std::vector<std::int64_t> scores(static_cast<std::size_t>(candidates->count()));
-  candidates->scores(gradient_sum, scores);
-  return static_cast<std::int64_t>(stream.select(selection.draw, scores));
+                    const std::vector<std::int64_t>& sum, ReleaseStream& stream) {
+  return static_cast<std::int64_t>(stream.select(selection.draw, candidate_scores(release, selection, sum)));
 }
 
 }  // namespace
+
+std::vector<std::int64_t> candidate_scores(const planning::Release& release, const mechanisms::Selection& selection,
+                                           const std::vector<std::int64_t>& sum) {
+  const std::int64_t levels = selection.lattice.levels();
+  // The very range that the draw is calibrated to, each time.
+  const auto check_range = [&](std::int64_t range) { UNDERTONE_CHECK(selection.draw.range().value() >= range); };
+  if (const geometry::Vertices* candidates = release.ask.candidates()) {
+    check_range(candidates->score_range(levels));
+    std::vector<std::int64_t> scores(static_cast<std::size_t>(candidates->count()));
+    candidates->scores(sum, scores);
+    return scores;
+  }
+  // One record moves a total by `levels` at most, and so each score by no more than half the range.
+  if (const releases::NearestEdge* edge = release.ask.nearest_edge()) {
+    check_range(2 * levels * edge->denominator);
+    return edge_scores(sum, *edge, release.records_drawn * levels);
+  }
+  check_range(2 * levels);
+  return least_scores(sum);
+}
 
 std::vector<std::int64_t> exact_sum(const queries::Question& question, const planning::Release& release,
                                     const models::Records& block, const std::vector<std::int64_t>& drawn,
@@ -133,8 +139,9 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                         [&](const releases::FeaturesMap& map) {
                           const auto* selection = std::get_if<mechanisms::Selection>(&release.mechanism);
                           const mechanisms::Lattice lattice =
-                              selection != nullptr ? mechanisms::Lattice{selection->lattice.levels(), selection->lattice.step()}
-                                                   : release.lattice();
+                              selection != nullptr
+                                  ? mechanisms::Lattice{selection->lattice.levels(), selection->lattice.step()}
+                                  : release.lattice();
                           sum = feature_totals(map.features, lattice, records);
                           UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },

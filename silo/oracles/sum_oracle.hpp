@@ -22,6 +22,13 @@ namespace undertone::silo {
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   RecordSums* sums);
 
+/// The scores of what a selection chooses among, of which the highest is likeliest: of vertices, of totals or of edges.
+/// One record moves the difference of two of them by no more than the draw's range, which is checked.
+/// @param release that selects @param sum its exact sum
+[[nodiscard]] std::vector<std::int64_t> candidate_scores(const planning::Release& release,
+                                                         const mechanisms::Selection& selection,
+                                                         const std::vector<std::int64_t>& sum);
+
 /// What an oracle reads of a silo: its records, and the places of these that slices are cut from.
 struct OracleData {
   const data::Dataset& dataset;

@@ -32,22 +32,21 @@ FeatureMap grid_of(const LeastLossAsked& what) {
 }  // namespace
 
 std::string_view kind_of(const StatisticAsked& asked) noexcept {
-  return std::visit(Overloaded{[](const CountAsked& /*what*/) -> std::string_view { return "count"; },
-                               [](const MeanAsked& /*what*/) -> std::string_view { return "mean"; },
-                               [](const SumAsked& /*what*/) -> std::string_view { return "sum"; },
-                               [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
-                               [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
-                               [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
-                               [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
-                               [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
-                               [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
-                               [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
-                               [](const FunctionAsked& what) -> std::string_view { return kind_of(what); },
-                               [](const SelectedQuantileAsked& /*what*/) -> std::string_view {
-                                 return "selected_quantile";
-                               },
-                               [](const LeastLossAsked& /*what*/) -> std::string_view { return "least_loss"; }},
-                    asked.what);
+  return std::visit(
+      Overloaded{[](const CountAsked& /*what*/) -> std::string_view { return "count"; },
+                 [](const MeanAsked& /*what*/) -> std::string_view { return "mean"; },
+                 [](const SumAsked& /*what*/) -> std::string_view { return "sum"; },
+                 [](const VarianceAsked& /*what*/) -> std::string_view { return "variance"; },
+                 [](const HistogramAsked& /*what*/) -> std::string_view { return "histogram"; },
+                 [](const QuantilesAsked& /*what*/) -> std::string_view { return "quantiles"; },
+                 [](const TableAsked& /*what*/) -> std::string_view { return "table"; },
+                 [](const CovarianceAsked& /*what*/) -> std::string_view { return "covariance"; },
+                 [](const RegressionAsked& /*what*/) -> std::string_view { return "regression"; },
+                 [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
+                 [](const FunctionAsked& what) -> std::string_view { return kind_of(what); },
+                 [](const SelectedQuantileAsked& /*what*/) -> std::string_view { return "selected_quantile"; },
+                 [](const LeastLossAsked& /*what*/) -> std::string_view { return "least_loss"; }},
+      asked.what);
 }
 
 std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept {
@@ -62,7 +61,8 @@ bool has_form(const StatisticAsked& asked, NoiseKind noise) {
 }
 
 bool selects(const StatisticAsked& asked) noexcept {
-  return std::holds_alternative<SelectedQuantileAsked>(asked.what) || std::holds_alternative<LeastLossAsked>(asked.what);
+  return std::holds_alternative<SelectedQuantileAsked>(asked.what) ||
+         std::holds_alternative<LeastLossAsked>(asked.what);
 }
 
 bool is_single(const StatisticAsked& asked) noexcept {

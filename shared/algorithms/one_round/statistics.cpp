@@ -174,9 +174,10 @@ Step Statistics::current() const {
 Result<Step> Statistics::advance(const folds::Gathered& gathered) {
   const std::size_t round = estimates_.size();
   const Eigen::VectorXd chosen = Eigen::VectorXd::Zero(1);  // what silos chose is in what each of them said
-  const Eigen::VectorXd* totals = round >= settings_.questions.size()                             ? nullptr
-                                  : !selects(settings_.questions[round])                          ? totals_in(gathered)
-                                  : std::holds_alternative<folds::Tally>(gathered.value) ? &chosen : nullptr;
+  const Eigen::VectorXd* totals = round >= settings_.questions.size()                    ? nullptr
+                                  : !selects(settings_.questions[round])                 ? totals_in(gathered)
+                                  : std::holds_alternative<folds::Tally>(gathered.value) ? &chosen
+                                                                                         : nullptr;
   const Eigen::Index told = totals == nullptr ? 0 : totals->size();
   if (gathered.round.value != round || totals == nullptr || told != numbers_of(round) || gathered.replies < 1) {
     return Error{ErrorCode::Internal,

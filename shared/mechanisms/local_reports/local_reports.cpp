@@ -50,8 +50,7 @@ double LocalReports::stddev_max(std::int64_t records) const {
 }
 
 Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators,
-                                   const releases::ReportsForm& form, releases::Epsilon epsilon,
-                                   std::int64_t records) {
+                                   const releases::ReportsForm& form, releases::Epsilon epsilon, std::int64_t records) {
   constexpr double kMagnitudeMax = 2.0;
   const int step_log2 = indicators ? 0 : kValueStepLog2;
   const double low = std::ldexp(range.low, -step_log2);

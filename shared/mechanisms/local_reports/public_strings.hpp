@@ -21,10 +21,10 @@ class PublicStrings {
   std::uint64_t seed_;
 };
 
-/// For a level v in 0 .. levels and a public number y, q = 1/2 exp(|y| - |y - w|), w = rate v / levels, in units of 2^-40:
-/// half the quotient of the chances of y under a Laplace law around w and around 0. For one y and any two levels the
-/// quotient of two such chances is at most e^rate; that of the units is checked for the levels at which they are least
-/// and largest, whenever one is made.
+/// For a level v in 0 .. levels and a public number y, q = 1/2 exp(|y| - |y - w|), w = rate v / levels, in units of
+/// 2^-40: half the quotient of the chances of y under a Laplace law around w and around 0. For one y and any two levels
+/// the quotient of two such chances is at most e^rate; that of the units is checked for the levels at which they are
+/// least and largest, whenever one is made.
 class StringChance {
  public:
   static constexpr std::uint64_t kOutcomes = std::uint64_t{1} << 40U;

@@ -21,8 +21,9 @@ Status check_levels(std::int64_t levels) {
 Result<StringBit> StringBit::create(releases::Epsilon epsilon, std::int64_t levels, std::uint64_t seed) {
   UNDERTONE_TRY(check_levels(levels));
   if (!(epsilon.value() <= kEpsilonMax && epsilon.value() >= 0x1p-20)) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("the epsilon of a bit against a string must be 2^-20 to {}, got {}",
-                                                         kEpsilonMax, epsilon.value())};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("the epsilon of a bit against a string must be 2^-20 to {}, got {}", kEpsilonMax, epsilon.value())};
   }
   UNDERTONE_TRY(const releases::EpsilonAmount spent, releases::EpsilonAmount::rounded_down(epsilon.value()));
   const double usable = spent.value_rounded_down() * (1.0 - kRoundingShare) - 0x1p-32;
@@ -42,8 +43,9 @@ double StringIndex::epsilon_at(double base) {
 Result<StringIndex> StringIndex::create(releases::Epsilon epsilon, std::int64_t levels, std::uint64_t seed) {
   UNDERTONE_TRY(check_levels(levels));
   if (!(epsilon.value() <= kEpsilonMax)) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("the epsilon of an index into {} strings must be at most {}, got {}",
-                                                         kStrings, kEpsilonMax, epsilon.value())};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("the epsilon of an index into {} strings must be at most {}, got {}", kStrings,
+                             kEpsilonMax, epsilon.value())};
   }
   UNDERTONE_TRY(const releases::EpsilonAmount spent, releases::EpsilonAmount::rounded_down(epsilon.value()));
   const double usable = spent.value_rounded_down() * (1.0 - kRoundingShare) - 0x1p-32;
@@ -52,8 +54,8 @@ Result<StringIndex> StringIndex::create(releases::Epsilon epsilon, std::int64_t 
                  fmt::format("an index into {} strings keeps no epsilon of {}: a bit does", kStrings, epsilon.value())};
   }
   constexpr double kRateMax = 0.6931;  // below ln 2, where the bound is above kEpsilonMax
-  const SearchRange<double> found =
-      bisect_reals({0x1p-20, kRateMax}, [&](double base) { return epsilon_at(base) >= usable; }, 60);
+  const SearchRange<double> found = bisect_reals(
+      {0x1p-20, kRateMax}, [&](double base) { return epsilon_at(base) >= usable; }, 60);
   const StringChance chance(levels, found.low);
   return StringIndex(spent, chance, PublicStrings(seed));
 }

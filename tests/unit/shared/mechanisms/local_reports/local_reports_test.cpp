@@ -119,8 +119,7 @@ TEST(LocalReportsTest, ANoisedNumberKeepsItsEpsilonToTheEndsThatItIsCutTo) {
 }
 
 TEST(LocalReportsTest, EveryReportIsOfItsRecordAlone) {
-  for (const Randomiser randomiser :
-       {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
+  for (const Randomiser randomiser : {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
     const LocalReports reports = reports_of(1.0, randomiser);
     const auto drawn = [&](std::int64_t third) {
       TestBits bits(7, "reports", crypto::InsecureForTestsOnly{});
@@ -137,8 +136,7 @@ TEST(LocalReportsTest, EveryReportIsOfItsRecordAlone) {
 }
 
 TEST(LocalReportsTest, NumbersAreCutToTheRangeWhoeverComputedThem) {
-  for (const Randomiser randomiser :
-       {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
+  for (const Randomiser randomiser : {Randomiser::Bit, Randomiser::Laplace, Randomiser::StringBit, Randomiser::Index}) {
     const LocalReports reports = reports_of(1.25, randomiser);
     const auto drawn = [&](std::int64_t number) {
       TestBits bits(9, "reports", crypto::InsecureForTestsOnly{});

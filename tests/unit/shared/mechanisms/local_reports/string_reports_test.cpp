@@ -65,8 +65,8 @@ TEST(StringBitTest, WhatItSaysIsTheLevelWithoutBiasAndWithTheVarianceOfTheString
     double squares = 0.0;
     for (int slot = 0; slot < kDraws; ++slot) {
       const auto place = static_cast<std::uint64_t>(slot);
-      const double said =
-          PublicStrings::kUnit * static_cast<double>(StringBit::estimate(bit.strings(), bit.report(level, place, bits), place));
+      const double said = PublicStrings::kUnit * static_cast<double>(StringBit::estimate(
+                                                     bit.strings(), bit.report(level, place, bits), place));
       sum += said;
       squares += said * said;
     }
@@ -78,8 +78,8 @@ TEST(StringBitTest, WhatItSaysIsTheLevelWithoutBiasAndWithTheVarianceOfTheString
   }
 }
 
-/// The law of the index for a few strings, by enumeration of what is kept: T is 32 in the mechanism, so that its bound is
-/// enumerated with the product of the generating function instead of all subsets.
+/// The law of the index for a few strings, by enumeration of what is kept: T is 32 in the mechanism, so that its bound
+/// is enumerated with the product of the generating function instead of all subsets.
 std::vector<long double> law_of(const std::vector<long double>& kept) {
   const std::size_t count = kept.size();
   std::vector<long double> out(count);
@@ -91,7 +91,8 @@ std::vector<long double> law_of(const std::vector<long double>& kept) {
     for (std::size_t t = 0; t < count; ++t) {
       if (t == g) continue;
       others.push_back(0.0L);
-      for (std::size_t s = others.size() - 1; s > 0; --s) others[s] = others[s] * (1.0L - kept[t]) + others[s - 1] * kept[t];
+      for (std::size_t s = others.size() - 1; s > 0; --s)
+        others[s] = others[s] * (1.0L - kept[t]) + others[s - 1] * kept[t];
       others[0] *= 1.0L - kept[t];
     }
     long double share = 0.0L;
@@ -101,7 +102,8 @@ std::vector<long double> law_of(const std::vector<long double>& kept) {
   return out;
 }
 
-std::vector<long double> kept_of(const StringChance& chance, const std::vector<std::int64_t>& strings, std::int64_t level) {
+std::vector<long double> kept_of(const StringChance& chance, const std::vector<std::int64_t>& strings,
+                                 std::int64_t level) {
   std::vector<long double> out;
   for (const std::int64_t string : strings)
     out.push_back(static_cast<long double>(chance.ones(level, string)) / kOutcomes);

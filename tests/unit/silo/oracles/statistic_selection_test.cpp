@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+
+#include "shared/planning/plan.hpp"
+#include "silo/oracles/sum_oracle.hpp"
+
+/// Selections of a feature map's totals: the exact law of what leaves, over data sets and all their neighbours.
+namespace undertone::silo {
+namespace {
+
+using planning::Plan;
+using planning::Release;
+using statistics::BinnedCells;
+using statistics::CellsMap;
+using statistics::LossesMap;
+using statistics::ScalarLoss;
+
+releases::SiloFacts facts_of(std::int64_t records, double epsilon) {
+  return {SiloId::create("a").value(), records, 0, false, releases::PureDp{releases::Epsilon::create(epsilon).value()}};
+}
+
+Release release_of(const releases::FeaturesMap& map, const releases::SelectionForm& form, std::int64_t records,
+                   double epsilon) {
+  const releases::Ask ask{map, {}, releases::RangeBound{0.0, 1.0}, statistics::dimension(map.features), form};
+  return planning::make_plan({{ask, 1}}, facts_of(records, epsilon), std::nullopt)->segments().front().release;
+}
+
+std::vector<long double> law_of(const Release& release, const models::Records& records) {
+  std::vector<std::int64_t> everybody(static_cast<std::size_t>(records.count()));
+  std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
+  const auto& selection = std::get<mechanisms::Selection>(release.mechanism);
+  const std::vector<std::int64_t> sum = exact_sum(queries::StatisticQuestion{}, release, records, everybody, nullptr);
+  return selection.draw.law(candidate_scores(release, selection, sum));
+}
+
+/// ln of the largest quotient of two laws' chances of one candidate.
+long double apart(const std::vector<long double>& a, const std::vector<long double>& b) {
+  long double worst = 0.0L;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(std::log(a[i] / b[i])));
+  return worst;
+}
+
+models::Records numbers(const std::vector<double>& values) {
+  models::Records out{Eigen::MatrixXd(1, static_cast<Eigen::Index>(values.size())),
+                      Eigen::VectorXd::Zero(static_cast<Eigen::Index>(values.size()))};
+  for (std::size_t i = 0; i < values.size(); ++i) out.features(0, static_cast<Eigen::Index>(i)) = values[i];
+  return out;
+}
+
+const releases::FeaturesMap kThirds{CellsMap{{BinnedCells{0, {-1.0, -0.3, 0.3, 1.0}}}}};
+
+TEST(StatisticSelectionTest, OfNoTwoNeighboursAnEdgeIsLikelierByMoreThanEpsilon) {
+  for (const releases::NearestEdge& edge :
+       {releases::NearestEdge{1, 2}, releases::NearestEdge{1, 4}, releases::NearestEdge{900'000, 1 << 20}}) {
+    SCOPED_TRACE(edge.numerator);
+    const Release release = release_of(kThirds, {edge}, 3, 1.0);
+    ASSERT_EQ(release.ask.candidate_count(), 4);
+    const std::vector<double> places{-0.9, 0.0, 0.9};
+    long double worst = 0.0L;
+    for (const double a : places)
+      for (const double b : places)
+        for (const double c : places)
+          for (const double other : places)
+            worst =
+                std::max(worst, apart(law_of(release, numbers({a, b, c})), law_of(release, numbers({a, b, other}))));
+    EXPECT_LE(worst, 1.0L + 1e-9L);
+    EXPECT_GE(worst, 0.4L);  // the quotient's other half is what the normaliser moves by
+  }
+}
+
+TEST(StatisticSelectionTest, TheEdgeIsLikeliestWhereTheShareIs) {
+  // Ten records: four in the first third, three in each other. Three tenths are nearest to the first edge (0.4), which
+  // is better than 0 by 3 to 1; seven tenths are exactly the second.
+  const std::vector<double> values{-0.9, -0.8, -0.7, -0.6, 0.0, 0.0, 0.1, 0.8, 0.9, 1.0};
+  const auto best = [&](const releases::NearestEdge& edge) {
+    const std::vector<long double> law = law_of(release_of(kThirds, {edge}, 10, 20.0), numbers(values));
+    return std::max_element(law.begin(), law.end()) - law.begin();
+  };
+  EXPECT_EQ(best({3, 10}), 1);
+  EXPECT_EQ(best({7, 10}), 2);
+  EXPECT_EQ(best({1, 1000}), 0);
+  EXPECT_EQ(best({999, 1000}), 3);
+  // exp(-epsilon |F - p n| / 2): at 7/10 the first edge is three records off, so that it is e^-30 times as likely.
+  const std::vector<long double> law =
+      law_of(release_of(kThirds, {releases::NearestEdge{7, 10}}, 10, 20.0), numbers(values));
+  EXPECT_NEAR(static_cast<double>(std::log(law[1] / law[2])), -30.0, 1e-6);
+}
+
+TEST(StatisticSelectionTest, OfNoTwoNeighboursAPointIsLikelierByMoreThanEpsilon) {
+  for (const ScalarLoss loss : {ScalarLoss::Logistic, ScalarLoss::Squared, ScalarLoss::Hinge, ScalarLoss::Absolute}) {
+    SCOPED_TRACE(statistics::to_string(loss));
+    const releases::FeaturesMap map{LossesMap{loss, {0}, 1, true, 3.0, 3}};
+    const Release release = release_of(map, {releases::LeastTotal{}}, 2, 1.5);
+    ASSERT_EQ(release.ask.candidate_count(), 16);
+    const auto pair_of = [](double x, double y, double x2, double y2) {
+      models::Records out = numbers({x, x2});
+      out.targets << y, y2;
+      return out;
+    };
+    long double worst = 0.0L;
+    const std::vector<double> ends{-1.0, 0.0, 1.0, 1e300, std::nan("")};
+    for (const double x : ends)
+      for (const double y : ends)
+        for (const double other : ends)
+          for (const double label : ends)
+            worst = std::max(worst, apart(law_of(release, pair_of(0.3, 1.0, x, y)),
+                                          law_of(release, pair_of(0.3, 1.0, other, label))));
+    EXPECT_LE(worst, 1.5L + 1e-9L);
+    EXPECT_GE(worst, 0.4L);
+  }
+}
+
+/// What a job's parser sees to is refused by the plan, too: a bound, a map or a form that no score is known of.
+TEST(StatisticSelectionTest, WhatNoScoreIsKnownOfIsNotPlanned) {
+  const auto planned = [](const releases::Ask& ask) {
+    return planning::make_plan({{ask, 1}}, facts_of(100, 1.0), std::nullopt).has_value();
+  };
+  const releases::SelectionForm edge{releases::NearestEdge{1, 2}};
+  const releases::SelectionForm least{releases::LeastTotal{}};
+  const releases::FeaturesMap losses{LossesMap{ScalarLoss::Logistic, {0}, 1, false, 1.0, 3}};
+  EXPECT_TRUE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, edge}));
+  EXPECT_TRUE(planned({losses, {}, releases::RangeBound{0.0, 1.0}, 4, least}));
+  EXPECT_FALSE(planned({losses, {}, releases::RangeBound{0.0, 1.0}, 4, edge}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, least}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 0.5}, 3, edge}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 2, edge}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::PairBound{}, 3, edge}));
+  for (const releases::NearestEdge& wrong : {releases::NearestEdge{0, 2}, releases::NearestEdge{2, 2},
+                                             releases::NearestEdge{-1, 2}, releases::NearestEdge{1, 1 << 21}})
+    EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, releases::SelectionForm{wrong}}));
+  releases::Ask drawn{kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, edge};
+  drawn.records.draw_fraction = 0.5;
+  EXPECT_FALSE(planned(drawn));
+}
+
+}  // namespace
+}  // namespace undertone::silo
