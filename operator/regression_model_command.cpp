@@ -61,17 +61,19 @@ int regression_model(const std::filesystem::path& result_file, const std::filesy
   if (!bytes) return service::fail(bytes.error());
   const Result<jobs::Job> job = jobs::parse_job(*bytes, job_file.string());
   if (!job) return service::fail(job.error());
-  const auto* label = std::get_if<data::NumericLabel>(&job->schema.label);
-  if (label == nullptr)
-    return service::fail(
-        {ErrorCode::InvalidData, fmt::format("{}: expected a label that is a number", job_file.string())});
+  const auto* number = std::get_if<data::NumericLabel>(&job->schema.label);
+  const bool classifies = std::holds_alternative<data::BinaryLabel>(job->schema.label);
+  if (number == nullptr && !classifies)
+    return service::fail({ErrorCode::InvalidData,
+                          fmt::format("{}: expected a label that is a number or has two values", job_file.string())});
   const Result<std::string> text = read_file(result_file, kResultBytesMax);
   if (!text) return service::fail(text.error());
   const Json result = Json::parse(*text, nullptr, false);
-  const Result<Coefficients> found = found_regression(result, label->column.name, result_file.string());
+  const Result<Coefficients> found = found_regression(result, data::label_column(job->schema), result_file.string());
   if (!found) return service::fail(found.error());
-  const double half = 0.5 * (label->column.max - label->column.min);
-  double intercept = -(label->column.min + half);
+  // What the model's score is divided by, and what it is of: the label's own units, or half a margin.
+  const double half = classifies ? 0.5 : 0.5 * (number->column.max - number->column.min);
+  double intercept = classifies ? 0.0 : -(number->column.min + half);
   if (const auto constant = found->find("(intercept)"); constant != found->end()) intercept += constant->second;
   Json weights = Json::array();
   const std::vector<std::string> names = data::encoded_names(job->schema);
@@ -87,7 +89,7 @@ int regression_model(const std::filesystem::path& result_file, const std::filesy
     }
   }
   const Json model = {{"format", "undertone.model/2"},
-                      {"kind", "least_squares"},
+                      {"kind", classifies ? "logistic" : "least_squares"},
                       {"job", job->name},
                       {"run", result.value("run", "")},
                       {"data", jobs::to_json(job->schema)},

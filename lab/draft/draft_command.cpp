@@ -171,7 +171,7 @@ int write_regression(const DraftRequest& request, const DraftFacts& facts, const
   fmt::print(
       stderr,
       "a regression from noised moments, one release at all that is promised: on the invented records it did better "
-      "than descents ({:.3f} against {:.3f} of the label's half-range). No data were read: it cost no privacy\n"
+      "than descents ({:.3f} against {:.3f}). No data were read: it cost no privacy\n"
       "  then: undertone regression-model RESULT.json {} --out model.json, which predicts like any other\n",
       *tuned.moments_error, *tuned.chosen_error, request.out.string());
   return service::kDone;

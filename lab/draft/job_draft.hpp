@@ -66,7 +66,7 @@ struct DraftChoice {
 [[nodiscard]] nlohmann::ordered_json moments_job_of(const DraftFacts& facts, double share);
 
 /// The job of statistics that asks for the regression of the label on everything, at all that is promised.
-/// @pre a label that is a number
+/// @pre a label that is a number or has two values
 [[nodiscard]] nlohmann::ordered_json regression_job_of(const DraftFacts& facts);
 
 /// A whole job; of one that buys its standardisation all but that, which is left blank so that nobody runs it without.

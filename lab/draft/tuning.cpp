@@ -139,7 +139,8 @@ class Tuner {
   std::optional<double> moments_error(const Trial& trial) const {
     constexpr Eigen::Index kColumnsMax = 64;
     const Eigen::Index features = trial.judged.features.rows();
-    if (classifies() || features + 1 > kColumnsMax) return std::nullopt;
+    if (std::holds_alternative<data::ClassLabel>(facts_.schema.label) || features + 1 > kColumnsMax)
+      return std::nullopt;
     statistics::VectorMomentsMap map;
     for (Eigen::Index j = 0; j <= features; ++j) map.coordinates.push_back(static_cast<std::size_t>(j));
     Eigen::VectorXd totals = Eigen::VectorXd::Zero(statistics::dimension(map));

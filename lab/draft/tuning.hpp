@@ -25,8 +25,8 @@ struct Tuned {
   /// as both were looked at to the end of the coarse search.
   std::optional<double> bought_error = {};
   std::optional<double> plain_error = {};
-  /// Of labels that are numbers: the same of least squares from noised moments, one release at the whole promise, and
-  /// of the chosen numbers; nothing where moments carry no coefficients in one world or more.
+  /// Of labels that are numbers or have two values: the same of least squares from noised moments, one release at the
+  /// whole promise, and of the chosen numbers; nothing where moments carry no coefficients in one world or more.
   std::optional<double> moments_error = {};
   std::optional<double> chosen_error = {};
   std::size_t runs = 0;

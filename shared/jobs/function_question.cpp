@@ -78,15 +78,9 @@ std::optional<StatisticAsked> parse_loss(config::Section& section, const Written
   auto numbers = number_columns(section, columns, schema, most);
   if (!numbers) return std::nullopt;
   algorithms::LossOf out;
-  const std::optional<Column> label = named_column(section, "response", schema, response);
+  const std::optional<NumberColumn> label = response_column(section, "response", schema, response);
   if (!label) return std::nullopt;
-  if (label->feature == nullptr && std::holds_alternative<data::BinaryLabel>(schema.label)) {
-    out.label = {response, label->coordinate, -1.0, 1.0};
-  } else {
-    const std::optional<NumberColumn> number = number_column(section, "response", schema, response);
-    if (!number) return std::nullopt;
-    out.label = *number;
-  }
+  out.label = *label;
   out.loss = written.loss;
   out.columns = *std::move(numbers);
   out.intercept = written.intercept;

@@ -67,6 +67,15 @@ std::optional<NumberColumn> number_column(config::Section& section, const char* 
   return NumberColumn{name, column->coordinate, numeric->min, numeric->max};
 }
 
+std::optional<NumberColumn> response_column(config::Section& section, const char* key, const data::Schema& schema,
+                                            const std::string& name) {
+  const std::optional<Column> column = named_column(section, key, schema, name);
+  if (!column) return std::nullopt;
+  if (column->feature == nullptr && std::holds_alternative<data::BinaryLabel>(schema.label))
+    return NumberColumn{name, column->coordinate, -1.0, 1.0};
+  return number_column(section, key, schema, name);
+}
+
 std::optional<algorithms::TableAxis> table_axis(config::Section& section, const char* key, const data::Schema& schema,
                                                 const std::string& name) {
   const std::optional<Column> column = named_column(section, key, schema, name);

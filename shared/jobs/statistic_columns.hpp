@@ -30,6 +30,10 @@ struct Column {
 [[nodiscard]] std::optional<algorithms::NumberColumn> number_column(config::Section& section, const char* key,
                                                                     const data::Schema& schema,
                                                                     const std::string& name);
+/// The same, or a label of two values, as -1 and 1.
+[[nodiscard]] std::optional<algorithms::NumberColumn> response_column(config::Section& section, const char* key,
+                                                                      const data::Schema& schema,
+                                                                      const std::string& name);
 /// A column of listed values as an axis of cells.
 [[nodiscard]] std::optional<algorithms::TableAxis> table_axis(config::Section& section, const char* key,
                                                               const data::Schema& schema, const std::string& name);

@@ -166,7 +166,7 @@ Written read_question(config::Section& section) {
   }
   if (every || out.kind == KindAsked::Regression || function_kind(out.kind) == FunctionKind::Loss) {
     out.response =
-        section.text("response", "of regression and loss: a column of numbers; of loss also a label of two values");
+        section.text("response", "of regression and loss: a column of numbers, or a label of two values as -1 and 1");
     out.complete = out.complete && !out.response.empty();
   }
   if (every || is_binned(out.kind)) {
@@ -363,7 +363,7 @@ std::optional<StatisticAsked> parse_covariance(config::Section& section, const W
 std::optional<StatisticAsked> parse_regression(config::Section& section, const Written& written,
                                                const data::Schema& schema) {
   algorithms::RegressionAsked out;
-  const std::optional<NumberColumn> response = number_column(section, "response", schema, written.response);
+  const std::optional<NumberColumn> response = response_column(section, "response", schema, written.response);
   if (!response) return std::nullopt;
   out.response = *response;
   for (const std::string& name : written.columns)

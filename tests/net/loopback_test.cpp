@@ -137,6 +137,25 @@ TEST(LoopbackTest, ReportsOfSingleRecordsAddUpToTheSimulatorsToTheBit) {
   }
 }
 
+TEST(LoopbackTest, FunctionsAndChoicesAreTheSimulatorsToTheBit) {
+  constexpr std::uint64_t kSeed = 14;
+  for (const tests::SmallFederation& federation : {tests::federation_of_functions(), tests::federation_of_choices()}) {
+    SCOPED_TRACE(federation.statistics);
+    const std::string job = federation.job();
+    simulation::SimulatedFederation world(
+        {.jobs = {{job, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+    world.run();
+    ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+    Coordinator coordinator(good());
+    const RunId run = coordinator.submit(job);
+    const auto silos = all_silos(federation, coordinator, kSeed);
+    const Result<algorithms::Outcome> outcome = coordinator.outcome(run);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->statistics, world.outcome().value().statistics);
+    for (const algorithms::Estimate& estimate : outcome->statistics) EXPECT_FALSE(estimate.answers.empty());
+  }
+}
+
 TEST(LoopbackTest, TheRunGoesOnWithoutASiloThatIsNotThere) {
   tests::SmallFederation federation;
   federation.join_deadline_ms = 3000;  // waited for in full: time enough for two of four on a busy machine

@@ -270,6 +270,27 @@ SmallFederation federation_of_reports() {
   return out;
 }
 
+SmallFederation federation_of_functions() {
+  SmallFederation out;
+  out.statistics = R"({"noise":"laplace","questions":[
+    {"kind":"marginals","columns":["y"],"width":1},
+    {"kind":"kernels","columns":["x0","x1"],"terms":3},
+    {"kind":"loss","columns":["x2"],"response":"y","degree":3,"order":2},
+    {"kind":"loss","columns":["x0"],"response":"x1","loss":"squared","intercept":false,"degree":1,"form":"reports"},
+    {"kind":"marginals","columns":["y"],"width":1,"form":"reports","randomiser":"string_bit"},
+    {"kind":"marginals","columns":["y"],"width":1,"form":"reports","randomiser":"index","public_seed":5},
+    {"kind":"kernels","columns":["x3"],"terms":3,"form":"reports","randomiser":"laplace"}]})";
+  return out;
+}
+
+SmallFederation federation_of_choices() {
+  SmallFederation out;
+  out.statistics = R"({"questions":[
+    {"kind":"selected_quantile","column":"x0","bins":8,"probabilities":[0.5],"ends":false},
+    {"kind":"least_loss","columns":["x1"],"response":"y","degree":6}]})";
+  return out;
+}
+
 silo::Policy generous_policy() {
   const std::vector<std::string_view> every = algorithms::method_names();
   return {{"logistic", "least_squares", "softmax", "network", "moments"},

@@ -50,6 +50,10 @@ struct SmallFederation {
 
 /// One that asks for totals, and for a report of every record by itself.
 [[nodiscard]] SmallFederation federation_of_reports();
+/// One that releases functions: as totals, and from every kind of report.
+[[nodiscard]] SmallFederation federation_of_functions();
+/// One whose silos answer with numbers of candidates.
+[[nodiscard]] SmallFederation federation_of_choices();
 
 /// What a test's federation may spend: more than it will.
 [[nodiscard]] silo::Policy generous_policy();

@@ -175,8 +175,8 @@ TEST(TuningTest, IsAFunctionOfTheSeedAndLearnsWhatCanBeLearnt) {
   EXPECT_LT(strong.error, 0.8 * strong.trivial);
   for (const FamilyScore& score : tuned.families) EXPECT_GE(score.error, score.best) << score.family;
   EXPECT_EQ(tuned.simulated_records, 250);
-  EXPECT_EQ(tuned.choice.bought, 0.0);           // nobody said that it may
-  EXPECT_FALSE(tuned.chosen_error.has_value());  // a label of two values has no least squares
+  EXPECT_EQ(tuned.choice.bought, 0.0);            // nobody said that it may
+  EXPECT_FALSE(tuned.moments_error.has_value());  // so few records carry no coefficients
   DraftFacts turned = facts();
   std::reverse(turned.cohort.begin(), turned.cohort.end());  // a cohort has no order
   EXPECT_EQ(drafted_job(facts(), tune(turned, 3)->choice).value(), drafted_job(facts(), tuned.choice).value());
