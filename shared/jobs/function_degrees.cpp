@@ -217,7 +217,7 @@ Status settle_selections(std::vector<algorithms::StatisticAsked>& questions,
     for (const releases::SiloFacts& facts : cohort) {
       if (quantile->end == End::Middle) break;
       const Result<statistics::SelectedRanks> ranks =
-          statistics::selection_ranks(quantile->probability, facts.records, quantile->cells.edges.size(),
+          statistics::selection_ranks(quantile->probability, facts.records, quantile->cells.edges.size() - 1,
                                       2.0 * selection_epsilon(facts.target, questions.size()), confidence);
       if (!ranks)
         return Error{ranks.error().code, fmt::format("silo {}: {}", facts.silo.name(), ranks.error().message)};

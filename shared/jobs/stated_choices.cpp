@@ -14,8 +14,9 @@ using statistics::Stated;
 /// Whether the rank that was aimed at is as far out as the silo's own draw needs it.
 bool far_enough(const SelectedQuantileAsked& what, const SiloTotals& silo, statistics::Confidence confidence) {
   const auto& draw = std::get<mechanisms::Selection>(silo.release->mechanism).draw;
-  const Result<statistics::SelectedRanks> needed = statistics::selection_ranks(
-      what.probability, silo.records, what.cells.edges.size(), 2.0 * draw.epsilon().value_rounded_down(), confidence);
+  const Result<statistics::SelectedRanks> needed =
+      statistics::selection_ranks(what.probability, silo.records, what.cells.edges.size() - 1,
+                                  2.0 * draw.epsilon().value_rounded_down(), confidence);
   const double rank = static_cast<double>(what.rank.numerator) / static_cast<double>(what.rank.denominator);
   return needed && (what.end == SelectedQuantileAsked::End::Low ? rank <= needed->low : rank >= needed->high);
 }
@@ -27,10 +28,11 @@ Result<StatedQuestion> state(const SelectedQuantileAsked& what, const std::vecto
   Stated out;
   out.noise = {edges.front(), edges.back()};
   if (silos.size() > 1) {
-    out.note = "refused: edges that silos choose do not add up; each silo has its own";
+    out.note = "refused: cells that silos choose do not add up; each silo has its own";
     return StatedQuestion{{{fmt::format("quantile {}", what.probability), std::move(out)}}, {}, {}};
   }
-  const double edge = edges[static_cast<std::size_t>(silos.front().totals->front())];
+  const auto cell = static_cast<std::size_t>(silos.front().totals->front());
+  const double edge = what.end == End::Low ? edges[cell] : edges[cell + 1];
   if (what.end != End::Middle && !far_enough(what, silos.front(), confidence)) {
     out.note = "refused: the draw was at a smaller epsilon than the rank was chosen for";
     return StatedQuestion{{{fmt::format("quantile {}", what.probability), std::move(out)}}, {}, {}};
@@ -39,7 +41,7 @@ Result<StatedQuestion> state(const SelectedQuantileAsked& what, const std::vecto
   if (what.end == End::Low) out.noise.low = edge;
   if (what.end == End::High) out.noise.high = edge;
   out.note = what.end == End::Middle
-                 ? "an edge that was selected near it; two selections further out make an interval"
+                 ? "the upper edge of the cell that was selected for it; two selections further out make an interval"
                  : "one end of an interval for what the records are drawn from, the other is asked apart";
   if (what.end != End::Middle) out.population = out.noise;
   return StatedQuestion{{{fmt::format("quantile {}{}", what.probability,

@@ -235,9 +235,9 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
     const double worse = static_cast<double>(selection.draw.range().value()) /
                          selection.draw.epsilon().value_rounded_down() *
                          (std::log(count) - std::log(confidence.alpha()));
-    const releases::NearestEdge* edge = release->ask.nearest_edge();
+    const releases::QuantileCell* cell = release->ask.quantile_cell();
     const double unit = static_cast<double>(selection.lattice.levels()) *
-                        (edge != nullptr ? static_cast<double>(edge->denominator) : 1.0);
+                        (cell != nullptr ? static_cast<double>(cell->denominator) : 1.0);
     out.half_width = std::max(out.half_width, worse / unit);
     if (worse / unit >= 0.5 * static_cast<double>(release->records_drawn))
       out.warnings.push_back(fmt::format("a choice that is worse by {:.4g} of {} records says nothing; {}",
@@ -245,7 +245,7 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
                                          needed(2.0 * worse / unit / static_cast<double>(release->records_drawn))));
   }
   out.of = std::holds_alternative<algorithms::SelectedQuantileAsked>(asked.what)
-               ? "the records between the chosen edge and the rank, of one silo"
+               ? "the records between the chosen cell and the rank, of one silo"
                : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
 }
 

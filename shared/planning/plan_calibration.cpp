@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
-#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "shared/planning/noise_checks.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
 #include "shared/planning/secret_parts.hpp"
@@ -85,118 +84,6 @@ bool has_chosen_noise(const std::vector<Plan::Segment>& segments) {
     const releases::Ask& ask = segment.release.ask;
     return ask.shift || ask.epsilon || ask.share;
   });
-}
-
-/// Whether records have numbers of their own to report, in the public range that the ask says.
-bool reports_of_its_own(const releases::Ask& ask) {
-  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
-  if (range == nullptr) return false;
-  if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
-    return static_cast<Eigen::Index>(statistic->coordinates.size()) == ask.dimension;
-  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
-  if (features == nullptr || statistics::dimension(features->features) != ask.dimension) return false;
-  const std::optional<statistics::CoordinateRange> own = statistics::reported_range(features->features);
-  return own && own->low == range->low && own->high == range->high;
-}
-
-/// Whether a selection is among what a feature map's totals can be scored by: each number of a record is in [0, 1], so
-/// that one record moves a total by 1 at most.
-bool selects_of_features(const releases::Ask& ask) {
-  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
-  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
-  if (features == nullptr || range == nullptr || range->low != 0.0 || range->high != 1.0 ||
-      statistics::dimension(features->features) != ask.dimension)
-    return false;
-  if (const releases::NearestEdge* edge = ask.nearest_edge()) {
-    const auto* cells = std::get_if<statistics::CellsMap>(&features->features);
-    return cells != nullptr && cells->axes.size() == 1 &&
-           std::holds_alternative<statistics::BinnedCells>(cells->axes.front()) && edge->numerator > 0 &&
-           edge->numerator < edge->denominator && edge->denominator <= statistics::kProbabilityDenominatorMax;
-  }
-  return std::holds_alternative<statistics::LossesMap>(features->features);
-}
-
-/// Whether a private release of this kind has a noise that keeps the target.
-/// @return an error that names what it lacks
-Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
-  const auto refuse = [&](const char* why) {
-    return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), why)};
-  };
-  if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
-    return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
-  if (ask.reports() != nullptr) {
-    if (!reports_of_its_own(ask))
-      return refuse("records report numbers of their own in a public range, and nothing else");
-    if (shuffled) return refuse("reports leave in a secret order already: expected mode isrl");
-    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
-        ask.records.block != releases::Block::Training)
-      return refuse("reports are of all training records, each of which reports once");
-    if (ask.dimension > facts.records)
-      return refuse("a record reports on one number alone: expected as many records as numbers, or more");
-    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
-  }
-  if (ask.selects() && ask.candidates() == nullptr) {
-    if (!selects_of_features(ask)) return refuse("totals are selected by public scores of cells or of losses alone");
-    if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
-    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
-      return refuse("statistics are of all records");
-    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
-  }
-  if (std::holds_alternative<releases::PairBound>(ask.bound)) {
-    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.selects())
-      return refuse("bounds of pairs of records are of feature maps alone");
-    if (shuffled) return refuse("statistics are not hidden by shufflers: expected mode isrl");
-    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
-      return refuse("statistics are of all records");
-    if (law_of(ask, facts.target) == Law::Pure)
-      return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
-    if (std::holds_alternative<releases::PureDp>(facts.target))
-      return refuse("the noise of this statistic is Gaussian: a pure target has none for it");
-    return {};
-  }
-  if (law_of(ask, facts.target) == Law::Gaussian) {
-    if (releases::l2_clip_of(ask.bound) == nullptr)
-      return refuse("sums of contributions that are not bounded in l2 are not planned");
-    if (std::holds_alternative<releases::ConcentratedDp>(facts.target) && ask.records.with_replacement)
-      return refuse("draws with replacement are not accounted for in zCDP");
-    return {};
-  }
-  if (!ask.selects() && std::holds_alternative<releases::MaxBound>(ask.bound))
-    return refuse("sums of contributions that are bounded in every coordinate alone are not planned");
-  if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
-  if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");
-  if (ask.local() != nullptr) return refuse("the noise of local runs is Gaussian: a pure target has none for them");
-  if (ask.records.with_replacement)
-    return refuse("draws with replacement are of Gaussian sums alone: a record that is drawn twice counts twice");
-  if (ask.smoothness())
-    return refuse("the noise of a clip that follows the points is Gaussian: expected no smoothness");
-  return {};
-}
-
-Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
-  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
-  if (distance.counts)
-    return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, release.records_drawn);
-  return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension,
-                                     release.records_drawn);
-}
-
-Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
-  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
-  if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, release.records_drawn);
-  return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
-}
-
-/// One of a feature map's totals or edges, by scores that one record moves by at most `levels` each, or by the
-/// denominator times that.
-Result<mechanisms::Mechanism> selection_of_totals(const Release& release, releases::Epsilon epsilon) {
-  constexpr double kLargest = 1.0;  // of a record's number
-  const releases::NearestEdge* edge = release.ask.nearest_edge();
-  const std::int64_t factor = edge != nullptr ? edge->denominator : 1;
-  UNDERTONE_TRY(const auto lattice, mechanisms::ClampLattice::finest(kLargest, release.records_drawn, factor));
-  UNDERTONE_TRY(const auto range, mechanisms::ScoreRange::of_each_score(lattice.levels() * factor));
-  UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(epsilon, range));
-  return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
 }
 
 }  // namespace
@@ -417,108 +304,6 @@ Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target&
     }
   }
   return {};
-}
-
-Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const Strength& strength) const {
-  return std::visit(
-      Overloaded{
-          [&](releases::GaussianShift shift) -> Result<mechanisms::Mechanism> {
-            if (shuffling_ && shuffling_->binomial) return binomial_for(release, shift);
-            UNDERTONE_TRY(const mechanisms::GaussianLattice lattice,
-                          std::holds_alternative<releases::PairBound>(release.ask.bound)
-                              ? gaussian_statistic(release, shift)
-                              : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
-                                                             release.records_max()));
-            return mechanisms::Mechanism(lattice);
-          },
-          [&](const PureShare& share) -> Result<mechanisms::Mechanism> {
-            const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
-            const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
-            const Eigen::Index dimension = release.ask.dimension;
-            if (const releases::ReportsForm* form = release.ask.reports()) {
-              // What check_noise has seen to.
-              UNDERTONE_TRY(const mechanisms::LocalReports reports,
-                            mechanisms::local_reports(*range, releases::reports_indicators(release.ask), *form,
-                                                      share.epsilon, release.records_drawn));
-              return mechanisms::Mechanism(reports);
-            }
-            UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,
-                          std::holds_alternative<releases::PairBound>(release.ask.bound)
-                              ? laplace_statistic(release, share.epsilon)
-                          : range == nullptr ? mechanisms::laplace_lattice(release.ask.clip(), share.epsilon, dimension,
-                                                                           release.records_drawn)
-                          : statistic != nullptr && statistic->indicators
-                              ? mechanisms::laplace_counts(share.epsilon, dimension, release.records_drawn)
-                              : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn));
-            return mechanisms::Mechanism(lattice);
-          },
-          [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
-            if (release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
-            const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
-            if (bound == nullptr)
-              return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
-            const geometry::Vertices& candidates = *release.ask.candidates();
-            UNDERTONE_TRY(const auto lattice,
-                          mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
-                                                           candidates.score_factor()));
-            UNDERTONE_TRY(const auto range,
-                          mechanisms::ScoreRange::of_differences(candidates.score_range(lattice.levels())));
-            UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(share.epsilon, range));
-            return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
-          }},
-      strength);
-}
-
-Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, releases::GaussianShift shift) const {
-  mechanisms::BinomialRound round{shift, failure_each_, release.ask.dimension,
-                                  shuffling_->honest_silos * release.records_drawn, shuffling_->coins_max};
-  UNDERTONE_TRY(const mechanisms::BinomialChoice choice, mechanisms::binomial_parameters_for(round));
-  if (const Result<noise::BinomialTable> coins = mechanisms::binomial_coins(choice.parameters, release.records_drawn);
-      !coins)
-    return coins.error();
-  constexpr std::int64_t kGridUnitsMax = std::int64_t{1} << 28U;  // that a silo's sum keeps well inside 62 bits
-  if (release.records_drawn > kGridUnitsMax / choice.parameters.grid()) {
-    return Error{ErrorCode::LimitExceeded,
-                 fmt::format("{} records on a grid of {}: a silo's sum has at most {} grid units",
-                             release.records_drawn, choice.parameters.grid(), kGridUnitsMax)};
-  }
-  UNDERTONE_TRY(const mechanisms::BinomialShift certified,
-                mechanisms::binomial_shift(choice.parameters, round.dimension, round.vectors, failure_each_));
-  return mechanisms::Mechanism(mechanisms::BinomialSum{
-      mechanisms::binomial_lattice(choice.parameters, release.ask.clip()), choice.parameters, certified});
-}
-
-Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
-                                                   Mechanisms& known) const {
-  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr ||
-      (release.ask.selects() && release.ask.candidates() == nullptr))
-    return mechanism_for(release, strength);
-  MechanismDemand demand;
-  demand.dimension = release.ask.dimension;
-  demand.records_drawn = release.records_drawn;
-  demand.records_max = release.records_max();
-  demand.bound_kind = release.ask.bound.index();
-  std::tie(demand.bound_low, demand.bound_high) = std::visit(
-      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
-                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
-                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
-                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
-                 [](const releases::PairBound& /*map's own*/) { return std::pair(0.0, 0.0); }},
-      release.ask.bound);
-  demand.law = strength.index();
-  demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
-                                          [](const auto& share) { return share.epsilon.value(); }},
-                               strength);
-  if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
-    demand.counted = statistic->indicators;
-  if (const geometry::Vertices* candidates = release.ask.candidates()) {
-    demand.score_factor = candidates->score_factor();
-    demand.score_range = candidates->score_range(1);
-  }
-  if (const auto one = known.find(demand); one != known.end()) return one->second;
-  Result<mechanisms::Mechanism> made = mechanism_for(release, strength);
-  if (made) known.emplace(demand, *made);
-  return made;
 }
 
 Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::SiloFacts& facts,

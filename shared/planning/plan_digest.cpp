@@ -152,8 +152,8 @@ std::string form_text(const releases::Ask& ask) {
                                  return fmt::format(":selection:{}", to_hex(vertices.digest()));
                                },
                                [](const releases::LeastTotal& /*totals*/) { return std::string(":selection:least"); },
-                               [](const releases::NearestEdge& edge) {
-                                 return fmt::format(":selection:edge:{}/{}", edge.numerator, edge.denominator);
+                               [](const releases::QuantileCell& cell) {
+                                 return fmt::format(":selection:quantile:{}/{}", cell.numerator, cell.denominator);
                                }},
                     selection->candidates);
 }

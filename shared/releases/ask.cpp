@@ -109,9 +109,9 @@ const geometry::Vertices* Ask::candidates() const noexcept {
   return selection == nullptr ? nullptr : std::get_if<geometry::Vertices>(&selection->candidates);
 }
 
-const NearestEdge* Ask::nearest_edge() const noexcept {
+const QuantileCell* Ask::quantile_cell() const noexcept {
   const auto* selection = std::get_if<SelectionForm>(&form);
-  return selection == nullptr ? nullptr : std::get_if<NearestEdge>(&selection->candidates);
+  return selection == nullptr ? nullptr : std::get_if<QuantileCell>(&selection->candidates);
 }
 
 Eigen::Index Ask::candidate_count() const {
@@ -119,7 +119,7 @@ Eigen::Index Ask::candidate_count() const {
   UNDERTONE_CHECK(selection != nullptr);
   return std::visit(Overloaded{[](const geometry::Vertices& vertices) { return vertices.count(); },
                                [&](const LeastTotal& /*totals*/) { return dimension; },
-                               [&](const NearestEdge& /*cells*/) { return dimension + 1; }},
+                               [&](const QuantileCell& /*cells*/) { return dimension; }},
                     selection->candidates);
 }
 

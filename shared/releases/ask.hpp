@@ -122,15 +122,16 @@ struct PairDistance {
 struct SumForm {};
 /// Of a feature map's totals: their numbers, the likelier the smaller the total.
 struct LeastTotal {};
-/// Of the cells of one axis, in order: the edges between and around them, the likelier the nearer the number of records
-/// below is to a share of them all. Source: Smith 2011; spec statistics 6.
-struct NearestEdge {
+/// Of the cells of one axis, in order, each by how many records the rank of a share of them all is outside it: some
+/// cell is 0 away whatever the records are. Source: Smith 2011; spec statistics 6, of cells in place of edges: an edge
+/// may be far from every rank where a cell holds many records, and the best score is then not 0.
+struct QuantileCell {
   std::int64_t numerator = 1;  // of the share, above 0 and below the denominator
   std::int64_t denominator = 2;
 };
 /// The index of one candidate: of a vertex, the likelier the less <v, sum of the contributions>, or as above.
 struct SelectionForm {
-  std::variant<geometry::Vertices, LeastTotal, NearestEdge> candidates;
+  std::variant<geometry::Vertices, LeastTotal, QuantileCell> candidates;
 };
 /// How a record's report is drawn from its own number. Source: spec noninteractive-ldp 2.1, 2.4 (b).
 enum class Randomiser : std::uint8_t {
@@ -182,8 +183,8 @@ struct Ask {
   [[nodiscard]] Eigen::Index candidate_count() const;
   /// The vertices that are the candidates; null of other selections and of every other form.
   [[nodiscard]] const geometry::Vertices* candidates() const noexcept;
-  /// The share whose edge is selected; null of everything else.
-  [[nodiscard]] const NearestEdge* nearest_edge() const noexcept;
+  /// The share whose cell is selected; null of everything else.
+  [[nodiscard]] const QuantileCell* quantile_cell() const noexcept;
   /// How its records report each by itself; null of every other form.
   [[nodiscard]] const ReportsForm* reports() const noexcept;
   /// How many numbers an answer has, or its reports add up to: one index of a selection.

@@ -177,40 +177,17 @@ Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t
   return out;
 }
 
-Result<std::vector<std::int64_t>> quantile_scores(std::span<const std::int64_t> prefixes, std::int64_t records,
-                                                  Probability probability) {
-  UNDERTONE_TRY(check_records(records));
-  const auto [numerator, denominator] = probability;
-  if (!(numerator > 0 && numerator < denominator && denominator <= kProbabilityDenominatorMax)) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("a quantile: expected a fraction above 0 and below 1 with a denominator of 2^20 at most, "
-                             "got {} / {}",
-                             numerator, denominator)};
-  }
-  if (prefixes.empty()) return Error{ErrorCode::InvalidArgument, "a quantile: expected edges to select from, got none"};
-  std::vector<std::int64_t> scores;  // records < 2^41, denominator <= 2^20: within 2^61
-  scores.reserve(prefixes.size());
-  for (const std::int64_t prefix : prefixes) {
-    if (prefix < 0 || prefix > records) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("a quantile: expected 0 to {} records below an edge, got {}", records, prefix)};
-    }
-    scores.push_back(-std::abs(denominator * prefix - numerator * records));
-  }
-  return scores;
-}
-
-Result<SelectedRanks> selection_ranks(double probability, std::int64_t records, std::size_t edges, double epsilon,
+Result<SelectedRanks> selection_ranks(double probability, std::int64_t records, std::size_t candidates, double epsilon,
                                       Confidence confidence) {
   UNDERTONE_TRY(check_records(records));
-  if (!(probability > 0.0 && probability < 1.0) || edges < 2 || !(epsilon > 0.0 && std::isfinite(epsilon))) {
+  if (!(probability > 0.0 && probability < 1.0) || candidates < 2 || !(epsilon > 0.0 && std::isfinite(epsilon))) {
     return Error{ErrorCode::InvalidArgument,
-                 fmt::format("a selected quantile: expected a probability in (0, 1), two edges or more and a finite "
+                 fmt::format("a selected quantile: expected a probability in (0, 1), two cells or more and a finite "
                              "epsilon > 0, got {}, {} and {}",
-                             probability, edges, epsilon)};
+                             probability, candidates, epsilon)};
   }
   const auto n = static_cast<double>(records);
-  const double t = 4.0 / epsilon * std::log(4.0 * static_cast<double>(edges) / confidence.alpha()) / n;
+  const double t = 4.0 / epsilon * std::log(4.0 * static_cast<double>(candidates) / confidence.alpha()) / n;
   const double sampled = confidence.shared_by(2).z() * std::sqrt(probability * (1.0 - probability) / n);
   const SelectedRanks out{probability - sampled - t, probability + sampled + t};
   if (t >= std::min(probability, 1.0 - probability) || out.low <= 0.0 || out.high >= 1.0) {

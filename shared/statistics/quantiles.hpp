@@ -55,28 +55,18 @@ struct StatedQuantile {
 [[nodiscard]] Result<StatedQuantile> state_quantile(const PrefixCounts& prefixes, std::int64_t records,
                                                     double probability, Confidence confidence, bool sampling);
 
-/// p = numerator / denominator: scores are then integers.
-struct Probability {
-  std::int64_t numerator = 0;
-  std::int64_t denominator = 1;  // <= kProbabilityDenominatorMax; 0 < numerator < denominator
-};
-/// The integer scores -|denominator F(e_j) - numerator n| of the edges e_0 .. e_m for the exponential mechanism: one
-/// record moves each by at most `denominator` (mechanisms::ScoreRange::of_each_score).
-/// @param prefixes exact numbers of records at or below each edge @param records n
-/// @return an error where the probability or a prefix is none, or records x denominator leaves 2^62
-/// Source: Smith 2011; spec statistics 6.
-[[nodiscard]] Result<std::vector<std::int64_t>> quantile_scores(std::span<const std::int64_t> prefixes,
-                                                                std::int64_t records, Probability probability);
 /// The two ranks whose selections, at epsilon / 2 each, make an interval.
 struct SelectedRanks {
   double low = 0.0;
   double high = 0.0;
 };
-/// p -+ (z_(alpha/4) sqrt(p (1 - p) / n) + t), t = (4 / epsilon) ln(4 (m + 1) / alpha) / n.
-/// @param edges m + 1 @param epsilon of both selections together
+/// p -+ (z_(alpha/4) sqrt(p (1 - p) / n) + t), t = (4 / epsilon) ln(4 m / alpha) / n. Selected among cells, of which
+/// one holds the rank whatever the records are, each is off by more than t n records with probability alpha / 4 at
+/// most.
+/// @param candidates m cells @param epsilon of both selections together
 /// @return an error where t >= min(p, 1 - p), or a rank leaves (0, 1): clipping it would not cover
 /// Source: Drechsler et al.; spec statistics 6.
-[[nodiscard]] Result<SelectedRanks> selection_ranks(double probability, std::int64_t records, std::size_t edges,
+[[nodiscard]] Result<SelectedRanks> selection_ranks(double probability, std::int64_t records, std::size_t candidates,
                                                     double epsilon, Confidence confidence);
 
 }  // namespace undertone::statistics

@@ -75,11 +75,11 @@ std::string describe_selection(const planning::Plan::Segment& segment, const geo
 std::string describe_choice(const planning::Plan::Segment& segment, const data::Schema& schema) {
   const planning::Release& release = segment.release;
   const std::string features = describe_features(std::get<releases::FeaturesMap>(release.ask.map).features, schema);
-  const releases::NearestEdge* edge = release.ask.nearest_edge();
+  const releases::QuantileCell* cell = release.ask.quantile_cell();
   const std::string which =
-      edge == nullptr ? "the number of the one that is nearly the least"
-                      : fmt::format("the edge nearly {:.4g} of the records are below",
-                                    static_cast<double>(edge->numerator) / static_cast<double>(edge->denominator));
+      cell == nullptr ? "the number of the one that is nearly the least"
+                      : fmt::format("the one that holds the record of rank {:.4g}, nearly",
+                                    static_cast<double>(cell->numerator) / static_cast<double>(cell->denominator));
   return fmt::format(
       "{} times, of {} over {} {} records, {}: one of {} numbers leaves, drawn by the exponential mechanism, at {}",
       segment.rounds, features, release.records_drawn, block_of(release), which, release.ask.candidate_count(),

@@ -213,7 +213,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
               if (max == nullptr)
                 return fmt::format(
                     "the exponential mechanism on integer scores of {}, of which a record moves each by one at most",
-                    release.ask.nearest_edge() != nullptr ? "counts" : "totals of losses in [0, 1]");
+                    release.ask.quantile_cell() != nullptr ? "counts" : "totals of losses in [0, 1]");
               return fmt::format(
                   "the exponential mechanism on integer scores, of gradients clamped to {} in every coordinate",
                   max->bound.value());

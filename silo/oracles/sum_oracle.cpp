@@ -1,7 +1,6 @@
 #include "silo/oracles/sum_oracle.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 
@@ -41,17 +40,19 @@ std::vector<std::int64_t> least_scores(const std::vector<std::int64_t>& totals) 
   return out;
 }
 
-/// Of the edges e_0 .. e_m around m cells: -|denominator F - numerator n|, F what is below the edge. A record that
-/// moves from one cell to another moves F by at most one record, whatever the edge. @param all n, in units of the
-/// counts
-std::vector<std::int64_t> edge_scores(const std::vector<std::int64_t>& counts, const releases::NearestEdge& edge,
+/// Of m cells: -max(0, D F_below - N n, N n - D F_through), F what is below a cell and what is below or in it, N / D
+/// the share. A record that moves from one cell to another moves each F by at most one record, and so a score by D.
+/// @param all n, in units of the counts
+std::vector<std::int64_t> cell_scores(const std::vector<std::int64_t>& counts, const releases::QuantileCell& cell,
                                       std::int64_t all) {
   std::vector<std::int64_t> out;
-  out.reserve(counts.size() + 1);
+  out.reserve(counts.size());
+  const std::int64_t rank = cell.numerator * all;
   std::int64_t below = 0;
-  for (std::size_t j = 0; j <= counts.size(); ++j) {
-    out.push_back(-std::abs(edge.denominator * below - edge.numerator * all));
-    if (j < counts.size()) below += counts[j];
+  for (const std::int64_t count : counts) {
+    const std::int64_t through = below + count;
+    out.push_back(-std::max({std::int64_t{0}, cell.denominator * below - rank, rank - cell.denominator * through}));
+    below = through;
   }
   return out;
 }
@@ -75,9 +76,9 @@ std::vector<std::int64_t> candidate_scores(const planning::Release& release, con
     return scores;
   }
   // One record moves a total by `levels` at most, and so each score by no more than half the range.
-  if (const releases::NearestEdge* edge = release.ask.nearest_edge()) {
-    check_range(2 * levels * edge->denominator);
-    return edge_scores(sum, *edge, release.records_drawn * levels);
+  if (const releases::QuantileCell* cell = release.ask.quantile_cell()) {
+    check_range(2 * levels * cell->denominator);
+    return cell_scores(sum, *cell, release.records_drawn * levels);
   }
   check_range(2 * levels);
   return least_scores(sum);

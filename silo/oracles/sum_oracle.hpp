@@ -22,7 +22,7 @@ namespace undertone::silo {
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   RecordSums* sums);
 
-/// The scores of what a selection chooses among, of which the highest is likeliest: of vertices, of totals or of edges.
+/// The scores of what a selection chooses among, of which the highest is likeliest: of vertices, of totals or of cells.
 /// One record moves the difference of two of them by no more than the draw's range, which is checked.
 /// @param release that selects @param sum its exact sum
 [[nodiscard]] std::vector<std::int64_t> candidate_scores(const planning::Release& release,

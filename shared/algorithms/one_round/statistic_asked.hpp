@@ -71,14 +71,14 @@ struct ReportsAsked {
   bool complement = false;  // of an indicator: the share of those of which it is 0
   releases::Randomiser randomiser = releases::Randomiser::Bit;
 };
-/// An edge of cells near which a share of a silo's records lies below, chosen by the exponential mechanism: of two
-/// choices a little further out on either side, which make an interval, or of the quantile itself.
+/// The cell of a silo's records that holds a rank, chosen by the exponential mechanism: of two choices a little further
+/// out on either side, whose outer edges make an interval, or of the quantile itself.
 struct SelectedQuantileAsked {
   enum class End : std::uint8_t { Middle, Low, High };
   HistogramAsked cells;
   double probability = 0.5;  // of the quantile, in (0, 1)
   End end = End::Middle;
-  releases::NearestEdge rank = {};  // that is aimed at: further out than the probability for an end
+  releases::QuantileCell rank = {};  // that is aimed at: further out than the probability for an end
 };
 /// The parameters of a linear model among those of a grid, chosen by the exponential mechanism on the empirical risk.
 /// Source: McSherry and Talwar 2007; spec public-data 4.

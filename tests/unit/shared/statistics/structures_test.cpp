@@ -109,16 +109,6 @@ TEST(QuantileTest, RefusesWhatIsNoQuantile) {
   EXPECT_FALSE(state_quantile({Eigen::VectorXd(), Eigen::VectorXd()}, 10, 0.5, k95, true));
 }
 
-TEST(QuantileTest, ScoresAreIntegersThatARecordMovesByTheDenominator) {
-  const std::vector<std::int64_t> scores = quantile_scores(std::vector<std::int64_t>{0, 3, 10}, 10, {1, 4}).value();
-  EXPECT_EQ(scores, (std::vector<std::int64_t>{-10, -2, -30}));  // -|4 F - 10|
-  EXPECT_FALSE(quantile_scores(std::vector<std::int64_t>{11}, 10, {1, 4}));
-  EXPECT_FALSE(quantile_scores(std::vector<std::int64_t>{-1}, 10, {1, 4}));
-  EXPECT_FALSE(quantile_scores(std::vector<std::int64_t>{}, 10, {1, 4}));
-  EXPECT_FALSE(quantile_scores(std::vector<std::int64_t>{1}, 10, {4, 4}));
-  EXPECT_FALSE(quantile_scores(std::vector<std::int64_t>{1}, 10, {1, std::int64_t{1} << 21U}));
-}
-
 TEST(QuantileTest, SelectionsOfFewRecordsHaveNoInterval) {
   // t = 4 ln(4 * 65 / 0.05) / 2000 = 0.01711; z at alpha / 4 is 2.2414, times sqrt(0.25 / 2000) = 0.02506.
   const SelectedRanks ranks = selection_ranks(0.5, 2000, 65, 1.0, k95).value();

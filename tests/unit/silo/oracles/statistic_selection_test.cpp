@@ -2,8 +2,10 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <random>
 
 #include "shared/planning/plan.hpp"
+#include "shared/statistics/quantiles.hpp"
 #include "silo/oracles/sum_oracle.hpp"
 
 /// Selections of a feature map's totals: the exact law of what leaves, over data sets and all their neighbours.
@@ -51,12 +53,12 @@ models::Records numbers(const std::vector<double>& values) {
 
 const releases::FeaturesMap kThirds{CellsMap{{BinnedCells{0, {-1.0, -0.3, 0.3, 1.0}}}}};
 
-TEST(StatisticSelectionTest, OfNoTwoNeighboursAnEdgeIsLikelierByMoreThanEpsilon) {
-  for (const releases::NearestEdge& edge :
-       {releases::NearestEdge{1, 2}, releases::NearestEdge{1, 4}, releases::NearestEdge{900'000, 1 << 20}}) {
-    SCOPED_TRACE(edge.numerator);
-    const Release release = release_of(kThirds, {edge}, 3, 1.0);
-    ASSERT_EQ(release.ask.candidate_count(), 4);
+TEST(StatisticSelectionTest, OfNoTwoNeighboursACellIsLikelierByMoreThanEpsilon) {
+  for (const releases::QuantileCell& cell :
+       {releases::QuantileCell{1, 2}, releases::QuantileCell{1, 4}, releases::QuantileCell{900'000, 1 << 20}}) {
+    SCOPED_TRACE(cell.numerator);
+    const Release release = release_of(kThirds, {cell}, 3, 1.0);
+    ASSERT_EQ(release.ask.candidate_count(), 3);
     const std::vector<double> places{-0.9, 0.0, 0.9};
     long double worst = 0.0L;
     for (const double a : places)
@@ -70,22 +72,67 @@ TEST(StatisticSelectionTest, OfNoTwoNeighboursAnEdgeIsLikelierByMoreThanEpsilon)
   }
 }
 
-TEST(StatisticSelectionTest, TheEdgeIsLikeliestWhereTheShareIs) {
-  // Ten records: four in the first third, three in each other. Three tenths are nearest to the first edge (0.4), which
-  // is better than 0 by 3 to 1; seven tenths are exactly the second.
+TEST(StatisticSelectionTest, TheCellIsLikeliestThatHoldsTheRank) {
+  // Ten records: four in the first cell, three in each other. The rank of 7 tenths is the end of the second, so that it
+  // and the third are 0 away.
   const std::vector<double> values{-0.9, -0.8, -0.7, -0.6, 0.0, 0.0, 0.1, 0.8, 0.9, 1.0};
-  const auto best = [&](const releases::NearestEdge& edge) {
-    const std::vector<long double> law = law_of(release_of(kThirds, {edge}, 10, 20.0), numbers(values));
+  const auto best = [&](const releases::QuantileCell& cell) {
+    const std::vector<long double> law = law_of(release_of(kThirds, {cell}, 10, 20.0), numbers(values));
     return std::max_element(law.begin(), law.end()) - law.begin();
   };
-  EXPECT_EQ(best({3, 10}), 1);
-  EXPECT_EQ(best({7, 10}), 2);
+  EXPECT_EQ(best({3, 10}), 0);
+  EXPECT_EQ(best({5, 10}), 1);
   EXPECT_EQ(best({1, 1000}), 0);
-  EXPECT_EQ(best({999, 1000}), 3);
-  // exp(-epsilon |F - p n| / 2): at 7/10 the first edge is three records off, so that it is e^-30 times as likely.
+  EXPECT_EQ(best({999, 1000}), 2);
+  // exp(-epsilon max(0, F_below - p n, p n - F_through) / 2): at 7/10 the first cell is three records off, so that it
+  // is e^-30 times as likely.
   const std::vector<long double> law =
-      law_of(release_of(kThirds, {releases::NearestEdge{7, 10}}, 10, 20.0), numbers(values));
-  EXPECT_NEAR(static_cast<double>(std::log(law[1] / law[2])), -30.0, 1e-6);
+      law_of(release_of(kThirds, {releases::QuantileCell{7, 10}}, 10, 20.0), numbers(values));
+  EXPECT_NEAR(static_cast<double>(std::log(law[0] / law[1])), -30.0, 1e-6);
+  EXPECT_NEAR(static_cast<double>(law[1] / law[2]), 1.0, 1e-12);
+}
+
+/// Cells of a tenth each: a rank inside one is far from every edge. The chance that an interval misses the quantile
+/// that the records are drawn from, exact over the draws of the mechanism and a mean over samples.
+TEST(StatisticSelectionTest, TwoEndsCoverTheQuantileWhereCellsHoldManyRecords) {
+  constexpr std::int64_t kRecords = 5000;
+  constexpr int kSamples = 60;
+  const statistics::Confidence confidence = statistics::Confidence::create(0.95).value();
+  for (const int cell_count : {10, 2, 64}) {
+    BinnedCells cells{0, {}};
+    for (int j = 0; j <= cell_count; ++j) cells.edges.push_back(2.0 * j / cell_count - 1.0);
+    const releases::FeaturesMap map{CellsMap{{cells}}};
+    for (const double p : {0.53, 0.5, 0.9}) {
+      SCOPED_TRACE(testing::Message() << p << " of " << cell_count);
+      const statistics::SelectedRanks ranks =
+          statistics::selection_ranks(p, kRecords, static_cast<std::size_t>(cell_count), 1.0, confidence).value();
+      const auto missed = [&](double rank, bool low, const models::Records& records) {
+        constexpr std::int64_t kDenominator = statistics::kProbabilityDenominatorMax;
+        const auto numerator = static_cast<std::int64_t>(std::round(rank * static_cast<double>(kDenominator)));
+        const std::vector<long double> law =
+            law_of(release_of(map, {releases::QuantileCell{numerator, kDenominator}}, kRecords, 0.5), records);
+        long double all = 0.0L;
+        long double outside = 0.0L;
+        for (std::size_t j = 0; j < law.size(); ++j) {
+          const double quantile = 2.0 * p - 1.0;
+          const bool misses = low ? cells.edges[j] > quantile : cells.edges[j + 1] < quantile;
+          if (misses) outside += law[j];
+          all += law[j];
+        }
+        return static_cast<double>(outside / all);
+      };
+      std::mt19937_64 random(7);
+      std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+      double misses = 0.0;
+      for (int sample = 0; sample < kSamples; ++sample) {
+        std::vector<double> values(kRecords);
+        for (double& value : values) value = uniform(random);
+        const models::Records records = numbers(values);
+        misses += (missed(ranks.low, true, records) + missed(ranks.high, false, records)) / kSamples;
+      }
+      EXPECT_LE(misses, 0.05);
+    }
+  }
 }
 
 TEST(StatisticSelectionTest, OfNoTwoNeighboursAPointIsLikelierByMoreThanEpsilon) {
@@ -117,20 +164,20 @@ TEST(StatisticSelectionTest, WhatNoScoreIsKnownOfIsNotPlanned) {
   const auto planned = [](const releases::Ask& ask) {
     return planning::make_plan({{ask, 1}}, facts_of(100, 1.0), std::nullopt).has_value();
   };
-  const releases::SelectionForm edge{releases::NearestEdge{1, 2}};
+  const releases::SelectionForm cell{releases::QuantileCell{1, 2}};
   const releases::SelectionForm least{releases::LeastTotal{}};
   const releases::FeaturesMap losses{LossesMap{ScalarLoss::Logistic, {0}, 1, false, 1.0, 3}};
-  EXPECT_TRUE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, edge}));
+  EXPECT_TRUE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, cell}));
   EXPECT_TRUE(planned({losses, {}, releases::RangeBound{0.0, 1.0}, 4, least}));
-  EXPECT_FALSE(planned({losses, {}, releases::RangeBound{0.0, 1.0}, 4, edge}));
+  EXPECT_FALSE(planned({losses, {}, releases::RangeBound{0.0, 1.0}, 4, cell}));
   EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, least}));
-  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 0.5}, 3, edge}));
-  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 2, edge}));
-  EXPECT_FALSE(planned({kThirds, {}, releases::PairBound{}, 3, edge}));
-  for (const releases::NearestEdge& wrong : {releases::NearestEdge{0, 2}, releases::NearestEdge{2, 2},
-                                             releases::NearestEdge{-1, 2}, releases::NearestEdge{1, 1 << 21}})
+  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 0.5}, 3, cell}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 2, cell}));
+  EXPECT_FALSE(planned({kThirds, {}, releases::PairBound{}, 3, cell}));
+  for (const releases::QuantileCell& wrong : {releases::QuantileCell{0, 2}, releases::QuantileCell{2, 2},
+                                              releases::QuantileCell{-1, 2}, releases::QuantileCell{1, 1 << 21}})
     EXPECT_FALSE(planned({kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, releases::SelectionForm{wrong}}));
-  releases::Ask drawn{kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, edge};
+  releases::Ask drawn{kThirds, {}, releases::RangeBound{0.0, 1.0}, 3, cell};
   drawn.records.draw_fraction = 0.5;
   EXPECT_FALSE(planned(drawn));
 }

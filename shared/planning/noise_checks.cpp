@@ -1,0 +1,99 @@
+#include "shared/planning/noise_checks.hpp"
+
+#include <optional>
+
+#include "shared/planning/plan_parts.hpp"
+
+namespace undertone::planning {
+namespace {
+
+/// Whether records have numbers of their own to report, in the public range that the ask says.
+bool reports_of_its_own(const releases::Ask& ask) {
+  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
+  if (range == nullptr) return false;
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
+    return static_cast<Eigen::Index>(statistic->coordinates.size()) == ask.dimension;
+  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+  if (features == nullptr || statistics::dimension(features->features) != ask.dimension) return false;
+  const std::optional<statistics::CoordinateRange> own = statistics::reported_range(features->features);
+  return own && own->low == range->low && own->high == range->high;
+}
+
+/// Whether a selection is among what a feature map's totals can be scored by: each number of a record is in [0, 1], so
+/// that one record moves a total by 1 at most.
+bool selects_of_features(const releases::Ask& ask) {
+  const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+  const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
+  if (features == nullptr || range == nullptr || range->low != 0.0 || range->high != 1.0 ||
+      statistics::dimension(features->features) != ask.dimension)
+    return false;
+  if (const releases::QuantileCell* cell = ask.quantile_cell()) {
+    const auto* cells = std::get_if<statistics::CellsMap>(&features->features);
+    return cells != nullptr && cells->axes.size() == 1 &&
+           std::holds_alternative<statistics::BinnedCells>(cells->axes.front()) && cell->numerator > 0 &&
+           cell->numerator < cell->denominator && cell->denominator <= statistics::kProbabilityDenominatorMax;
+  }
+  return std::holds_alternative<statistics::LossesMap>(features->features);
+}
+
+}  // namespace
+
+Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
+  const auto refuse = [&](const char* why) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), why)};
+  };
+  if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
+    return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
+  if (ask.reports() != nullptr) {
+    if (!reports_of_its_own(ask))
+      return refuse("records report numbers of their own in a public range, and nothing else");
+    if (shuffled) return refuse("reports leave in a secret order already: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
+        ask.records.block != releases::Block::Training)
+      return refuse("reports are of all training records, each of which reports once");
+    if (ask.dimension > facts.records)
+      return refuse("a record reports on one number alone: expected as many records as numbers, or more");
+    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+  }
+  if (ask.selects() && ask.candidates() == nullptr) {
+    if (!selects_of_features(ask)) return refuse("totals are selected by public scores of cells or of losses alone");
+    if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
+      return refuse("statistics are of all records");
+    if (ask.shift || ask.epsilon || ask.share)
+      return refuse(
+          "selections have the same part of a promise as what is beside them: expected no share and no noise");
+    return {};
+  }
+  if (std::holds_alternative<releases::PairBound>(ask.bound)) {
+    if (!std::holds_alternative<releases::FeaturesMap>(ask.map) || ask.selects())
+      return refuse("bounds of pairs of records are of feature maps alone");
+    if (shuffled) return refuse("statistics are not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement)
+      return refuse("statistics are of all records");
+    if (law_of(ask, facts.target) == Law::Pure)
+      return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+    if (std::holds_alternative<releases::PureDp>(facts.target))
+      return refuse("the noise of this statistic is Gaussian: a pure target has none for it");
+    return {};
+  }
+  if (law_of(ask, facts.target) == Law::Gaussian) {
+    if (releases::l2_clip_of(ask.bound) == nullptr)
+      return refuse("sums of contributions that are not bounded in l2 are not planned");
+    if (std::holds_alternative<releases::ConcentratedDp>(facts.target) && ask.records.with_replacement)
+      return refuse("draws with replacement are not accounted for in zCDP");
+    return {};
+  }
+  if (!ask.selects() && std::holds_alternative<releases::MaxBound>(ask.bound))
+    return refuse("sums of contributions that are bounded in every coordinate alone are not planned");
+  if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
+  if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");
+  if (ask.local() != nullptr) return refuse("the noise of local runs is Gaussian: a pure target has none for them");
+  if (ask.records.with_replacement)
+    return refuse("draws with replacement are of Gaussian sums alone: a record that is drawn twice counts twice");
+  if (ask.smoothness())
+    return refuse("the noise of a clip that follows the points is Gaussian: expected no smoothness");
+  return {};
+}
+
+}  // namespace undertone::planning

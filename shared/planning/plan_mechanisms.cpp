@@ -1,0 +1,141 @@
+#include <cmath>
+#include <tuple>
+
+#include "shared/base/overloaded.hpp"
+#include "shared/mechanisms/binomial_sum/binomial_report.hpp"
+#include "shared/planning/plan.hpp"
+
+namespace undertone::planning {
+namespace {
+
+Result<mechanisms::GaussianLattice> gaussian_statistic(const Release& release, releases::GaussianShift shift) {
+  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  if (distance.counts)
+    return mechanisms::gaussian_counts(std::llround(distance.l2_squared), shift, release.records_drawn);
+  return mechanisms::gaussian_values(std::sqrt(distance.l2_squared), shift, release.ask.dimension,
+                                     release.records_drawn);
+}
+
+Result<mechanisms::LaplaceLattice> laplace_statistic(const Release& release, releases::Epsilon epsilon) {
+  const releases::PairDistance distance = releases::pair_distance(std::get<releases::FeaturesMap>(release.ask.map));
+  if (distance.counts) return mechanisms::laplace_cells(std::llround(distance.l1), epsilon, release.records_drawn);
+  return mechanisms::laplace_moments(distance.l1, epsilon, release.ask.dimension, release.records_drawn);
+}
+
+/// One of a feature map's totals or cells, by scores that one record moves by at most `levels` each, or by the
+/// denominator times that.
+Result<mechanisms::Mechanism> selection_of_totals(const Release& release, releases::Epsilon epsilon) {
+  constexpr double kLargest = 1.0;  // of a record's number
+  const releases::QuantileCell* cell = release.ask.quantile_cell();
+  const std::int64_t factor = cell != nullptr ? cell->denominator : 1;
+  UNDERTONE_TRY(const auto lattice, mechanisms::ClampLattice::finest(kLargest, release.records_drawn, factor));
+  UNDERTONE_TRY(const auto range, mechanisms::ScoreRange::of_each_score(lattice.levels() * factor));
+  UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(epsilon, range));
+  return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
+}
+
+}  // namespace
+
+Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const Strength& strength) const {
+  return std::visit(
+      Overloaded{
+          [&](releases::GaussianShift shift) -> Result<mechanisms::Mechanism> {
+            if (shuffling_ && shuffling_->binomial) return binomial_for(release, shift);
+            UNDERTONE_TRY(const mechanisms::GaussianLattice lattice,
+                          std::holds_alternative<releases::PairBound>(release.ask.bound)
+                              ? gaussian_statistic(release, shift)
+                              : mechanisms::gaussian_lattice(release.ask.clip(), shift, release.ask.dimension,
+                                                             release.records_max()));
+            return mechanisms::Mechanism(lattice);
+          },
+          [&](const PureShare& share) -> Result<mechanisms::Mechanism> {
+            const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
+            const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
+            const Eigen::Index dimension = release.ask.dimension;
+            if (const releases::ReportsForm* form = release.ask.reports()) {
+              // What check_noise has seen to.
+              UNDERTONE_TRY(const mechanisms::LocalReports reports,
+                            mechanisms::local_reports(*range, releases::reports_indicators(release.ask), *form,
+                                                      share.epsilon, release.records_drawn));
+              return mechanisms::Mechanism(reports);
+            }
+            UNDERTONE_TRY(const mechanisms::LaplaceLattice lattice,
+                          std::holds_alternative<releases::PairBound>(release.ask.bound)
+                              ? laplace_statistic(release, share.epsilon)
+                          : range == nullptr ? mechanisms::laplace_lattice(release.ask.clip(), share.epsilon, dimension,
+                                                                           release.records_drawn)
+                          : statistic != nullptr && statistic->indicators
+                              ? mechanisms::laplace_counts(share.epsilon, dimension, release.records_drawn)
+                              : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn));
+            return mechanisms::Mechanism(lattice);
+          },
+          [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
+            if (release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
+            const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
+            if (bound == nullptr)
+              return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
+            const geometry::Vertices& candidates = *release.ask.candidates();
+            UNDERTONE_TRY(const auto lattice,
+                          mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
+                                                           candidates.score_factor()));
+            UNDERTONE_TRY(const auto range,
+                          mechanisms::ScoreRange::of_differences(candidates.score_range(lattice.levels())));
+            UNDERTONE_TRY(const auto draw, mechanisms::ExponentialMechanism::create(share.epsilon, range));
+            return mechanisms::Mechanism(mechanisms::Selection{lattice, draw});
+          }},
+      strength);
+}
+
+Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, releases::GaussianShift shift) const {
+  mechanisms::BinomialRound round{shift, failure_each_, release.ask.dimension,
+                                  shuffling_->honest_silos * release.records_drawn, shuffling_->coins_max};
+  UNDERTONE_TRY(const mechanisms::BinomialChoice choice, mechanisms::binomial_parameters_for(round));
+  if (const Result<noise::BinomialTable> coins = mechanisms::binomial_coins(choice.parameters, release.records_drawn);
+      !coins)
+    return coins.error();
+  constexpr std::int64_t kGridUnitsMax = std::int64_t{1} << 28U;  // that a silo's sum keeps well inside 62 bits
+  if (release.records_drawn > kGridUnitsMax / choice.parameters.grid()) {
+    return Error{ErrorCode::LimitExceeded,
+                 fmt::format("{} records on a grid of {}: a silo's sum has at most {} grid units",
+                             release.records_drawn, choice.parameters.grid(), kGridUnitsMax)};
+  }
+  UNDERTONE_TRY(const mechanisms::BinomialShift certified,
+                mechanisms::binomial_shift(choice.parameters, round.dimension, round.vectors, failure_each_));
+  return mechanisms::Mechanism(mechanisms::BinomialSum{
+      mechanisms::binomial_lattice(choice.parameters, release.ask.clip()), choice.parameters, certified});
+}
+
+Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
+                                                   Mechanisms& known) const {
+  if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr ||
+      (release.ask.selects() && release.ask.candidates() == nullptr))
+    return mechanism_for(release, strength);
+  MechanismDemand demand;
+  demand.dimension = release.ask.dimension;
+  demand.records_drawn = release.records_drawn;
+  demand.records_max = release.records_max();
+  demand.bound_kind = release.ask.bound.index();
+  std::tie(demand.bound_low, demand.bound_high) = std::visit(
+      Overloaded{[](const releases::L2Bound& l2) { return std::pair(0.0, l2.clip.value()); },
+                 [](const releases::MaxBound& max) { return std::pair(0.0, max.bound.value()); },
+                 [](const releases::DualBound& dual) { return std::pair(dual.exponent(), dual.clip().value()); },
+                 [](const releases::RangeBound& range) { return std::pair(range.low, range.high); },
+                 [](const releases::PairBound& /*map's own*/) { return std::pair(0.0, 0.0); }},
+      release.ask.bound);
+  demand.law = strength.index();
+  demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
+                                          [](const auto& share) { return share.epsilon.value(); }},
+                               strength);
+  if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))
+    demand.counted = statistic->indicators;
+  if (const geometry::Vertices* candidates = release.ask.candidates()) {
+    demand.score_factor = candidates->score_factor();
+    demand.score_range = candidates->score_range(1);
+  }
+  if (const auto one = known.find(demand); one != known.end()) return one->second;
+  Result<mechanisms::Mechanism> made = mechanism_for(release, strength);
+  if (made) known.emplace(demand, *made);
+  return made;
+}
+
+}  // namespace undertone::planning
