@@ -192,10 +192,11 @@ std::optional<CoordinateRange> reported_range(const FeatureMap& map) noexcept {
 
 double coordinate_of(const FeatureMap& map, const EncodedRecord& record, std::size_t place) {
   return std::visit(Overloaded{[&](const ConjunctionsMap& of) {
+                                 double product = 1.0;  // of all, since when it was known to be 0 would take time
                                  for (const std::size_t literal : conjunction_at(place, of.literals.size(), of.degree))
-                                   if (cell_of(of.literals[literal].cells, record) != of.literals[literal].cell)
-                                     return 0.0;
-                                 return 1.0;
+                                   product *= static_cast<double>(cell_of(of.literals[literal].cells, record) ==
+                                                                  of.literals[literal].cell);
+                                 return product;
                                },
                                [&](const CosinesMap& of) { return cosine_at(of, record, place); },
                                [&](const LossesMap& of) { return loss_at(of, record, place); },

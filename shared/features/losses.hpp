@@ -40,7 +40,9 @@ struct LossesMap {
 };
 
 inline constexpr std::size_t kLossParametersMax = 3;
-inline constexpr std::size_t kLossDegreeMax = 1024;
+inline constexpr std::size_t kLossDegreeMax =
+    1024;  // of a grid to choose from; polynomials have at most kPolynomialDegreeMax
+inline constexpr std::size_t kPolynomialDegreeMax = 256;
 
 /// (k + 1)^p, or kCellsMax + 1 where it is more than kCellsMax.
 [[nodiscard]] std::size_t grid_count(std::size_t parameters, std::size_t degree) noexcept;

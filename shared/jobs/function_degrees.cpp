@@ -83,7 +83,12 @@ void choose(algorithms::KernelsOf& of, const FunctionAsked& asked, std::size_t q
 void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t questions,
             const std::vector<releases::SiloFacts>& cohort) {
   constexpr std::size_t kPointsMax = 512;  // of a grid that is tried: a fiftieth of a second for all of them
+  constexpr std::size_t kOrder = 2;        // of a larger grid
   const std::size_t parameters = of.columns.size() + (of.intercept ? 1 : 0);
+  if (of.degree != 0 && statistics::grid_count(parameters, of.degree) > kPointsMax) {
+    of.order = kOrder;
+    return;
+  }
   const algorithms::LossOf open = of;
   double best = std::numeric_limits<double>::infinity();
   for (const std::size_t order : {1U, 2U, 4U}) {
@@ -92,7 +97,7 @@ void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t ques
       auto& loss = std::get<algorithms::LossOf>(tried.of);
       loss.order = open.order != 0 ? open.order : order;
       loss.degree = open.degree != 0 ? open.degree : degree;
-      if (statistics::grid_count(parameters, loss.degree) > (open.degree != 0 ? kNumbersMax : kPointsMax)) break;
+      if (statistics::grid_count(parameters, loss.degree) > kPointsMax) break;
       const FunctionNoise noise = function_noise(tried, questions, cohort);
       const auto map = std::get<statistics::LossesMap>(algorithms::features_of(tried));
       const double wrong =
@@ -121,7 +126,7 @@ Status check_size(const algorithms::StatisticAsked& asked, const FunctionAsked& 
     return Error{ErrorCode::InvalidArgument, fmt::format("the {}: {}", asked.name, why)};
   };
   const std::size_t numbers = numbers_of(settled);
-  if (numbers > kNumbersMax) return refuse(fmt::format("{} numbers, {} are released at most", numbers, kNumbersMax));
+  if (numbers > kNumbersMax) return refuse(fmt::format("more than {} numbers would be released", kNumbersMax));
   if (!settled.reports) return {};
   for (const releases::SiloFacts& facts : cohort) {
     if (static_cast<double>(facts.records) >= kReportsPerNumber * static_cast<double>(numbers)) continue;

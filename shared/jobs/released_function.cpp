@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 using statistics::Stated;
 
 constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
+constexpr double kKernelWidthMin = 1e-6;  // no function that is released says anything of so narrow a kernel
 constexpr std::size_t kValuesMax = 64;
 
 double variance_of(const statistics::CoordinateNoise& noise) {
@@ -159,7 +160,7 @@ LossOf parse_loss(config::Section& section) {
   out.intercept = section.boolean("intercept", "whether the last parameter is one");
   out.half_width = section.number("half_width", 0.0, 1e6, "of the box", true);
   out.degree = static_cast<std::size_t>(
-      section.integer("degree", 1, static_cast<std::int64_t>(statistics::kLossDegreeMax), "k"));
+      section.integer("degree", 1, static_cast<std::int64_t>(statistics::kPolynomialDegreeMax), "k"));
   out.order = static_cast<std::size_t>(
       section.integer("order", 1, static_cast<std::int64_t>(statistics::BernsteinPolynomial::kOrderMax), "h"));
   return out;
@@ -353,7 +354,7 @@ Stated state_combination(const ReleasedFunction& function, const Combination& co
   out.noise = statistics::cut_to({value - half, value + half}, possible);
   if (combination.error > 0.0)
     out.note = fmt::format("within {:.3g} of what was asked, but for noise{}: it is in the interval", combination.error,
-                           combination.measured ? ", as measured" : "");
+                           combination.measured ? ", as far as was found over records that fill the cube" : "");
   return out;
 }
 
@@ -402,9 +403,10 @@ Result<Stated> kernel_mean(const ReleasedFunction& function, const std::vector<s
                            double width, statistics::Confidence confidence) {
   const auto* of = std::get_if<KernelsOf>(&function.asked.of);
   if (of == nullptr) return other_kind(function, "kernels");
-  if (!(std::isfinite(width) && width > 0.0))
-    return Error{ErrorCode::InvalidArgument, fmt::format("expected a finite width > 0, got {}", width)};
-  Eigen::VectorXd middle(static_cast<Eigen::Index>(of->columns.size()));
+  if (!(std::isfinite(width) && width >= kKernelWidthMin))
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("expected a finite width of {} or more, got {}", kKernelWidthMin, width)};
+  std::vector<statistics::CosineSeries> factors;
   for (std::size_t j = 0; j < of->columns.size(); ++j) {
     const NumberColumn& column = of->columns[j];
     const auto given =
@@ -415,17 +417,16 @@ Result<Stated> kernel_mean(const ReleasedFunction& function, const std::vector<s
     if (!(given->second >= column.low && given->second <= column.high))
       return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\" from {} to {}, got {}", column.name,
                                                            column.low, column.high, given->second)};
-    middle[static_cast<Eigen::Index>(j)] = 2.0 * (given->second - column.low) / (column.high - column.low) - 1.0;
+    const double middle = 2.0 * (given->second - column.low) / (column.high - column.low) - 1.0;
+    // A Gaussian is steepest at one width from its middle.
+    factors.push_back(
+        statistics::cosine_series([&](double u) { return std::exp(-0.5 * std::pow((u - middle) / width, 2)); },
+                                  std::exp(-0.5) / width, of->terms));
   }
-  const auto kernel = [&](const Eigen::VectorXd& u) {
-    return std::exp(-(u - middle).squaredNorm() / (2.0 * width * width));
-  };
-  UNDERTONE_TRY(const statistics::CosineSeries series,
-                statistics::cosine_series(kernel, of->columns.size(), of->terms));
+  const statistics::CosineSeries series = statistics::product_of(factors);
   Combination combination;
   combination.constant = series.coefficients[0];
   combination.error = series.error;
-  combination.measured = true;
   for (Eigen::Index place = 1; place < series.coefficients.size(); ++place)
     combination.terms.emplace_back(place - 1, series.coefficients[place]);
   return state_combination(function, combination, confidence, {0.0, 1.0});
@@ -440,11 +441,13 @@ Result<Stated> risk_at(const ReleasedFunction& function, const Eigen::VectorXd& 
       !(parameters.array().abs() <= map.half_width).all())
     return Error{ErrorCode::InvalidArgument, fmt::format("expected {} parameters from {} to {}", map.parameters(),
                                                          -map.half_width, map.half_width)};
-  constexpr std::size_t kRecordsTried = 64;
   const Eigen::VectorXd weights = statistics::grid_weights(map, of->order, parameters);
   const double largest = statistics::largest_of(map.loss, map.reach());
+  // About a second of losses, and at least 256 records.
+  const std::size_t records_tried =
+      std::clamp<std::size_t>((std::size_t{1} << 24U) / static_cast<std::size_t>(weights.size()), 256, 4096);
   Combination combination;
-  combination.error = statistics::measured_error(map, weights, parameters, kRecordsTried);
+  combination.error = statistics::measured_error(map, weights, parameters, records_tried);
   combination.measured = true;
   for (Eigen::Index v = 0; v < weights.size(); ++v)
     if (weights[v] != 0.0) combination.terms.emplace_back(v, largest * weights[v]);

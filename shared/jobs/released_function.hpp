@@ -36,8 +36,8 @@ struct ReleasedFunction {
 struct Combination {
   std::vector<std::pair<Eigen::Index, double>> terms;
   double constant = 0.0;
-  /// How far what is combined may be from what was asked, over any records; proved, or measured where `measured` says
-  /// so.
+  /// How far what is combined may be from what was asked, over any records; proved, or where `measured` says so what
+  /// was found over many.
   double error = 0.0;
   bool measured = false;
 };

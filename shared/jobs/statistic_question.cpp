@@ -39,6 +39,7 @@ constexpr std::size_t kColumnsMax = 64;  // of covariances and regressions: 2144
 constexpr std::size_t kAxesMax = 12;
 constexpr std::size_t kCellsMax = std::size_t{1} << 16U;
 constexpr std::size_t kProbabilitiesMax = 99;
+constexpr std::size_t kSelectedMax = 8;  // each a release, or two
 constexpr double kWeightMax = 1e6;
 constexpr double kHalfWidthMax = 1e18;
 
@@ -223,16 +224,17 @@ std::optional<StatisticAsked> parse_table(config::Section& section, const char* 
   algorithms::TableAsked table;
   std::string names;
   std::size_t cells = 1;
+  if (has_repeats(columns)) {
+    section.problem(key, "expected each column once");
+    return std::nullopt;
+  }
   for (const std::string& name : columns) {
+    if (table.axes.size() == kAxesMax || cells > kCellsMax) break;
     std::optional<algorithms::TableAxis> axis = table_axis(section, key, schema, name);
     if (!axis) return std::nullopt;
     names += (names.empty() ? "" : " x ") + name;
     cells = std::min(cells * axis->values.size(), kCellsMax + 1);
     table.axes.push_back(*std::move(axis));
-  }
-  if (has_repeats(columns)) {
-    section.problem(key, "expected each column once");
-    return std::nullopt;
   }
   if (columns.size() > kAxesMax || cells > kCellsMax) {
     section.problem(key, fmt::format("expected at most {} columns and {} combinations of values, got {} and {}",
@@ -306,14 +308,14 @@ std::optional<StatisticAsked> parse_reported_means(config::Section& section, con
   out.randomiser = written.randomiser;
   const bool several = !written.columns.empty();
   const std::vector<std::string> names = several ? written.columns : std::vector<std::string>{written.column};
+  if (has_repeats(names) || names.size() > kColumnsMax) {
+    section.problem("columns", fmt::format("expected 1 to {} columns, each once", kColumnsMax));
+    return std::nullopt;
+  }
   for (const std::string& name : names) {
     const std::optional<NumberColumn> column = number_column(section, several ? "columns" : "column", schema, name);
     if (!column) return std::nullopt;
     out.columns.push_back(*column);
-  }
-  if (has_repeats(names) || names.size() > kColumnsMax) {
-    section.problem("columns", fmt::format("expected 1 to {} columns, each once", kColumnsMax));
-    return std::nullopt;
   }
   if (several) return StatisticAsked{fmt::format("means of {} columns from reports", names.size()), 0, std::move(out)};
   const NumberColumn column = out.columns.front();
@@ -347,6 +349,7 @@ std::optional<StatisticAsked> parse_covariance(config::Section& section, const W
                                                const data::Schema& schema) {
   algorithms::CovarianceAsked out;
   out.near_normal = written.near_normal;
+  if (!check_count_of_columns(section, 2, written.columns.size())) return std::nullopt;
   for (const std::string& name : written.columns) {
     const std::optional<NumberColumn> column = number_column(section, "columns", schema, name);
     if (!column) return std::nullopt;
@@ -356,7 +359,6 @@ std::optional<StatisticAsked> parse_covariance(config::Section& section, const W
     section.problem("columns", "expected each column once");
     return std::nullopt;
   }
-  if (!check_count_of_columns(section, 2, out.columns.size())) return std::nullopt;
   return StatisticAsked{fmt::format("covariances of {} columns", out.columns.size()), 0, std::move(out)};
 }
 
@@ -366,13 +368,15 @@ std::optional<StatisticAsked> parse_regression(config::Section& section, const W
   const std::optional<NumberColumn> response = response_column(section, "response", schema, written.response);
   if (!response) return std::nullopt;
   out.response = *response;
-  for (const std::string& name : written.columns)
-    if (!add_predictors(section, schema, name, out.columns)) return std::nullopt;
   std::vector<std::string> all = written.columns;
   all.push_back(written.response);
   if (has_repeats(all)) {
     section.problem("columns", "expected each column once, and the response not among them");
     return std::nullopt;
+  }
+  for (const std::string& name : written.columns) {
+    if (out.columns.size() > kColumnsMax) break;
+    if (!add_predictors(section, schema, name, out.columns)) return std::nullopt;
   }
   if (!check_count_of_columns(section, 1, out.columns.size())) return std::nullopt;
   return StatisticAsked{fmt::format("regression of {}", written.response), 0, std::move(out)};
@@ -441,14 +445,15 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   std::optional<HistogramAsked> cells = parse_cells(section, written, *number);
   if (!cells) return std::nullopt;
   if (written.kind == KindAsked::Histogram) return asked("histogram", *std::move(cells));
-  if (written.kind == KindAsked::SelectedQuantile)
-    return asked("selected quantiles", algorithms::SelectedQuantileAsked{*std::move(cells)});
-  if (written.probabilities.size() > kProbabilitiesMax ||
+  const bool selected = written.kind == KindAsked::SelectedQuantile;
+  const std::size_t probabilities_max = selected ? kSelectedMax : kProbabilitiesMax;
+  if (written.probabilities.size() > probabilities_max ||
       std::any_of(written.probabilities.begin(), written.probabilities.end(),
                   [](double p) { return !(p > 0.0 && p < 1.0); })) {
-    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", kProbabilitiesMax));
+    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", probabilities_max));
     return std::nullopt;
   }
+  if (selected) return asked("selected quantiles", algorithms::SelectedQuantileAsked{*std::move(cells)});
   return asked("quantiles", algorithms::QuantilesAsked{*std::move(cells), written.probabilities});
 }
 
@@ -477,6 +482,10 @@ std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Writte
 std::vector<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
   const Written written = read_question(section);
   if (section.recording() || !written.complete) return {};
+  if (written.kind == KindAsked::Loss && written.function.degree > statistics::kPolynomialDegreeMax) {
+    section.problem("degree", fmt::format("expected a degree of {} at most", statistics::kPolynomialDegreeMax));
+    return {};
+  }
   const std::optional<FunctionKind> function = function_kind(written.kind);
   std::optional<StatisticAsked> asked =
       function ? parse_function(section, *function, written.function, written.columns, written.response, schema)

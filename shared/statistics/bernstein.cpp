@@ -146,8 +146,11 @@ BernsteinPolynomial::Minimum BernsteinPolynomial::minimum() const {
     }
     return out;
   };
+  Eigen::VectorXd values = coefficients_;  // at the knots
+  const Eigen::MatrixXd each = at_knots(degree_);
+  for (Eigen::Index j = 0, inner = 1; j < p; ++j, inner *= side) values = along(values, inner, each);
   std::vector<std::pair<double, Eigen::Index>> knots;
-  for (Eigen::Index place = 0; place < coefficients_.size(); ++place) knots.emplace_back(value(point_at(place)), place);
+  for (Eigen::Index place = 0; place < values.size(); ++place) knots.emplace_back(values[place], place);
   const std::size_t starts = std::min<std::size_t>(knots.size(), 2 * variables_ + 1);
   std::partial_sort(knots.begin(), knots.begin() + static_cast<std::ptrdiff_t>(starts), knots.end());
   Minimum best = descend(Eigen::VectorXd::Constant(p, 0.5));

@@ -3,23 +3,28 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <functional>
-
-#include "shared/base/result.hpp"
+#include <span>
 
 namespace undertone::statistics {
 
-/// The coefficients c_v of sum_v c_v prod_j cos(v_j theta_j), u_j = cos theta_j, that is nearest to a function f of u
-/// in
-/// [-1, 1]^p in the least squares of Chebyshev's nodes: v in {0 .. t-1}^p, the first variable fastest, v = 0 first.
+/// The coefficients c_v of sum_v c_v prod_j cos(v_j theta_j), u_j = cos theta_j, near a function f of u in [-1, 1]^p
+/// with |f| <= 1: v in {0 .. t-1}^p, the first variable fastest, v = 0 first.
 struct CosineSeries {
   Eigen::VectorXd coefficients;  // [t^p]
-  /// The largest distance from f that was found at so many points between the nodes: measured, not proved.
-  double error = 0.0;
+  double error = 0.0;            // no u is farther from f: proved
 };
-/// @param variables p >= 1 @param terms t >= 1 of each variable
-/// @return an error where max(48, 4 t)^p nodes are more than 2^24
+
+/// Of one variable, by the least squares of Chebyshev's nodes. Between neighbours of a fine grid of theta neither f nor
+/// the series moves by more than half a step times lipschitz and sum_v v |c_v|: that much is added to the largest
+/// distance on the grid.
+/// @param function of u, |f| <= 1 @param lipschitz |f(a) - f(b)| <= lipschitz |a - b|, finite and > 0
+/// @param terms t >= 1
 /// Source: spec noninteractive-ldp 2.8 (coefficients by a discrete cosine transform).
-[[nodiscard]] Result<CosineSeries> cosine_series(const std::function<double(const Eigen::VectorXd&)>& function,
-                                                 std::size_t variables, std::size_t terms);
+[[nodiscard]] CosineSeries cosine_series(const std::function<double(double)>& function, double lipschitz,
+                                         std::size_t terms);
+
+/// The product of functions, each of a variable of its own. As |f_j| <= 1 its error is prod_j (1 + e_j) - 1 at most.
+/// @param factors one or more
+[[nodiscard]] CosineSeries product_of(std::span<const CosineSeries> factors);
 
 }  // namespace undertone::statistics

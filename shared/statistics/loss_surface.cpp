@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "shared/statistics/bernstein.hpp"
@@ -27,6 +30,48 @@ class CubePoint {
   double step_ = 1.0;
 };
 
+/// How far the polynomial of a record's losses is from its loss. Of the features and the label, in [-1, 1].
+class PolynomialError {
+ public:
+  PolynomialError(const LossesMap& map, const Eigen::VectorXd& weights, const Eigen::VectorXd& parameters)
+      : map_(map), weights_(weights), parameters_(parameters), largest_(largest_of(map.loss, map.reach())) {
+    // The map's own coordinates, whatever they are of a silo's records.
+    std::iota(map_.coordinates.begin(), map_.coordinates.end(), std::size_t{0});
+    map_.label = features();
+  }
+  [[nodiscard]] std::size_t features() const noexcept { return map_.coordinates.size(); }
+  [[nodiscard]] double operator()(const std::vector<double>& record) const {
+    const EncodedRecord encoded{std::span(record).first(features()), record.back()};
+    double score = map_.intercept ? parameters_[parameters_.size() - 1] : 0.0;
+    for (std::size_t j = 0; j < features(); ++j) score += parameters_[static_cast<Eigen::Index>(j)] * record[j];
+    double sum = 0.0;
+    for (Eigen::Index v = 0; v < weights_.size(); ++v)
+      sum += weights_[v] * loss_at(map_, encoded, static_cast<std::size_t>(v));
+    return std::abs(sum * largest_ - value_of(map_.loss, score, encoded.label));
+  }
+
+ private:
+  LossesMap map_;
+  const Eigen::VectorXd& weights_;
+  const Eigen::VectorXd& parameters_;
+  double largest_;
+};
+
+struct Worst {
+  std::vector<double> record;
+  double error = 0.0;
+};
+Worst worst_of(const PolynomialError& error, std::size_t records) {
+  Worst out{std::vector<double>(error.features() + 1, 0.0), 0.0};
+  for (std::size_t i = 0; i < records; ++i) {
+    CubePoint point(i, error.features() + 1);
+    std::vector<double> record(error.features() + 1);
+    for (double& number : record) number = point.next();
+    if (const double found = error(record); found > out.error) out = {std::move(record), found};
+  }
+  return out;
+}
+
 }  // namespace
 
 Eigen::VectorXd grid_weights(const LossesMap& map, std::size_t order, const Eigen::VectorXd& parameters) {
@@ -43,25 +88,20 @@ Eigen::VectorXd grid_weights(const LossesMap& map, std::size_t order, const Eige
 
 double measured_error(const LossesMap& map, const Eigen::VectorXd& weights, const Eigen::VectorXd& parameters,
                       std::size_t records) {
-  const std::size_t features = map.coordinates.size();
-  // The map's own coordinates, whatever they are of a silo's records.
-  LossesMap own = map;
-  for (std::size_t j = 0; j < features; ++j) own.coordinates[j] = j;
-  own.label = features;
-  double most = 0.0;
-  for (std::size_t i = 0; i < records; ++i) {
-    CubePoint point(i, features + 1);
-    std::vector<double> record(features);
-    for (double& number : record) number = point.next();
-    const EncodedRecord encoded{record, point.next()};
-    double score = map.intercept ? parameters[parameters.size() - 1] : 0.0;
-    for (std::size_t j = 0; j < features; ++j) score += parameters[static_cast<Eigen::Index>(j)] * record[j];
-    double sum = 0.0;
-    for (Eigen::Index v = 0; v < weights.size(); ++v)
-      sum += weights[v] * loss_at(own, encoded, static_cast<std::size_t>(v));
-    most = std::max(most, std::abs(sum * largest_of(map.loss, map.reach()) - value_of(map.loss, score, encoded.label)));
+  constexpr double kNearest = 1e-3;
+  const PolynomialError error(map, weights, parameters);
+  Worst worst = worst_of(error, records);
+  const auto inputs = static_cast<double>(worst.record.size());
+  for (double step = 2.0 / std::pow(static_cast<double>(records), 1.0 / inputs); step > kNearest; step *= 0.5) {
+    for (std::size_t j = 0; j < worst.record.size(); ++j) {
+      for (const double by : {-step, step}) {
+        std::vector<double> record = worst.record;
+        record[j] = std::clamp(record[j] + by, -1.0, 1.0);
+        if (const double found = error(record); found > worst.error) worst = {std::move(record), found};
+      }
+    }
   }
-  return most;
+  return worst.error;
 }
 
 double expected_error(const LossesMap& map, std::size_t order, double noise_stddev, double deviations) {
@@ -72,8 +112,9 @@ double expected_error(const LossesMap& map, std::size_t order, double noise_stdd
     Eigen::VectorXd parameters(static_cast<Eigen::Index>(map.parameters()));
     for (double& parameter : parameters) parameter = map.half_width * point.next();
     const Eigen::VectorXd weights = grid_weights(map, order, parameters);
-    most = std::max(most, measured_error(map, weights, parameters, kPoints) / largest_of(map.loss, map.reach()) +
-                              deviations * noise_stddev * weights.norm());
+    most = std::max(
+        most, worst_of(PolynomialError(map, weights, parameters), kPoints).error / largest_of(map.loss, map.reach()) +
+                  deviations * noise_stddev * weights.norm());
   }
   return most;
 }

@@ -12,7 +12,8 @@ namespace undertone::statistics {
 [[nodiscard]] Eigen::VectorXd grid_weights(const LossesMap& map, std::size_t order, const Eigen::VectorXd& parameters);
 
 /// How far the polynomial of one record's losses is from its loss at the parameters, in the loss's unit: the most over
-/// records that fill the cube, corners among them. Measured, not proved: no constant of the theory is known.
+/// records that fill the cube, corners among them, and near the worst of them. Measured, not proved: no constant of the
+/// theory is known.
 /// @param weights of `grid_weights` at these parameters @param records how many are tried
 [[nodiscard]] double measured_error(const LossesMap& map, const Eigen::VectorXd& weights,
                                     const Eigen::VectorXd& parameters, std::size_t records);

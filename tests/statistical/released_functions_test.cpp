@@ -198,13 +198,14 @@ double kernel_error(std::size_t count, std::size_t terms, std::uint64_t seed) {
   for (const double width : {0.5, 0.7, 1.0}) {
     for (const double x : {-0.5, 0.0, 0.5}) {
       for (const double y : {-0.5, 0.0, 0.5}) {
-        const auto kernel = [&](const Eigen::VectorXd& u) {
-          return std::exp(-(u - Eigen::Vector2d(x, y)).squaredNorm() / (2.0 * width * width));
-        };
-        const CosineSeries series = cosine_series(kernel, 2, terms).value();
+        const auto kernel = [&](double u, double centre) { return std::exp(-0.5 * std::pow((u - centre) / width, 2)); };
+        const double steepest = std::exp(-0.5) / width;
+        const std::vector<CosineSeries> factors{cosine_series([&](double u) { return kernel(u, x); }, steepest, terms),
+                                                cosine_series([&](double u) { return kernel(u, y); }, steepest, terms)};
+        const CosineSeries series = product_of(factors);
         double truth = 0.0;
         for (const auto& record : records)
-          truth += kernel(Eigen::Vector2d(record[0], record[1])) / static_cast<double>(count);
+          truth += kernel(record[0], x) * kernel(record[1], y) / static_cast<double>(count);
         const double answer = series.coefficients[0] + series.coefficients.tail(means.size()).dot(means);
         squares += std::pow(answer - truth, 2) / 27.0;
       }

@@ -127,7 +127,7 @@ TEST(FunctionQuestionTest, SaysWhatCannotBeAsked) {
   finds(said_of(with(with(kLoss, "form", "reports"), "degree", 20), 0.0, 1000),
         "silo a has 1000 records that report on 441 numbers, one each: ten times as many as numbers are needed");
   finds(said_of(with(with(kLoss, "intercept", false), "degree", 1025)), "/degree");
-  finds(said_of(with(with(kLoss, "columns", {"age", "hours"}), "degree", 1000)),
+  finds(said_of(with(with(kLoss, "columns", {"age", "hours"}), "degree", 200)),
         "more than 65536 numbers would be released");
   Json many = Json::array();
   for (int i = 0; i < 17; ++i) many.push_back(kLoss);
@@ -226,6 +226,22 @@ TEST(ReleasedFunctionTest, SaysWhichMarginalItDoesNotKnow) {
   EXPECT_EQ(parse_asked_value("a=b=c")->value, "b=c");
 }
 
+/// Whoever may propose a job may write any of these: none takes time or memory before it is refused.
+TEST(ReleasedFunctionTest, WhatNobodyCouldAnswerIsRefusedAtOnce) {
+  const Json selected = {{"kind", "selected_quantile"}, {"column", "age"}, {"bins", 4096}};
+  finds(said_of(with(selected, "probabilities", std::vector<double>(20'000, 0.5))),
+        "expected 1 to 8 numbers in (0, 1)");
+  for (const double p : {0.0, 1.0, -0.5, 1.5})
+    finds(said_of(with(selected, "probabilities", {p})), "expected 1 to 8 numbers in (0, 1)");
+  finds(said_of(with(kLoss, "degree", 257)), "expected a degree of 256 at most");
+  finds(said_of(with(with(kLoss, "columns", {"age"}), "degree", 256)), "more than 65536 numbers would be released");
+  const Json many = {{"kind", "table"}, {"columns", std::vector<std::string>(20'000, "ward")}};
+  finds(said_of(many), "expected each column once");
+  // The largest grid of a loss that is taken has an order without a search.
+  const FunctionAsked large = function_of(job_of(with(kLoss, "degree", 255), 1e-6, 1'000'000));
+  EXPECT_EQ(std::get<algorithms::LossOf>(large.of).order, 2U);
+}
+
 TEST(ReleasedFunctionTest, KernelsAreMeansOverTheRecords) {
   const std::vector<std::vector<double>> records = ward_records();
   ReleasedFunction found = exactly(function_of(job_of(with(kKernels, "terms", 16))), records);
@@ -238,6 +254,16 @@ TEST(ReleasedFunctionTest, KernelsAreMeansOverTheRecords) {
   const statistics::Stated stated = kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}}, 0.5, k95).value();
   EXPECT_NEAR(*stated.value, truth, 1e-6);
   EXPECT_TRUE(stated.noise.holds(truth));
+  // What a series of so few cosines cannot say is said to be unknown.
+  for (const double narrow : {0.1, 0.02, 1e-3}) {
+    double share = 0.0;
+    for (const auto& r : records)
+      share += std::exp(-(std::pow(r[0], 2) + std::pow(r[1] - 0.2, 2)) / (2.0 * narrow * narrow)) /
+               static_cast<double>(records.size());
+    const statistics::Stated said = kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}}, narrow, k95).value();
+    EXPECT_TRUE(said.noise.holds(share)) << narrow;
+  }
+  EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}}, 1e-9, k95));
   EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}}, 0.5, k95));
   EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}, {"hours", 50.0}}, 0.5, k95));
   EXPECT_FALSE(kernel_mean(found, {{"hours", 160.0}, {"age", 50.0}}, 0.5, k95));
