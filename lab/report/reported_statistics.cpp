@@ -13,6 +13,7 @@ constexpr std::int64_t kWholeMax = std::int64_t{1} << 53U;
 constexpr std::size_t kStatisticsMax = 256;
 constexpr std::size_t kEstimatesMax = std::size_t{1} << 17U;
 constexpr std::size_t kSilosMax = 100'000;
+constexpr double kRiskMax = 1e18;
 
 std::uint64_t count_of(Section& section, const char* key) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(section.integer(key, 0, kWholeMax, ""), 0));
@@ -56,6 +57,18 @@ std::vector<ReportedEstimate> estimates_of(const json& row, const std::string& p
   return out;
 }
 
+ReportedFunction function_of(Section& row) {
+  ReportedFunction out;
+  Section function = row.object("function");
+  out.numbers = function.numbers("means", "").size();
+  if (row.has("minimum")) {
+    Section minimum = row.object("minimum");
+    out.parameters = minimum.numbers("parameters", "");
+    out.risk = minimum.number("risk", -kRiskMax, kRiskMax, "");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<ReportedStatistic> statistics_of(const json& root, Problems& problems) {
@@ -79,6 +92,7 @@ std::vector<ReportedStatistic> statistics_of(const json& root, Problems& problem
     statistic.silos = count_of(section, "silos");
     statistic.records = count_of(section, "records");
     statistic.estimates = estimates_of(row, pointer, problems);
+    if (section.has("function")) statistic.function = function_of(section);
     std::size_t place = 0;
     for (Section& silo : section.objects("by_silo", 0, kSilosMax)) {
       ReportedSilo& own = statistic.by_silo.emplace_back();

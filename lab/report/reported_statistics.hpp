@@ -29,6 +29,12 @@ struct ReportedSilo {
   std::uint64_t records = 0;
   std::vector<ReportedEstimate> estimates;
 };
+/// What was released to be asked later.
+struct ReportedFunction {
+  std::size_t numbers = 0;
+  std::vector<double> parameters;  // where a loss is least; empty of others
+  double risk = 0.0;
+};
 /// One row of `statistics` of a result whose answers were kept.
 struct ReportedStatistic {
   std::string name;
@@ -39,6 +45,7 @@ struct ReportedStatistic {
   std::uint64_t records = 0;
   std::vector<ReportedEstimate> estimates;
   std::vector<ReportedSilo> by_silo;
+  std::optional<ReportedFunction> function;  // then there are no estimates
 };
 
 /// The rows that have estimates, checked; of older results none. @param root of a result.json

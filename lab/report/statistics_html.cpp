@@ -96,6 +96,17 @@ std::string figures_of(const ReportedStatistic& statistic) {
   return out;
 }
 
+/// Nothing was asked of it yet.
+std::string function_html(const ReportedStatistic& statistic, const ReportedFunction& function) {
+  std::string out = fmt::format(
+      "<p>{}: a function of {} numbers over {} records of {} silos, with which <code>undertone query</code> answers as "
+      "often as anybody likes.",
+      escape_html(statistic.name), function.numbers, statistic.records, statistic.silos);
+  if (!function.parameters.empty())
+    out += fmt::format(" It is least, {:.4g}, at ({:.4g}).", function.risk, fmt::join(function.parameters, ", "));
+  return out + "</p>\n";
+}
+
 }  // namespace
 
 std::string statistics_html(const std::vector<ReportedStatistic>& statistics) {
@@ -104,7 +115,8 @@ std::string statistics_html(const std::vector<ReportedStatistic>& statistics) {
       "<h3>Statistics</h3>\n<p>The noise of every number is in its interval, and is never cut: a count may be below 0. "
       "Intervals hold each by itself, not all at once.</p>\n";
   for (const ReportedStatistic& statistic : statistics)
-    out += figures_of(statistic) + to_html(statistic_table(statistic));
+    out += statistic.function ? function_html(statistic, *statistic.function)
+                              : figures_of(statistic) + to_html(statistic_table(statistic));
   return out;
 }
 

@@ -38,6 +38,19 @@ TEST(StatisticsHtmlTest, ShowsEstimatesIntervalsAndBars) {
   EXPECT_TRUE(statistics_html({}).empty());
 }
 
+TEST(StatisticsHtmlTest, OfAFunctionItSaysHowItIsAsked) {
+  const json function = json::parse(R"({
+    "statistic": "logistic loss of <b>", "silos": 2, "records": 30, "kind": "loss", "confidence": 0.95, "estimates": [],
+    "function": {"means": [0.5, 0.25, 0.125]}, "minimum": {"parameters": [1.5, -0.25], "risk": 0.4375}, "by_silo": []})");
+  config::Problems problems("result.json");
+  const std::vector<ReportedStatistic> read = statistics_of(result_with(function), problems);
+  ASSERT_TRUE(problems.none()) << problems.error().message;
+  const std::string html = statistics_html(read);
+  EXPECT_NE(html.find("loss of &lt;b&gt;: a function of 3 numbers over 30 records of 2 silos"), std::string::npos) << html;
+  EXPECT_NE(html.find("It is least, 0.4375, at (1.5, -0.25)."), std::string::npos) << html;
+  EXPECT_EQ(html.find("<table"), std::string::npos);
+}
+
 TEST(StatisticsHtmlTest, RefusesWhatIsNoStatistic) {
   const auto said_of = [](const json& statistic) {
     config::Problems problems("result.json");
@@ -53,6 +66,9 @@ TEST(StatisticsHtmlTest, RefusesWhatIsNoStatistic) {
   broken = kHistogram;
   broken["estimates"] = 1;
   EXPECT_NE(said_of(broken).find("/statistics/0/estimates: expected an array"), std::string::npos);
+  broken = kHistogram;
+  broken["function"] = 3;
+  EXPECT_NE(said_of(broken).find("/statistics/0/function"), std::string::npos);
   // Rows of earlier results have a value alone: the page has nothing to draw of them.
   EXPECT_EQ(said_of({{"statistic", "count"}, {"value", 3}}), "accepted");
 }
