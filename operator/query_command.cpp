@@ -28,7 +28,9 @@ Result<NamedFunction> find_function(const FunctionQuery& query) {
   UNDERTONE_TRY(const config::JsonDocument document, config::load_json(query.result, kResultBytesMax));
   const auto statistics = document.root.is_object() ? document.root.find("statistics") : document.root.end();
   if (!document.root.is_object() || statistics == document.root.end() || !statistics->is_array())
-    return refused(query, "expected the result of a run of statistics that succeeded");
+    return refused(query, document.root.is_object() && document.root.contains("metrics")
+                              ? "expected the result of a run of statistics, and this run trained a model"
+                              : "expected the result of a run of statistics that succeeded");
   std::string known;
   std::optional<std::size_t> found;
   std::size_t functions = 0;
@@ -120,18 +122,28 @@ Result<statistics::Stated> answer(const NamedFunction& named, const FunctionQuer
                         values, confidence);
 }
 
-int print_minimum(const NamedFunction& named, bool json) {
+int print_minimum(const NamedFunction& named, const FunctionQuery& query, statistics::Confidence confidence) {
   const Result<jobs::ReleasedMinimum> least = jobs::least_risk(named.function);
   if (!least) return service::fail(least.error());
+  const Result<statistics::Stated> there = jobs::risk_at(named.function, least->parameters, confidence);
+  if (!there) return service::fail(there.error());
   const std::vector<double> parameters(least->parameters.begin(), least->parameters.end());
-  if (json) {
-    fmt::print("{}\n", Json({{"statistic", named.name}, {"parameters", parameters}, {"risk", least->risk}}).dump());
+  if (query.json) {
+    fmt::print("{}\n", Json({{"statistic", named.name},
+                             {"parameters", parameters},
+                             {"risk", least->risk},
+                             {"interval_of_a_fixed_point", {there->noise.low, there->noise.high}},
+                             {"confidence", query.confidence}})
+                           .dump());
     return service::kDone;
   }
   fmt::print(
-      "{}: least at {:.6g}, where it is {:.6g}, of {} records; the polynomial need not be convex, and this is the "
-      "best of several descents\n",
-      named.name, fmt::join(parameters, ", "), least->risk, named.function.records);
+      "{}: least at {:.6g}, where it is {:.6g}, of {} records; had that point been chosen before the noise, {:.6g} to "
+      "{:.6g} at {:.4g} %: as the least of noised numbers it is too low rather than too high. The polynomial need not "
+      "be "
+      "convex, and this is the best of several descents\n",
+      named.name, fmt::join(parameters, ", "), least->risk, named.function.records, there->noise.low, there->noise.high,
+      100.0 * query.confidence);
   return service::kDone;
 }
 
@@ -147,7 +159,7 @@ int query_function(const FunctionQuery& query) {
   if (!confidence) return service::fail(confidence.error());
   const Result<NamedFunction> named = find_function(query);
   if (!named) return service::fail(named.error());
-  if (query.minimum) return print_minimum(*named, query.json);
+  if (query.minimum) return print_minimum(*named, query, *confidence);
   const Result<statistics::Stated> stated = answer(*named, query, *confidence);
   if (!stated) return service::fail(stated.error());
   if (query.json) {

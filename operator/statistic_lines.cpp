@@ -8,6 +8,7 @@ namespace undertone::operators {
 namespace {
 
 constexpr std::size_t kEstimatesShown = 12;
+constexpr std::size_t kSilosShown = 12;
 
 std::string shown_number(const nlohmann::ordered_json& value) {
   return value.is_number() ? fmt::format("{:.6g}", value.get<double>()) : std::string("-");
@@ -16,6 +17,20 @@ std::string shown_number(const nlohmann::ordered_json& value) {
 std::string shown_base(const nlohmann::ordered_json& one) {
   return fmt::format("of {} records of {} silos", one.at("records").get<std::int64_t>(),
                      one.at("silos").get<std::int64_t>());
+}
+
+/// What silos say alone of an estimate that there is none of over all of them.
+std::string lines_of_silos(const nlohmann::ordered_json& statistic, std::size_t place) {
+  const nlohmann::ordered_json& silos = statistic.at("by_silo");
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kSilosShown, silos.size()); ++i) {
+    const nlohmann::ordered_json& estimate = silos[i].at("estimates").at(place);
+    if (!estimate.at("value").is_number()) continue;
+    const nlohmann::ordered_json& interval = estimate.at("noise_interval");
+    out += fmt::format("    {}: {}, {} to {} with the noise\n", silos[i].at("silo").get<std::string>(),
+                       shown_number(estimate.at("value")), shown_number(interval.at(0)), shown_number(interval.at(1)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -41,9 +56,14 @@ std::string statistic_lines(const nlohmann::ordered_json& statistics) {
     for (std::size_t i = 0; i < std::min(kEstimatesShown, estimates.size()); ++i) {
       const nlohmann::ordered_json& estimate = estimates[i];
       const nlohmann::ordered_json& interval = estimate.at("noise_interval");
-      out +=
-          fmt::format("  {}: {}, {} to {} with the noise\n", estimate.at("name").get<std::string>(),
-                      shown_number(estimate.at("value")), shown_number(interval.at(0)), shown_number(interval.at(1)));
+      const std::string of = estimate.at("name").get<std::string>();
+      if (estimate.at("value").is_null() && estimate.contains("note")) {
+        out += fmt::format("  {}: {}\n", of, estimate.at("note").get<std::string>());
+        out += lines_of_silos(one, i);
+        continue;
+      }
+      out += fmt::format("  {}: {}, {} to {} with the noise\n", of, shown_number(estimate.at("value")),
+                         shown_number(interval.at(0)), shown_number(interval.at(1)));
     }
     if (estimates.size() > kEstimatesShown)
       out += fmt::format("  and {} more in result.json\n", estimates.size() - kEstimatesShown);

@@ -205,8 +205,28 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
 
 Result<algorithms::Outcome> DirectCohort::train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch) {
   variates_.assign(members_.size(), Eigen::VectorXd());
-  return algorithms::AlgorithmDriver(algorithm).finish([this](const queries::Query& query) { return ask(query); },
-                                                       watch);
+  UNDERTONE_TRY(algorithms::Outcome outcome, algorithms::AlgorithmDriver(algorithm).finish(
+                                                 [this](const queries::Query& query) { return ask(query); }, watch));
+  const double noise = metrics_noise();
+  for (algorithms::MetricsRow& row : outcome.metrics) row.noise_stddev = noise;
+  return outcome;
+}
+
+double DirectCohort::metrics_noise() const {
+  if (setup_.noise == SimulatedNoise::None) return 0.0;
+  double weights = 0.0;
+  double variance = 0.0;
+  for (const Member& member : members_) {
+    const auto metrics =
+        std::find_if(member.releases.begin(), member.releases.end(), [](const planning::Plan::Segment& segment) {
+          return segment.release.ask.kind() == releases::QuestionKind::Metrics;
+        });
+    if (metrics == member.releases.end()) continue;
+    const auto weight = static_cast<double>(member.holdout_weight);
+    weights += weight;
+    if (!metrics->release.is_public()) variance += std::pow(weight * metrics->release.noise_stddev_of_mean(), 2);
+  }
+  return weights > 0.0 ? std::sqrt(variance) / weights : 0.0;
 }
 
 }  // namespace undertone::simulation

@@ -44,6 +44,8 @@ class DirectCohort {
   using Watch = algorithms::AlgorithmDriver::Watch;
   /// Drives the algorithm to its end. @param watch may be empty
   [[nodiscard]] Result<algorithms::Outcome> train(algorithms::FederatedAlgorithm& algorithm, const Watch& watch = {});
+  /// Standard deviation of the noise on every metric over all members, as a share of its scale.
+  [[nodiscard]] double metrics_noise() const;
 
  private:
   explicit DirectCohort(const Setup& setup) : setup_(setup) {}

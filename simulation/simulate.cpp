@@ -69,7 +69,10 @@ Result<algorithms::Outcome> simulate_directly(const SimulateOptions& options, co
       cohort.train(*algorithm, [&](RoundIndex round, const algorithms::FederatedAlgorithm& running) {
         const std::vector<algorithms::MetricsRow> rows = running.metrics();
         SimulatedRound over{round, rounds, std::nullopt};
-        if (rows.size() > rows_seen) over.metrics = rows.back();
+        if (rows.size() > rows_seen) {
+          over.metrics = rows.back();
+          over.metrics->noise_stddev = cohort.metrics_noise();
+        }
         rows_seen = rows.size();
         if (watch) watch(over, job);
       });

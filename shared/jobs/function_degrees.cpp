@@ -204,7 +204,9 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
 }
 
 double selection_epsilon(const releases::Target& target, std::size_t questions) {
-  const auto parts = static_cast<double>(questions);
+  // Draws cost a little less than they may: their delta and their epsilon's units are rounded down.
+  constexpr double kDrawn = 0.999;
+  const double parts = static_cast<double>(questions) / kDrawn;
   const double whole = releases::epsilon_of(target).value() / parts;
   const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
   // epsilon^2 / 8 of each, of rho.

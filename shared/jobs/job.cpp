@@ -73,6 +73,13 @@ Result<std::string> full_job(std::string_view bytes, const std::string& file) {
 }
 
 Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems) {
+  // As it is drafted: everything that reads it would be wrong, too.
+  if (document.is_object() && document.contains("standardisation") && document.at("standardisation").is_null()) {
+    problems.add("/standardisation",
+                 "this job waits for one: run the job of statistics that was drafted with it, then \"undertone "
+                 "standardisation RESULT JOB --job READY.json\"");
+    return problems.error();
+  }
   config::Section root(document, "", problems);
   (void)root.choice<int>("format", {{"undertone.job/1", 1}}, "what this file is");
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 namespace undertone::jobs {
 namespace {
@@ -153,6 +154,17 @@ std::string compared(double gain, double reach) {
   return gain > 0.0 ? "better than" : "worse than";
 }
 
+/// A logistic model that says less of the chances than one half for everybody does.
+void judge_chances(const Job& job, const std::vector<MetricValue>& values, std::vector<std::string>& out) {
+  const models::LinearModel* linear = job.model->linear();
+  const MetricValue* loss = value_named(values, "loss");
+  if (linear == nullptr || linear->loss() != models::Loss::Logistic || loss == nullptr) return;
+  if (loss->value - reach(*loss) <= std::numbers::ln2) return;
+  out.push_back(fmt::format(
+      "loss {}: above {:.4g}, of saying 1/2 of everybody: what it calls a probability ranks records, and is none",
+      with_reach(loss->value, reach(*loss)), std::numbers::ln2));
+}
+
 void judge_classifier(const Job& job, const algorithms::MetricsRow& row, const std::vector<MetricValue>& values,
                       std::vector<std::string>& out) {
   const MetricValue* accuracy = value_named(values, "accuracy");
@@ -280,6 +292,8 @@ std::vector<std::string> verdicts(const Job& job, const algorithms::MetricsRow& 
         fmt::format("its loss is {:.4g}, and losses are counted up to {:.4g}: it has diverged; shorter steps, "
                     "or a smaller domain, may help",
                     loss->value, cap));
+  } else {
+    judge_chances(job, values, out);
   }
   return out;
 }

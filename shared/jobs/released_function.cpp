@@ -406,14 +406,25 @@ Result<Stated> kernel_mean(const ReleasedFunction& function, const std::vector<s
   if (!(std::isfinite(width) && width >= kKernelWidthMin))
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("expected a finite width of {} or more, got {}", kKernelWidthMin, width)};
+  for (std::size_t i = 0; i < centre.size(); ++i) {
+    const std::string& name = centre[i].first;
+    const auto is_name = [&](const auto& one) { return one == name; };
+    if (std::none_of(of->columns.begin(), of->columns.end(),
+                     [&](const NumberColumn& column) { return is_name(column.name); }))
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("\"{}\" is none of the columns that kernels are over", name)};
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_name(centre[j].first)) return Error{ErrorCode::InvalidArgument, fmt::format("two values of \"{}\"", name)};
+  }
   std::vector<statistics::CosineSeries> factors;
   for (std::size_t j = 0; j < of->columns.size(); ++j) {
     const NumberColumn& column = of->columns[j];
     const auto given =
         std::find_if(centre.begin(), centre.end(), [&](const auto& one) { return one.first == column.name; });
-    if (given == centre.end() || centre.size() != of->columns.size())
-      return Error{ErrorCode::InvalidArgument, fmt::format("expected a value of each of {} columns, \"{}\" among them",
-                                                           of->columns.size(), column.name)};
+    if (given == centre.end())
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("expected a value of \"{}\", too: kernels are over {} columns", column.name, of->columns.size())};
     if (!(given->second >= column.low && given->second <= column.high))
       return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\" from {} to {}, got {}", column.name,
                                                            column.low, column.high, given->second)};

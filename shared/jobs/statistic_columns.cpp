@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/base/nearest_word.hpp"
+
 namespace undertone::jobs {
 namespace {
 
@@ -50,7 +52,13 @@ std::optional<StatisticAsked> indicator_of(const data::Schema& schema, const Col
 std::optional<Column> named_column(config::Section& section, const char* key, const data::Schema& schema,
                                    const std::string& name) {
   std::optional<Column> column = find_column(schema, name);
-  if (!column) section.problem(key, fmt::format("expected a feature or the label of data, got \"{}\"", name));
+  if (!column) {
+    std::vector<std::string> names{std::string(data::label_column(schema))};
+    for (const data::FeatureColumn& feature : schema.features) names.emplace_back(data::name_of(feature));
+    const std::string meant = nearest_word(name, names);
+    section.problem(key, fmt::format("expected a feature or the label of data, got \"{}\"{}", name,
+                                     meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant)));
+  }
   return column;
 }
 

@@ -447,10 +447,13 @@ std::optional<StatisticAsked> parse_number_question(config::Section& section, co
   if (written.kind == KindAsked::Histogram) return asked("histogram", *std::move(cells));
   const bool selected = written.kind == KindAsked::SelectedQuantile;
   const std::size_t probabilities_max = selected ? kSelectedMax : kProbabilitiesMax;
-  if (written.probabilities.size() > probabilities_max ||
-      std::any_of(written.probabilities.begin(), written.probabilities.end(),
-                  [](double p) { return !(p > 0.0 && p < 1.0); })) {
-    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1)", probabilities_max));
+  const auto outside = std::find_if(written.probabilities.begin(), written.probabilities.end(),
+                                    [](double p) { return !(p > 0.0 && p < 1.0); });
+  if (written.probabilities.size() > probabilities_max || outside != written.probabilities.end()) {
+    section.problem("probabilities", fmt::format("expected 1 to {} numbers in (0, 1), got {}", probabilities_max,
+                                                 outside != written.probabilities.end()
+                                                     ? fmt::format("{}", *outside)
+                                                     : fmt::format("{} of them", written.probabilities.size())));
     return std::nullopt;
   }
   if (selected) return asked("selected quantiles", algorithms::SelectedQuantileAsked{*std::move(cells)});

@@ -244,7 +244,11 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
                                          worse / unit, release->records_drawn,
                                          needed(2.0 * worse / unit / static_cast<double>(release->records_drawn))));
   }
-  out.of = std::holds_alternative<algorithms::SelectedQuantileAsked>(asked.what)
+  const auto* quantile = std::get_if<algorithms::SelectedQuantileAsked>(&asked.what);
+  if (quantile != nullptr && releases.size() > 1)
+    out.warnings.emplace_back(
+        "cells that silos choose do not add up: there is an answer of each silo, and none of all");
+  out.of = quantile != nullptr
                ? "the records between the chosen cell and the rank, of one silo"
                : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
 }

@@ -14,6 +14,7 @@ using data::ColumnSurvey;
 
 constexpr std::size_t kCategoriesDrafted = 100;
 constexpr std::size_t kClassesDrafted = 20;
+constexpr std::size_t kNameShown = 60;
 
 constexpr const char* kNote =
     "A draft. Replace each null by a bound that you know without the data: what is plausible in the world, such as 0 "
@@ -178,9 +179,13 @@ Result<SchemaDraft> draft_schema(const data::CsvSurvey& survey, const std::strin
     std::vector<std::string> names;
     for (const ColumnSurvey& column : survey.columns) names.push_back(column.name);
     const std::string meant = nearest_word(label, names);
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("the file has no column \"{}\" for the label{}", label,
-                             meant.empty() ? "" : fmt::format("; do you mean \"{}\"?", meant))};
+    const std::string hint = names.size() == 1 ? fmt::format(
+                                                     ": its one column is \"{}\"; is another separator meant, as "
+                                                     "--separator says it?",
+                                                     names.front().substr(0, kNameShown))
+                             : meant.empty() ? std::string()
+                                             : fmt::format("; do you mean \"{}\"?", meant);
+    return Error{ErrorCode::InvalidArgument, fmt::format("the file has no column \"{}\" for the label{}", label, hint)};
   }
   return with_label(survey, *target, std::move(draft));
 }

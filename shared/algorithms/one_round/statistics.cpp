@@ -101,9 +101,19 @@ Estimate estimate_of(const StatisticAsked& asked, double total, bool whole, cons
 std::string_view StatisticsSettings::name() const { return Statistics::kName; }
 
 std::string StatisticsSettings::source() const {
-  if (noise == statistics::NoiseKind::Gaussian) return "one-round statistics: totals with rounded Gaussian noise";
-  std::string out =
-      "one-round statistics: totals with discrete Laplace noise (Ghosh, Roughgarden and Sundararajan 2009)";
+  const auto chosen = [](const StatisticAsked& asked) {
+    return std::holds_alternative<SelectedQuantileAsked>(asked.what) ||
+           std::holds_alternative<LeastLossAsked>(asked.what);
+  };
+  const auto selected = std::count_if(questions.begin(), questions.end(), chosen);
+  std::string out = "one-round statistics: ";
+  if (static_cast<std::size_t>(selected) < questions.size())
+    out += noise == statistics::NoiseKind::Gaussian
+               ? "totals with rounded Gaussian noise"
+               : "totals with discrete Laplace noise (Ghosh, Roughgarden and Sundararajan 2009)";
+  if (selected > 0)
+    out += fmt::format("{}choices by the exponential mechanism (McSherry and Talwar 2007)",
+                       static_cast<std::size_t>(selected) < questions.size() ? "; " : "");
   if (std::any_of(questions.begin(), questions.end(),
                   [](const StatisticAsked& asked) { return reports_of(asked).has_value(); }))
     out +=

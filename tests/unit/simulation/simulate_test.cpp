@@ -62,5 +62,30 @@ TEST(SimulateTest, EveryRoundIsSeenWhicheverWayAJobIsRun) {
   }
 }
 
+/// Noised metrics say by how much, whichever way a job is run: a verdict rests on it.
+TEST(SimulateTest, MetricsHaveTheSameNoiseWhicheverWayAJobIsRun) {
+  std::vector<double> known;
+  for (const bool direct : {false, true}) {
+    SimulateOptions options;
+    options.job = job("breast-cancer.json");
+    options.set = {"/cohort/*/holdout_public=false"};
+    options.direct = direct;
+    double watched = 0.0;
+    const auto outcome = simulate(options, std::nullopt, [&](const SimulatedRound& round, const jobs::Job& /*job*/) {
+      if (round.metrics) watched = round.metrics->noise_stddev;
+    });
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    known.push_back(watched);
+  }
+  EXPECT_GT(known[0], 0.0);
+  EXPECT_NEAR(known[1], known[0], 1e-12 * known[0]);
+  SimulateOptions noiseless;
+  noiseless.job = job("breast-cancer.json");
+  noiseless.set = {"/cohort/*/holdout_public=false"};
+  noiseless.direct = true;
+  noiseless.noise = SimulatedNoise::None;
+  EXPECT_EQ(simulate(noiseless, std::nullopt, {})->metrics.back().noise_stddev, 0.0);
+}
+
 }  // namespace
 }  // namespace undertone::simulation

@@ -158,6 +158,23 @@ TEST(MetricValuesTest, NoiseIsPassedOnToWhatFollows) {
             "accuracy 0.8 (± 0.039): as good as, as far as the noise shows, always saying the largest class, 0.75");
 }
 
+TEST(MetricValuesTest, ALossAboveThatOfOneHalfIsSaid) {
+  MetricsRow row = detailed_row(0.8, 0.25, 0.25);
+  const auto says_it = [&] {
+    const std::vector<std::string> said = verdicts(two_classes("detailed"), row);
+    return std::any_of(said.begin(), said.end(), [](const std::string& one) {
+      return one.find("ranks records, and is none") != std::string::npos;
+    });
+  };
+  row.values[0] = 0.7;
+  EXPECT_TRUE(says_it());
+  row.noise_stddev = 0.01;  // of a loss that is clipped at 4: 0.04
+  EXPECT_FALSE(says_it());
+  row = detailed_row(0.8, 0.25, 0.25);
+  row.values[0] = 0.69;
+  EXPECT_FALSE(says_it());
+}
+
 TEST(MetricValuesTest, ARowOfAnotherModelSaysNothing) {
   EXPECT_TRUE(metric_values(two_classes("detailed"), {10, 2, {0.5, 0.8, 0.25}, 0.0}).empty());
   EXPECT_TRUE(verdicts(two_classes("detailed"), {10, 2, {0.5, 0.8, 0.25}, 0.0}).empty());

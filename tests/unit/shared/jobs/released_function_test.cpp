@@ -7,6 +7,7 @@
 #include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/job.hpp"
 #include "shared/jobs/planner.hpp"
+#include "shared/jobs/stated_choices.hpp"
 #include "shared/jobs/statistics_widths.hpp"
 
 /// Functions that jobs release: what they may ask, what is chosen, what can be asked later.
@@ -122,6 +123,7 @@ TEST(FunctionQuestionTest, SaysWhatCannotBeAsked) {
   finds(said_of(with(kLoss, "columns", {"age", "hours", "ward"})), "expected 2 columns at most, got 3");
   finds(said_of(with(kLoss, "response", "ward")), "expected a column of numbers");
   finds(said_of(with(kLoss, "columns", {"hours", "gone"})), "expected a feature or the label of data, got \"gone\"");
+  finds(said_of(with(kLoss, "columns", {"hour"})), "got \"hour\"; do you mean \"hours\"?");
   finds(said_of(with(kLoss, "parameter_bound", 0)), "/parameter_bound");
   // Ten records and more for each number.
   finds(said_of(with(with(kLoss, "form", "reports"), "degree", 20), 0.0, 1000),
@@ -226,13 +228,44 @@ TEST(ReleasedFunctionTest, SaysWhichMarginalItDoesNotKnow) {
   EXPECT_EQ(parse_asked_value("a=b=c")->value, "b=c");
 }
 
+/// A draw costs a hair less than its share, whatever the promises are: the ends are chosen for that.
+TEST(FunctionQuestionTest, EndsOfSelectedQuantilesAreStatedWhateverThePromisesAre) {
+  const Json selected = {{"kind", "selected_quantile"}, {"column", "age"}, {"bins", 16}, {"probabilities", {0.5}}};
+  for (const double epsilon : {0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 8.0}) {
+    for (const double delta : {0.0, 1e-9, 1e-6, 1e-5, 1e-3}) {
+      SCOPED_TRACE(testing::Message() << epsilon << " " << delta);
+      Json written = job_asking(Json::array({selected}), delta, 5000);
+      written["cohort"].erase(1);
+      written["cohort"][0]["epsilon"] = epsilon;
+      const Job job = parse_job(written.dump(), "job.json").value();
+      const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+      const auto& questions = job.algorithm.as<StatisticsSettings>()->questions;
+      ASSERT_EQ(questions.size(), 2U);
+      for (std::size_t i = 0; i < questions.size(); ++i) {
+        const std::vector<std::int64_t> cell{7};
+        const StatedQuestion stated =
+            state_choice(questions[i], {{5000, &plan.segments()[i].release, &cell}}, k95).value();
+        EXPECT_TRUE(stated.estimates.front().stated.value.has_value()) << stated.estimates.front().stated.note;
+      }
+    }
+  }
+  // Of several silos each has an answer of its own, and the plan says so.
+  const Job two = job_of(selected, 0.0, 5000);
+  std::map<SiloId, planning::Plan> plans;
+  for (const CohortMember& member : two.cohort) plans.emplace(member.facts.silo, plan_of(two, member).value());
+  const std::vector<PlannedWidth> widths = planned_widths(two, plans).value();
+  ASSERT_EQ(widths.size(), 2U);
+  ASSERT_FALSE(widths[0].warnings.empty());
+  finds(widths[0].warnings.back(), "cells that silos choose do not add up");
+}
+
 /// Whoever may propose a job may write any of these: none takes time or memory before it is refused.
 TEST(ReleasedFunctionTest, WhatNobodyCouldAnswerIsRefusedAtOnce) {
   const Json selected = {{"kind", "selected_quantile"}, {"column", "age"}, {"bins", 4096}};
   finds(said_of(with(selected, "probabilities", std::vector<double>(20'000, 0.5))),
-        "expected 1 to 8 numbers in (0, 1)");
+        "expected 1 to 8 numbers in (0, 1), got 20000 of them");
   for (const double p : {0.0, 1.0, -0.5, 1.5})
-    finds(said_of(with(selected, "probabilities", {p})), "expected 1 to 8 numbers in (0, 1)");
+    finds(said_of(with(selected, "probabilities", {p})), fmt::format("expected 1 to 8 numbers in (0, 1), got {}", p));
   finds(said_of(with(kLoss, "degree", 257)), "expected a degree of 256 at most");
   finds(said_of(with(with(kLoss, "columns", {"age"}), "degree", 256)), "more than 65536 numbers would be released");
   const Json many = {{"kind", "table"}, {"columns", std::vector<std::string>(20'000, "ward")}};
@@ -264,7 +297,9 @@ TEST(ReleasedFunctionTest, KernelsAreMeansOverTheRecords) {
     EXPECT_TRUE(said.noise.holds(share)) << narrow;
   }
   EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}}, 1e-9, k95));
-  EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}}, 0.5, k95));
+  finds(kernel_mean(found, {{"hours", 60.0}}, 0.5, k95).error().message, "expected a value of \"age\", too");
+  finds(kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}, {"size", 1.0}}, 0.5, k95).error().message,
+        "\"size\" is none of the columns");
   EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}, {"hours", 50.0}}, 0.5, k95));
   EXPECT_FALSE(kernel_mean(found, {{"hours", 160.0}, {"age", 50.0}}, 0.5, k95));
   EXPECT_FALSE(kernel_mean(found, {{"hours", 60.0}, {"age", 50.0}}, 0.0, k95));

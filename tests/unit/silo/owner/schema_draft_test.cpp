@@ -61,6 +61,12 @@ TEST_F(SchemaDraftTest, NamesTheColumnThatWasProbablyMeantAndWhyAFileCannotBeRea
   EXPECT_EQ(misspelt.error().message, "the file has no column \"sikc\" for the label");  // two letters of four
   EXPECT_EQ(draft_schema(survey(patients()), "sic").error().message,
             "the file has no column \"sic\" for the label; do you mean \"sick\"?");
+  data::ColumnSurvey whole;
+  whole.name = "age;sick";
+  EXPECT_EQ(
+      draft_schema({{}, 1, {whole}}, "sick").error().message,
+      "the file has no column \"sick\" for the label: its one column is \"age;sick\"; is another separator meant, "
+      "as --separator says it?");
   EXPECT_TRUE(data::survey_csv(folder_.path() / "none.csv", {})
                   .error()
                   .message.ends_with("none.csv: cannot be read: No such file or directory"));
