@@ -13,7 +13,7 @@ struct FunctionQuery {
   std::string all;               // "sex=female,smoker=yes": the share of the records with all of these values
   std::string any;               // the same, with one of them at least
   std::string kernel;            // "age=40,bmi=30": how many records are near
-  double width = 0.25;           // of the kernel, in columns scaled to [-1, 1]
+  double width = 0.5;            // of the kernel, in columns scaled to [-1, 1]
   std::string at;                // "0.5,-1": the risk at parameters
   bool minimum = false;          // where the risk is least
   double confidence = 0.95;

@@ -142,11 +142,11 @@ void say_of_moments(const DraftRequest& request, const Tuned& tuned) {
     const std::filesystem::path first = moments_file(request.out);
     fmt::print(
         stderr,
-        "standardisation: bought with {:.3g} of epsilon and delta, by {}, which runs first: on the invented records "
+        "standardisation: bought with {:.3g} % of epsilon and delta, by {}, which runs first: on the invented records "
         "that did better ({:.3f} against {:.3f} in the coarse search). Then:\n"
         "  undertone standardisation RESULT-OF-{} {} --job READY.json, which is the job to submit. A silo's "
         "policy has to allow \"statistics\" and \"projections\"\n",
-        tuned.choice.bought, first.string(), tuned.bought_error.value_or(0.0), tuned.plain_error.value_or(0.0),
+        100.0 * tuned.choice.bought, first.string(), tuned.bought_error.value_or(0.0), tuned.plain_error.value_or(0.0),
         first.stem().string(), request.out.string());
   } else if (tuned.bought_error && tuned.plain_error) {
     fmt::print(stderr, "standardisation: buying means and variances first did not pay ({:.3f} against {:.3f})\n",

@@ -429,10 +429,7 @@ Result<Stated> kernel_mean(const ReleasedFunction& function, const std::vector<s
       return Error{ErrorCode::InvalidArgument, fmt::format("expected \"{}\" from {} to {}, got {}", column.name,
                                                            column.low, column.high, given->second)};
     const double middle = 2.0 * (given->second - column.low) / (column.high - column.low) - 1.0;
-    // A Gaussian is steepest at one width from its middle.
-    factors.push_back(
-        statistics::cosine_series([&](double u) { return std::exp(-0.5 * std::pow((u - middle) / width, 2)); },
-                                  std::exp(-0.5) / width, of->terms));
+    factors.push_back(statistics::gaussian_series(middle, width, of->terms));
   }
   const statistics::CosineSeries series = statistics::product_of(factors);
   Combination combination;

@@ -11,6 +11,7 @@
 #include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/jobs/stated_statistics.hpp"
+#include "shared/statistics/cosine_series.hpp"
 #include "shared/statistics/quantiles.hpp"
 
 namespace undertone::jobs {
@@ -187,6 +188,13 @@ Status put_report_widths(const algorithms::StatisticAsked& asked, const algorith
   return {};
 }
 
+/// How far the series of a kernel in the middle of the columns may be from it.
+double unknown_of(const algorithms::KernelsOf& kernels, double width) {
+  // Of a product, as statistics::product_of has it.
+  const double each = 1.0 + statistics::gaussian_series(0.0, width, kernels.terms).error;
+  return std::pow(each, static_cast<double>(kernels.columns.size())) - 1.0;
+}
+
 /// Of a function: one of the means that everything else is computed from, in units of its range, by the form that was
 /// asked for and by the other one.
 Status put_function_width(const algorithms::StatisticAsked& asked, const algorithms::FunctionAsked& what,
@@ -219,6 +227,11 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
   }
   out.of = fmt::format("each of {} means in [{:.3g}, {:.3g}] that answers are computed from",
                        statistics::dimension(map), range.low, range.high);
+  if (const auto* kernels = std::get_if<algorithms::KernelsOf>(&what.of))
+    out.of += fmt::format(
+        "; besides, {} cosines of a column leave {:.2g} of a kernel of width 1 unknown, {:.2g} of one "
+        "of width 0.5",
+        kernels->terms, unknown_of(*kernels, 1.0), unknown_of(*kernels, 0.5));
   warn_of_range(2.0 * out.half_width / width, out.warnings);
   return {};
 }

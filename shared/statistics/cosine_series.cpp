@@ -49,6 +49,12 @@ CosineSeries cosine_series(const std::function<double(double)>& function, double
   return out;
 }
 
+CosineSeries gaussian_series(double centre, double width, std::size_t terms) {
+  // Steepest at one width from its middle.
+  return cosine_series([&](double u) { return std::exp(-0.5 * std::pow((u - centre) / width, 2)); },
+                       std::exp(-0.5) / width, terms);
+}
+
 CosineSeries product_of(std::span<const CosineSeries> factors) {
   UNDERTONE_CHECK(!factors.empty());
   CosineSeries out{Eigen::VectorXd::Ones(1), 1.0};

@@ -23,6 +23,9 @@ struct CosineSeries {
 [[nodiscard]] CosineSeries cosine_series(const std::function<double(double)>& function, double lipschitz,
                                          std::size_t terms);
 
+/// Of the kernel exp(-(u - centre)^2 / (2 width^2)). @param centre in [-1, 1] @param width finite and > 0
+[[nodiscard]] CosineSeries gaussian_series(double centre, double width, std::size_t terms);
+
 /// The product of functions, each of a variable of its own. As |f_j| <= 1 its error is prod_j (1 + e_j) - 1 at most.
 /// @param factors one or more
 [[nodiscard]] CosineSeries product_of(std::span<const CosineSeries> factors);

@@ -199,9 +199,7 @@ double kernel_error(std::size_t count, std::size_t terms, std::uint64_t seed) {
     for (const double x : {-0.5, 0.0, 0.5}) {
       for (const double y : {-0.5, 0.0, 0.5}) {
         const auto kernel = [&](double u, double centre) { return std::exp(-0.5 * std::pow((u - centre) / width, 2)); };
-        const double steepest = std::exp(-0.5) / width;
-        const std::vector<CosineSeries> factors{cosine_series([&](double u) { return kernel(u, x); }, steepest, terms),
-                                                cosine_series([&](double u) { return kernel(u, y); }, steepest, terms)};
+        const std::vector<CosineSeries> factors{gaussian_series(x, width, terms), gaussian_series(y, width, terms)};
         const CosineSeries series = product_of(factors);
         double truth = 0.0;
         for (const auto& record : records)

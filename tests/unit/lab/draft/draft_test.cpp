@@ -104,7 +104,7 @@ TEST(JobDraftTest, WhatIsBoughtAndWhatIsLearntSpendWhatWasAskedTogether) {
   EXPECT_TRUE(model["standardisation"].is_null());
   const Result<jobs::Job> blank = jobs::parse_job(model.dump(), "model");
   ASSERT_FALSE(blank);
-  EXPECT_NE(blank.error().message.find("/standardisation: expected an object"), std::string::npos)
+  EXPECT_NE(blank.error().message.find("/standardisation: this job waits for one"), std::string::npos)
       << blank.error().message;
   model.erase("standardisation");
   const jobs::Job rest = jobs::parse_job(model.dump(), "model").value();

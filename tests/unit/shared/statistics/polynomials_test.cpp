@@ -196,7 +196,7 @@ TEST(CosineSeriesTest, NoPointIsFartherThanIsSaid) {
       for (const std::size_t terms : {2U, 5U, 16U, 64U}) {
         SCOPED_TRACE(testing::Message() << width << " " << centre << " " << terms);
         const auto kernel = [&](double u) { return std::exp(-0.5 * std::pow((u - centre) / width, 2)); };
-        const CosineSeries series = cosine_series(kernel, std::exp(-0.5) / width, terms);
+        const CosineSeries series = gaussian_series(centre, width, terms);
         double worst = 0.0;
         std::vector<double> places{centre};
         for (int i = -500; i <= 500; ++i) places.push_back(std::clamp(centre + 0.01 * width * i, -1.0, 1.0));
@@ -220,9 +220,7 @@ TEST(CosineSeriesTest, ErrorsOfKernelsFallWithTheTerms) {
   double before = 1.0;
   for (const std::size_t terms : {2U, 4U, 6U, 8U}) {
     std::vector<CosineSeries> factors;
-    for (const double centre : {0.5, -0.5})
-      factors.push_back(cosine_series([&](double u) { return std::exp(-std::pow(u - centre, 2) / 0.98); },
-                                      std::exp(-0.5) / 0.7, terms));
+    for (const double centre : {0.5, -0.5}) factors.push_back(gaussian_series(centre, 0.7, terms));
     const double error = product_of(factors).error;
     EXPECT_LT(error, 0.6 * before) << terms;
     before = error;
