@@ -1,6 +1,7 @@
 #include "shared/jobs/function_question.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "shared/jobs/statistic_columns.hpp"

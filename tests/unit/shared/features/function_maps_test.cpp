@@ -107,7 +107,7 @@ TEST(ConjunctionsTest, TwoWaysOfReadingOneColumnAreTwoColumns) {
   // Indicator 1 of its own, and as one of two: a record has both, or the other of the two.
   const ConjunctionsMap map{{{IndicatorCells{0, 2}, 0}, {IndicatorCells{0, 2}, 1}, {IndicatorCells{1, 1}, 0}}, 2};
   ASSERT_TRUE(check(map, 3));
-  const auto distance = [&](std::vector<double> a, std::vector<double> b) {
+  const auto distance = [&](const std::vector<double>& a, const std::vector<double>& b) {
     return (phi(map, a) - phi(map, b)).lpNorm<1>();
   };
   EXPECT_LE(distance({1.0, 0.0}, {0.0, 1.0}), pairwise_bound(map).l1);

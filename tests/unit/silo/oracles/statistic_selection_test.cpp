@@ -12,7 +12,6 @@
 namespace undertone::silo {
 namespace {
 
-using planning::Plan;
 using planning::Release;
 using statistics::BinnedCells;
 using statistics::CellsMap;

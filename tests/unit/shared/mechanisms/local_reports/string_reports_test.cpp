@@ -105,6 +105,7 @@ std::vector<long double> law_of(const std::vector<long double>& kept) {
 std::vector<long double> kept_of(const StringChance& chance, const std::vector<std::int64_t>& strings,
                                  std::int64_t level) {
   std::vector<long double> out;
+  out.reserve(strings.size());
   for (const std::int64_t string : strings)
     out.push_back(static_cast<long double>(chance.ones(level, string)) / kOutcomes);
   return out;
