@@ -1,6 +1,7 @@
 #include "shared/jobs/statistic_question.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 

@@ -300,6 +300,7 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
       continue;
     }
     std::vector<statistics::NoiseTerm> terms;
+    terms.reserve(asked.size());
     for (const planning::Release* release : asked) terms.push_back({noise_of(*release), 1.0});
     UNDERTONE_TRY(const statistics::NoiseLaw law, statistics::NoiseLaw::create(std::move(terms)));
     noise.half_width = law.half_width(confidence.alpha());

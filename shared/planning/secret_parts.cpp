@@ -202,6 +202,7 @@ Result<accounting::Allocation> allocation_of(const std::vector<Plan::Segment>& s
     read += size;
   }
   std::vector<accounting::AllocatedParts> groups;
+  groups.reserve(alike.size());
   for (const auto& [kind, count] : alike) {
     groups.push_back({count, static_cast<double>(kind.first) / static_cast<double>(records), kind.second});
   }

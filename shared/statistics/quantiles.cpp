@@ -116,7 +116,7 @@ Eigen::VectorXd tree_prefix_variances(std::int64_t leaves) {
     std::int64_t k = cut;
     std::size_t height = variances.size();
     for (std::int64_t width = leaves; width >= 2 && k > 0 && k < width; width /= 2) {
-      const auto half = static_cast<double>(width / 2);
+      const auto half = 0.5 * static_cast<double>(width);  // a power of two
       const bool left = 2 * k <= width;
       const double share = left ? static_cast<double>(k) / half : (static_cast<double>(width - k)) / half;
       --height;
