@@ -103,7 +103,9 @@ std::string function_html(const ReportedStatistic& statistic, const ReportedFunc
       "often as anybody likes.",
       escape_html(statistic.name), function.numbers, statistic.records, statistic.silos);
   if (!function.parameters.empty())
-    out += fmt::format(" It is least, {:.4g}, at ({:.4g}).", function.risk, fmt::join(function.parameters, ", "));
+    out +=
+        fmt::format(" It is least, {:.4g}, at ({:.4g}): as the least of noised numbers too low rather than too high.",
+                    function.risk, fmt::join(function.parameters, ", "));
   return out + "</p>\n";
 }
 

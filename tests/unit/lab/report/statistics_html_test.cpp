@@ -48,7 +48,9 @@ TEST(StatisticsHtmlTest, OfAFunctionItSaysHowItIsAsked) {
   const std::string html = statistics_html(read);
   EXPECT_NE(html.find("loss of &lt;b&gt;: a function of 3 numbers over 30 records of 2 silos"), std::string::npos)
       << html;
-  EXPECT_NE(html.find("It is least, 0.4375, at (1.5, -0.25)."), std::string::npos) << html;
+  EXPECT_NE(html.find("It is least, 0.4375, at (1.5, -0.25): as the least of noised numbers too low"),
+            std::string::npos)
+      << html;
   EXPECT_EQ(html.find("<table"), std::string::npos);
 }
 
