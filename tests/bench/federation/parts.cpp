@@ -230,9 +230,11 @@ Work make_work(int silos, int rounds, int features, double draw_fraction) {
     }
     return out;
   };
+  silo::Policy policy = tests::generous_policy();
+  policy.release_interval = std::chrono::milliseconds(0);  // else a round takes a multiple of it
   for (int i = 0; i < silos; ++i) {
     work.silos.push_back(
-        {silo_id(i), tests::generous_policy(), {parsed.schema, 50, 1, true}, {records(50), records(1)}});
+        {silo_id(i), policy, {parsed.schema, 50, 1, true}, {records(50), records(1)}});
   }
   return work;
 }
