@@ -151,6 +151,7 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
                {{"path", name + "/ledger.sqlite"}, {"head", "heads/" + name + ".json"}, {"key", name + "/ledger.key"}}},
               {"desk", name + "/desk.sqlite"},
               {"statements", name + "/statements"}};
+  if (member.facts.public_records > 0) out["dataset"]["public"] = {{"file", "data/" + name + "-public.csv"}};
   if (job.projection) out["policy"]["projections"] = true;
   const bool secret_parts = job.parts != releases::Slice::Assignment::Permutation;
   if (secret_parts) out["policy"]["allocation_accounting"] = true;
@@ -160,7 +161,9 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
     out["policy"]["local_reports"] = true;
   // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies
   // to an interval.
-  if (secret_parts || std::holds_alternative<releases::MaxBound>(job.bound)) out["policy"]["release_interval_ms"] = 50;
+  const bool choices = std::any_of(schedule.begin(), schedule.end(),
+                                   [](const planning::ScheduledRounds& part) { return part.ask.selects(); });
+  if (secret_parts || choices) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);
     out["policy"]["shuffle"] = trust_of(job);

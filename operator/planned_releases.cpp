@@ -54,9 +54,12 @@ void put_noise(const planning::Release& release, Json& out) {
                                               {"candidates", release.ask.candidate_count()}};
                         },
                         [&](const mechanisms::LocalReports& reports) {
-                          out["reports"] = {{"epsilon", cost.pure.value_rounded_up()},
-                                            {"randomiser", releases::to_string(reports.kind())},
-                                            {"leaves", releases::what_leaves(reports.kind())}};
+                          const bool gaussian = reports.kind() == releases::Randomiser::Gaussian;
+                          out["reports"] = {
+                              {gaussian ? "mu" : "epsilon",
+                               gaussian ? std::sqrt(cost.gaussian.value_rounded_up()) : cost.pure.value_rounded_up()},
+                              {"randomiser", releases::to_string(reports.kind())},
+                              {"leaves", releases::what_leaves(reports.kind())}};
                         },
                         [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
                         [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
@@ -70,7 +73,7 @@ Json releases_of(const planning::Plan& plan) {
   for (const planning::Plan::Segment& segment : plan.segments()) {
     const planning::Release& release = segment.release;
     Json entry = {{"what", releases::to_string(release.ask.kind())},
-                  {"block", release.ask.records.block == releases::Block::Training ? "training" : "holdout"},
+                  {"block", releases::block_name(release.ask.records.block)},
                   {"times", segment.rounds},
                   {"numbers", release.ask.dimension},
                   {"records", release.records_drawn},

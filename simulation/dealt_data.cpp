@@ -137,11 +137,14 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
   std::vector<std::size_t> sizes;
   std::vector<std::size_t> test_sizes;
   for (const jobs::CohortMember& member : job.cohort) {
-    const std::int64_t in_table = member.facts.records + (test ? 0 : member.facts.holdout_records);
+    const std::int64_t in_table =
+        member.facts.records + member.facts.public_records + (test ? 0 : member.facts.holdout_records);
     sizes.push_back(static_cast<std::size_t>(in_table));
     test_sizes.push_back(static_cast<std::size_t>(member.facts.holdout_records));
   }
   DealtData out(std::move(table), std::move(test));
+  for (const jobs::CohortMember& member : job.cohort)
+    out.public_.push_back(static_cast<std::size_t>(member.facts.public_records));
   out.holdout_seed_ = job.simulation->holdout_seed;
   Dealer dealer(job, job_file.string());
   UNDERTONE_TRY(data::Partition rows, dealer.deal(out.table_, sizes));
@@ -153,14 +156,22 @@ Result<DealtData> DealtData::deal(const jobs::Job& job, const std::filesystem::p
   return out;
 }
 
+data::CsvTable DealtData::public_file_of(std::size_t silo) const {
+  data::CsvTable out{table_.header(), {}};
+  const data::Indices& rows = rows_[silo];
+  for (std::size_t i = rows.size() - public_[silo]; i < rows.size(); ++i) out.rows.push_back(table_.row(rows[i]));
+  return out;
+}
+
 data::CsvTable DealtData::file_of(std::size_t silo) const {
   data::CsvTable out{table_.header(), {}};
+  const std::size_t own = rows_[silo].size() - public_[silo];
   if (!test_) {
-    for (const std::size_t row : rows_[silo]) out.rows.push_back(table_.row(row));
+    for (std::size_t i = 0; i < own; ++i) out.rows.push_back(table_.row(rows_[silo][i]));
     return out;
   }
   const data::Indices& held_out = test_rows_[silo];
-  const std::size_t records = rows_[silo].size() + held_out.size();
+  const std::size_t records = own + held_out.size();
   RandomSource source(holdout_seed_);
   const std::vector<std::size_t> order = source.permutation(records);  // as data::split draws it
   out.rows.resize(records);

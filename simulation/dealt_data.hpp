@@ -23,6 +23,9 @@ class DealtData {
   /// The file of one silo. Records of a test file stand in it where split_of() looks for the holdout.
   /// @param silo its place in the cohort
   [[nodiscard]] data::CsvTable file_of(std::size_t silo) const;
+  /// The records of a silo that are declared public: of those that it was dealt the last ones. No rows where there are
+  /// none.
+  [[nodiscard]] data::CsvTable public_file_of(std::size_t silo) const;
   [[nodiscard]] const std::string& name() const noexcept { return table_.name(); }
 
  private:
@@ -30,8 +33,9 @@ class DealtData {
 
   RecordTable table_;
   std::optional<RecordTable> test_;
-  data::Partition rows_;       // of the table, by silo
-  data::Partition test_rows_;  // of the test file, by silo
+  data::Partition rows_;             // of the table, by silo
+  std::vector<std::size_t> public_;  // of each silo's rows the last so many
+  data::Partition test_rows_;        // of the test file, by silo
   std::uint64_t holdout_seed_ = 0;
 };
 

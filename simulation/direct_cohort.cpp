@@ -42,9 +42,7 @@ silo::RecordPlaces places_of(const DirectCohort::Setup& setup, const DirectCohor
 
 bool fits(const DirectCohort::Member& member) {
   return std::all_of(member.releases.begin(), member.releases.end(), [&](const planning::Plan::Segment& segment) {
-    const bool training = segment.release.ask.records.block == releases::Block::Training;
-    return segment.release.block_records ==
-           (training ? member.dataset->training.count() : member.dataset->holdout.count());
+    return segment.release.block_records == member.dataset->of(segment.release.ask.records.block).count();
   });
 }
 
@@ -78,7 +76,8 @@ Result<PlannedCohort> plan_cohort(const jobs::Job& job, const std::vector<Simula
     if (member == nullptr)
       return Error{ErrorCode::InvalidArgument, fmt::format("the job's cohort has no silo \"{}\"", silo.id.name())};
     if (silo.dataset.training.count() != member->facts.records ||
-        silo.dataset.holdout.count() != member->facts.holdout_records) {
+        silo.dataset.holdout.count() != member->facts.holdout_records ||
+        silo.dataset.public_records.count() != member->facts.public_records) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the job counts on {} and {} records of {}, there are {} and {}", member->facts.records,
                                member->facts.holdout_records, silo.id.name(), silo.dataset.training.count(),
@@ -197,7 +196,7 @@ Result<folds::Gathered> DirectCohort::ask(const queries::Query& query) {
       variates_[i] = silo::variate_after(controlled_start(query, i), *first.ask.local(), reply, setup_.wire);
     }
     fold.add(reply, spec.statistic ? 1 : metrics ? members_[i].holdout_weight : members_[i].weight);
-    records += members_[i].dataset->training.count();
+    records += (spec.of_public ? members_[i].dataset->public_records : members_[i].dataset->training).count();
     if (spec.statistic) each.emplace(members_[i].id, spec.kept(reply));
   });
   return folds::Gathered{query.round, fold.replies(), fold.value(), records, std::move(each)};

@@ -302,8 +302,9 @@ Result<folds::Gathered> FederationAudit::gather(Shadow& shadow, const RunId& run
       return missing(fmt::format("the accepted reply of silo {} is not the one that left it", silo.name()));
     const std::uint64_t weight = spec.weight(*job.member(silo));
     fold.add(queries::values_of(reply.reply.answer), weight);
-    recount.add(spec.kept(queries::values_of(reply.reply.answer)), weight);
-    records += job.member(silo)->facts.records;
+    const std::vector<std::int64_t>& said = queries::values_of(reply.reply.answer);
+    recount.add(spec.reports ? spec.reports->totals(said) : said, weight);
+    records += spec.records(*job.member(silo));
     if (spec.statistic) each.emplace(silo, spec.kept(queries::values_of(reply.reply.answer)));
   }
   if (fold.replies() == 0) return missing("a round was closed without a reply");

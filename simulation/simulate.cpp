@@ -155,7 +155,13 @@ Result<std::vector<SimulatedSilo>> silos_of(const jobs::Job& job, const std::fil
         const models::Records records,
         data::to_records(dealt.file_of(i), job.schema, fmt::format("{}, silo {}", dealt.name(), facts.silo.name())));
     UNDERTONE_TRY(data::Dataset dataset, data::split(records, split_of(job, job.cohort[i])));
-    silo::DatasetFacts own{job.schema, dataset.training.count(), dataset.holdout.count(), facts.holdout_public};
+    if (facts.public_records > 0) {
+      UNDERTONE_TRY(dataset.public_records,
+                    data::to_records(dealt.public_file_of(i), job.schema,
+                                     fmt::format("{}, public records of {}", dealt.name(), facts.silo.name())));
+    }
+    silo::DatasetFacts own{job.schema, dataset.training.count(), dataset.holdout.count(), facts.holdout_public,
+                           dataset.public_records.count()};
     silos.push_back({facts.silo, policy_for(job, job.cohort[i]), std::move(own), std::move(dataset)});
   }
   return silos;
@@ -239,11 +245,14 @@ Result<std::vector<std::filesystem::path>> partition(const std::filesystem::path
   if (error) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", out.string(), error.message())};
   std::vector<std::filesystem::path> files;
   for (std::size_t i = 0; i < job.cohort.size(); ++i) {
-    const data::CsvTable table = dealt.file_of(i);
-    std::string text = data::csv_line(table.header);
-    for (const std::vector<std::string>& row : table.rows) text += data::csv_line(row);
-    files.push_back(out / (job.cohort[i].facts.silo.name() + ".csv"));
-    if (Status written = write_file_atomically(files.back(), text); !written) return written.error();
+    const auto write = [&](const data::CsvTable& table, const char* suffix) -> Status {
+      std::string text = data::csv_line(table.header);
+      for (const std::vector<std::string>& row : table.rows) text += data::csv_line(row);
+      files.push_back(out / (job.cohort[i].facts.silo.name() + suffix));
+      return write_file_atomically(files.back(), text);
+    };
+    UNDERTONE_TRY(write(dealt.file_of(i), ".csv"));
+    if (job.cohort[i].facts.public_records > 0) UNDERTONE_TRY(write(dealt.public_file_of(i), "-public.csv"));
   }
   return files;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -92,10 +93,11 @@ std::string misfit(std::string_view key, const std::string& value, Format format
                                                               {"signature", kSignatureBytes},
                                                               {"digest", kHashBytes},
                                                               {"public_holdout", kHashBytes},
+                                                              {"public_records", kHashBytes},
                                                               {"query", kHashBytes},
                                                               {"body", 0}};
-  static const std::map<std::string_view, std::pair<std::string_view, std::string_view>> choices = {
-      {"noise", {"secure", "test"}}, {"block", {"training", "holdout"}}};
+  static const std::map<std::string_view, std::vector<std::string_view>> choices = {
+      {"noise", {"secure", "test"}}, {"block", {"training", "holdout", "public"}}};
   if (amounts.contains(key)) return parse_amount(value) ? "" : "a decimal integer below 2^128";
   if (costs.contains(key)) {
     // A run of the first format may go on in a ledger of the second.
@@ -108,8 +110,10 @@ std::string misfit(std::string_view key, const std::string& value, Format format
     return size->second == 0 ? "lower-case hex" : fmt::format("{} bytes of lower-case hex", size->second);
   }
   if (const auto choice = choices.find(key); choice != choices.end()) {
-    const auto [one, other] = choice->second;
-    return value == one || value == other ? "" : fmt::format("\"{}\" or \"{}\"", one, other);
+    const std::vector<std::string_view>& words = choice->second;
+    return std::find(words.begin(), words.end(), value) != words.end()
+               ? ""
+               : fmt::format("\"{}\"", fmt::join(words, "\" or \""));
   }
   return value.empty() ? "a text" : "";
 }
@@ -158,6 +162,14 @@ bool has_exactly(const Fields& fields, const Keys& keys, Format format, const st
     if (are_of_reservation(keys) && key == "plan") {
       if (from_hex(value, kHashBytes)) continue;
       problems.add("{}: plan: expected {} bytes of lower-case hex, found {}", where, kHashBytes, printable(value));
+      good = false;
+      continue;
+    }
+    if (are_of_opening(keys) && key == "public_records") {
+      const std::string expected = misfit(key, value, format);
+      if (expected.empty() && value != std::string(2 * kHashBytes, '0')) continue;
+      problems.add("{}: public_records: expected {} bytes of lower-case hex, not all 0, found {}", where, kHashBytes,
+                   printable(value));
       good = false;
       continue;
     }

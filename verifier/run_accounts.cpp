@@ -246,6 +246,7 @@ void RunAccounts::add(std::int64_t sequence, const Fields& fields) {
     holdout_is_public_ = fields.at("public_holdout") != std::string(2 * kHashBytes, '0');
   }
   if (kind == "opened") {
+    has_public_records_ = fields.contains("public_records");
     format_ = fields.at("format") == "2" ? Format::Two : Format::One;
     return;
   }
@@ -547,7 +548,6 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
   run.round_last = std::max(run.round_last, round);
   ++run.releases;
   const std::string& name = fields.at("block");
-  Block& block = name == "training" ? run.training : run.holdout;
   const std::string& text = fields.at("cost");
   const std::optional<Cost> cost = parse_cost(text, run.format);
   if (!cost) {
@@ -555,12 +555,20 @@ void RunAccounts::release(std::int64_t sequence, const Fields& fields, Run& run)
                   run.format == Format::One ? 1 : 2, printable(text));
     return;
   }
-  if (cost->is_zero() && !(name == "holdout" && holdout_is_public_)) {
+  if (cost->is_zero() && !(name == "holdout" && holdout_is_public_) && !(name == "public" && has_public_records_)) {
     problems_.add(
-        "entry {}: run {}: expected a cost of 0 only in the holdout block of a data set whose holdout was declared "
-        "public, found it in the {} block (rule 12)",
+        "entry {}: run {}: expected a cost of 0 only where records were declared public, of the holdout block or of "
+        "the "
+        "public one, found it in the {} block (rule 12)",
         sequence, run.name, name);
   }
+  if (name == "public") {
+    if (!cost->is_zero())
+      problems_.add("entry {}: run {}: expected a cost of 0 in the public block, found {} (rule 12)", sequence,
+                    run.name, to_text(*cost));
+    return;
+  }
+  Block& block = name == "training" ? run.training : run.holdout;
   const bool fits = block.spent.add(*cost);
   const std::optional<UInt128> draws = cross_off(block, *cost);
   charge_filter(sequence, name, *cost, run, draws.value_or(1));

@@ -110,7 +110,8 @@ class RunAccounts {
 
   Problems& problems_;
   Format format_ = Format::One;
-  bool holdout_is_public_ = false;  // as the last entry that tells says
+  bool holdout_is_public_ = false;   // as the last entry that tells says
+  bool has_public_records_ = false;  // that were declared public when the data set was added
   std::vector<Run> runs_;
   std::map<std::string, std::size_t> index_;
   std::set<std::string> open_;

@@ -217,7 +217,8 @@ Status put_statistics(const RunReport& report, Costs& costs, Json& out) {
     }
     one["silos"] = estimate.replies;
     one["records"] = estimate.records;
-    if (!estimate.answers.empty()) UNDERTONE_TRY(put_answers(report.job, estimate, release_of, one));
+    if (!estimate.answers.empty())
+      UNDERTONE_TRY(put_answers(report.job, estimate, report.outcome->statistics, release_of, one));
     out.push_back(std::move(one));
   }
   put_shown_tables(*settings, out);

@@ -7,6 +7,7 @@
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/released_function.hpp"
 #include "shared/jobs/stated_statistics.hpp"
+#include "shared/jobs/stated_vectors.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -66,11 +67,17 @@ Json noise_of_release(const planning::Release& release) {
   const releases::Cost cost = release.cost_of_draw();
   Json out;
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism)) {
-    out = {{"law", std::string(releases::what_leaves(reports->kind()))}, {"epsilon", cost.pure.value_rounded_up()}};
+    out = {{"law", std::string(releases::what_leaves(reports->kind()))}};
+    if (reports->kind() == releases::Randomiser::Gaussian) {
+      out["mu"] = std::sqrt(cost.gaussian.value_rounded_up());
+    } else {
+      out["epsilon"] = cost.pure.value_rounded_up();
+    }
     if (const auto* bit = std::get_if<mechanisms::OneBit>(&reports->randomiser)) out["contrast"] = bit->contrast();
     out["stddev_of_mean_max"] = release.noise_stddev_of_mean();
     return out;
   }
+  if (release.is_public()) return {{"law", "none: public records"}};
   if (std::holds_alternative<mechanisms::Selection>(release.mechanism))
     return {{"law", "exponential mechanism"}, {"epsilon", cost.ranged.value_rounded_up()}};
   if (std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism)) {
@@ -87,9 +94,37 @@ Json noise_of_release(const planning::Release& release) {
   return out;
 }
 
+void put_combined(const jobs::CombinedMean& combined, Json& out) {
+  out["combined"] = {{"by", combined.by},
+                     {"public_records", combined.public_records},
+                     {"weight_of_public", combined.weight_of_public},
+                     {"spread", combined.spread},
+                     {"expected_error", combined.expected_error},
+                     {"error_of_public", combined.error_of_public}};
+}
+
+/// The question's statement with the public records that the one before it asked for.
+Result<jobs::StatedQuestion> with_public(const algorithms::VectorMeanAsked& mean,
+                                         const algorithms::StatisticsSettings& settings,
+                                         const std::vector<jobs::SiloTotals>& own, std::uint64_t round,
+                                         const std::vector<algorithms::Estimate>& estimates,
+                                         const ReleaseOf& release_of) {
+  UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
+  std::vector<jobs::SiloTotals> open;
+  for (const algorithms::Estimate& estimate : estimates) {
+    if (estimate.round != round) continue;
+    for (const auto& [silo, totals] : estimate.answers) {
+      UNDERTONE_TRY(const planning::Release* const release, release_of(silo, {round}));
+      open.push_back({release->records_drawn, release, &totals});
+    }
+  }
+  return jobs::state_with_public(mean, own, open, confidence);
+}
+
 }  // namespace
 
-Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate, const ReleaseOf& release_of, Json& out) {
+Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
+                   const std::vector<algorithms::Estimate>& estimates, const ReleaseOf& release_of, Json& out) {
   const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
   UNDERTONE_CHECK(settings != nullptr && estimate.round < settings->questions.size());
   const algorithms::StatisticAsked& asked = settings->questions[estimate.round];
@@ -99,10 +134,14 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate, c
     const jobs::CohortMember* member = job.member(silo);
     UNDERTONE_CHECK(member != nullptr);
     UNDERTONE_TRY(const planning::Release* const release, release_of(silo, {estimate.round}));
-    silos.emplace_back(member, jobs::SiloTotals{member->facts.records, release, &totals});
+    silos.emplace_back(member, jobs::SiloTotals{release->records_drawn, release, &totals});
     all.push_back(silos.back().second);
   }
-  UNDERTONE_TRY(const jobs::StatedQuestion together, jobs::state_question(asked, *settings, all));
+  UNDERTONE_TRY(jobs::StatedQuestion together, jobs::state_question(asked, *settings, all));
+  if (const auto* mean = std::get_if<algorithms::VectorMeanAsked>(&asked.what);
+      mean != nullptr && mean->beside_public) {
+    UNDERTONE_TRY(together, with_public(*mean, *settings, all, estimate.round - 1, estimates, release_of));
+  }
   out["kind"] = std::string(algorithms::kind_of(asked));
   out["confidence"] = settings->confidence;
   if (!asked.column.empty()) out["column"] = asked.column;
@@ -112,6 +151,7 @@ Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate, c
   }
   out["estimates"] = estimates_of(together);
   put_regression(together, out);
+  if (together.combined) put_combined(*together.combined, out);
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) {
     UNDERTONE_TRY(const jobs::ReleasedFunction function, jobs::release_function(asked, all));
     out["function"] = jobs::to_json(function);

@@ -16,6 +16,7 @@ using ReleaseOf = std::function<Result<const planning::Release*>(const SiloId& s
 /// intervals over all silos that answered, and those of each silo, which published them itself.
 /// Adds to an entry that has a name, silos and records.
 [[nodiscard]] Status put_answers(const jobs::Job& job, const algorithms::Estimate& estimate,
-                                 const ReleaseOf& release_of, nlohmann::ordered_json& out);
+                                 const std::vector<algorithms::Estimate>& estimates, const ReleaseOf& release_of,
+                                 nlohmann::ordered_json& out);
 
 }  // namespace undertone::coordinator

@@ -72,7 +72,7 @@ Round::Actions RoundMachine::on_reply(const SiloId& silo, const wire::ReplyMessa
     reception = Reception::Accepted;
     fold_.add(queries::values_of(message.reply.answer), expected->second.weight);
     const std::vector<std::int64_t>& values = queries::values_of(message.reply.answer);
-    if (setup_.shape.kept) kept_.emplace(silo, setup_.shape.reports ? setup_.shape.reports->totals(values) : values);
+    if (setup_.shape.kept) kept_.emplace(silo, setup_.shape.reports ? setup_.shape.reports->kept(values) : values);
     accepted_.emplace(silo, queries::reply_digest(message.run, message.query, message.type, message.reply));
     lost_.erase(silo);
     return end_or_arm();

@@ -108,7 +108,7 @@ Status RoundDriver::commit(Round::Commit committed) {
 }
 
 Participant RoundDriver::participant(const jobs::CohortMember& member) const {
-  return {spec_.weight(member), spec_.exact(member), member.facts.records};
+  return {spec_.weight(member), spec_.exact(member), spec_.records(member)};
 }
 
 double RoundDriver::noise_stddev_of_mean() const {

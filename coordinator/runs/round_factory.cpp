@@ -38,8 +38,8 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   for (const jobs::CohortMember& member : job_->cohort) {
     const SiloId& silo = member.facts.silo;
     if (participants.contains(silo))
-      setup.expected.emplace(silo,
-                             Participant{asked.spec.weight(member), asked.spec.exact(member), member.facts.records});
+      setup.expected.emplace(
+          silo, Participant{asked.spec.weight(member), asked.spec.exact(member), asked.spec.records(member)});
   }
   return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
 }

@@ -58,7 +58,8 @@ class ProductSilo final : public AuditedSilo {
     const std::unique_ptr<silo::ReleaseRandomness> randomness = make_randomness_();
     const auto clock = [] { return std::int64_t{0}; };
     const Digest holdout = member_.facts.holdout_public ? sha256("audited holdout") : Digest{};
-    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, holdout},
+    const Digest open = member_.facts.public_records > 0 ? sha256("audited public records") : Digest{};
+    Result<silo::Ledger> ledger = silo::Ledger::open(disk, head, key_, {"audited", {}, holdout, open},
                                                      allowing(job_, member_).total, randomness->kind(), clock);
     if (!ledger) return ledger.error();
     silo::SiloMachine machine(

@@ -15,9 +15,7 @@ struct Neighbours {
   Eigen::Index changed = 0;                           // its position there
 
   /// The block of one of the two.
-  [[nodiscard]] const models::Records& records(const data::Dataset& dataset) const {
-    return block == releases::Block::Training ? dataset.training : dataset.holdout;
-  }
+  [[nodiscard]] const models::Records& records(const data::Dataset& dataset) const { return dataset.of(block); }
 };
 
 }  // namespace undertone::lab

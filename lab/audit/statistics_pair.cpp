@@ -60,6 +60,9 @@ class Ends {
                           [&](const statistics::CosinesMap& of) {
                             for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
                           },
+                          [&](const statistics::BallMap& of) {
+                            for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
+                          },
                           [&](const statistics::LossesMap& of) {
                             for (const std::size_t coordinate : of.coordinates) ranged(coordinate);
                             ranged(of.label);
@@ -101,6 +104,7 @@ WorstPair statistics_pair(const jobs::Job& job, const planning::Plan& plan, data
   bool laplace = false;
   for (const planning::Plan::Segment& segment : plan.segments()) {
     const releases::Ask& ask = segment.release.ask;
+    if (segment.release.is_public()) continue;  // nobody's secret
     laplace = laplace || std::holds_alternative<mechanisms::LaplaceLattice>(segment.release.mechanism);
     if (const auto* features = std::get_if<releases::FeaturesMap>(&ask.map)) {
       ends.read(features->features);

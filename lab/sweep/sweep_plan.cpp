@@ -22,7 +22,8 @@ bool touches_data(const std::string& pointer) {
   };
   if (names_split(pointer)) return false;
   return begins("/data") || begins("/simulation") || pointer == "/cohort" || ends("/records") ||
-         ends("/holdout_records") || ends("/holdout_public") || ends("/silo") || ends("/count");
+         ends("/holdout_records") || ends("/holdout_public") || ends("/public_records") || ends("/silo") ||
+         ends("/count");
 }
 
 Status expand(const nlohmann::json& at, const std::string& done, std::string_view rest, std::vector<std::string>& out) {

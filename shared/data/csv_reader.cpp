@@ -58,6 +58,9 @@ struct Reading {
   std::int64_t line = 1;        // that the parser stands in
   std::int64_t first_line = 1;  // of the row that is being read
   int last_terminator = 0;
+  const RowMark* mark = nullptr;
+  std::size_t mark_column = SIZE_MAX;
+  std::vector<bool> marked;
   std::vector<std::string> problems;
   bool fatal = false;
 
@@ -105,12 +108,30 @@ void on_field(void* text, std::size_t size, void* state) {
     reading.header.emplace_back(cell);
     return;
   }
+  if (column == reading.mark_column && static_cast<std::size_t>(reading.record) < reading.marked.size())
+    reading.marked[static_cast<std::size_t>(reading.record)] = cell == reading.mark->value;
   if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
   if (!is_utf8(cell)) return reading.problem(reading.column_name(column) + ": expected UTF-8 text", false);
   const RecordEncoder::Expected expected = reading.encoder->encode(
       column, cell, reading.features.col(reading.record).data(), reading.targets[reading.record]);
   if (expected != nullptr) reading.problem(reading.column_name(column) + ": expected " + *expected, false);
+}
+
+void find_mark(Reading& reading) {
+  const std::string name = plain_text(reading.mark->column);
+  const auto found = std::find(reading.header.begin(), reading.header.end(), reading.mark->column);
+  if (found == reading.header.end())
+    return reading.problem(fmt::format("expected the column \"{}\", which says whose records are public", name), true);
+  reading.mark_column = static_cast<std::size_t>(found - reading.header.begin());
+  if (std::find(found + 1, reading.header.end(), reading.mark->column) != reading.header.end())
+    return reading.problem(fmt::format("expected one column \"{}\", found several", name), true);
+  if (reading.encoder->reads(reading.mark_column)) {
+    reading.problem(fmt::format("the column \"{}\" says whose records are public, and so it may be no feature and no "
+                                "label: what is public is settled before any value is looked at",
+                                name),
+                    true);
+  }
 }
 
 void on_row(int terminator, void* state) {
@@ -125,6 +146,7 @@ void on_row(int terminator, void* state) {
         RecordEncoder::create(reading.header, *reading.schema, reading.with_label, reading.decimal_comma);
     if (!encoder) return reading.problem(encoder.error().message + other_separator(reading.header), true);
     reading.encoder.emplace(*std::move(encoder));
+    if (reading.mark != nullptr) find_mark(reading);
     reading.features.setZero(static_cast<Eigen::Index>(reading.encoder->width()), reading.targets.size());
   } else if (reading.column != 0) {  // an empty line is no record
     if (reading.column != reading.header.size()) {
@@ -204,6 +226,10 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
   reading.decimal_comma = options.dialect.decimal_comma;
   reading.name = file.string();
   reading.targets.setZero(lines);
+  if (options.mark) {
+    reading.mark = &*options.mark;
+    reading.marked.assign(static_cast<std::size_t>(lines), false);
+  }
   csv_parser parser;
   UNDERTONE_CHECK(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) == 0);
   csv_set_delim(&parser, static_cast<unsigned char>(options.dialect.separator));
@@ -250,7 +276,9 @@ Result<CsvRecords> read_csv(const std::filesystem::path& file, const Schema& sch
     reading.features.conservativeResize(Eigen::NoChange, reading.record);
     reading.targets.conservativeResize(reading.record);
   }
-  return CsvRecords{{std::move(reading.features), std::move(reading.targets)}, reading.encoder->facts()};
+  if (reading.mark != nullptr) reading.marked.resize(static_cast<std::size_t>(reading.record));
+  return CsvRecords{
+      {std::move(reading.features), std::move(reading.targets)}, reading.encoder->facts(), std::move(reading.marked)};
 }
 
 }  // namespace undertone::data

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,17 @@
 
 namespace undertone::data {
 
+/// Which rows of a file are marked: those with this very text in a column that no schema reads.
+struct RowMark {
+  std::string column;
+  std::string value;
+};
+
 /// What is read along the way.
 struct CsvOptions {
   bool with_label = true;
   CsvDialect dialect = {};
+  std::optional<RowMark> mark = {};
   std::function<void(std::string_view)> bytes;  // sees every byte of the file, in order: for a digest
   std::function<void(std::uint64_t bytes, std::uint64_t of, std::int64_t records)> progress;  // each 16 MiB
 };
@@ -24,6 +32,7 @@ struct CsvOptions {
 struct CsvRecords {
   models::Records records;  // features in the schema's order, numeric ones scaled to [-1, 1]
   std::vector<ColumnFacts> columns;
+  std::vector<bool> marked;  // one for each record, where there is a mark to look for; else none
 };
 
 /// Bounds on what a file can make this process hold.

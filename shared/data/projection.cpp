@@ -16,7 +16,7 @@ Dataset Projection::project(const Dataset& dataset) const {
     if (records.count() > 0) project(records.features, out.features);
     return out;
   };
-  return {projected(dataset.training), projected(dataset.holdout)};
+  return {projected(dataset.training), projected(dataset.holdout), projected(dataset.public_records)};
 }
 
 void Projection::reconstruct(const Eigen::Ref<const Eigen::MatrixXd>& scores,

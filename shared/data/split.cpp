@@ -37,6 +37,14 @@ Result<Dataset> split(const models::Records& records, const SplitRule& rule) {
   return Dataset{select(records, order, holdout, used - holdout), select(records, order, 0, holdout)};
 }
 
+models::Records chosen(const models::Records& records, const std::vector<bool>& marks, bool marked) {
+  UNDERTONE_CHECK(marks.size() == static_cast<std::size_t>(records.count()));
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (marks[i] == marked) order.push_back(i);
+  return select(records, order, 0, order.size());
+}
+
 Result<std::vector<std::vector<std::size_t>>> deal(std::size_t rows, const std::vector<std::size_t>& sizes,
                                                    std::uint64_t seed) {
   RandomSource source(seed);

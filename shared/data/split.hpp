@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shared/models/linear_model.hpp"
+#include "shared/releases/records.hpp"
 
 namespace undertone::data {
 
@@ -20,10 +21,26 @@ struct SplitRule {
 struct Dataset {
   models::Records training;
   models::Records holdout;
+  models::Records public_records = {};  // declared so when the data set was added
+
+  [[nodiscard]] const models::Records& of(releases::Block block) const noexcept {
+    switch (block) {
+      case releases::Block::Training:
+        return training;
+      case releases::Block::Holdout:
+        return holdout;
+      case releases::Block::Public:
+        break;
+    }
+    return public_records;
+  }
 };
 
 /// @return an error where there are fewer records than are to be published
 [[nodiscard]] Result<Dataset> split(const models::Records& records, const SplitRule& rule);
+
+/// The records that are marked, or those that are not, in their order. @param marks [records]
+[[nodiscard]] models::Records chosen(const models::Records& records, const std::vector<bool>& marks, bool marked);
 
 /// Deals the rows of a table to parts of the given sizes, in an order drawn from a public seed.
 /// @param sizes one or more, each > 0

@@ -91,7 +91,8 @@ Status check(const FeatureMap& map, std::size_t encoded_width) {
                  },
                  [&](const ConjunctionsMap& of) { return check(of, encoded_width); },
                  [&](const CosinesMap& of) { return check(of, encoded_width); },
-                 [&](const LossesMap& of) { return check(of, encoded_width); }},
+                 [&](const LossesMap& of) { return check(of, encoded_width); },
+                 [&](const BallMap& of) { return check(of, encoded_width); }},
       map);
 }
 
@@ -103,7 +104,7 @@ std::string_view name_of(const FeatureMap& map) noexcept {
                  [](const GroupMomentsMap&) { return "group moments"; },
                  [](const VectorMomentsMap&) { return "vector moments"; }, [](const TreeMap&) { return "tree"; },
                  [](const ConjunctionsMap&) { return "conjunctions"; }, [](const CosinesMap&) { return "cosines"; },
-                 [](const LossesMap&) { return "losses"; }},
+                 [](const LossesMap&) { return "losses"; }, [](const BallMap&) { return "ball"; }},
       map);
 }
 
@@ -125,7 +126,8 @@ Eigen::Index dimension(const FeatureMap& map) {
                  [](const TreeMap& of) { return 2 * (of.leaves.edges.size() - 1) - 2; },
                  [](const ConjunctionsMap& of) { return conjunction_count(of.literals.size(), of.degree); },
                  [](const CosinesMap& of) { return cosine_count(of.coordinates.size(), of.terms); },
-                 [](const LossesMap& of) { return grid_count(of.parameters(), of.degree); }},
+                 [](const LossesMap& of) { return grid_count(of.parameters(), of.degree); },
+                 [](const BallMap& of) { return static_cast<std::size_t>(dimension(of)); }},
       map);
   return static_cast<Eigen::Index>(numbers);
 }
@@ -174,6 +176,15 @@ PairwiseBound pairwise_bound(const FeatureMap& map) {
                  [&](const LossesMap&) {
                    const auto all = static_cast<double>(dimension(map));
                    return PairwiseBound{all, up(std::sqrt(all))};
+                 },
+                 [](const BallMap& of) {
+                   const auto length = static_cast<double>(of.length());
+                   if (of.besides == BallMap::Besides::Products) {
+                     const auto all = static_cast<double>(dimension(of));
+                     return PairwiseBound{up(2.0 * up(std::sqrt(all))), 2.0};
+                   }
+                   const bool square = of.besides == BallMap::Besides::Square;
+                   return PairwiseBound{up(up(2.0 * up(std::sqrt(length))) + (square ? 1.0 : 0.0)), 2.0};
                  }},
       map);
 }
@@ -260,7 +271,8 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
                         [&](const LossesMap& of) {
                           for (Eigen::Index i = 0; i < out.size(); ++i)
                             out[i] = loss_at(of, record, static_cast<std::size_t>(i));
-                        }},
+                        },
+                        [&](const BallMap& of) { in_ball(of, record, out); }},
              map);
 }
 
@@ -270,9 +282,14 @@ void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRe
   if (const auto* conjunctions = std::get_if<ConjunctionsMap>(&map))
     return add_conjunctions(*conjunctions, units, record, sum);
   contribution(map, record, scratch);
-  // Every coordinate is within [-1.2, 1.2]: the product is below 2^41, and the conversion cuts toward zero.
-  for (std::size_t i = 0; i < sum.size(); ++i)
-    sum[i] += static_cast<std::int64_t>(scratch[static_cast<Eigen::Index>(i)] * static_cast<double>(units));
+  // Every coordinate is within [-sqrt(2), sqrt(2)]: what is not, or is no number, is a defect of the map's and counts
+  // as 0, so that no record can be told by it. The product is below 2^41. Rounded to the nearest, so that many records
+  // together are not off to one side.
+  constexpr double kMost = 1.5;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const double number = scratch[static_cast<Eigen::Index>(i)];
+    if (number >= -kMost && number <= kMost) sum[i] += std::llrint(number * static_cast<double>(units));
+  }
 }
 
 IntegerPairwiseBound integer_bound(const FeatureMap& map, std::int64_t units) {

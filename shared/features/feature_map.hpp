@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "shared/features/ball.hpp"
 #include "shared/features/cells.hpp"
 #include "shared/features/conjunctions.hpp"
 #include "shared/features/cosines.hpp"
@@ -53,7 +54,7 @@ struct TreeMap {
   BinnedCells leaves;  // m a power of two, at least 2
 };
 using FeatureMap = std::variant<CountMap, CellsMap, SumMap, MomentsMap, FourMomentsMap, GroupMomentsMap,
-                                VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap>;
+                                VectorMomentsMap, TreeMap, ConjunctionsMap, CosinesMap, LossesMap, BallMap>;
 
 /// How far phi(x) and phi(x') of any two records lie apart, at most: what replacing one record moves a sum by.
 struct PairwiseBound {
@@ -69,7 +70,7 @@ inline constexpr std::int64_t kProbabilityDenominatorMax = std::int64_t{1} << 20
 /// finite, a cell that is none, more than kCellsMax numbers, leaves that are no power of two
 [[nodiscard]] Status check(const FeatureMap& map, std::size_t encoded_width);
 /// "count", "cells", "sum", "moments", "four moments", "group moments", "vector moments", "tree", "conjunctions",
-/// "cosines", "losses"
+/// "cosines", "losses", "ball"
 [[nodiscard]] std::string_view name_of(const FeatureMap& map) noexcept;
 /// D, of a checked map.
 [[nodiscard]] Eigen::Index dimension(const FeatureMap& map);
@@ -91,12 +92,12 @@ struct CoordinateRange {
 /// phi(record). @param out [dimension], overwritten
 void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out);
 
-/// The same on integers: phi x units, truncated toward zero, added to a sum. @param units per 1, in 1 .. 2^40
+/// The same on integers: phi x units, rounded to the nearest, added to a sum. @param units per 1, in 1 .. 2^40
 /// @param scratch [dimension] @param sum [dimension]
 void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRecord& record,
                       Eigen::Ref<Eigen::VectorXd> scratch, std::span<std::int64_t> sum);
 /// The pairwise bound of those integers. Of counts and sums nothing is rounded and it is units x the bound; else
-/// truncation raises the distance by less than a unit in every coordinate that may differ, c of them: ceil(l1 units +
+/// rounding raises the distance by less than a unit in every coordinate that may differ, c of them: ceil(l1 units +
 /// c), l2 units + sqrt(c). Replacing a record moves a silo's sum by at most that.
 struct IntegerPairwiseBound {
   std::int64_t l1 = 0;

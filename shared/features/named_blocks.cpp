@@ -49,6 +49,15 @@ std::vector<NamedBlock> named_blocks(const FeatureMap& map) {
           },
           [&](const LossesMap& /*map*/) {
             return Blocks{{"losses", 0, all, 1.0}};
+          },
+          [&](const BallMap& own) {
+            const Eigen::Index p = own.length();
+            Blocks out{{"numbers", 0, p, 1.0 / own.radius}};
+            const double square = own.radius * own.radius;
+            if (own.besides == BallMap::Besides::Square) out.push_back({"squared length", p, 1, 1.0 / square});
+            if (own.besides == BallMap::Besides::Products)
+              out.push_back({"products", p, all - p, 1.0 / (std::numbers::sqrt2 * square)});
+            return out;
           }},
       map);
 }

@@ -117,7 +117,8 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
       // Those of Gaussian noise are brought to the lattice that all silos share.
       const double shared = std::ldexp(release.lattice().step, -mechanisms::kValueStepLog2);
       const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
-      const double noise = std::ldexp(1.0, std::get<mechanisms::GaussianLattice>(release.mechanism).log2_stddev);
+      const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism);
+      const double noise = gaussian == nullptr ? 0.0 : std::ldexp(1.0, gaussian->log2_stddev);  // none: exact
       bound.reach =
           std::ldexp((sum + kOtherAccountants * noise * (root + tail) + root) * shared + root, wire.step_log2);
     }

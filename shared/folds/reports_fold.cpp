@@ -13,12 +13,13 @@ mechanisms::ReportValues values_of_form(const releases::Ask& ask) {
 }  // namespace
 
 ReportShape::ReportShape(const releases::Ask& ask)
-    : coordinates_(ask.dimension), form_(*ask.reports()), values_(values_of_form(ask)) {}
+    : coordinates_(ask.dimension), numbers_(ask.report_size()), form_(*ask.reports()), values_(values_of_form(ask)) {}
 
 bool ReportShape::admits(const queries::Answer& answer, std::int64_t records) const noexcept {
   const auto* reports = std::get_if<queries::Reports>(&answer);
   return reports != nullptr && records >= 1 && records <= mechanisms::kReportsMax &&
-         static_cast<std::int64_t>(reports->values.size()) == records &&
+         records <= mechanisms::kReportsMax / numbers_ &&
+         static_cast<std::int64_t>(reports->values.size()) == records * numbers_ &&
          std::all_of(reports->values.begin(), reports->values.end(),
                      [this](std::int64_t report) { return values_.low <= report && report <= values_.high; });
 }
@@ -36,10 +37,17 @@ std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& r
         return mechanisms::StringIndex::estimate(strings, reports[slot], slot);
       case releases::Randomiser::Bit:
       case releases::Randomiser::Laplace:
+      case releases::Randomiser::Direction:
+      case releases::Randomiser::Gaussian:
         break;
     }
     return reports[slot];
   };
+  if (releases::of_vectors(form_.randomiser)) {
+    for (std::size_t first = 0; first < reports.size(); first += static_cast<std::size_t>(numbers_))
+      for (std::size_t j = 0; j < coordinates; ++j) out[j] += reports[first + j];
+    return out;
+  }
   for (std::size_t slot = 0; slot < reports.size(); ++slot) out[slot % coordinates] += said(slot);
   return out;
 }
@@ -48,7 +56,7 @@ void ReportsFold::add(const std::vector<std::int64_t>& reports, std::uint64_t we
   UNDERTONE_CHECK(weight == 1);
   UNDERTONE_CHECK(replies_ < (Eigen::Index{1} << 20));  // of totals below 2^61 each: far inside 128 bits
   ++replies_;
-  reports_ += static_cast<std::int64_t>(reports.size());
+  reports_ += static_cast<std::int64_t>(reports.size()) / shape_.numbers();
   const std::vector<std::int64_t> totals = shape_.totals(reports);
   for (std::size_t j = 0; j < totals.size(); ++j) totals_[j] += totals[j];
 }

@@ -23,16 +23,26 @@ class ReportShape {
   /// Whether these may be the reports of so many records: one of each, in order of slots, and none that no record can
   /// make. @param records public, of the silo
   [[nodiscard]] bool admits(const queries::Answer& answer, std::int64_t records) const noexcept;
-  /// What the reports on each coordinate add up to, or what they say against their strings: [coordinates].
+  /// Whether every report is kept, since what is estimated from them is no function of their sums.
+  [[nodiscard]] bool keeps_all() const noexcept { return form_.randomiser == releases::Randomiser::Gaussian; }
+  /// Numbers of one report.
+  [[nodiscard]] Eigen::Index numbers() const noexcept { return numbers_; }
+  /// What the reports on each coordinate add up to, or what they say against their strings: [coordinates]. Of copies
+  /// of vectors the first ones.
   /// @param reports admitted
   [[nodiscard]] std::vector<std::int64_t> totals(const std::vector<std::int64_t>& reports) const;
+  /// What of a silo's reports is kept where what each silo said is looked at.
+  [[nodiscard]] std::vector<std::int64_t> kept(const std::vector<std::int64_t>& reports) const {
+    return keeps_all() ? reports : totals(reports);
+  }
   /// How many of so many slots report on a coordinate.
   [[nodiscard]] std::int64_t slots(std::int64_t records, Eigen::Index coordinate) const noexcept {
-    return (records + coordinates_ - 1 - coordinate) / coordinates_;
+    return releases::of_vectors(form_.randomiser) ? records : (records + coordinates_ - 1 - coordinate) / coordinates_;
   }
 
  private:
   Eigen::Index coordinates_;
+  Eigen::Index numbers_;
   releases::ReportsForm form_;
   mechanisms::ReportValues values_;
 };

@@ -126,6 +126,11 @@ void add_entry(config::Section& section, std::size_t room, bool by_rule, std::ve
       section.integer("holdout_records", 0, kRecordsMax, "records kept for evaluation: public");
   const bool is_public =
       section.boolean("holdout_public", "the owner declared the holdout public: evaluated exactly, not protected");
+  std::int64_t public_records = 0;
+  if (section.has("public_records"))
+    public_records = section.integer(
+        "public_records", 0, kRecordsMax,
+        "records beside those, which the owner declared public when the data set was added (default 0): public");
   const std::uint64_t weight = parse_weight(section, records, by_rule);
   section.finish();
   if (count.value_or(1) > room) {
@@ -133,7 +138,7 @@ void add_entry(config::Section& section, std::size_t room, bool by_rule, std::ve
     return;
   }
   for (const SiloId& silo : names_of(section, name, count)) {
-    cohort.push_back({{silo, records, holdout, is_public, target}, weight});
+    cohort.push_back({{silo, records, holdout, is_public, target, public_records}, weight});
   }
 }
 

@@ -8,13 +8,10 @@ namespace undertone::jobs {
 
 PlannedFacts planned_facts(const releases::SiloFacts& facts) {
   const auto* concentrated = std::get_if<releases::ConcentratedDp>(&facts.target);
-  return {facts.records,
-          facts.holdout_records,
-          facts.holdout_public,
-          facts.target.index(),
-          facts.epsilon().value(),
-          facts.delta(),
-          concentrated == nullptr ? 0.0 : concentrated->rho.value()};
+  return {facts.records,        facts.holdout_records,
+          facts.holdout_public, facts.public_records,
+          facts.target.index(), facts.epsilon().value(),
+          facts.delta(),        concentrated == nullptr ? 0.0 : concentrated->rho.value()};
 }
 
 Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job) {

@@ -13,7 +13,7 @@
 namespace undertone::jobs {
 
 /// Of a silo's facts all but its name: what its plan is a function of. Silos with equal ones are alike.
-using PlannedFacts = std::tuple<std::int64_t, std::int64_t, bool, std::size_t, double, double, double>;
+using PlannedFacts = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, std::size_t, double, double, double>;
 [[nodiscard]] PlannedFacts planned_facts(const releases::SiloFacts& facts);
 
 /// What makes the plan of a silo: `plan_of`, or what gives the same faster. @see plan_of

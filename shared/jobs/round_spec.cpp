@@ -29,6 +29,7 @@ RoundSpec round_spec(const releases::Ask& ask, const queries::WireLattice& wire,
                      const folds::Aggregation& aggregation) {
   RoundSpec spec;
   spec.evaluation = ask.kind() == releases::QuestionKind::Metrics;
+  spec.of_public = ask.records.block == releases::Block::Public;
   spec.dimension = ask.answer_size();
   spec.lattice = wire;
   if (ask.selects()) {

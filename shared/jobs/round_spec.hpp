@@ -13,6 +13,7 @@ namespace undertone::jobs {
 /// simulation and the audit of a federation.
 struct RoundSpec {
   bool evaluation = false;
+  bool of_public = false;                     // of records that silos' owners declared public: all answer exactly
   bool statistic = false;                     // of the records themselves: what each silo says is kept
   Eigen::Index dimension = 0;                 // numbers of a reply, or that its reports are on
   std::optional<Eigen::Index> candidates;     // of a selection: a reply is the number of one of so many
@@ -30,13 +31,19 @@ struct RoundSpec {
   [[nodiscard]] bool admits(const queries::Answer& answer, const CohortMember& member) const;
   /// What of a reply is kept where what each silo says is looked at: its numbers, or what its reports add up to.
   [[nodiscard]] std::vector<std::int64_t> kept(const std::vector<std::int64_t>& values) const {
-    return reports ? reports->totals(values) : values;
+    return reports ? reports->kept(values) : values;
   }
   /// What a silo counts for in the fold: an evaluation the records that it evaluates, anything else the job's weight.
   /// In 1 .. LatticeFold::kWeightMax.
   [[nodiscard]] std::uint64_t weight(const CohortMember& member) const;
+  /// How many records a silo's answer is counted to be of: of its public ones, or of its training records.
+  [[nodiscard]] std::int64_t records(const CohortMember& member) const {
+    return of_public ? member.facts.public_records : member.facts.records;
+  }
   /// Whether the silo answers exactly, because its owner declared what is read public.
-  [[nodiscard]] bool exact(const CohortMember& member) const { return evaluation && member.facts.holdout_public; }
+  [[nodiscard]] bool exact(const CohortMember& member) const {
+    return of_public || (evaluation && member.facts.holdout_public);
+  }
 };
 
 /// @param ask of the job's schedule. @see planning::ask_of

@@ -9,6 +9,7 @@
 #include "shared/features/named_blocks.hpp"
 #include "shared/jobs/stated_choices.hpp"
 #include "shared/jobs/stated_reports.hpp"
+#include "shared/jobs/stated_vectors.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "shared/statistics/correlations.hpp"
@@ -306,11 +307,13 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   Asking asking{asked, confidence, settings.sampling, algorithms::features_of(asked, settings.noise), {}};
   for (const SiloTotals& silo : silos) {
     const releases::Ask& ask = silo.release->ask;
-    if (static_cast<Eigen::Index>(silo.totals->size()) != ask.answer_size() || silo.records < 1) {
+    const bool kept = ask.reports() != nullptr && ask.reports()->randomiser == releases::Randomiser::Gaussian;
+    const Eigen::Index expected = kept ? silo.release->answer_size() : ask.answer_size();
+    if (static_cast<Eigen::Index>(silo.totals->size()) != expected || silo.records < 1) {
       return Error{ErrorCode::Internal, fmt::format("the {}: {} totals of {} records, {} were asked for", asked.name,
-                                                    silo.totals->size(), silo.records, ask.answer_size())};
+                                                    silo.totals->size(), silo.records, expected)};
     }
-    if (ask.reports() != nullptr || ask.selects()) continue;
+    if (ask.reports() != nullptr || ask.selects() || silo.release->is_public()) continue;
     Told told{silo.records, Eigen::VectorXd(ask.dimension), noise_of(*silo.release)};
     const int step_log2 = queries::statistic_lattice(ask).step_log2;
     for (Eigen::Index i = 0; i < ask.dimension; ++i)
@@ -319,6 +322,10 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
   }
   if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&asked.what))
     return state_reports(*reports, settings, silos);
+  if (const auto* mean = std::get_if<algorithms::VectorMeanAsked>(&asked.what))
+    return state_vector_mean(*mean, silos, confidence);
+  if (const auto* model = std::get_if<algorithms::LinearModelAsked>(&asked.what))
+    return state_linear_model(*model, silos);
   // What is asked of a function later has intervals of its own.
   if (std::holds_alternative<algorithms::FunctionAsked>(asked.what)) return StatedQuestion{};
   if (algorithms::selects(asked)) return state_choice(asked, silos, confidence);
@@ -329,6 +336,8 @@ Result<StatedQuestion> state_question(const StatisticAsked& asked, const algorit
           [](const algorithms::FunctionAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
           [](const algorithms::SelectedQuantileAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
           [](const algorithms::LeastLossAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [](const algorithms::VectorMeanAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
+          [](const algorithms::LinearModelAsked& /*above*/) -> Result<StatedQuestion> { UNDERTONE_CHECK(false); },
           [&](const algorithms::TableAsked& /*what*/) { return state_table(asking); },
           [&](const auto& what) { return state(asking, what); }},
       asked.what);

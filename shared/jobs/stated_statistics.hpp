@@ -24,10 +24,20 @@ struct NamedEstimate {
   std::string name;
   statistics::Stated stated;
 };
+/// How public records and protected ones made one mean. Lengths are in half ranges of a column.
+struct CombinedMean {
+  std::string by;  // "weighted", "empirical", "empirical, protected records left out"
+  double weight_of_public = 0.0;
+  std::int64_t public_records = 0;
+  double spread = 0.0;           // the root of the trace of the covariance that it was done with
+  double expected_error = 0.0;   // the root of the expected squared distance from the mean, or its most
+  double error_of_public = 0.0;  // of the public records alone
+};
 struct StatedQuestion {
   std::vector<NamedEstimate> estimates;
   std::optional<double> rho;                // of a regression: what its noised moments carry
   std::optional<double> residual_variance;  // of a regression that is stated, unraised, in the response's unit squared
+  std::optional<CombinedMean> combined = {};
 };
 
 /// The law of a silo's noise on each of its totals, rounding to the wire included. @pre a statistic's release, of a sum

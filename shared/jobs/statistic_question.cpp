@@ -7,6 +7,7 @@
 
 #include "shared/jobs/function_question.hpp"
 #include "shared/jobs/statistic_columns.hpp"
+#include "shared/jobs/vector_question.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -32,7 +33,9 @@ enum class KindAsked : std::uint8_t {
   Kernels,
   Loss,
   SelectedQuantile,
-  LeastLoss
+  LeastLoss,
+  VectorMean,
+  LinearModel
 };
 
 constexpr std::int64_t kBinsMax = 4096;
@@ -57,6 +60,7 @@ struct Written {
   bool near_normal = false;
   bool ends = true;
   WrittenFunction function;
+  WrittenVector vector;
   bool reports = false;  // one of every record, instead of totals
   releases::Randomiser randomiser = releases::Randomiser::Bit;
   std::uint64_t seed = 0;  // of public strings
@@ -74,13 +78,18 @@ std::optional<FunctionKind> function_kind(KindAsked kind) {
   if (kind == KindAsked::Loss || kind == KindAsked::LeastLoss) return FunctionKind::Loss;
   return std::nullopt;
 }
+std::optional<VectorKind> vector_kind(KindAsked kind) {
+  if (kind == KindAsked::VectorMean) return VectorKind::Mean;
+  if (kind == KindAsked::LinearModel) return VectorKind::LinearModel;
+  return std::nullopt;
+}
 bool may_report(KindAsked kind) {
   return kind == KindAsked::Count || kind == KindAsked::Mean || kind == KindAsked::Missing ||
          (function_kind(kind) && kind != KindAsked::LeastLoss);
 }
 bool is_listed(KindAsked kind) {
   return kind == KindAsked::Table || kind == KindAsked::Covariance || kind == KindAsked::Regression ||
-         function_kind(kind);
+         function_kind(kind) || vector_kind(kind);
 }
 
 Written read_question(config::Section& section) {
@@ -101,7 +110,9 @@ Written read_question(config::Section& section) {
        {"kernels", KindAsked::Kernels},
        {"loss", KindAsked::Loss},
        {"selected_quantile", KindAsked::SelectedQuantile},
-       {"least_loss", KindAsked::LeastLoss}},
+       {"least_loss", KindAsked::LeastLoss},
+       {"vector_mean", KindAsked::VectorMean},
+       {"linear_model", KindAsked::LinearModel}},
       "count: records with a value, or with each of a column's values; mean, sum, variance (with the mean and the "
       "standard deviation): of a column of numbers, where the value used for a missing one counts; missing: records "
       "whose number was missing, of a column with an indicator; histogram: records in each of its cells; quantiles: to "
@@ -113,12 +124,14 @@ Written read_question(config::Section& section) {
       "point; loss, the empirical risk of a linear model of three parameters at most, anywhere in a box. Chosen by the "
       "exponential "
       "mechanism, one answer of each silo: selected_quantile, an edge of cells on either side of a quantile, each a "
-      "release of its own; least_loss, the parameters of a grid whose risk is nearly the least");
+      "release of its own; least_loss, the parameters of a grid whose risk is nearly the least. Of records as vectors: "
+      "vector_mean, their mean, with public records where silos have them; linear_model, a classifier from one round");
   const bool every = section.recording();
   if (every || (may_report(out.kind) && section.has("form"))) {
     out.reports = section.choice<bool>(
         "form", {{"total", false}, {"reports", true}},
-        "of count, mean, missing, marginals, kernels and loss: total (default): a silo adds its records up and answers "
+        "of count, mean, missing, marginals, kernels, loss, vector_mean and linear_model: total (default): a silo adds "
+        "its records up and answers "
         "with noised totals; "
         "reports: with a report of every record by itself, each private on its own whoever sees it, in a secret order: "
         "far less is learnt, and nobody has to be trusted with a total. Of a count it is then the share; of marginals, "
@@ -135,7 +148,9 @@ Written read_question(config::Section& section) {
         "its own, which says more from an epsilon of about 3 on; of "
         "marginals, kernels and loss also, for comparison, since they say less: string_bit, a bit about the number and "
         "a "
-        "public string; index, the number of one of 32 public strings");
+        "public string; index, the number of one of 32 public strings. Of vector_mean: direction (default), one near "
+        "the "
+        "record's own (PrivUnit), or gaussian, its vector with Gaussian noise, which those of linear_model are");
   }
   if (every || (out.reports && releases::reads_strings(out.randomiser))) {
     section.otherwise("public_seed", 1);
@@ -166,9 +181,12 @@ Written read_question(config::Section& section) {
         {1});
     out.complete = out.complete && !out.columns.empty();
   }
-  if (every || out.kind == KindAsked::Regression || function_kind(out.kind) == FunctionKind::Loss) {
-    out.response =
-        section.text("response", "of regression and loss: a column of numbers, or a label of two values as -1 and 1");
+  if (every || out.kind == KindAsked::Regression || function_kind(out.kind) == FunctionKind::Loss ||
+      out.kind == KindAsked::LinearModel) {
+    out.response = section.text(
+        "response",
+        "of regression and loss: a column of numbers, or a label of two values as -1 and 1; of linear_model "
+        "such a label");
     out.complete = out.complete && !out.response.empty();
   }
   if (every || is_binned(out.kind)) {
@@ -203,6 +221,7 @@ Written read_question(config::Section& section) {
   }
   if (every || function_kind(out.kind))
     out.function = read_function(section, every ? std::nullopt : function_kind(out.kind));
+  if (every || vector_kind(out.kind)) out.vector = read_vector(section, every ? std::nullopt : vector_kind(out.kind));
   if (every || section.has("weight"))
     out.weight =
         section.number("weight", 0.0, kWeightMax, "of budget weights: of this question's noise (default 1)", true);
@@ -489,6 +508,15 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const data:
   if (written.kind == KindAsked::Loss && written.function.degree > statistics::kPolynomialDegreeMax) {
     section.problem("degree", fmt::format("expected a degree of {} at most", statistics::kPolynomialDegreeMax));
     return {};
+  }
+  if (const std::optional<VectorKind> vector = vector_kind(written.kind)) {
+    std::vector<StatisticAsked> asked =
+        parse_vector(section, *vector, written.vector, written.columns, written.response, schema);
+    for (StatisticAsked& one : asked) {
+      one.weight = written.weight;
+      one.half_width = written.half_width;
+    }
+    return asked;
   }
   const std::optional<FunctionKind> function = function_kind(written.kind);
   std::optional<StatisticAsked> asked =

@@ -8,6 +8,7 @@
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
 #include "shared/jobs/function_degrees.hpp"
+#include "shared/jobs/vector_question.hpp"
 #include "shared/statistics/budget_split.hpp"
 
 namespace undertone::jobs {
@@ -39,6 +40,12 @@ bool all_have_form(const StatisticsSettings& settings, NoiseKind noise) {
                      [noise](const StatisticAsked& asked) { return algorithms::has_form(asked, noise); });
 }
 
+bool any_gaussian_reports(const StatisticsSettings& settings) {
+  return std::any_of(settings.questions.begin(), settings.questions.end(), [](const StatisticAsked& asked) {
+    return algorithms::reports_of(asked) == releases::Randomiser::Gaussian;
+  });
+}
+
 bool any_reports(const StatisticsSettings& settings) {
   return std::any_of(settings.questions.begin(), settings.questions.end(),
                      [](const StatisticAsked& asked) { return algorithms::reports_of(asked).has_value(); });
@@ -51,11 +58,22 @@ bool any_selects(const StatisticsSettings& settings) {
 /// Parts of what a silo promises, which add up to 1.
 Result<std::vector<double>> shares_of(const StatisticsSettings& settings, NoiseKind noise,
                                       StatisticsNoise::Budget budget) {
-  const std::size_t count = settings.questions.size();
-  if (budget != StatisticsNoise::Budget::Weights) return std::vector<double>(count, 1.0 / static_cast<double>(count));
+  std::vector<double> out(settings.questions.size(), 0.0);  // of what reads public records
+  std::vector<std::size_t> charged;
   std::vector<statistics::QuestionSize> sizes;
-  for (const StatisticAsked& asked : settings.questions) sizes.push_back(sized(asked, noise).size);
-  return noise == NoiseKind::Laplace ? statistics::laplace_shares(sizes) : statistics::gaussian_shares(sizes);
+  for (std::size_t q = 0; q < out.size(); ++q) {
+    if (algorithms::reads_public(settings.questions[q])) continue;
+    charged.push_back(q);
+    if (budget == StatisticsNoise::Budget::Weights) sizes.push_back(sized(settings.questions[q], noise).size);
+  }
+  if (charged.empty()) return out;
+  std::vector<double> shares(charged.size(), 1.0 / static_cast<double>(charged.size()));
+  if (budget == StatisticsNoise::Budget::Weights) {
+    UNDERTONE_TRY(shares,
+                  noise == NoiseKind::Laplace ? statistics::laplace_shares(sizes) : statistics::gaussian_shares(sizes));
+  }
+  for (std::size_t i = 0; i < charged.size(); ++i) out[charged[i]] = shares[i];
+  return out;
 }
 
 /// Of discrete Laplace noise on a step: 2 q / (1 - q)^2.
@@ -81,6 +99,7 @@ double variance_at(const StatisticsSettings& settings, NoiseKind noise, const st
   }
   double out = 0.0;
   for (std::size_t q = 0; q < shares.size(); ++q) {
+    if (algorithms::reads_public(settings.questions[q])) continue;
     const Sized own = sized(settings.questions[q], noise);
     const double sensitivity = own.size.sensitivity;
     const double each = noise == NoiseKind::Laplace ? laplace_variance(sensitivity / (shares[q] * whole), own.step)
@@ -117,6 +136,7 @@ Result<NoiseKind> chosen_law(const StatisticsSettings& settings, const Statistic
     return Error{ErrorCode::InvalidArgument,
                  "Gaussian noise keeps no promise of delta 0: every silo needs one above it"};
   }
+  if (!pure && any_gaussian_reports(settings)) return NoiseKind::Gaussian;
   if (pure || any_reports(settings) || any_selects(settings)) return NoiseKind::Laplace;
   if (!all_have_form(settings, NoiseKind::Laplace)) return NoiseKind::Gaussian;
   double best = std::numeric_limits<double>::infinity();
@@ -178,6 +198,7 @@ Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const Sta
                                           const std::vector<releases::SiloFacts>& cohort) {
   UNDERTONE_CHECK(!cohort.empty());
   UNDERTONE_TRY(settle_functions(settings.questions, cohort));
+  UNDERTONE_TRY(settle_models(settings.questions, cohort));
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
   UNDERTONE_TRY(settle_selections(settings.questions, cohort, confidence));
   UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, cohort));

@@ -11,6 +11,7 @@
 #include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/jobs/stated_statistics.hpp"
+#include "shared/jobs/stated_vectors.hpp"
 #include "shared/statistics/cosine_series.hpp"
 #include "shared/statistics/quantiles.hpp"
 
@@ -118,6 +119,8 @@ void put_width(const algorithms::StatisticAsked& asked, const TotalNoise& noise,
           [](const algorithms::FunctionAsked& /*apart*/) { UNDERTONE_CHECK(false); },
           [](const algorithms::SelectedQuantileAsked& /*apart*/) { UNDERTONE_CHECK(false); },
           [](const algorithms::LeastLossAsked& /*apart*/) { UNDERTONE_CHECK(false); },
+          [](const algorithms::VectorMeanAsked& /*apart*/) { UNDERTONE_CHECK(false); },
+          [](const algorithms::LinearModelAsked& /*apart*/) { UNDERTONE_CHECK(false); },
           [&](const algorithms::RegressionAsked& what) {
             const auto columns = static_cast<double>(what.columns.size());
             const double cross = (columns + 1.0) * noise.stddev;
@@ -145,7 +148,7 @@ Result<double> share_as_sum(const std::vector<const planning::Release*>& asked, 
   for (const planning::Release* release : asked) {
     const auto& reports = std::get<mechanisms::LocalReports>(release->mechanism);
     const auto& bound = std::get<releases::RangeBound>(release->ask.bound);
-    UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(reports.epsilon().value_rounded_down()));
+    UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(reports.cost().pure.value_rounded_down()));
     const bool counted = std::get<releases::StatisticMap>(release->ask.map).indicators;
     UNDERTONE_TRY(const mechanisms::LaplaceLattice sum,
                   counted ? mechanisms::laplace_counts(epsilon, release->ask.dimension, release->records_drawn)
@@ -266,6 +269,65 @@ void put_choice_width(const algorithms::StatisticAsked& asked, const std::vector
                : "the summed losses, over the largest that one can be, by which a silo's choice is worse than the best";
 }
 
+/// Of a mean of vectors: by how much each estimate that can be made is expected to be off.
+void put_vector_width(const algorithms::StatisticAsked& asked, const algorithms::VectorMeanAsked& what,
+                      const std::vector<const planning::Release*>& releases, std::int64_t public_records,
+                      statistics::Confidence confidence, PlannedWidth& out) {
+  out.statistic = asked.name;
+  if (what.of_public) {
+    out.law = "none: public records";
+    out.of = "each column's mean of the public records";
+    return;
+  }
+  out.law = what.reports ? std::string(releases::what_leaves(*what.reports))
+            : std::holds_alternative<mechanisms::LaplaceLattice>(releases.front()->mechanism) ? "discrete Laplace"
+                                                                                              : "Gaussian";
+  double variance = 0.0;
+  double records = 0.0;
+  for (const planning::Release* release : releases) {
+    variance += std::pow(mechanisms::noise_stddev_of_sum(release->mechanism, release->records_drawn), 2);
+    records += static_cast<double>(release->records_drawn);
+  }
+  out.half_width = confidence.z() * std::sqrt(variance) / records * what.radius;
+  const ExpectedErrors errors = expected_errors(what, releases, what.beside_public ? public_records : 0);
+  out.of = fmt::format(
+      "a column's mean of the protected records, scaled to [-1, 1]; of the whole vector {:.4g} is "
+      "expected to be off, of a law with spread {:.4g}",
+      errors.of_protected, what.spread.value_or(what.radius));
+  if (what.beside_public)
+    out.of += fmt::format(", by the {} public records alone {:.4g}, weighted together {:.4g}", public_records,
+                          errors.of_public, errors.weighted);
+  warn_of_range(out.half_width, out.warnings);
+}
+
+/// Of a linear model: the noise on the mean vector that its slope at 0 is made of, by the form that was asked for and,
+/// at the same shift, by the other one.
+void put_model_width(const algorithms::StatisticAsked& asked, const algorithms::LinearModelAsked& what,
+                     const std::vector<const planning::Release*>& releases, statistics::Confidence confidence,
+                     PlannedWidth& out) {
+  out.statistic = asked.name;
+  out.law = what.reports ? std::string(releases::what_leaves(releases::Randomiser::Gaussian)) : "Gaussian";
+  double variance = 0.0;
+  double other = 0.0;
+  double records = 0.0;
+  for (const planning::Release* release : releases) {
+    variance += std::pow(mechanisms::noise_stddev_of_sum(release->mechanism, release->records_drawn), 2);
+    records += static_cast<double>(release->records_drawn);
+    // Two records are 2 apart in either form, copies aside: a total has that noise once, reports once a record.
+    const double shift_squared = release->cost_of_draw().gaussian.value_rounded_up();
+    other += 4.0 / shift_squared * (what.reports ? 1.0 : static_cast<double>(release->records_drawn));
+  }
+  out.half_width = confidence.z() * std::sqrt(variance) / records;
+  (what.reports ? out.as_sum : out.as_reports) = confidence.z() * std::sqrt(other) / records;
+  out.of = fmt::format(
+      "each number of the mean of y x over the norm; the slope is a polynomial of degree {}, at most {:.2g} off",
+      what.degree,
+      (what.copies ? statistics::bernstein_slope(what.loss, what.smoothing, what.degree)
+                   : statistics::chebyshev_slope(what.loss, what.smoothing, what.degree))
+          .error);
+  warn_of_range(out.half_width, out.warnings);
+}
+
 }  // namespace
 
 Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<SiloId, planning::Plan>& plans) {
@@ -286,6 +348,16 @@ Result<std::vector<PlannedWidth>> planned_widths(const Job& job, const std::map<
     if (const auto* reports = std::get_if<algorithms::ReportsAsked>(&settings->questions[q].what)) {
       if (Status put = put_report_widths(settings->questions[q], *reports, asked, confidence, out); !put)
         return put.error();
+      continue;
+    }
+    if (const auto* mean = std::get_if<algorithms::VectorMeanAsked>(&settings->questions[q].what)) {
+      std::int64_t public_records = 0;
+      for (const CohortMember& member : job.cohort) public_records += member.facts.public_records;
+      put_vector_width(settings->questions[q], *mean, asked, public_records, confidence, out.emplace_back());
+      continue;
+    }
+    if (const auto* model = std::get_if<algorithms::LinearModelAsked>(&settings->questions[q].what)) {
+      put_model_width(settings->questions[q], *model, asked, confidence, out.emplace_back());
       continue;
     }
     if (algorithms::selects(settings->questions[q])) {

@@ -24,6 +24,10 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
                 return "a randomised bit of each record by itself against a public string, on integers";
               case releases::Randomiser::Index:
                 return "the number of a public string drawn by each record by itself, on integers";
+              case releases::Randomiser::Direction:
+                return "a direction near each record's own by itself, PrivUnit on integer vectors";
+              case releases::Randomiser::Gaussian:
+                return "Gaussian, exactly rounded to a lattice, on each record's vector by itself";
             }
             return "";
           },
@@ -49,9 +53,7 @@ releases::Cost cost_of(const Mechanism& mechanism) {
             return releases::Cost{{}, {}, selection.draw.epsilon()};
           },
           // Records are units of their own, each in one report: so many cost what one does.
-          [](const LocalReports& reports) {
-            return releases::Cost{{}, reports.epsilon(), {}};
-          },
+          [](const LocalReports& reports) { return reports.cost(); },
           [](const ExactPublicSum& /*exact*/) { return releases::Cost{}; },
           [](const Unplanned& /*nothing*/) -> releases::Cost { UNDERTONE_CHECK(false); }},
       mechanism);

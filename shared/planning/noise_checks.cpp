@@ -9,6 +9,13 @@ namespace {
 
 /// Whether records have numbers of their own to report, in the public range that the ask says.
 bool reports_of_its_own(const releases::Ask& ask) {
+  if (releases::of_vectors(ask.reports()->randomiser)) {
+    const auto* features = std::get_if<releases::FeaturesMap>(&ask.map);
+    const auto* ball = features == nullptr ? nullptr : std::get_if<statistics::BallMap>(&features->features);
+    const bool one = ask.reports()->randomiser == releases::Randomiser::Gaussian || ask.reports()->copies == 1;
+    return one && ball != nullptr && ball->besides == statistics::BallMap::Besides::Nothing &&
+           ball->length() == ask.dimension && std::holds_alternative<releases::PairBound>(ask.bound);
+  }
   const auto* range = std::get_if<releases::RangeBound>(&ask.bound);
   if (range == nullptr) return false;
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map))
@@ -46,14 +53,18 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
     return refuse("noise that the job chooses is held to an epsilon and a delta: expected no rho");
   if (ask.reports() != nullptr) {
     if (!reports_of_its_own(ask))
-      return refuse("records report numbers of their own in a public range, and nothing else");
+      return refuse("records report numbers of their own in a public range, or vectors in a ball, and nothing else");
     if (shuffled) return refuse("reports leave in a secret order already: expected mode isrl");
     if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
         ask.records.block != releases::Block::Training)
       return refuse("reports are of all training records, each of which reports once");
-    if (ask.dimension > facts.records)
+    if (law_of(ask, facts.target) == Law::Gaussian && std::holds_alternative<releases::PureDp>(facts.target))
+      return refuse("the noise of these reports is Gaussian: a pure target has none for it");
+    if (ask.dimension > facts.records && !releases::of_vectors(ask.reports()->randomiser))
       return refuse("a record reports on one number alone: expected as many records as numbers, or more");
-    return ask.shift ? refuse("noise was chosen for a release that is not Gaussian") : Status();
+    return ask.shift || (ask.epsilon && law_of(ask, facts.target) == Law::Gaussian)
+               ? refuse("the noise of reports follows from what is promised: none was to be chosen")
+               : Status();
   }
   if (ask.selects() && ask.candidates() == nullptr) {
     if (!selects_of_features(ask)) return refuse("totals are selected by public scores of cells or of losses alone");

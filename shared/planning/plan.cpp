@@ -63,6 +63,10 @@ const releases::Cost& Plan::cost(releases::Block block) const {
       return training_cost_;
     case releases::Block::Holdout:
       return holdout_cost_;
+    case releases::Block::Public: {
+      static const releases::Cost none;
+      return none;
+    }
   }
   UNDERTONE_CHECK(false);
 }
@@ -131,7 +135,7 @@ std::optional<double> Plan::epsilon_of_other_events(
 
 std::optional<double> Plan::epsilon_of_known_draws() const {
   std::vector<std::vector<accounting::RepeatedEvent>> blocks;
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+  for (const releases::Block block : releases::kProtectedBlocks) {
     std::vector<accounting::RepeatedEvent>& known = blocks.emplace_back();
     for (const Segment& segment : segments_) {
       const Release& release = segment.release;
@@ -247,7 +251,7 @@ std::optional<double> Plan::epsilon_without_shuffler() const {
   if (!shuffling_->binomial && !credit_) return epsilon_.value_rounded_up();
   std::vector<std::vector<accounting::RepeatedEvent>> blocks;
   OwnShifts known;
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+  for (const releases::Block block : releases::kProtectedBlocks) {
     std::vector<accounting::RepeatedEvent>& events = blocks.emplace_back();
     for (const Segment& segment : segments_) {
       if (credit_ && segment.release.ask.records.block == block && !segment.release.is_public())
@@ -354,7 +358,7 @@ std::optional<accounting::ShuffledRounds> Plan::reported_rounds() const {
   if (!shuffling_ || shuffling_->binomial) return std::nullopt;
   const Release* first = nullptr;
   std::uint64_t rounds = 0;
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+  for (const releases::Block block : releases::kProtectedBlocks) {
     for (const Group& group : groups_of(segments_, block)) {
       std::uint64_t met = 0;
       for (const std::size_t i : group) {

@@ -22,6 +22,8 @@ std::int64_t block_records(const releases::SiloFacts& facts, releases::Block blo
       return facts.records;
     case releases::Block::Holdout:
       return facts.holdout_records;
+    case releases::Block::Public:
+      return facts.public_records;
   }
   UNDERTONE_CHECK(false);
 }
@@ -33,6 +35,12 @@ bool is_public(const releases::SiloFacts& facts, releases::Block block) {
 /// Exact sums of public records are quantised too, so that every mode and order of arrival agrees to the bit.
 /// @return nothing where no exact form of the ask is planned
 std::optional<mechanisms::Lattice> public_lattice(const releases::Ask& ask) {
+  // Of a feature map on the lattice that all silos share.
+  if (std::holds_alternative<releases::PairBound>(ask.bound) && std::holds_alternative<releases::SumForm>(ask.form) &&
+      std::holds_alternative<releases::FeaturesMap>(ask.map)) {
+    return mechanisms::Lattice{std::int64_t{1} << -mechanisms::kValueStepLog2,
+                               std::ldexp(1.0, mechanisms::kValueStepLog2)};
+  }
   const releases::ClipNorm* clip = releases::l2_clip_of(ask.bound);
   if (clip == nullptr || !std::holds_alternative<releases::SumForm>(ask.form)) return std::nullopt;
   return mechanisms::Lattice{std::int64_t{1} << 30, std::ldexp(clip->value(), -30)};
@@ -193,8 +201,13 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
         part.ask.local() != nullptr
             ? static_cast<std::int64_t>(part.ask.local()->records)
             : static_cast<std::int64_t>(std::floor(read.draw_fraction * static_cast<double>(population)));
+    if (read.block == releases::Block::Public && whole < 1) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: its public records are asked for and its owner declared none public",
+                               facts.silo.name())};
+    }
     if (drawn < 1 || drawn > population) {
-      const char* block = read.block == releases::Block::Training ? "training" : "holdout";
+      const char* block = releases::block_name(read.block);
       if (read.slice && population < 1) {
         return Error{
             ErrorCode::InvalidArgument,
@@ -223,7 +236,7 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
       if (!lattice) {
         return Error{
             ErrorCode::InvalidArgument,
-            fmt::format("silo {}: of public records sums of l2-bounded vectors alone are planned", facts.silo.name())};
+            fmt::format("silo {}: of public records sums of bounded vectors alone are planned", facts.silo.name())};
       }
       mechanism = mechanisms::ExactPublicSum{*records, *lattice};
     } else if (Status sound = check_noise(part.ask, facts, shuffling.has_value()); !sound) {
@@ -255,7 +268,7 @@ Status Plan::meet(const releases::SiloFacts& facts) {
     if (Status calibrated = calibrate(facts, attempt == 0 ? facts.target : scaled(facts.target, aim)); !calibrated)
       return calibrated.error();
     double epsilon = 0.0;
-    for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+    for (const releases::Block block : releases::kProtectedBlocks) {
       const Result<double> charged = charge(block, facts.epsilon());
       if (!charged) return Error{charged.error().code, facts.silo.name() + ": " + charged.error().message};
       epsilon = std::max(epsilon, *charged);
@@ -265,7 +278,11 @@ Status Plan::meet(const releases::SiloFacts& facts) {
       }
     }
     // By what is spent, not by epsilon: a private release may well be (0, delta)-DP, and costs that delta.
-    if (!protects(releases::Block::Training) && !protects(releases::Block::Holdout)) return {};
+    if (!protects(releases::Block::Training) && !protects(releases::Block::Holdout)) {
+      mechanism_delta_amount_ = {};  // nothing is promised, and no part of it
+      mechanism_delta_.reset();
+      return {};
+    }
     if (epsilon <= promised) {
       UNDERTONE_TRY(const releases::EpsilonAmount amount, releases::EpsilonAmount::rounded_up(epsilon));
       epsilon_ = amount;
@@ -290,7 +307,7 @@ Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target&
   training_cost_ = {};
   holdout_cost_ = {};
   Found found;
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+  for (const releases::Block block : releases::kProtectedBlocks) {
     if (is_public(facts, block)) continue;
     const std::vector<Group> groups = groups_of(segments_, block);
     double louder = 1.0;
@@ -465,6 +482,7 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
 }
 
 Status Plan::charge_cost(const Segment& segment) {
+  UNDERTONE_CHECK(segment.release.ask.records.block != releases::Block::Public);  // nothing private reads it
   UNDERTONE_TRY(const releases::Cost added, segment.release.cost().times(segment.rounds));
   releases::Cost& cost =
       segment.release.ask.records.block == releases::Block::Training ? training_cost_ : holdout_cost_;

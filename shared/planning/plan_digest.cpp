@@ -39,13 +39,25 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
                                     return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
                                                        noise.scale().numerator, noise.scale().denominator);
                                   },
+                                  [](const mechanisms::PrivUnit& direction) {
+                                    return fmt::format("direction:{}:{}:{}:{}", direction.dimension(),
+                                                       to_string(direction.adapter()), exact(direction.threshold()),
+                                                       exact(direction.in_cap()));
+                                  },
+                                  [](const mechanisms::VectorNoise& noise) {
+                                    return fmt::format("gaussian:{}:{}:{}:{}", noise.dimension(), noise.copies(),
+                                                       noise.lattice().lattice.clip, noise.lattice().log2_stddev);
+                                  },
                                   [&](const auto& strings) {
                                     return fmt::format("{}:{}:{}", to_string(reports.kind()), strings.chance().levels(),
                                                        exact(strings.chance().rate()));
                                   }},
                        reports.randomiser);
                    return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
-                                      reports.low, reports.high, law, reports.epsilon().to_string());
+                                      reports.low, reports.high, law,
+                                      reports.kind() == releases::Randomiser::Gaussian
+                                          ? reports.cost().to_string()
+                                          : reports.cost().pure.to_string());
                  },
                  [](const mechanisms::ExactPublicSum& exact_sum) {
                    return fmt::format("exact:{}:{}", exact_sum.lattice.clip, exact(exact_sum.lattice.step));
@@ -117,6 +129,11 @@ std::string features_text(const statistics::FeatureMap& features) {
           [](const statistics::CosinesMap& map) {
             return fmt::format("{}:{}", fmt::join(map.coordinates, ","), map.terms);
           },
+          [](const statistics::BallMap& map) {
+            return fmt::format("{}:{}:{}:{}:{}", fmt::join(map.coordinates, ","), exact(map.radius),
+                               map.sign ? fmt::format("{}", *map.sign) : "", map.constant,
+                               static_cast<int>(map.besides));
+          },
           [](const statistics::LossesMap& map) {
             return fmt::format("{}:{}:{}:{}:{}:{}", statistics::to_string(map.loss), fmt::join(map.coordinates, ","),
                                map.label, map.intercept, exact(map.half_width), map.degree);
@@ -144,6 +161,8 @@ std::string form_text(const releases::Ask& ask) {
   if (const releases::ReportsForm* reports = ask.reports()) {
     std::string out = fmt::format(":reports:{}", to_string(reports->randomiser));
     if (releases::reads_strings(reports->randomiser)) out += fmt::format(":{}", reports->seed);
+    if (reports->randomiser == releases::Randomiser::Direction) out += fmt::format(":{}", to_string(reports->adapter));
+    if (reports->copies != 1) out += fmt::format(":{}", reports->copies);
     return out;
   }
   const auto* selection = std::get_if<releases::SelectionForm>(&ask.form);

@@ -41,6 +41,11 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
       Overloaded{
           [&](releases::GaussianShift shift) -> Result<mechanisms::Mechanism> {
             if (shuffling_ && shuffling_->binomial) return binomial_for(release, shift);
+            if (const releases::ReportsForm* form = release.ask.reports()) {
+              UNDERTONE_TRY(const mechanisms::LocalReports reports,
+                            mechanisms::gaussian_reports(release.ask.dimension, *form, shift, release.records_drawn));
+              return mechanisms::Mechanism(reports);
+            }
             UNDERTONE_TRY(const mechanisms::GaussianLattice lattice,
                           std::holds_alternative<releases::PairBound>(release.ask.bound)
                               ? gaussian_statistic(release, shift)
@@ -52,6 +57,12 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
             const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
             const Eigen::Index dimension = release.ask.dimension;
+            if (const releases::ReportsForm* form = release.ask.reports();
+                form != nullptr && releases::of_vectors(form->randomiser)) {
+              UNDERTONE_TRY(const mechanisms::LocalReports reports,
+                            mechanisms::direction_reports(dimension, *form, share.epsilon, release.records_drawn));
+              return mechanisms::Mechanism(reports);
+            }
             if (const releases::ReportsForm* form = release.ask.reports()) {
               // What check_noise has seen to.
               UNDERTONE_TRY(const mechanisms::LocalReports reports,

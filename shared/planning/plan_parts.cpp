@@ -36,7 +36,8 @@ accounting::PrivacyEvent local_event(const Release& release) {
 
 Law law_of(const releases::Ask& ask, const releases::Target& target) {
   if (ask.selects()) return Law::Ranged;
-  if (ask.reports() != nullptr) return Law::Pure;
+  if (const releases::ReportsForm* reports = ask.reports())
+    return reports->randomiser == releases::Randomiser::Gaussian ? Law::Gaussian : Law::Pure;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
   if (const auto* pair = std::get_if<releases::PairBound>(&ask.bound))
     return pair->norm == releases::PairBound::Norm::L1 ? Law::Pure : Law::Gaussian;

@@ -24,9 +24,9 @@ struct Release {
   [[nodiscard]] bool is_public() const noexcept {
     return std::holds_alternative<mechanisms::ExactPublicSum>(mechanism);
   }
-  /// How many numbers a reply has: of reports one of every record, whose number is public.
+  /// How many numbers a reply has: of reports those of every record, whose number is public.
   [[nodiscard]] Eigen::Index answer_size() const noexcept {
-    return ask.reports() == nullptr ? ask.answer_size() : static_cast<Eigen::Index>(records_drawn);
+    return ask.reports() == nullptr ? ask.answer_size() : static_cast<Eigen::Index>(records_drawn) * ask.report_size();
   }
   /// The release with its clip norm, its lattice's step and its noise scaled to what two points so far apart allow;
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.

@@ -71,6 +71,9 @@ WireLattice statistic_lattice(const releases::Ask& ask) {
         return {ReplyType::I32, 0};
       case releases::Randomiser::Index:
         return {ReplyType::I64, 0};
+      case releases::Randomiser::Direction:
+      case releases::Randomiser::Gaussian:
+        return {ReplyType::I64, mechanisms::kValueStepLog2};
       case releases::Randomiser::Laplace:
         return {ReplyType::I64, releases::reports_indicators(ask) ? 0 : mechanisms::kValueStepLog2};
     }

@@ -34,6 +34,10 @@ std::string_view to_string(Randomiser randomiser) noexcept {
       return "string_bit";
     case Randomiser::Index:
       return "index";
+    case Randomiser::Direction:
+      return "direction";
+    case Randomiser::Gaussian:
+      return "gaussian";
   }
   return "";
 }
@@ -48,6 +52,22 @@ std::string_view what_leaves(Randomiser randomiser) noexcept {
       return "one bit a record against a public string";
     case Randomiser::Index:
       return "one number of a public string a record";
+    case Randomiser::Direction:
+      return "one direction a record";
+    case Randomiser::Gaussian:
+      return "one vector with Gaussian noise a record";
+  }
+  return "";
+}
+
+std::string_view to_string(UnitAdapter adapter) noexcept {
+  switch (adapter) {
+    case UnitAdapter::Round:
+      return "round";
+    case UnitAdapter::Lift:
+      return "lift";
+    case UnitAdapter::Normalise:
+      return "normalise";
   }
   return "";
 }

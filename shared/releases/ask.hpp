@@ -138,20 +138,36 @@ enum class Randomiser : std::uint8_t {
   Bit = 1,        // a bit, the likelier 1 the larger the number
   Laplace = 2,    // the number with discrete Laplace noise
   StringBit = 3,  // a bit about the number and a public string of its slot
-  Index = 4       // the number of one of several public strings of its slot
+  Index = 4,      // the number of one of several public strings of its slot
+  Direction = 5,  // of a vector: a direction near its own, by PrivUnit
+  Gaussian = 6    // of a vector: copies of it, each with Gaussian noise
 };
-/// "bit", "laplace", "string_bit", "index"
+/// "bit", "laplace", "string_bit", "index", "direction", "gaussian"
 [[nodiscard]] std::string_view to_string(Randomiser randomiser) noexcept;
 /// For people: "one bit a record", "discrete Laplace a record", ...
 [[nodiscard]] std::string_view what_leaves(Randomiser randomiser) noexcept;
 /// Whether reports are read against public strings.
 [[nodiscard]] bool reads_strings(Randomiser randomiser) noexcept;
+/// Whether a report is of the whole vector that a record has, and not of one coordinate.
+[[nodiscard]] constexpr bool of_vectors(Randomiser randomiser) noexcept {
+  return randomiser == Randomiser::Direction || randomiser == Randomiser::Gaussian;
+}
+/// How a vector of length at most 1 becomes a direction to report. Source: spec public-data 3.3.
+enum class UnitAdapter : std::uint8_t {
+  Round = 1,     // its own direction or the opposite one, so that it is expected: unbiased
+  Lift = 2,      // a direction in one dimension more, whose last coordinate makes up for its length: unbiased
+  Normalise = 3  // its own direction, whatever its length: of the direction alone, biased for the vector
+};
+/// "round", "lift", "normalise"
+[[nodiscard]] std::string_view to_string(UnitAdapter adapter) noexcept;
 /// Reports in a secret order, one of every record, each drawn from that record alone and private by itself: whoever
 /// sees one of them, the silo's own disk included, learns no more of a record than its epsilon allows. The record whose
-/// report stands in slot r, from 0, reports on coordinate r mod dimension and on no other.
+/// report stands in slot r, from 0, reports on coordinate r mod dimension and on no other; of vectors on all of them.
 struct ReportsForm {
   Randomiser randomiser = Randomiser::Bit;
   std::uint64_t seed = 0;  // of public strings
+  UnitAdapter adapter = UnitAdapter::Round;
+  std::uint32_t copies = 1;  // of a vector with Gaussian noise
 };
 using Form = std::variant<SumForm, SelectionForm, ReportsForm>;
 
@@ -187,6 +203,10 @@ struct Ask {
   [[nodiscard]] const QuantileCell* quantile_cell() const noexcept;
   /// How its records report each by itself; null of every other form.
   [[nodiscard]] const ReportsForm* reports() const noexcept;
+  /// How many numbers a record's report has. @pre of form reports
+  [[nodiscard]] Eigen::Index report_size() const {
+    return of_vectors(reports()->randomiser) ? dimension * static_cast<Eigen::Index>(reports()->copies) : 1;
+  }
   /// How many numbers an answer has, or its reports add up to: one index of a selection.
   [[nodiscard]] Eigen::Index answer_size() const noexcept { return selects() ? 1 : dimension; }
 };

@@ -1,12 +1,28 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace undertone::releases {
 
 /// Disjoint parts of a silo's records, fixed before a job by record position alone. A record is in one block, so what
-/// different blocks release composes in parallel.
-enum class Block : std::uint8_t { Training = 1, Holdout = 2 };
+/// different blocks release composes in parallel. Public are records that their owner declared public when the data set
+/// was added, once and for good: nothing protects them, and no other record ever joins them.
+enum class Block : std::uint8_t { Training = 1, Holdout = 2, Public = 3 };
+/// The blocks whose records may be protected.
+inline constexpr std::array<Block, 2> kProtectedBlocks{Block::Training, Block::Holdout};
+/// "training", "holdout", "public"
+[[nodiscard]] constexpr const char* block_name(Block block) noexcept {
+  switch (block) {
+    case Block::Training:
+      return "training";
+    case Block::Holdout:
+      return "holdout";
+    case Block::Public:
+      return "public";
+  }
+  return "";
+}
 
 /// Consecutive positions of a block, at which a run puts its records once, in secret and without looking at values: a
 /// record is at one position, so releases of disjoint slices compose in parallel.

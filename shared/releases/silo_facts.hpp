@@ -17,6 +17,7 @@ struct SiloFacts {
   std::int64_t holdout_records = 0;  // of the holdout block
   bool holdout_public = false;       // declared so by its owner
   Target target;
+  std::int64_t public_records = 0;  // beside both blocks, which their owner declared public
 
   [[nodiscard]] const Epsilon& epsilon() const noexcept { return epsilon_of(target); }
   /// 0 of a pure target.

@@ -101,6 +101,16 @@ std::string describe_features(const statistics::FeatureMap& features, const data
                    return fmt::format("the sums of {} cosines of {}", statistics::dimension(features),
                                       names_of(map.coordinates, schema));
                  },
+                 [&](const statistics::BallMap& map) {
+                   std::string out =
+                       fmt::format("the sum{} of the vectors of {}{}, each cut to length {:.4g}",
+                                   map.besides == statistics::BallMap::Besides::Nothing ? "" : "s",
+                                   names_of(map.coordinates, schema), map.constant ? " and 1" : "", map.radius);
+                   if (map.sign) out += fmt::format(" and with the sign of {}", encoded_column(schema, *map.sign).name);
+                   if (map.besides == statistics::BallMap::Besides::Square) out += ", and of their squared lengths";
+                   if (map.besides == statistics::BallMap::Besides::Products) out += ", and of their products";
+                   return out;
+                 },
                  [&](const statistics::LossesMap& map) {
                    return fmt::format(
                        "the sums of {} losses, over the largest there is, of linear models of {} for {}, "

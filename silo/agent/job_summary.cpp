@@ -57,9 +57,7 @@ std::string epsilon_each(const planning::Release& release) {
   return fmt::format("epsilon {:.6g} each", epsilon);
 }
 
-const char* block_of(const planning::Release& release) {
-  return release.ask.records.block == releases::Block::Training ? "training" : "holdout";
-}
+const char* block_of(const planning::Release& release) { return releases::block_name(release.ask.records.block); }
 
 std::string describe_selection(const planning::Plan::Segment& segment, const geometry::Vertices& candidates) {
   const planning::Release& release = segment.release;
@@ -141,6 +139,18 @@ std::string describe_randomiser(const mechanisms::LocalReports& reports) {
           },
           [](const mechanisms::StringIndex& /*index*/) {
             return fmt::format("which of {} public numbers was drawn for its own,", mechanisms::StringIndex::kStrings);
+          },
+          [](const mechanisms::PrivUnit& direction) {
+            return fmt::format("a direction that is near its own with chance {:.4g} and far from it else,",
+                               direction.in_cap());
+          },
+          [](const mechanisms::VectorNoise& noise) {
+            return fmt::format(
+                "{} with Gaussian noise of standard deviation {:.4g} on each number, of a length cut to "
+                "1,",
+                noise.copies() == 1 ? std::string("its vector")
+                                    : fmt::format("{} copies of its vector, each", noise.copies()),
+                noise.stddev());
           }},
       reports.randomiser);
 }
@@ -153,7 +163,11 @@ std::string describe_reports(const planning::Plan::Segment& segment, const mecha
       "{} times a report of each of {} {} records by itself, in a secret order: {} about {}{}, at {} for each record, "
       "against whoever sees reports, the copy in your ledger included",
       segment.rounds, release.records_drawn, block_of(release), describe_randomiser(reports),
-      release.ask.dimension > 1 ? "one alone, drawn in secret, of " : "", columns, epsilon_each(release));
+      release.ask.dimension > 1 && !releases::of_vectors(reports.kind()) ? "one alone, drawn in secret, of " : "",
+      columns,
+      reports.kind() == releases::Randomiser::Gaussian
+          ? fmt::format("mu {:.4g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
+          : epsilon_each(release));
 }
 
 /// "norm 2", "l_inf norm 2".
@@ -331,7 +345,7 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
   if (names_its_noise(plan))
     text +=
         "  The noise was chosen by the job, not as the least that keeps a promise; what follows is what it costs.\n";
-  for (const releases::Block block : {releases::Block::Training, releases::Block::Holdout}) {
+  for (const releases::Block block : releases::kProtectedBlocks) {
     // (0, delta)-DP is a promise that a record may be shown with probability delta.
     if (epsilon > 0.0 || plan.cost(block).is_zero()) continue;
     text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";

@@ -52,6 +52,11 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
         "the "
         "records: replies leave as soon as they are ready");
   }
+  if (facts.public_records > 0)
+    out.push_back(
+        fmt::format("the {} records that their owner declared public when the data set was added: they leave exactly, "
+                    "and a person in them is not protected by being among the others too",
+                    facts.public_records));
   if (facts.holdout_public)
     out.emplace_back(
         "the holdout records: their owner declared them public, they are evaluated exactly and are not protected at "
@@ -186,6 +191,10 @@ const char* report_statement(releases::Randomiser randomiser) {
       return "a bit that compares the record's number with a public one, whose chances are whole units of 2^-40,";
     case releases::Randomiser::Index:
       return "the number of one of several public numbers, kept with chances that are whole units of 2^-40,";
+    case releases::Randomiser::Direction:
+      return "a direction by PrivUnit, drawn from integer vectors whose law is the same for every record,";
+    case releases::Randomiser::Gaussian:
+      return "the record's vector with Gaussian noise of its own, exactly rounded to a lattice,";
   }
   return "";
 }
@@ -203,6 +212,10 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
       if (std::holds_alternative<statistics::ConjunctionsMap>(features->features))
         return std::string(
             "counts of the records that have values together, of which each has one of a column at most");
+      if (const auto* ball = std::get_if<statistics::BallMap>(&features->features))
+        return fmt::format("integer totals of vectors of encoded numbers, each cut to the length {:.6g}{}",
+                           ball->radius,
+                           ball->besides == statistics::BallMap::Besides::Products ? ", and of their products" : "");
       return statistics::counts(features->features)
                  ? std::string("counts of records, of which each is in one cell of a question at most on every level")
                  : std::string("integer totals of encoded numbers clamped to [-1, 1] and of their products");
@@ -243,7 +256,9 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   "sees "
                   "reports, the copy in this silo's ledger included; a record is in one report of a release",
                   report_statement(reports.kind()),
-                  fmt::format("epsilon {:.6g}", reports.epsilon().value_rounded_up()));
+                  reports.kind() == releases::Randomiser::Gaussian
+                      ? fmt::format("mu {:.6g}", std::sqrt(reports.cost().gaussian.value_rounded_up()))
+                      : fmt::format("epsilon {:.6g}", reports.cost().pure.value_rounded_up()));
             },
             [](const mechanisms::ExactPublicSum& /*exact*/) { return std::string(); },
             [](const mechanisms::BinomialSum& /*counts*/) { return std::string(); },

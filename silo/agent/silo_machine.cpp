@@ -49,11 +49,14 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   if (ask.kind() == releases::QuestionKind::ControlledRun) return refuse("control variates are of simulations alone");
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
   const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
-  if (ask.reports() != nullptr && statistic == nullptr &&
+  const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);
+  if (vectors && (map == nullptr || !std::holds_alternative<statistics::BallMap>(map->features)))
+    return refuse("records report vectors in a ball alone");
+  if (ask.reports() != nullptr && !vectors && statistic == nullptr &&
       (map == nullptr || !statistics::reported_range(map->features)))
     return refuse("records report numbers of their own alone");
   if (map != nullptr) {
-    const bool ranged = ask.reports() != nullptr || ask.selects();
+    const bool ranged = (ask.reports() != nullptr && !vectors) || ask.selects();
     const bool bounded = ranged ? std::holds_alternative<releases::RangeBound>(ask.bound)
                                 : std::holds_alternative<releases::PairBound>(ask.bound);
     if (job.projection || ask.candidates() != nullptr || !bounded)

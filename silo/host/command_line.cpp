@@ -152,6 +152,11 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
       ->check(CLI::Range(0.0, 0.9));
   add_command->add_option("--holdout-seed", added.holdout_seed, "chooses them")->capture_default_str();
   add_command->add_flag("--holdout-public", added.holdout_public, "you declare the holdout's records public");
+  add_command->add_option("--public-file", added.public_file,
+                          "a second CSV file whose records you declare public, for good: nothing protects them");
+  add_command->add_option("--public-column", added.public_column,
+                          "or a column of the data, which no job reads, that marks public records");
+  add_command->add_option("--public-value", added.public_value, "what public records have in that column");
   bool publish = false;
   CLI::App* amend =
       add(*dataset, "amend", "Accept a data set's present content for its ledger; all spending is carried over",

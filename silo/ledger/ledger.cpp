@@ -46,7 +46,7 @@ Error not_for_a_filter() {
 Status check_charged(const planning::Plan& plan) {
   bool gaussian = false;
   bool spends = false;
-  for (const Block block : {Block::Training, Block::Holdout}) {
+  for (const Block block : releases::kProtectedBlocks) {
     const releases::Cost& cost = plan.cost(block);
     if (plan.protects(block) == cost.is_zero())
       return Error{ErrorCode::Internal, "the plan has private releases that cost nothing: it is not reserved"};
@@ -87,6 +87,7 @@ const ListedReleases& RunAccount::releases_of(Block block) const {
 }
 
 std::optional<std::uint64_t> RunAccount::draws_of(Block block, const releases::Cost& cost) const {
+  if (block == Block::Public) return cost.is_zero() ? std::optional<std::uint64_t>(1) : std::nullopt;
   const Result<releases::Cost> sum = spent(block).plus(cost);
   if (!sum || !sum->fits(reserved(block))) return std::nullopt;
   const ListedReleases& list = releases_of(block);
@@ -95,7 +96,7 @@ std::optional<std::uint64_t> RunAccount::draws_of(Block block, const releases::C
 
 std::optional<std::uint64_t> RunAccount::spend(Block block, const releases::Cost& cost) {
   const std::optional<std::uint64_t> draws = draws_of(block, cost);
-  if (!draws) return std::nullopt;
+  if (!draws || block == Block::Public) return draws;
   const bool training = block == Block::Training;
   releases::Cost& so_far = training ? training_spent : holdout_spent;
   so_far = *so_far.plus(cost);
@@ -125,12 +126,14 @@ Result<Ledger> Ledger::open(store::Database& database, HeadStore& head, const Si
               {"public_holdout", to_hex(dataset.public_holdout)},
               {"public_key", to_hex(key.public_key())},
               {"noise", noise_name(noise)}};
+    if (dataset.public_records != Digest{}) body["public_records"] = to_hex(dataset.public_records);
     // Two ledgers of one key and one second would else have one id, and their runs' bins one key. What draws seeded
     // noise repeats itself as it is meant to.
     if (noise == crypto::NoiseKind::Secure) body["nonce"] = random_nonce();
     UNDERTONE_TRY(ledger.append(std::move(body), nullptr));
   }
   UNDERTONE_TRY(ledger.check_name(dataset.name));
+  UNDERTONE_TRY(ledger.check_public_records(dataset));
   if (ledger.dataset_.digest != dataset.digest || ledger.dataset_.public_holdout != dataset.public_holdout) {
     return Error{
         ErrorCode::DatasetChanged,
@@ -167,6 +170,16 @@ Status Ledger::check_name(const std::string& dataset) const {
                fmt::format("this is the ledger of the data set \"{}\", configured is \"{}\"", dataset_.name, dataset)};
 }
 
+Status Ledger::check_public_records(const DatasetIdentity& dataset) const {
+  if (dataset_.public_records == dataset.public_records) return {};
+  return Error{
+      ErrorCode::DatasetChanged,
+      fmt::format("the records of the data set \"{}\" that are declared public are not those that were when it was "
+                  "added: that is settled once, so that no record which was protected ever becomes public, nor one "
+                  "that was published private; other public records are another data set's",
+                  dataset.name)};
+}
+
 Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const SigningKey& key,
                            const DatasetIdentity& dataset, crypto::NoiseKind noise, bool publish, Clock clock) {
   Ledger ledger(database, head, key, noise, std::move(clock));
@@ -174,6 +187,7 @@ Result<bool> Ledger::amend(store::Database& database, HeadStore& head, const Sig
   UNDERTONE_TRY(ledger.check_replies());
   UNDERTONE_TRY(ledger.check_head());
   UNDERTONE_TRY(ledger.check_name(dataset.name));
+  UNDERTONE_TRY(ledger.check_public_records(dataset));
   const bool holdout_moved = ledger.dataset_.public_holdout != dataset.public_holdout;
   if (ledger.dataset_.digest == dataset.digest && !holdout_moved) return false;
   if (holdout_moved && dataset.public_holdout != Digest{} && !publish) {
@@ -299,13 +313,13 @@ Status Ledger::check_affordable(const planning::Plan& plan) const {
     if (epsilon_reserved_ > budget_.epsilon || delta_reserved_ > budget_.delta) {
       return Error{ErrorCode::BudgetExhausted, "the data set's filter was granted more than the policy now allows"};
     }
-    for (const Block block : {Block::Training, Block::Holdout}) {
+    for (const Block block : releases::kProtectedBlocks) {
       const releases::ShiftSquaredAmount shift_squared = plan.cost(block).gaussian;
       if (shift_squared <= filter_->left(block)) continue;
       return Error{ErrorCode::BudgetExhausted,
                    fmt::format("the job's releases cost rho {:.6g} of the {} block; the data set's filter has {:.6g} "
                                "left",
-                               shift_squared.value_rounded_up() / 2.0, block_name(block),
+                               shift_squared.value_rounded_up() / 2.0, releases::block_name(block),
                                filter_->left(block).value_rounded_down() / 2.0)};
     }
     if (plan.draws() > filter_->draws_left()) {
@@ -419,7 +433,7 @@ Status Ledger::check_spend(const RunId& run, RoundIndex round, Block block, cons
     return Error{ErrorCode::PolicyRefused,
                  fmt::format("round {} asks for exact answers about block \"{}\", whose records this ledger does not "
                              "know as declared public",
-                             round.value, block_name(block))};
+                             round.value, releases::block_name(block))};
   }
   const std::optional<std::uint64_t> draws = known->draws_of(block, cost);
   if (!draws) {
@@ -445,14 +459,14 @@ Result<SpendToken> Ledger::authorise(const RunId& run, RoundIndex round, const p
   const Block block = release.ask.records.block;
   if (std::holds_alternative<mechanisms::Unplanned>(release.mechanism)) {
     return Error{ErrorCode::UnplannedQuery, fmt::format("round {} of block \"{}\" has no mechanism: it is not granted",
-                                                        round.value, block_name(block))};
+                                                        round.value, releases::block_name(block))};
   }
   const releases::Cost cost = release.cost();
   if (cost.is_zero() != release.is_public()) {
     return Error{
         ErrorCode::UnplannedQuery,
         fmt::format("round {} of block \"{}\" costs nothing without being of public records: it is not granted",
-                    round.value, block_name(block))};
+                    round.value, releases::block_name(block))};
   }
   UNDERTONE_TRY(check_spend(run, round, block, cost));
   return SpendToken(run, round, block, cost, query, clock_());
@@ -466,7 +480,7 @@ Status Ledger::commit(SpendToken&& token, const std::string& reply, crypto::Nois
   const Json body{{"kind", "released"},
                   {"run", spent.run_.hex()},
                   {"round", std::to_string(spent.round_.value)},
-                  {"block", block_name(spent.block_)},
+                  {"block", releases::block_name(spent.block_)},
                   {"cost", cost_text(spent.cost_, account(spent.run_)->format)},
                   {"query", to_hex(spent.query_)},
                   {"reply", to_hex(sha256(reply))},
@@ -490,20 +504,21 @@ Status Ledger::end(const RunId& run) {
 }
 
 Digest Ledger::permutation_key(const RunId& run, Block block) const {
-  return key_->keyed_digest("permutation", run.bytes() + block_name(block));
+  return key_->keyed_digest("permutation", run.bytes() + releases::block_name(block));
 }
 
 Digest Ledger::secret_permutation_key(const RunId& run, Block block) const {
   // The number stands for how the order follows from the key, which open runs depend on.
   return key_->keyed_digest("secret permutation:1",
-                            std::string(as_bytes(head_.ledger)) + run.bytes() + block_name(block));
+                            std::string(as_bytes(head_.ledger)) + run.bytes() + releases::block_name(block));
 }
 
 Digest Ledger::bins_key(const RunId& run, Block block, std::uint64_t pass) const {
   // A coordinator can offer a run again to a ledger that does not know it, opened with the key of a lost one: charged
   // again, it draws again. The number stands for how positions follow from the key, which open runs depend on.
   const std::string later = pass == 0 ? "" : fmt::format(" pass {}", pass);  // no block's name has a space
-  return key_->keyed_digest("bins:1", std::string(as_bytes(head_.ledger)) + run.bytes() + block_name(block) + later);
+  return key_->keyed_digest("bins:1",
+                            std::string(as_bytes(head_.ledger)) + run.bytes() + releases::block_name(block) + later);
 }
 
 Result<std::optional<std::string>> Ledger::job_of(const RunId& run) {

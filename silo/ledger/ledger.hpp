@@ -27,7 +27,8 @@ struct LedgerEntry;
 struct DatasetIdentity {
   std::string name;         // chosen by the institution
   Digest digest{};          // keyed digest of the content and of how it is split
-  Digest public_holdout{};  // keyed digest of the records declared public; zero if none
+  Digest public_holdout{};  // keyed digest of the holdout's records where they are declared public; else zero
+  Digest public_records{};  // of those that were declared public when the data set was added; zero if none
 };
 
 /// What all jobs together may cost a record, by basic composition. Zero means nothing is allowed.
@@ -192,10 +193,13 @@ class Ledger {
   [[nodiscard]] Status apply_to_run(std::uint64_t sequence, const nlohmann::json& body);
   [[nodiscard]] Status charge(std::uint64_t sequence, releases::EpsilonAmount epsilon, releases::DeltaAmount delta);
   [[nodiscard]] Status check_affordable(const planning::Plan& plan) const;
+  /// Whether the records that are declared public are those of the opening entry.
+  [[nodiscard]] Status check_public_records(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
   /// Whether exact answers about the block are expected at all: of a holdout that the owner declared public.
   [[nodiscard]] bool may_cost_nothing(releases::Block block) const {
-    return block == releases::Block::Holdout && dataset_.public_holdout != Digest{};
+    return (block == releases::Block::Holdout && dataset_.public_holdout != Digest{}) ||
+           (block == releases::Block::Public && dataset_.public_records != Digest{});
   }
   /// Whether the run may release so much of the block now, as far as reservation and filter go.
   [[nodiscard]] Status check_spend(const RunId& run, RoundIndex round, releases::Block block,

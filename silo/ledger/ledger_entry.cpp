@@ -38,8 +38,6 @@ std::string head_message(const Digest& ledger, std::uint64_t sequence, const Dig
 
 const char* noise_name(crypto::NoiseKind noise) { return noise == crypto::NoiseKind::Secure ? "secure" : "test"; }
 
-const char* block_name(releases::Block block) { return block == releases::Block::Training ? "training" : "holdout"; }
-
 Error corrupt(std::uint64_t sequence, const std::string& what) {
   return {ErrorCode::LedgerCorrupt, fmt::format("ledger entry {}: {}", sequence, what)};
 }

@@ -31,7 +31,6 @@ struct LedgerEntry {
 /// What is signed when an entry is the head.
 [[nodiscard]] std::string head_message(const Digest& ledger, std::uint64_t sequence, const Digest& hash);
 [[nodiscard]] const char* noise_name(crypto::NoiseKind noise);
-[[nodiscard]] const char* block_name(releases::Block block);
 [[nodiscard]] Error corrupt(std::uint64_t sequence, const std::string& what);
 
 struct EntryFields {

@@ -46,6 +46,8 @@ Status Ledger::apply(const LedgerEntry& entry) {
     const Digest digest = fields.value(digest_from_hex(fields.text("digest")));
     if (kind == "opened") {
       dataset_.name = fields.text("dataset");
+      if (body.contains("public_records"))
+        dataset_.public_records = fields.value(digest_from_hex(fields.text("public_records")));
       const Result<LedgerFormat> format = parse_format(fields.text("format"));
       if (!format) return corrupt(entry.sequence, "has a format that this program does not know");
       format_ = *format;
@@ -136,9 +138,13 @@ Status Ledger::apply_to_run(std::uint64_t sequence, const Json& body) {
   const std::string kind = fields.text("kind");
   if (kind == "released") {
     const RoundIndex round{fields.index("round")};
-    const Block block = fields.text("block") == "training" ? Block::Training : Block::Holdout;
-    if (block == Block::Holdout && fields.text("block") != "holdout")
-      return corrupt(sequence, "reads a block that is neither training nor holdout");
+    const std::string name = fields.text("block");
+    Block block = Block::Training;
+    for (const Block known : {Block::Holdout, Block::Public})
+      if (name == releases::block_name(known)) block = known;
+    if (name != releases::block_name(block)) return corrupt(sequence, "reads a block that there is not");
+    if (block == Block::Public && !fields.cost("cost", account.format).is_zero())
+      return corrupt(sequence, "charges for records that were declared public");
     const releases::Cost cost = fields.cost("cost", account.format);
     if (!fields.good) return corrupt(sequence, kUnreadable);
     if (cost.is_zero() && !may_cost_nothing(block))

@@ -37,6 +37,10 @@ class BitsStream final : public ReleaseStream {
                  std::span<const std::int64_t> slots) override {
     reports.randomise(numbers, slots, *bits_);
   }
+  void randomise_vector(const mechanisms::LocalReports& reports, const Eigen::Ref<const Eigen::VectorXd>& vector,
+                        std::span<std::int64_t> report) override {
+    reports.randomise_vector(vector, report, *bits_);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                    std::span<const std::int64_t> scores) override {
     return mechanism.select(scores, *bits_);

@@ -37,6 +37,9 @@ class ReleaseStream : public sealed::EncodingRandomness {
   /// Makes a report of each record's number, for the slot that it stands in. @see mechanisms::LocalReports::randomise
   virtual void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
                          std::span<const std::int64_t> slots) = 0;
+  /// The same of one record's vector. @see mechanisms::LocalReports::randomise_vector
+  virtual void randomise_vector(const mechanisms::LocalReports& reports,
+                                const Eigen::Ref<const Eigen::VectorXd>& vector, std::span<std::int64_t> report) = 0;
   /// @see mechanisms::ExponentialMechanism::select
   [[nodiscard]] virtual std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                            std::span<const std::int64_t> scores) = 0;

@@ -66,12 +66,6 @@ class NumberUnits {
   Units units_;
 };
 
-/// A record as feature maps read it.
-statistics::EncodedRecord encoded_record(const models::Records& block, std::int64_t record) {
-  const double* column = block.features.data() + record * block.features.rows();
-  return {{column, static_cast<std::size_t>(block.features.rows())}, block.targets[record]};
-}
-
 /// The cells that the axes make of each record are counted; nothing is computed for those it is not in.
 std::vector<std::int64_t> counted_cells(const std::vector<statistics::Cells>& axes, const models::Records& block,
                                         std::span<const std::int64_t> positions) {
@@ -108,6 +102,11 @@ std::vector<std::int64_t> levels_of(std::vector<std::int64_t> leaves) {
 }
 
 }  // namespace
+
+statistics::EncodedRecord encoded_record(const models::Records& block, std::int64_t record) {
+  const double* column = block.features.data() + record * block.features.rows();
+  return {{column, static_cast<std::size_t>(block.features.rows())}, block.targets[record]};
+}
 
 std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features, const mechanisms::Lattice& lattice,
                                          const RecordSums::Drawn& drawn) {

@@ -10,6 +10,9 @@
 
 namespace undertone::silo {
 
+/// A record as feature maps read it.
+[[nodiscard]] statistics::EncodedRecord encoded_record(const models::Records& block, std::int64_t record);
+
 /// Exact integer totals of numbers of the drawn records themselves, in units of the lattice.
 /// An indicator adds 1 where its number is exactly 1, else nothing. Any other number is clamped to the range and
 /// rounded to the nearest unit; what is not finite counts as the range's middle. The range's ends are whole units, so
@@ -31,7 +34,7 @@ namespace undertone::silo {
                                                           std::span<const std::int64_t> slots);
 
 /// Exact integer totals of a feature map over the drawn records, in one pass: of cells as many units of the lattice as
-/// there are records in them, of everything else each record's contribution times the units of 1, cut toward zero.
+/// there are records in them, of everything else each record's contribution times the units of 1, rounded.
 /// Replacing a record moves them by at most what the map says of pairs of records, since a number is clamped to [-1, 1]
 /// and a record is in one cell of an axis at most, whatever it holds. Source: spec statistics 1, 3.
 /// @param lattice of which `clip` units are 1 @return [dimension of the map]

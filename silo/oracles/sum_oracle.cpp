@@ -16,8 +16,7 @@ constexpr std::size_t kNoiseBlock =
     4096;  // numbers: noise is drawn in blocks, so that a model's worth of it is never held
 
 const models::Records& block_of(const planning::Release& planned, const OracleData& data) {
-  const models::Records& block =
-      planned.ask.records.block == releases::Block::Training ? data.dataset.training : data.dataset.holdout;
+  const models::Records& block = data.dataset.of(planned.ask.records.block);
   UNDERTONE_CHECK(planned.records_drawn >= 1 && planned.records_drawn <= planned.population);
   UNDERTONE_CHECK(planned.block_records == block.count() && planned.positions.to <= block.count());
   return block;
@@ -222,6 +221,7 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  },
                  [&](const mechanisms::ExactPublicSum& exact) -> queries::Answer {
                    UNDERTONE_CHECK(exact.records.block() == release.ask.records.block);
+                   if (statistic) return queries::PublicSums{queries::totals_to_wire(sum, release)};
                    return queries::PublicSums{queries::to_wire(sum, release, wire)};
                  },
                  // Its counts are for shufflers alone: @see draw_and_count

@@ -36,6 +36,10 @@ class SeededStream final : public ReleaseStream {
                  std::span<const std::int64_t> slots) override {
     stream_.randomise(reports, numbers, slots);
   }
+  void randomise_vector(const mechanisms::LocalReports& reports, const Eigen::Ref<const Eigen::VectorXd>& vector,
+                        std::span<std::int64_t> report) override {
+    stream_.randomise_vector(reports, vector, report);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& mechanism,
                                    std::span<const std::int64_t> scores) override {
     return stream_.select(mechanism, scores);
@@ -100,6 +104,13 @@ class NoiselessStream final : public ReleaseStream {
                  std::span<const std::int64_t> slots) override {
     if (reports.kind() != releases::Randomiser::Laplace) return sampling_->randomise(reports, numbers, slots);
     for (std::int64_t& number : numbers) number = std::clamp(number, reports.low, reports.high);
+  }
+  void randomise_vector(const mechanisms::LocalReports& reports, const Eigen::Ref<const Eigen::VectorXd>& vector,
+                        std::span<std::int64_t> report) override {
+    const auto* noise = std::get_if<mechanisms::VectorNoise>(&reports.randomiser);
+    if (noise == nullptr) return sampling_->randomise_vector(reports, vector, report);
+    std::fill(report.begin(), report.end(), 0);
+    noise->add(vector, report);
   }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
                                    std::span<const std::int64_t> scores) override {

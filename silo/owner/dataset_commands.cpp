@@ -42,13 +42,21 @@ void print_column(const data::ColumnFacts& facts, const data::Schema& schema, bo
 }
 
 struct Counts {
-  Eigen::Index training = 0;
-  Eigen::Index holdout = 0;
+  explicit Counts(const data::Dataset& dataset)
+      : training(dataset.training.count()),
+        holdout(dataset.holdout.count()),
+        public_records(dataset.public_records.count()) {}
+  Eigen::Index training;
+  Eigen::Index holdout;
+  Eigen::Index public_records;
 };
 
 std::string counts_text(const Counts& counts, bool holdout_public) {
-  return fmt::format("{} training and {} holdout records{}", counts.training, counts.holdout,
-                     holdout_public ? " (declared public)" : "");
+  return fmt::format("{} training and {} holdout records{}{}", counts.training, counts.holdout,
+                     holdout_public ? " (declared public)" : "",
+                     counts.public_records > 0
+                         ? fmt::format(", and {} that are declared public for good", counts.public_records)
+                         : "");
 }
 
 /// Opens or begins the ledger of a data set as it is now. @return what it holds
@@ -57,7 +65,7 @@ Result<Counts> begin_ledger(const DatasetConfig& dataset, const Policy& policy, 
   UNDERTONE_TRY(const LoadedDataset loaded, load_dataset(dataset, opened.key, progress_line()));
   UNDERTONE_TRY(Ledger::open(opened.database, *opened.head, opened.key, loaded.identity, policy.total, noise,
                              service::wall_clock));
-  return Counts{loaded.dataset.training.count(), loaded.dataset.holdout.count()};
+  return Counts(loaded.dataset);
 }
 
 /// The one that the owner names, or the only one.
@@ -143,16 +151,16 @@ int check_data(const OwnerOptions& options) {
     const Result<LoadedDataset> loaded = load_dataset(dataset, ledger ? *ledger->key : *key, progress_line());
     if (!loaded) return fail(loaded.error());
     fmt::print("data set \"{}\"\n", dataset.name);
-    fmt::print("  {} training and {} holdout records{}, {} columns used, {} features after encoding\n",
-               loaded->dataset.training.count(), loaded->dataset.holdout.count(),
-               dataset.holdout_public ? " (declared public)" : "", loaded->columns.size(),
+    fmt::print("  {}, {} columns used, {} features after encoding\n",
+               counts_text(Counts(loaded->dataset), dataset.holdout_public), loaded->columns.size(),
                loaded->dataset.training.features.rows());
     for (const data::ColumnFacts& facts : loaded->columns) print_column(facts, dataset.schema, values);
     if (ledger) stops = print_findings(content_findings(ledger->ledger->dataset(), loaded->identity)) || stops;
     stops = print_findings(count_findings(options.config, *config, dataset.name, loaded->dataset.training.count())) ||
             stops;
-    facts_by_dataset.emplace(dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(),
-                                                        loaded->dataset.holdout.count(), dataset.holdout_public});
+    facts_by_dataset.emplace(
+        dataset.name, DatasetFacts{dataset.schema, loaded->dataset.training.count(), loaded->dataset.holdout.count(),
+                                   dataset.holdout_public, loaded->dataset.public_records.count()});
     const auto records = static_cast<double>(loaded->dataset.training.count());
     if (100.0 * config->policy.delta_max.value() * records > 1.0)
       fmt::print(
@@ -265,6 +273,15 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   entry["holdout_fraction"] = *share;
   entry["holdout_seed"] = added.holdout_seed;
   entry["holdout_public"] = added.holdout_public;
+  if (!added.public_file.empty() && !added.public_column.empty())
+    return fail(
+        {ErrorCode::InvalidArgument, "public records are those of a file or those that a column marks, not both"},
+        kUsage);
+  if (added.public_column.empty() != added.public_value.empty())
+    return fail({ErrorCode::InvalidArgument, "--public-column and --public-value go together"}, kUsage);
+  if (!added.public_file.empty())
+    entry["public"] = {{"file", std::filesystem::absolute(added.public_file).lexically_relative(folder).string()}};
+  if (!added.public_column.empty()) entry["public"] = {{"column", added.public_column}, {"value", added.public_value}};
   entry["ledger"] = {{"path", (ledger.parent_path() / (options.dataset + ".sqlite")).string()},
                      {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
                      {"key", sibling.at("key")}};
@@ -299,7 +316,7 @@ int amend_dataset(const OwnerOptions& options, bool publish_holdout) {
   const Result<LoadedDataset> loaded = load_dataset(*dataset, opened->key, progress_line());
   if (!loaded) return fail(loaded.error());
   fmt::print("\"{}\", {}\n  {}\n", dataset->name, dataset->csv.string(),
-             counts_text({loaded->dataset.training.count(), loaded->dataset.holdout.count()}, dataset->holdout_public));
+             counts_text(Counts(loaded->dataset), dataset->holdout_public));
   if (!confirmed(options, publish_holdout ? "Is that the data set now, and are its holdout's records public for good?"
                                           : "Is that the data set now? What was spent on it stays spent."))
     return kNo;

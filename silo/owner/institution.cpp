@@ -7,6 +7,43 @@
 #include "shared/base/files.hpp"
 
 namespace undertone::silo {
+namespace {
+
+Digest digest_of(const SigningKey& key, const char* what, const models::Records& records) {
+  ByteWriter bytes;
+  bytes.doubles(records.features.data(), static_cast<std::size_t>(records.features.size()));
+  bytes.doubles(records.targets.data(), static_cast<std::size_t>(records.targets.size()));
+  return key.keyed_digest(what, bytes.bytes());
+}
+
+/// Takes the records that the owner declared public out of what was read, or reads them from their own file.
+/// @return them
+Result<models::Records> take_public(const DatasetConfig& config, data::CsvRecords& read) {
+  models::Records out;
+  if (const auto* file = std::get_if<std::filesystem::path>(&config.declared_public)) {
+    std::error_code none;
+    if (std::filesystem::equivalent(*file, config.csv, none)) {  // under another name, through a link
+      return Error{ErrorCode::InvalidConfig, fmt::format("{}: the file of public records is the data set's own: every "
+                                                         "record would leave as it is",
+                                                         file->string())};
+    }
+    data::CsvOptions options;
+    options.dialect = config.dialect;
+    UNDERTONE_TRY(data::CsvRecords open, data::read_csv(*file, config.schema, options));
+    out = std::move(open.records);
+  } else if (std::holds_alternative<data::RowMark>(config.declared_public)) {
+    out = data::chosen(read.records, read.marked, true);
+    read.records = data::chosen(read.records, read.marked, false);
+    if (out.count() == 0 || read.records.count() == 0) {
+      return Error{ErrorCode::InvalidData, fmt::format("{}: expected some public and some other records, found {} and "
+                                                       "{}",
+                                                       config.csv.string(), out.count(), read.records.count())};
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 Progress progress_line() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
@@ -36,10 +73,12 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   };
   options.progress = progress;
   options.dialect = config.dialect;
+  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) options.mark = *mark;
   Result<data::CsvRecords> read = data::read_csv(config.csv, config.schema, options);
   if (!read) return read.error();
   if (seen != size)
     return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
+  UNDERTONE_TRY(models::Records declared, take_public(config, *read));
   Result<data::Dataset> dataset = data::split(read->records, config.split);
   if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
   ByteWriter rule;
@@ -47,14 +86,17 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   rule.u64(config.split.seed);
   rule.i64(config.split.records_published.value_or(-1));
   rule.u64(config.holdout_public ? 1 : 0);
-  content.update(rule.bytes());
-  DatasetIdentity identity{config.name, content.finish(), {}};
-  if (config.holdout_public) {
-    ByteWriter holdout;
-    holdout.doubles(dataset->holdout.features.data(), static_cast<std::size_t>(dataset->holdout.features.size()));
-    holdout.doubles(dataset->holdout.targets.data(), static_cast<std::size_t>(dataset->holdout.targets.size()));
-    identity.public_holdout = key.keyed_digest("public holdout", holdout.bytes());
+  if (const auto* mark = std::get_if<data::RowMark>(&config.declared_public)) {
+    rule.text(mark->column);
+    rule.text(mark->value);
+  } else if (std::holds_alternative<std::filesystem::path>(config.declared_public)) {
+    rule.text("a file of public records");
   }
+  content.update(rule.bytes());
+  DatasetIdentity identity{config.name, content.finish(), {}, {}};
+  if (config.holdout_public) identity.public_holdout = digest_of(key, "public holdout", dataset->holdout);
+  if (declared.count() > 0) identity.public_records = digest_of(key, "public records", declared);
+  dataset->public_records = std::move(declared);
   return LoadedDataset{*std::move(dataset), std::move(identity), std::move(read->columns)};
 }
 

@@ -56,7 +56,8 @@ Prospect prospect_of(std::vector<DatasetObjections> everywhere, Approval approva
 }
 
 DatasetFacts facts_as_offered(const DatasetConfig& dataset, const jobs::CohortMember& member) {
-  return {dataset.schema, member.facts.records, member.facts.holdout_records, dataset.holdout_public};
+  return {dataset.schema, member.facts.records, member.facts.holdout_records, dataset.holdout_public,
+          member.facts.public_records};
 }
 
 }  // namespace undertone::silo

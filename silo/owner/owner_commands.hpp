@@ -59,6 +59,9 @@ struct NewDataset {
   std::optional<double> holdout_fraction;  // none: the owner is asked
   std::uint64_t holdout_seed = 1;
   bool holdout_public = false;
+  std::filesystem::path public_file = {};  // all of whose records are public; empty: none
+  std::string public_column = {};          // or the column of csv that marks public records, and with what
+  std::string public_value = {};
 };
 [[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
 /// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`

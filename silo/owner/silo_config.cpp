@@ -149,6 +149,22 @@ data::CsvDialect parse_dialect(config::Section section) {
   return out;
 }
 
+void parse_public(config::Section section, const std::filesystem::path& folder, DatasetConfig& out) {
+  const bool in_file = section.has("file");
+  if (section.recording() || in_file)
+    out.declared_public =
+        folder / section.text("file", "a second CSV file, written alike, whose records are all public");
+  if (section.recording() || !in_file) {
+    data::RowMark mark;
+    mark.column = section.text("column", "or a column of csv that the schema does not read: it marks public records");
+    mark.value = section.text("value", "what a public record has in it; every other record is protected");
+    out.declared_public = std::move(mark);
+  } else {
+    for (const char* key : {"column", "value"}) section.refuse(key, "expected none beside file");
+  }
+  section.finish();
+}
+
 DatasetConfig parse_dataset(config::Section& section, const std::filesystem::path& folder) {
   DatasetConfig out;
   out.name = section.text("name", "of your choice: 1 to 64 of [a-z0-9-]; the ledger stands for this name");
@@ -166,6 +182,11 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   }
   out.holdout_public = section.boolean(
       "holdout_public", "true: you declare the holdout's records public; they are evaluated exactly and not protected");
+  if (section.has("public"))
+    parse_public(section.object("public",
+                                "records that you declare public, beside csv's others: they leave exactly and nothing "
+                                "protects them. Settled when the data set is added, for good"),
+                 folder, out);
   return out;
 }
 
@@ -193,6 +214,14 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
     const bool fresh = names.insert(dataset.name).second && files.insert(dataset.ledger).second &&
                        files.insert(dataset.ledger_head).second;
     std::error_code unresolved;
+    if (const auto* open = std::get_if<std::filesystem::path>(&dataset.declared_public);
+        open != nullptr && !root.recording() &&
+        !sources.insert(std::filesystem::weakly_canonical(*open, unresolved)).second) {
+      root.problem("datasets",
+                   fmt::format("\"{}\": its file of public records is a data set's as well: every record of "
+                               "that would leave as it is",
+                               dataset.name));
+    }
     if (!sources.insert(std::filesystem::weakly_canonical(dataset.csv, unresolved)).second && !root.recording()) {
       root.problem("datasets", fmt::format("\"{}\": its csv is another data set's too; the same records would have two "
                                            "budgets",

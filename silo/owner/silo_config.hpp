@@ -5,11 +5,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "shared/base/ids.hpp"
 #include "shared/config/json_section.hpp"
 #include "shared/data/csv_dialect.hpp"
+#include "shared/data/csv_reader.hpp"
 #include "shared/data/schema.hpp"
 #include "shared/data/split.hpp"
 #include "shared/net/dial.hpp"
@@ -27,6 +29,8 @@ struct DatasetConfig {
   data::Schema schema;
   data::SplitRule split;
   bool holdout_public = false;
+  /// Which records beside these the owner declares public: those of another file, or those of this one with a mark.
+  std::variant<std::monostate, std::filesystem::path, data::RowMark> declared_public = {};
   std::filesystem::path ledger;
   std::filesystem::path ledger_head;
   std::filesystem::path ledger_key;

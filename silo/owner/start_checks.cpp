@@ -104,6 +104,11 @@ std::vector<Finding> start_findings(const std::filesystem::path& file, const Sil
 }
 
 std::vector<Finding> content_findings(const DatasetIdentity& recorded, const DatasetIdentity& found) {
+  if (recorded.public_records != found.public_records) {
+    return {{true, fmt::format("the records of the data set \"{}\" that are declared public are not those that its "
+                               "ledger was opened for: `run` does not start, and no amendment changes that",
+                               found.name)}};
+  }
   if (recorded.digest == found.digest && recorded.public_holdout == found.public_holdout) return {};
   return {
       {true, fmt::format("the content or the split of the data set \"{}\" is not what its ledger was opened for, so "

@@ -61,6 +61,10 @@ void check_counts(const Policy& policy, const DatasetFacts& facts, const release
     object(fmt::format("the job takes the holdout as {}, its owner declared it {}",
                        claimed.holdout_public ? "public" : "private", facts.holdout_public ? "public" : "private"));
   }
+  if (claimed.public_records != facts.public_records) {
+    object(fmt::format("the job counts on {} public records, the data set has {}", claimed.public_records,
+                       facts.public_records));
+  }
   if (facts.records < policy.records_min) {
     object(fmt::format("the data set has {} training records, the policy asks for at least {}", facts.records,
                        policy.records_min));

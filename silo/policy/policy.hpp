@@ -55,6 +55,7 @@ struct DatasetFacts {
   std::int64_t records = 0;
   std::int64_t holdout_records = 0;
   bool holdout_public = false;
+  std::int64_t public_records = 0;
 };
 
 /// Everything that policy and data set have against taking part in the job as this member, in the order of the policy.

@@ -137,9 +137,12 @@ TEST(LoopbackTest, ReportsOfSingleRecordsAddUpToTheSimulatorsToTheBit) {
   }
 }
 
-TEST(LoopbackTest, FunctionsAndChoicesAreTheSimulatorsToTheBit) {
+TEST(LoopbackTest, FunctionsChoicesAndVectorsAreTheSimulatorsToTheBit) {
   constexpr std::uint64_t kSeed = 14;
-  for (const tests::SmallFederation& federation : {tests::federation_of_functions(), tests::federation_of_choices()}) {
+  std::vector<tests::SmallFederation> federations = tests::federations_of_vectors();
+  federations.push_back(tests::federation_of_functions());
+  federations.push_back(tests::federation_of_choices());
+  for (const tests::SmallFederation& federation : federations) {
     SCOPED_TRACE(federation.statistics);
     const std::string job = federation.job();
     simulation::SimulatedFederation world(

@@ -57,6 +57,11 @@ class ToldDraw final : public silo::ReleaseStream {
                  std::span<const std::int64_t> /*slots*/) override {
     UNDERTONE_CHECK(false);
   }
+  void randomise_vector(const mechanisms::LocalReports& /*reports*/,
+                        const Eigen::Ref<const Eigen::VectorXd>& /*vector*/,
+                        std::span<std::int64_t> /*report*/) override {
+    UNDERTONE_CHECK(false);
+  }
   std::size_t select(const mechanisms::ExponentialMechanism& /*mechanism*/,
                      std::span<const std::int64_t> /*scores*/) override {
     UNDERTONE_CHECK(false);

@@ -65,6 +65,11 @@ class NoStream final : public silo::ReleaseStream {
   void randomise(const mechanisms::LocalReports&, std::span<std::int64_t>, std::span<const std::int64_t>) override {
     UNDERTONE_CHECK(false);
   }
+  void randomise_vector(const mechanisms::LocalReports& /*reports*/,
+                        const Eigen::Ref<const Eigen::VectorXd>& /*vector*/,
+                        std::span<std::int64_t> /*report*/) override {
+    UNDERTONE_CHECK(false);
+  }
   [[nodiscard]] std::size_t select(const mechanisms::ExponentialMechanism&, std::span<const std::int64_t>) override {
     UNDERTONE_CHECK(false);
   }

@@ -183,7 +183,7 @@ class Auditor {
       const Result<wire::ReplyMessage> reply = decode(ledgers.at(silo).replies.at(round.round.value));
       if (!reply) return reply.error();
       const std::vector<std::int64_t>& values = queries::values_of(reply->reply.answer);
-      records += job.member(silo)->facts.records;
+      records += spec.records(*job.member(silo));
       if (!spec.admits(reply->reply.answer, *job.member(silo)))
         return Error{ErrorCode::StorageFailed, "a ledger holds a reply that is not of its query's shape"};
       out.add(values, spec.weight(*job.member(silo)));

@@ -108,7 +108,8 @@ LoopbackSilo::LoopbackSilo(const simulation::SimulatedSilo& spec, std::uint16_t 
   if (change) change(*config_);
   const auto clock = [] { return std::int64_t{1'700'000'000}; };
   const Digest holdout = spec_.facts.holdout_public ? sha256("holdout") : Digest{};
-  ledger_.emplace(silo::Ledger::open(database_, head_, key_, {"data", {}, holdout}, config_->policy.total,
+  const Digest open = spec_.facts.public_records > 0 ? sha256("public records") : Digest{};
+  ledger_.emplace(silo::Ledger::open(database_, head_, key_, {"data", {}, holdout, open}, config_->policy.total,
                                      randomness_.kind(), clock)
                       .value());
   std::vector<std::unique_ptr<silo::SiloMachine>> machines;

@@ -58,10 +58,13 @@ std::string SmallFederation::job() const {
   std::string unweighted;
   for (int i = 0; i < silos; ++i) {
     const Member& m = equal ? kEqualMember : kMembers[i];
-    const std::string member = fmt::format(
-        "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},\"delta\":"
-        "{}",
-        i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta);
+    const std::string member =
+        fmt::format(
+            "{}{{\"silo\":\"silo-{}\",\"records\":{},\"holdout_records\":{},\"holdout_public\":{},\"epsilon\":{},"
+            "\"delta\":"
+            "{}",
+            i == 0 ? "" : ",", i, m.records, m.holdout, m.holdout_public, m.epsilon, m.delta) +
+        (public_records > 0 ? fmt::format(",\"public_records\":{}", public_records + i) : std::string());
     members += fmt::format("{},\"weight\":{}}}", member, m.weight);
     unweighted += member + "}";
   }
@@ -253,8 +256,9 @@ std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t dat
                         (equal ? 7919 * out.size() : 0));
     data::Dataset dataset{synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.records)),
                           synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.holdout_records))};
+    dataset.public_records = synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.public_records));
     silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,
-                             member.facts.holdout_public};
+                             member.facts.holdout_public, member.facts.public_records};
     out.push_back({member.facts.silo, generous_policy(), std::move(facts), std::move(dataset)});
   }
   return out;
@@ -282,6 +286,31 @@ SmallFederation federation_of_functions() {
     {"kind":"marginals","columns":["y"],"width":1,"form":"reports","randomiser":"index","public_seed":5},
     {"kind":"kernels","columns":["x3"],"terms":3,"form":"reports","randomiser":"laplace"}]})";
   return out;
+}
+
+std::vector<SmallFederation> federations_of_vectors() {
+  SmallFederation totals;
+  totals.public_records = 5;
+  totals.statistics = R"({"noise":"gaussian","questions":[
+    {"kind":"vector_mean","columns":["x0","x1","x2"],"norm":1,"public_records":"weighted"},
+    {"kind":"vector_mean","columns":["x3"],"public_records":"throw_away"},
+    {"kind":"mean","column":"x3"},
+    {"kind":"linear_model","columns":["x0","x1"],"response":"y","intercept":true}]})";
+  SmallFederation pure = totals;
+  pure.statistics = R"({"noise":"laplace","questions":[
+    {"kind":"vector_mean","columns":["x0","x1"],"public_records":"empirical"}]})";
+  SmallFederation directions;
+  directions.statistics = R"({"questions":[
+    {"kind":"vector_mean","columns":["x0","x1","x2"],"form":"reports"},
+    {"kind":"vector_mean","columns":["x0","x1"],"form":"reports","adapter":"lift"},
+    {"kind":"vector_mean","columns":["x2","x3"],"form":"reports","adapter":"normalise"},
+    {"kind":"mean","column":"x1","form":"reports"}]})";
+  SmallFederation noised;
+  noised.statistics = R"({"questions":[
+    {"kind":"vector_mean","columns":["x0","x1","x2"],"form":"reports","randomiser":"gaussian"},
+    {"kind":"linear_model","columns":["x0","x1"],"response":"y","form":"reports"},
+    {"kind":"linear_model","columns":["x0","x1"],"response":"y","form":"reports","copies":true,"degree":2}]})";
+  return {totals, pure, directions, noised};
 }
 
 SmallFederation federation_of_choices() {

@@ -36,7 +36,8 @@ struct SmallFederation {
   std::string shuffle;      // JSON of a shuffled job's section, if it is one
   std::string aggregation;  // JSON of a job's section, if there is one
   std::string initial;      // JSON of a job's section, if there is one
-  bool equal = false;       // silos are all alike, as shuffled jobs need them
+  std::int64_t public_records = 0;  // of every silo's, beside the others
+  bool equal = false;               // silos are all alike, as shuffled jobs need them
   std::string domain = R"({"kind":"l2_ball","radius":5})";
   std::string regulariser = R"({"kind":"l2","strength":0.01})";
 
@@ -52,6 +53,8 @@ struct SmallFederation {
 [[nodiscard]] SmallFederation federation_of_reports();
 /// One that releases functions: as totals, and from every kind of report.
 [[nodiscard]] SmallFederation federation_of_functions();
+/// Those that ask about records as vectors: totals beside public records, directions, vectors with noise.
+[[nodiscard]] std::vector<SmallFederation> federations_of_vectors();
 /// One whose silos answer with numbers of candidates.
 [[nodiscard]] SmallFederation federation_of_choices();
 

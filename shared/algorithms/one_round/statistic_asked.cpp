@@ -23,6 +23,31 @@ statistics::VectorMomentsMap moments_of(const std::vector<NumberColumn>& columns
   return out;
 }
 
+std::vector<std::size_t> coordinates_of(const std::vector<NumberColumn>& columns) {
+  std::vector<std::size_t> out;
+  for (const NumberColumn& column : columns) out.push_back(column.coordinate);
+  return out;
+}
+
+statistics::BallMap ball_of(const VectorMeanAsked& what) {
+  using Besides = statistics::BallMap::Besides;
+  return {coordinates_of(what.columns), what.radius, {}, false, what.of_public ? Besides::Square : Besides::Nothing};
+}
+
+statistics::BallMap ball_of(const LinearModelAsked& what) {
+  using Besides = statistics::BallMap::Besides;
+  return {coordinates_of(what.columns), what.radius, what.label.coordinate, what.intercept,
+          what.reports ? Besides::Nothing : Besides::Products};
+}
+
+/// Of a report of each record's vector.
+releases::Ask vector_reports(statistics::BallMap map, releases::ReportsForm form) {
+  const Eigen::Index dimension = map.length();
+  const auto norm =
+      form.randomiser == releases::Randomiser::Gaussian ? releases::PairBound::Norm::L2 : releases::PairBound::Norm::L1;
+  return {releases::FeaturesMap{std::move(map)}, {}, releases::PairBound{norm}, dimension, form};
+}
+
 FeatureMap grid_of(const LeastLossAsked& what) {
   FunctionAsked grid{what.of};
   std::get<LossOf>(grid.of).order = 1;
@@ -45,24 +70,35 @@ std::string_view kind_of(const StatisticAsked& asked) noexcept {
                  [](const ReportsAsked& /*what*/) -> std::string_view { return "reports"; },
                  [](const FunctionAsked& what) -> std::string_view { return kind_of(what); },
                  [](const SelectedQuantileAsked& /*what*/) -> std::string_view { return "selected_quantile"; },
-                 [](const LeastLossAsked& /*what*/) -> std::string_view { return "least_loss"; }},
+                 [](const LeastLossAsked& /*what*/) -> std::string_view { return "least_loss"; },
+                 [](const VectorMeanAsked& /*what*/) -> std::string_view { return "vector_mean"; },
+                 [](const LinearModelAsked& /*what*/) -> std::string_view { return "linear_model"; }},
       asked.what);
 }
 
 std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept {
   if (const auto* reports = std::get_if<ReportsAsked>(&asked.what)) return reports->randomiser;
+  if (const auto* mean = std::get_if<VectorMeanAsked>(&asked.what)) return mean->reports;
+  if (const auto* model = std::get_if<LinearModelAsked>(&asked.what))
+    return model->reports ? std::optional(releases::Randomiser::Gaussian) : std::nullopt;
   const auto* function = std::get_if<FunctionAsked>(&asked.what);
   return function == nullptr ? std::nullopt : function->reports;
 }
 
 bool has_form(const StatisticAsked& asked, NoiseKind noise) {
-  if (reports_of(asked)) return noise == NoiseKind::Laplace;
+  if (const std::optional<releases::Randomiser> randomiser = reports_of(asked))
+    return (noise == NoiseKind::Gaussian) == (*randomiser == releases::Randomiser::Gaussian);
   return features_of(asked, noise).has_value();
 }
 
 bool selects(const StatisticAsked& asked) noexcept {
   return std::holds_alternative<SelectedQuantileAsked>(asked.what) ||
          std::holds_alternative<LeastLossAsked>(asked.what);
+}
+
+bool reads_public(const StatisticAsked& asked) noexcept {
+  const auto* mean = std::get_if<VectorMeanAsked>(&asked.what);
+  return mean != nullptr && mean->of_public;
 }
 
 bool is_single(const StatisticAsked& asked) noexcept {
@@ -108,7 +144,15 @@ std::optional<FeatureMap> features_of(const StatisticAsked& asked, NoiseKind noi
             return features_of(what);
           },
           [&](const SelectedQuantileAsked& what) -> std::optional<FeatureMap> { return cells_of(asked, what.cells); },
-          [](const LeastLossAsked& what) -> std::optional<FeatureMap> { return grid_of(what); }},
+          [](const LeastLossAsked& what) -> std::optional<FeatureMap> { return grid_of(what); },
+          [](const VectorMeanAsked& what) -> std::optional<FeatureMap> {
+            if (what.reports) return std::nullopt;
+            return ball_of(what);
+          },
+          [&](const LinearModelAsked& what) -> std::optional<FeatureMap> {
+            if (what.reports || laplace) return std::nullopt;
+            return ball_of(what);
+          }},
       asked.what);
 }
 
@@ -133,6 +177,20 @@ releases::Ask ask_of(const StatisticAsked& asked, NoiseKind noise) {
             releases::RangeBound{range->low, range->high},
             dimension,
             releases::ReportsForm{*function->reports, function->seed}};
+  }
+  if (const auto* mean = std::get_if<VectorMeanAsked>(&asked.what)) {
+    if (mean->reports) return vector_reports(ball_of(*mean), {*mean->reports, 0, mean->adapter, 1});
+    if (mean->of_public) {
+      const statistics::BallMap map = ball_of(*mean);
+      return {releases::FeaturesMap{map},
+              {releases::Block::Public},
+              releases::PairBound{releases::PairBound::Norm::L2},
+              statistics::dimension(map)};
+    }
+  }
+  if (const auto* model = std::get_if<LinearModelAsked>(&asked.what); model != nullptr && model->reports) {
+    const auto copies = static_cast<std::uint32_t>(model->copies ? statistics::copies_of(model->degree) : 1);
+    return vector_reports(ball_of(*model), {releases::Randomiser::Gaussian, 0, releases::UnitAdapter::Round, copies});
   }
   if (selects(asked)) {
     FeatureMap map = *features_of(asked, noise);

@@ -9,6 +9,7 @@
 
 #include "shared/algorithms/one_round/function_asked.hpp"
 #include "shared/releases/ask.hpp"
+#include "shared/statistics/generalised_linear.hpp"
 #include "shared/statistics/mechanism_choice.hpp"
 
 namespace undertone::algorithms {
@@ -85,12 +86,46 @@ struct SelectedQuantileAsked {
 struct LeastLossAsked {
   LossOf of;  // whose order counts for nothing
 };
+/// The mean of records as vectors of columns, each scaled to [-1, 1] and cut to a ball about the centres.
+/// Source: spec public-data 2, 3.4.
+struct VectorMeanAsked {
+  /// What estimate is made of noised means and of public records.
+  enum class Combination : std::uint8_t {
+    Weighted,   // by inverse variances: of the law that all records are drawn from
+    Empirical,  // of the records that there are
+    ThrowAway   // of public records alone: no other is read
+  };
+  std::vector<NumberColumn> columns;  // one or more
+  double radius = 1.0;                // of the ball, in half ranges of a column
+  bool of_public = false;             // the exact sum of public records; else of the protected ones
+  bool beside_public = false;         // the question before is the same of the public records
+  Combination combination = Combination::Weighted;
+  std::optional<double> spread =
+      {};  // V, the root of the trace of the covariance, in half ranges; none: public records'
+  std::optional<releases::Randomiser> reports = {};  // from a report of each record, instead of totals
+  releases::UnitAdapter adapter = releases::UnitAdapter::Round;
+};
+/// The parameters of a linear classifier of y = +-1 that minimise the mean of f(y <w, x>) over a ball, x as above.
+/// Source: spec noninteractive-ldp 2.6, 4.
+struct LinearModelAsked {
+  std::vector<NumberColumn> columns;  // one or more
+  NumberColumn label;                 // of a binary label
+  double radius = 1.0;                // that x is cut to, in half ranges: parameters are for x over it
+  bool intercept = false;             // x has a last number that is always 1
+  statistics::MarginLoss loss = statistics::MarginLoss::Hinge;
+  double smoothing = 0.25;       // b
+  double parameter_bound = 1.0;  // of ||w||
+  std::size_t degree = 0;        // D of the polynomial that is the loss's slope; 0: to be chosen
+  bool copies = false;           // D (D + 1) + 1 of each record, else one
+  bool reports = false;          // from a report of each record, instead of totals
+};
 /// One statistic of the silos' training records.
 struct StatisticAsked {
   std::string name;            // "count of sex=female", "mean of age"
   std::size_t coordinate = 0;  // of an encoded record, where it is of one. @see releases::StatisticMap
   std::variant<CountAsked, MeanAsked, SumAsked, VarianceAsked, HistogramAsked, QuantilesAsked, TableAsked,
-               CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked>
+               CovarianceAsked, RegressionAsked, ReportsAsked, FunctionAsked, SelectedQuantileAsked, LeastLossAsked,
+               VectorMeanAsked, LinearModelAsked>
       what;
   double weight = 1.0;                    // > 0: of its noise in a split budget
   std::optional<double> half_width = {};  // wanted of its interval, in its unit
@@ -98,12 +133,14 @@ struct StatisticAsked {
 };
 
 /// "count", "mean", "sum", "variance", "histogram", "quantiles", "table", "covariance", "regression", "reports",
-/// "marginals", "kernels", "loss", "selected_quantile", "least_loss"
+/// "marginals", "kernels", "loss", "selected_quantile", "least_loss", "vector_mean", "linear_model"
 [[nodiscard]] std::string_view kind_of(const StatisticAsked& asked) noexcept;
 /// How records report on it each by itself; nothing where they are added up.
 [[nodiscard]] std::optional<releases::Randomiser> reports_of(const StatisticAsked& asked) noexcept;
 /// Whether each silo answers with the number of a candidate.
 [[nodiscard]] bool selects(const StatisticAsked& asked) noexcept;
+/// Whether it reads public records alone, and so leaves exactly and costs nothing.
+[[nodiscard]] bool reads_public(const StatisticAsked& asked) noexcept;
 /// Whether it is one number, a count's or a mean's.
 [[nodiscard]] bool is_single(const StatisticAsked& asked) noexcept;
 

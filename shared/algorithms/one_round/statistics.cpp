@@ -54,6 +54,8 @@ Status check_question(const StatisticAsked& asked, statistics::NoiseKind noise) 
                                        : Status(Error{ErrorCode::Internal,
                                                       fmt::format("the {}: its degree is not chosen", asked.name)});
           },
+          [&](const VectorMeanAsked& what) { return check_columns(asked, what.columns); },
+          [&](const LinearModelAsked& what) { return check_columns(asked, what.columns); },
           [&](const RegressionAsked& what) {
             std::vector<NumberColumn> all = what.columns;
             all.push_back(what.response);
@@ -117,7 +119,8 @@ std::string StatisticsSettings::source() const {
   if (std::any_of(questions.begin(), questions.end(),
                   [](const StatisticAsked& asked) { return reports_of(asked).has_value(); }))
     out +=
-        "; reports of single records (Warner 1965; Duchi, Jordan and Wainwright 2018; Wang, Gaboardi, Smith and Xu, "
+        "; reports of single records (Warner 1965; Bhowmick and others 2018; Duchi, Jordan and Wainwright 2018; Wang, "
+        "Gaboardi, Smith and Xu, "
         "Algorithm 1)";
   return out;
 }
@@ -147,6 +150,13 @@ Result<std::unique_ptr<Statistics>> Statistics::create(const StatisticsSettings&
 
 Status Statistics::check_form(const StatisticAsked& asked, statistics::NoiseKind noise) {
   if (has_form(asked, noise)) return {};
+  if (reports_of(asked) == releases::Randomiser::Gaussian) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("the {} is from reports with Gaussian noise: every silo needs a delta above 0, and nothing "
+                    "else may be asked for that needs a pure epsilon",
+                    asked.name)};
+  }
   if (noise == statistics::NoiseKind::Gaussian)
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the {} is from reports of single records, each of a pure epsilon: noise may not be "
@@ -163,7 +173,7 @@ planning::Schedule Statistics::schedule(const StatisticsSettings& settings, cons
   out.reserve(settings.questions.size());
   for (std::size_t q = 0; q < settings.questions.size(); ++q) {
     releases::Ask ask = ask_of(settings.questions[q], settings.noise);
-    if (!settings.shares.empty()) ask.share = settings.shares[q];
+    if (!settings.shares.empty() && !reads_public(settings.questions[q])) ask.share = settings.shares[q];
     if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Gaussian)
       ask.shift = *releases::GaussianShift::create(settings.strengths[q]);
     if (!settings.strengths.empty() && settings.noise == statistics::NoiseKind::Laplace)
@@ -200,8 +210,9 @@ Result<Step> Statistics::advance(const folds::Gathered& gathered) {
   }
   if (!totals->allFinite())
     return Error{ErrorCode::Internal, fmt::format("statistics: the total of round {} is not finite", round)};
+  const bool keeps_all = keeps_reports(round);
   for (const auto& [silo, said] : gathered.each)
-    if (static_cast<Eigen::Index>(said.size()) != numbers_of(round))
+    if (!keeps_all && static_cast<Eigen::Index>(said.size()) != numbers_of(round))
       return Error{ErrorCode::Internal,
                    fmt::format("statistics: silo {} said {} numbers in round {}, {} were asked for", silo.name(),
                                said.size(), round, numbers_of(round))};
@@ -218,6 +229,10 @@ const Eigen::VectorXd* Statistics::totals_in(const folds::Gathered& gathered) co
   }
   const auto* reports = std::get_if<folds::Reports>(&gathered.value);
   return reports == nullptr || reports->reports != gathered.records ? nullptr : &reports->totals;
+}
+
+bool Statistics::keeps_reports(std::size_t round) const {
+  return reports_of(settings_.questions[round]) == releases::Randomiser::Gaussian;
 }
 
 Eigen::Index Statistics::numbers_of(std::size_t round) const {
@@ -240,6 +255,7 @@ void Statistics::save(ByteWriter& state) const {
     state.u64(estimate.answers.size());
     for (const auto& [silo, totals] : estimate.answers) {
       state.text(silo.name());
+      if (keeps_reports(estimate.round)) state.u64(totals.size());
       for (const std::int64_t total : totals) state.i64(total);
     }
   }
@@ -247,6 +263,7 @@ void Statistics::save(ByteWriter& state) const {
 
 Status Statistics::restore_answers(ByteReader& state, std::size_t round) {
   constexpr std::uint64_t kSilosMax = 1'000'000;
+  constexpr std::uint64_t kReportNumbersMax = std::uint64_t{1} << 24U;  // of a silo
   const Error cut{ErrorCode::Malformed, "the saved answers to the statistics are cut short"};
   const Result<std::uint64_t> silos = state.u64();
   if (!silos || *silos > kSilosMax) return cut;
@@ -257,7 +274,13 @@ Status Statistics::restore_answers(ByteReader& state, std::size_t round) {
     const Result<SiloId> silo = SiloId::create(*name);
     if (!silo) return cut;
     std::vector<std::int64_t>& totals = answers[*silo];
-    for (Eigen::Index n = 0; n < numbers_of(round); ++n) {
+    auto numbers = static_cast<std::uint64_t>(numbers_of(round));
+    if (keeps_reports(round)) {
+      const Result<std::uint64_t> kept = state.u64();
+      if (!kept || *kept > kReportNumbersMax) return cut;
+      numbers = *kept;
+    }
+    for (std::uint64_t n = 0; n < numbers; ++n) {
       const Result<std::int64_t> total = state.i64();
       if (!total) return cut;
       totals.push_back(*total);

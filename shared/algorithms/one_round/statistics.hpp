@@ -64,6 +64,8 @@ class Statistics final : public FederatedAlgorithm {
   explicit Statistics(StatisticsSettings settings) : settings_(std::move(settings)) {}
   [[nodiscard]] Step current() const;
   [[nodiscard]] Eigen::Index numbers_of(std::size_t round) const;
+  /// Whether every silo's reports themselves are kept, however many.
+  [[nodiscard]] bool keeps_reports(std::size_t round) const;
   /// What this round's answers folded into; null where they folded into something else, or not every record reported.
   /// @pre a round is open
   [[nodiscard]] const Eigen::VectorXd* totals_in(const folds::Gathered& gathered) const;

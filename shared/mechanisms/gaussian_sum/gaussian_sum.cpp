@@ -89,13 +89,18 @@ Result<GaussianLattice> gaussian_counts(std::int64_t distance_squared, releases:
 Result<GaussianLattice> gaussian_values(double distance, releases::GaussianShift shift, Eigen::Index dimension,
                                         std::int64_t records) {
   UNDERTONE_CHECK(distance > 0.0 && dimension > 0 && records > 0);
+  const auto n = static_cast<double>(records);
   const double root = std::sqrt(static_cast<double>(dimension));
   double units = 0.0;
   int log2_stddev = kLog2StddevMin;
   for (; log2_stddev <= kLog2StddevMax; ++log2_stddev) {
     const double allowed = std::ldexp(shift.value(), log2_stddev) * (1.0 - 0x1p-50);
     units = std::floor((allowed - root - 2.0) / distance * (1.0 - 0x1p-50));
-    if (units >= kUnitsEnough * root || log2_stddev == kLog2StddevMax) break;
+    if (log2_stddev == kLog2StddevMax) break;
+    // So fine that what all records may be off by when they are rounded, all to one side, is a thousandth of the noise,
+    // as long as their sum has room.
+    const bool finer = std::ldexp(1.0, log2_stddev) < 1024.0 * n && n * units + std::ldexp(40.0, log2_stddev) < 0x1p60;
+    if (units >= kUnitsEnough * root && !finer) break;
   }
   Result<GaussianLattice> out = with_units(units, log2_stddev, records, "number");
   if (!out) return out;

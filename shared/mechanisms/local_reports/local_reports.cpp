@@ -22,6 +22,10 @@ ReportValues report_values(releases::Randomiser randomiser) noexcept {
       return {0, 1};
     case releases::Randomiser::Index:
       return {0, StringIndex::kStrings - 1};
+    case releases::Randomiser::Direction:
+      return {-PrivUnit::kUnits, PrivUnit::kUnits};
+    case releases::Randomiser::Gaussian:
+      return {-VectorNoise::kLargest, VectorNoise::kLargest};
   }
   return {};
 }
@@ -30,12 +34,20 @@ releases::Randomiser LocalReports::kind() const noexcept {
   return std::visit(Overloaded{[](const OneBit& /*bit*/) { return releases::Randomiser::Bit; },
                                [](const LaplaceSum& /*noise*/) { return releases::Randomiser::Laplace; },
                                [](const StringBit& /*bit*/) { return releases::Randomiser::StringBit; },
-                               [](const StringIndex& /*index*/) { return releases::Randomiser::Index; }},
+                               [](const StringIndex& /*index*/) { return releases::Randomiser::Index; },
+                               [](const PrivUnit& /*direction*/) { return releases::Randomiser::Direction; },
+                               [](const VectorNoise& /*noise*/) { return releases::Randomiser::Gaussian; }},
                     randomiser);
 }
 
-releases::EpsilonAmount LocalReports::epsilon() const noexcept {
-  return std::visit([](const auto& own) { return own.epsilon(); }, randomiser);
+releases::Cost LocalReports::cost() const {
+  return std::visit(Overloaded{[](const VectorNoise& noise) {
+                                 return releases::Cost{noise.shift_squared(), {}, {}};
+                               },
+                               [](const auto& own) {
+                                 return releases::Cost{{}, own.epsilon(), {}};
+                               }},
+                    randomiser);
 }
 
 double LocalReports::stddev_max(std::int64_t records) const {
@@ -44,6 +56,8 @@ double LocalReports::stddev_max(std::int64_t records) const {
           // A number is estimated as low + (bit - (1 - c) / 2) (high - low) / c, and a bit's variance is at most 1/4.
           [&](const OneBit& bit) { return 0.5 * static_cast<double>(high - low) / bit.contrast(); },
           [](const LaplaceSum& noise) { return std::sqrt(noise.variance()); },
+          [](const PrivUnit& direction) { return std::sqrt(direction.variance_max()) * PrivUnit::kUnits; },
+          [](const VectorNoise& noise) { return std::ldexp(noise.stddev(), -kValueStepLog2); },
           [](const auto& strings) { return std::sqrt(strings.variance_max()); }},
       randomiser);
   return std::sqrt(static_cast<double>(records)) * each * lattice.step;
@@ -98,8 +112,37 @@ Result<LocalReports> local_reports(const releases::RangeBound& range, bool indic
       }
       return made(noise);
     }
+    case releases::Randomiser::Direction:
+    case releases::Randomiser::Gaussian:
+      break;
   }
   return Error{ErrorCode::Internal, "an unknown randomiser"};
+}
+
+namespace {
+
+Status check_numbers(Eigen::Index numbers, std::int64_t records) {
+  if (records >= 1 && numbers >= 1 && records <= kReportsMax / numbers) return {};
+  return Error{ErrorCode::LimitExceeded, fmt::format("{} records report {} numbers each: at most {} in all are sent",
+                                                     records, numbers, kReportsMax)};
+}
+
+}  // namespace
+
+Result<LocalReports> direction_reports(Eigen::Index dimension, const releases::ReportsForm& form,
+                                       releases::Epsilon epsilon, std::int64_t records) {
+  UNDERTONE_TRY(check_numbers(dimension, records));
+  UNDERTONE_TRY(const PrivUnit direction, PrivUnit::create(epsilon, dimension, form.adapter));
+  const ReportValues values = report_values(releases::Randomiser::Direction);
+  return LocalReports{{values.high, std::ldexp(1.0, kValueStepLog2)}, values.low, values.high, direction};
+}
+
+Result<LocalReports> gaussian_reports(Eigen::Index dimension, const releases::ReportsForm& form,
+                                      releases::GaussianShift shift, std::int64_t records) {
+  UNDERTONE_TRY(const VectorNoise noise, VectorNoise::create(shift, dimension, form.copies));
+  UNDERTONE_TRY(check_numbers(dimension * static_cast<Eigen::Index>(form.copies), records));
+  constexpr std::int64_t kUnits = std::int64_t{1} << -kValueStepLog2;
+  return LocalReports{{kUnits, std::ldexp(1.0, kValueStepLog2)}, -kUnits, kUnits, noise};
 }
 
 }  // namespace undertone::mechanisms

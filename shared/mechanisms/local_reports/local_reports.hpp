@@ -10,8 +10,11 @@
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/mechanisms/lattice.hpp"
 #include "shared/mechanisms/local_reports/one_bit.hpp"
+#include "shared/mechanisms/local_reports/priv_unit.hpp"
 #include "shared/mechanisms/local_reports/string_reports.hpp"
+#include "shared/mechanisms/local_reports/vector_noise.hpp"
 #include "shared/releases/ask.hpp"
+#include "shared/releases/cost.hpp"
 
 namespace undertone::mechanisms {
 
@@ -21,9 +24,9 @@ struct ReportValues {
   std::int64_t high = 0;  // > low
 };
 /// Of a bit 0 or 1; of a noised number 2^36 units and less, to which it is cut: so many reports as a reply has then add
-/// up to less than 2^61. Of an index the number of a string.
+/// up to less than 2^61. Of an index the number of a string; of a vector each of its numbers, in units of 2^-20.
 [[nodiscard]] ReportValues report_values(releases::Randomiser randomiser) noexcept;
-/// As many reports as a reply may have.
+/// As many reports as a reply may have; of vectors their numbers together.
 inline constexpr std::int64_t kReportsMax = std::int64_t{1} << 24U;
 
 /// Each record of a release reports by itself: its number, in whole units of a public range, is randomised with an
@@ -35,17 +38,18 @@ struct LocalReports {
   Lattice lattice;        // of the numbers: `clip` units are the largest magnitude of the range
   std::int64_t low = 0;   // the range's ends in units
   std::int64_t high = 0;  // > low
-  std::variant<OneBit, LaplaceSum, StringBit, StringIndex> randomiser;
+  std::variant<OneBit, LaplaceSum, StringBit, StringIndex, PrivUnit, VectorNoise> randomiser;
 
   [[nodiscard]] releases::Randomiser kind() const noexcept;
-  /// What a report costs the record that it is about.
-  [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept;
+  /// What a report costs the record that it is about: an epsilon, of Gaussian noise mu^2.
+  [[nodiscard]] releases::Cost cost() const;
   /// Of the error of a sum over so many records as their reports estimate it, in real units: the largest that it can
   /// be, whatever the records hold. @param records >= 1
   [[nodiscard]] double stddev_max(std::int64_t records) const;
 
   /// Makes reports of numbers, each by itself. A number outside the range is cut to it here, so that the epsilon does
   /// not rest on who computed it. @param numbers in units; out: reports @param slots [numbers] in which they stand
+  /// @pre of numbers
   template <crypto::NoiseBits Bits>
   void randomise(std::span<std::int64_t> numbers, std::span<const std::int64_t> slots, Bits& bits) const {
     UNDERTONE_CHECK(numbers.size() == slots.size());
@@ -63,7 +67,19 @@ struct LocalReports {
                             for (std::int64_t& number : numbers) number = std::clamp(number, values.low, values.high);
                           },
                           [&](const StringBit& bit) { against_strings(bit); },
-                          [&](const StringIndex& index) { against_strings(index); }},
+                          [&](const StringIndex& index) { against_strings(index); },
+                          [](const auto& /*of vectors*/) { UNDERTONE_CHECK(false); }},
+               randomiser);
+  }
+
+  /// Makes the report of one record's vector. @param vector of length at most 1 @param out [report's numbers]
+  /// @pre of vectors
+  template <crypto::NoiseBits Bits>
+  void randomise_vector(const Eigen::Ref<const Eigen::VectorXd>& vector, std::span<std::int64_t> out,
+                        Bits& bits) const {
+    std::visit(Overloaded{[&](const PrivUnit& direction) { direction.report(vector, bits, out); },
+                          [&](const VectorNoise& noise) { noise.report(vector, bits, out); },
+                          [](const auto& /*of numbers*/) { UNDERTONE_CHECK(false); }},
                randomiser);
   }
 };
@@ -75,5 +91,12 @@ struct LocalReports {
 [[nodiscard]] Result<LocalReports> local_reports(const releases::RangeBound& range, bool indicators,
                                                  const releases::ReportsForm& form, releases::Epsilon epsilon,
                                                  std::int64_t records);
+
+/// Reports of directions of vectors of length at most 1. @return an error where there are too many numbers, or no cap
+[[nodiscard]] Result<LocalReports> direction_reports(Eigen::Index dimension, const releases::ReportsForm& form,
+                                                     releases::Epsilon epsilon, std::int64_t records);
+/// Reports of such vectors, or of copies of them, with Gaussian noise.
+[[nodiscard]] Result<LocalReports> gaussian_reports(Eigen::Index dimension, const releases::ReportsForm& form,
+                                                    releases::GaussianShift shift, std::int64_t records);
 
 }  // namespace undertone::mechanisms

@@ -233,8 +233,7 @@ Work make_work(int silos, int rounds, int features, double draw_fraction) {
   silo::Policy policy = tests::generous_policy();
   policy.release_interval = std::chrono::milliseconds(0);  // else a round takes a multiple of it
   for (int i = 0; i < silos; ++i) {
-    work.silos.push_back(
-        {silo_id(i), policy, {parsed.schema, 50, 1, true}, {records(50), records(1)}});
+    work.silos.push_back({silo_id(i), policy, {parsed.schema, 50, 1, true}, {records(50), records(1)}});
   }
   return work;
 }

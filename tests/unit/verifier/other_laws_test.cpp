@@ -230,7 +230,7 @@ class ExactReleasesTest : public ::testing::Test {
     accounts_.add(++sequence_, {{"kind", "amended"}, {"public_holdout", public_holdout}});
   }
   /// What is said of a run of one such release: nothing where it is accepted.
-  std::string release_from(const char* block) {
+  std::string release_from(const char* block, const char* cost = "0") {
     lines_.clear();
     const std::string run = fmt::format("{:0{}}", ++sequence_, 2 * kRunBytes);
     accounts_.add(sequence_, {{"kind", "reserved"},
@@ -244,7 +244,7 @@ class ExactReleasesTest : public ::testing::Test {
                                 {"run", run},
                                 {"round", "0"},
                                 {"block", block},
-                                {"cost", "0"},
+                                {"cost", cost},
                                 {"query", holdout('b')},
                                 {"reply", holdout('c')}});
     accounts_.add(++sequence_, {{"kind", "ended"}, {"run", run}});
@@ -282,6 +282,22 @@ TEST_F(ExactReleasesTest, WhatTheLastChangeOfContentDeclaresCounts) {
   EXPECT_NE(release_from("holdout").find("rule 12"), std::string::npos);
   amend(holdout('b'));
   EXPECT_EQ(release_from("holdout"), "");
+}
+
+TEST_F(ExactReleasesTest, AreOfRecordsThatWereDeclaredPublicAtTheBeginning) {
+  accounts_.add(
+      1, {{"kind", "opened"}, {"format", "2"}, {"public_holdout", holdout('0')}, {"public_records", holdout('a')}});
+  EXPECT_EQ(release_from("public"), "");
+  EXPECT_NE(release_from("holdout").find("rule 12"), std::string::npos);
+  EXPECT_NE(release_from("training").find("rule 12"), std::string::npos);
+  EXPECT_NE(release_from("public", "pure:5").find("rule 12"), std::string::npos);
+  amend(holdout('0'));  // of the others' content: what is public stays
+  EXPECT_EQ(release_from("public"), "");
+}
+
+TEST_F(ExactReleasesTest, AreOfNoPublicRecordsWhereNoneWereDeclared) {
+  open(holdout('a'));
+  EXPECT_NE(release_from("public").find("rule 12"), std::string::npos);
 }
 
 TEST(PureDeltaTest, AddsUpEveryOutcomeOfRandomisedResponses) {

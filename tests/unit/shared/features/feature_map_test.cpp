@@ -160,6 +160,52 @@ TEST(FeatureMapTest, TheSecondMomentOfAVectorIsFree) {
   EXPECT_NEAR(image[4], eighth, 1e-15);
 }
 
+TEST(FeatureMapTest, VectorsInABallAreNoFartherApartThanItsDiameter) {
+  std::vector<std::vector<double>> records;
+  for (int i = -8; i <= 8; ++i)
+    for (int j = -8; j <= 8; ++j)
+      for (const double label : {-1.0, 1.0}) records.push_back({i / 8.0, j / 8.0, label});
+  records.push_back({kNan, kInfinity, kNan});
+  records.push_back({1e300, -1e300, -kInfinity});
+  using Besides = BallMap::Besides;
+  for (const double tiny : {1e-310, 1e-200, 1e-170, 1e-20}) records.push_back({tiny, -tiny, 1.0});
+  for (const double radius : {kBallRadiusMin, 0.3, 1.0, 5.0}) {
+    for (const bool constant : {false, true}) {
+      for (const bool sign : {false, true}) {
+        for (const Besides besides : {Besides::Nothing, Besides::Square, Besides::Products}) {
+          SCOPED_TRACE(testing::Message() << radius << constant << sign << static_cast<int>(besides));
+          const BallMap ball{{0, 1}, radius, sign ? std::optional<std::size_t>(2) : std::nullopt, constant, besides};
+          const FeatureMap map = ball;
+          ASSERT_TRUE(check(map, 4));
+          const PairwiseBound bound = pairwise_bound(map);
+          const Distance found = farthest(map, records);
+          EXPECT_LE(found.l1, bound.l1);
+          EXPECT_LE(found.l2, bound.l2);
+          if (radius <= 1.0 && !constant && besides != Besides::Square) {
+            EXPECT_GE(found.l2, bound.l2 * (1.0 - 1e-9));
+          }
+          for (const std::int64_t units : {std::int64_t{3}, std::int64_t{1} << 20U}) {
+            const Distance rounded = farthest_integers(map, units, records);
+            EXPECT_LE(rounded.l1, static_cast<double>(integer_bound(map, units).l1));
+            EXPECT_LE(rounded.l2, integer_bound(map, units).l2);
+          }
+        }
+      }
+    }
+  }
+  // (3/5, 4/5) of what is longer; over the radius of what is shorter; with the label's sign.
+  EXPECT_NEAR(phi(BallMap{{0, 1}, 0.5}, {0.6, 0.8})[0], 0.6, 1e-15);
+  EXPECT_NEAR(phi(BallMap{{0, 1}, 2.0}, {0.6, 0.8})[1], 0.4, 1e-15);
+  EXPECT_NEAR(phi(BallMap{{0, 1}, 2.0, 2}, {0.6, 0.8, -1.0})[1], -0.4, 1e-15);
+  EXPECT_FALSE(check(BallMap{{}, 1.0}, 4));
+  EXPECT_FALSE(check(BallMap{{0, 0}, 1.0}, 4));
+  EXPECT_FALSE(check(BallMap{{0}, 0.0}, 4));
+  EXPECT_FALSE(check(BallMap{{0}, kNan}, 4));
+  for (const double vanishing : {1e-310, 1e-200, 0x1p-21}) EXPECT_FALSE(check(BallMap{{0}, vanishing}, 4));
+  EXPECT_FALSE(check(BallMap{{9}, 1.0}, 4));
+  EXPECT_FALSE(check(BallMap{{0}, 1.0, 9}, 4));
+}
+
 TEST(FeatureMapTest, CellsAreOpenBelowAndClosedAbove) {
   const Cells cells = BinnedCells{0, {-1.0, 0.0, 0.5, 1.0}};
   const auto at = [&](double value) { return cell_of(cells, {std::vector<double>{value}, 0.0}); };

@@ -79,8 +79,8 @@ TEST(StatisticQuestionsTest, ReportsAreOfEveryRecordAtTheWholeOfAQuestionsEpsilo
     EXPECT_EQ(release->answer_size(), 1000);
     const auto& reports = std::get<mechanisms::LocalReports>(release->mechanism);
     EXPECT_EQ(reports.kind(), round == 2 ? releases::Randomiser::Laplace : releases::Randomiser::Bit);
-    EXPECT_EQ(release->cost().pure, reports.epsilon());
-    all = all.plus(reports.epsilon()).value();
+    EXPECT_EQ(release->cost().pure, reports.cost().pure);
+    all = all.plus(reports.cost().pure).value();
     const RoundSpec spec = round_spec(job, release->ask);
     EXPECT_TRUE(spec.reports.has_value());
     EXPECT_EQ(spec.lattice.type, round == 2 ? queries::ReplyType::I64 : queries::ReplyType::I32);

@@ -146,6 +146,70 @@ TEST_F(LedgerTest, ExactAnswersAboutPrivateRecordsAreCorrupt) {
   expect_refused(ErrorCode::LedgerCorrupt, "were not declared public", "rule 12");
 }
 
+TEST_F(LedgerTest, WhichRecordsArePublicIsSettledWhenItBegins) {
+  // None, then some; some, then others; some, then none: neither way, nor by an amendment, whatever else changes.
+  for (const auto& [first, then] : {std::pair(Digest{}, sha256("open")), std::pair(sha256("open"), sha256("more")),
+                                    std::pair(sha256("open"), Digest{})}) {
+    std::filesystem::remove(file());
+    std::filesystem::remove(head_file());
+    dataset_.public_records = first;
+    ASSERT_TRUE(open());
+    close();
+    EXPECT_TRUE(verify().problems.empty());
+    dataset_.public_records = then;
+    const Result<Ledger> opened = open();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::DatasetChanged);
+    close();
+    for (const bool publish : {false, true}) {
+      store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+      dataset_.digest = sha256("other content");
+      const Result<bool> amended = Ledger::amend(database, head_, key_, dataset_, NoiseKind::Secure, publish, clock);
+      ASSERT_FALSE(amended);
+      EXPECT_NE(amended.error().message.find("settled once"), std::string::npos);
+    }
+    dataset_.public_records = first;
+    store::Database database = store::Database::open(file(), store::Database::Sync::Full).value();
+    EXPECT_TRUE(Ledger::amend(database, head_, key_, dataset_, NoiseKind::Secure, false, clock).value());
+    dataset_.digest = sha256("content");
+  }
+}
+
+TEST_F(LedgerTest, ExactAnswersAboutPublicRecordsNeedThemToHaveBeenDeclared) {
+  const statistics::BallMap ball{{0}, 1.0};
+  const planning::Schedule schedule{
+      {{releases::FeaturesMap{ball}, {releases::Block::Public}, releases::PairBound{releases::PairBound::Norm::L2}, 1},
+       1}};
+  releases::SiloFacts facts = member_.facts;
+  EXPECT_FALSE(planning::make_plan(schedule, facts));  // there are none
+  facts.public_records = 7;
+  const planning::Plan open_plan = planning::make_plan(schedule, facts).value();
+  EXPECT_TRUE(open_plan.release({0})->is_public());
+  EXPECT_EQ(open_plan.epsilon().units(), 0U);
+  for (const bool declared : {false, true}) {
+    std::filesystem::remove(file());
+    std::filesystem::remove(head_file());
+    dataset_.public_records = declared ? sha256("open") : Digest{};
+    {
+      Ledger ledger = open().value();
+      ASSERT_TRUE(ledger.reserve(run_, open_plan, job_));
+      Result<SpendToken> granted = ledger.authorise(run_, {0}, *open_plan.release({0}), query(0));
+      EXPECT_EQ(granted.has_value(), declared);
+      if (granted) {
+        ASSERT_TRUE(ledger.commit(*std::move(granted), "reply", NoiseKind::Secure));
+      }
+    }
+    close();
+    const verifier::LedgerFindings findings = verify();
+    EXPECT_TRUE(findings.problems.empty()) << findings.problems.front();
+    EXPECT_TRUE(open());
+    close();
+  }
+  // A charge for what is public is nobody's.
+  rewrite("\"cost\":\"0", "\"cost\":\"pure:5");
+  expect_refused(ErrorCode::LedgerCorrupt, "declared public", "rule 12");
+}
+
 TEST_F(LedgerTest, TakesTenThousandJobsAndNoMore) {
   store::Database database = store::Database::in_memory().value();
   tests::MemoryHead head;

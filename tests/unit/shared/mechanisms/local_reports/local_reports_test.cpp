@@ -105,7 +105,7 @@ TEST(LocalReportsTest, ANoisedNumberKeepsItsEpsilonToTheEndsThatItIsCutTo) {
       // sum over z >= d of P[z], d > 0: at(d) / (1 - e^-rate).
       return at(kEnd - (report > 0 ? number : -number)) / (1.0L - std::exp(-rate));
     };
-    const long double spent = std::ldexp(static_cast<long double>(reports.epsilon().units()), -40);
+    const long double spent = std::ldexp(static_cast<long double>(reports.cost().pure.units()), -40);
     long double worst = 0.0L;
     long double all = 0.0L;
     for (std::int64_t report = -kEnd; report <= kEnd; ++report) {

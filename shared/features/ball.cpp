@@ -1,0 +1,54 @@
+#include "shared/features/ball.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace undertone::statistics {
+
+Status check(const BallMap& map, std::size_t encoded_width) {
+  const bool products = map.besides == BallMap::Besides::Products;
+  const std::size_t most = products ? kBallProductsMax - 1 : kBallCoordinatesMax;
+  if (map.coordinates.empty() || map.coordinates.size() > most)
+    return refused_map(fmt::format("expected 1 to {} coordinates of a ball, got {}", most, map.coordinates.size()));
+  if (!(map.radius >= kBallRadiusMin && std::isfinite(map.radius)))
+    return refused_map(fmt::format("expected a radius of {} or more, got {}", kBallRadiusMin, map.radius));
+  std::vector<std::size_t> sorted = map.coordinates;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return refused_map("expected coordinates of a ball that differ");
+  if (map.sign) UNDERTONE_TRY(check_coordinate(*map.sign, encoded_width));
+  return check_coordinate(sorted.back(), encoded_width);
+}
+
+Eigen::Index dimension(const BallMap& map) noexcept {
+  const Eigen::Index p = map.length();
+  switch (map.besides) {
+    case BallMap::Besides::Nothing:
+      return p;
+    case BallMap::Besides::Square:
+      return p + 1;
+    case BallMap::Besides::Products:
+      break;
+  }
+  return p + p * (p + 1) / 2;
+}
+
+void in_ball(const BallMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out) {
+  const Eigen::Index p = map.length();
+  for (std::size_t j = 0; j < map.coordinates.size(); ++j)
+    out[static_cast<Eigen::Index>(j)] = clamped(record, map.coordinates[j]);
+  if (map.constant) out[p - 1] = 1.0;
+  const double norm = out.head(p).norm();
+  const double sign = !map.sign || record[*map.sign] > 0.0 ? 1.0 : -1.0;  // what is not finite is not above 0
+  out.head(p) *= sign / std::max(norm, map.radius);
+  if (map.besides == BallMap::Besides::Square) out[p] = std::min(out.head(p).squaredNorm(), 1.0);
+  if (map.besides != BallMap::Besides::Products) return;
+  Eigen::Index place = p;
+  for (Eigen::Index j = 0; j < p; ++j) {
+    out[place++] = out[j] * out[j] / std::numbers::sqrt2;
+    for (Eigen::Index k = j + 1; k < p; ++k) out[place++] = out[j] * out[k];
+  }
+}
+
+}  // namespace undertone::statistics

@@ -1,0 +1,249 @@
+#include "shared/jobs/vector_question.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/jobs/statistic_columns.hpp"
+
+namespace undertone::jobs {
+namespace {
+
+using algorithms::LinearModelAsked;
+using algorithms::NumberColumn;
+using algorithms::StatisticAsked;
+using algorithms::VectorMeanAsked;
+using Combination = VectorMeanAsked::Combination;
+
+constexpr std::size_t kDegreeMax = 5;
+constexpr double kRadiusMax = 1e6;
+
+/// Numbers, missing indicators left out, and of listed values an indicator each.
+bool add_columns(config::Section& section, const data::Schema& schema, const std::string& name,
+                 std::vector<NumberColumn>& out) {
+  const std::optional<Column> column = named_column(section, "columns", schema, name);
+  if (!column) return false;
+  if (numeric_of(schema, *column) != nullptr) {
+    out.push_back(*number_column(section, "columns", schema, name));
+    return true;
+  }
+  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", schema, name);
+  if (!axis) return false;
+  const auto* indicators = std::get_if<statistics::IndicatorCells>(&axis->cells);
+  if (indicators == nullptr) {
+    section.problem("columns", fmt::format("expected features: \"{}\" is the label", name));
+    return false;
+  }
+  for (std::size_t i = 0; i < axis->values.size(); ++i)
+    out.push_back({fmt::format("{}={}", name, axis->values[i]), indicators->first + i, -1.0, 1.0});
+  return true;
+}
+
+std::optional<std::vector<NumberColumn>> columns_of(config::Section& section, const std::vector<std::string>& names,
+                                                    const data::Schema& schema) {
+  std::vector<std::string> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    section.problem("columns", "expected each column once");
+    return std::nullopt;
+  }
+  std::vector<NumberColumn> out;
+  for (const std::string& name : names) {
+    if (out.size() > statistics::kBallCoordinatesMax) break;
+    if (!add_columns(section, schema, name, out)) return std::nullopt;
+  }
+  if (out.size() > statistics::kBallCoordinatesMax) {
+    section.problem("columns", fmt::format("expected at most {} numbers of a record", statistics::kBallCoordinatesMax));
+    return std::nullopt;
+  }
+  return out;
+}
+
+std::vector<StatisticAsked> mean_questions(config::Section& section, const WrittenVector& written,
+                                           std::vector<NumberColumn> columns) {
+  VectorMeanAsked mean;
+  const double longest = std::sqrt(static_cast<double>(columns.size()));
+  mean.radius = written.norm.value_or(longest);
+  mean.combination = written.combination.value_or(Combination::Weighted);
+  mean.spread = written.spread;
+  mean.adapter = written.adapter;
+  if (mean.spread && *mean.spread > mean.radius) {
+    section.problem("spread", fmt::format("expected at most the norm {}, which no record's distance from the mean of "
+                                          "its law exceeds on average, got {}",
+                                          mean.radius, *mean.spread));
+    return {};
+  }
+  if (written.reports == releases::Randomiser::Direction && columns.size() < 2) {
+    section.problem("columns", "expected two or more: a direction of one number is its sign");
+    return {};
+  }
+  if (written.combination && written.reports && written.adapter == releases::UnitAdapter::Normalise) {
+    section.problem("adapter",
+                    "expected round or lift beside public records: normalised reports are of directions, and "
+                    "public records are not");
+    return {};
+  }
+  mean.columns = std::move(columns);
+  std::vector<StatisticAsked> out;
+  const std::string of = fmt::format("mean of {} columns as one vector", mean.columns.size());
+  if (written.combination) {
+    mean.of_public = true;
+    out.push_back({of + ", of public records", 0, mean});
+    mean.of_public = false;
+    mean.beside_public = true;
+  }
+  if (mean.combination == Combination::ThrowAway && written.combination) return out;
+  mean.reports = written.reports;
+  out.push_back({of + (mean.reports ? ", from reports" : ""), 0, std::move(mean)});
+  return out;
+}
+
+}  // namespace
+
+WrittenVector read_vector(config::Section& section, std::optional<VectorKind> kind) {
+  WrittenVector out;
+  const bool every = !kind;
+  if (every || section.has("norm")) {
+    out.norm =
+        section.number("norm", statistics::kBallRadiusMin, kRadiusMax,
+                       "of vector_mean and linear_model: a record's vector, each column scaled to [-1, 1], is cut "
+                       "to this length (default: the root of their number, which none exceeds)");
+  }
+  if (every || kind == VectorKind::Mean) {
+    bool reports = false;
+    if (!every && section.has("form"))
+      reports = section.choice<bool>("form", {{"total", false}, {"reports", true}}, "how silos answer");
+    if (reports) out.reports = releases::Randomiser::Direction;
+    if (reports && section.has("randomiser"))
+      out.reports = section.choice<releases::Randomiser>(
+          "randomiser", {{"direction", releases::Randomiser::Direction}, {"gaussian", releases::Randomiser::Gaussian}},
+          "what a record reports");
+    if (every || (reports && section.has("adapter"))) {
+      out.adapter = section.choice<releases::UnitAdapter>(
+          "adapter",
+          {{"round", releases::UnitAdapter::Round},
+           {"lift", releases::UnitAdapter::Lift},
+           {"normalise", releases::UnitAdapter::Normalise}},
+          "of directions: round (default): the record's own or the opposite one, as its length has it; lift: in one "
+          "dimension more, of the length 1; normalise: its own whatever its length, which estimates the mean "
+          "direction");
+    }
+    if (every || section.has("public_records")) {
+      out.combination = section.choice<Combination>(
+          "public_records",
+          {{"weighted", Combination::Weighted},
+           {"empirical", Combination::Empirical},
+           {"throw_away", Combination::ThrowAway}},
+          "of vector_mean: the records that silos' owners declared public are asked for besides, exactly, and make one "
+          "estimate with the others. weighted: by inverse variances, of the law that all are drawn from; empirical: of "
+          "the records that there are; throw_away: public records alone, no other is read (default: none are asked "
+          "for)");
+    }
+    if (every || (out.combination && section.has("spread"))) {
+      out.spread = section.number("spread", 0.0, kRadiusMax,
+                                  "of weighted: the root of the trace of the covariance, in the unit of norm, if it is "
+                                  "known (default: as it is of the public records)",
+                                  true);
+    }
+  }
+  if (every || kind == VectorKind::LinearModel) {
+    bool reports = false;
+    if (!every && section.has("form"))
+      reports = section.choice<bool>("form", {{"total", false}, {"reports", true}}, "how silos answer");
+    if (reports) out.reports = releases::Randomiser::Gaussian;
+    if (!every && section.has("loss"))
+      out.loss = section.choice<statistics::MarginLoss>(
+          "loss", {{"hinge", statistics::MarginLoss::Hinge}, {"logistic", statistics::MarginLoss::Logistic}},
+          "of the margin y <w, x>");
+    if (every || section.has("smoothing"))
+      out.smoothing =
+          section.number("smoothing", 1e-3, 10.0, "of linear_model: b of the smoothed hinge (default 0.25)");
+    if (!every && section.has("parameter_bound"))
+      out.parameter_bound = section.number("parameter_bound", 1e-3, kRadiusMax, "of the parameters' length");
+    if (!every && section.has("degree"))
+      out.degree = static_cast<std::size_t>(
+          section.integer("degree", 1, static_cast<std::int64_t>(kDegreeMax), "of the slope's polynomial"));
+    if (every || section.has("copies"))
+      out.copies =
+          section.boolean("copies",
+                          "of the reports of linear_model: D (D + 1) + 1 noised copies of every record in place "
+                          "of one, for comparison (default false)");
+    if (!every && section.has("intercept")) {
+      out.intercept = section.boolean("intercept", "a last parameter of 1");
+    }
+  }
+  return out;
+}
+
+std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind kind, const WrittenVector& written,
+                                         const std::vector<std::string>& columns, const std::string& response,
+                                         const data::Schema& schema) {
+  std::optional<std::vector<NumberColumn>> numbers = columns_of(section, columns, schema);
+  if (!numbers) return {};
+  if (kind == VectorKind::Mean) return mean_questions(section, written, *std::move(numbers));
+  LinearModelAsked model;
+  const std::optional<Column> label = named_column(section, "response", schema, response);
+  if (!label) return {};
+  if (label->feature != nullptr || !std::holds_alternative<data::BinaryLabel>(schema.label)) {
+    section.problem("response", fmt::format("expected a label of two values, which \"{}\" is not", response));
+    return {};
+  }
+  model.label = {response, label->coordinate, -1.0, 1.0};
+  model.reports = written.reports.has_value();
+  if (!model.reports && written.degree > 1) {
+    section.problem("degree", "expected 1: totals of products make a slope of degree 1, reports of up to 5");
+    return {};
+  }
+  if (!model.reports && numbers->size() >= statistics::kBallProductsMax) {
+    section.problem("columns", fmt::format("expected fewer than {} numbers, whose products are added up, got {}",
+                                           statistics::kBallProductsMax, numbers->size()));
+    return {};
+  }
+  if (written.copies && !model.reports) {
+    section.problem("copies", "expected none: copies are of reports");
+    return {};
+  }
+  model.intercept = written.intercept;
+  model.radius = written.norm.value_or(std::sqrt(static_cast<double>(numbers->size()) + (model.intercept ? 1.0 : 0.0)));
+  model.columns = *std::move(numbers);
+  model.loss = written.loss;
+  model.smoothing = written.smoothing;
+  model.parameter_bound = written.parameter_bound;
+  model.degree = model.reports ? written.degree : 1;
+  model.copies = written.copies;
+  const std::string name = fmt::format("linear model of {}{}", response, model.reports ? " from reports" : "");
+  return {StatisticAsked{name, 0, std::move(model)}};
+}
+
+Status settle_models(std::vector<StatisticAsked>& questions, const std::vector<releases::SiloFacts>& cohort) {
+  const auto charged =
+      static_cast<double>(std::count_if(questions.begin(), questions.end(),
+                                        [](const StatisticAsked& asked) { return !algorithms::reads_public(asked); }));
+  for (StatisticAsked& asked : questions) {
+    auto* model = std::get_if<LinearModelAsked>(&asked.what);
+    if (model == nullptr || model->degree != 0) continue;
+    if (model->copies) {
+      model->degree = 1;
+      continue;
+    }
+    double stddev = 0.0;  // the largest of the silos'
+    std::int64_t records = 0;
+    for (const releases::SiloFacts& facts : cohort) {
+      records += facts.records;
+      if (const auto* concentrated = std::get_if<releases::ConcentratedDp>(&facts.target)) {
+        stddev = std::max(stddev, 2.0 / std::sqrt(2.0 * concentrated->rho.value() / charged));
+      } else if (const auto* approximate = std::get_if<releases::ApproximateDp>(&facts.target)) {
+        const double shift = accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
+        stddev = std::max(stddev, 2.0 / shift * std::sqrt(charged));
+      } else {
+        return Error{
+            ErrorCode::InvalidArgument,
+            fmt::format("the {} is from reports with Gaussian noise: every silo needs a delta above 0", asked.name)};
+      }
+    }
+    model->degree = statistics::hermite_degree(stddev, records);
+  }
+  return {};
+}
+
+}  // namespace undertone::jobs

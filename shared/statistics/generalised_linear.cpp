@@ -1,0 +1,178 @@
+#include "shared/statistics/generalised_linear.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shared/statistics/cosine_series.hpp"
+
+namespace undertone::statistics {
+namespace {
+
+constexpr double kLogisticScale = 4.0;
+
+Eigen::VectorXd in_ball(Eigen::VectorXd point, double radius) {
+  const double norm = point.norm();
+  if (norm > radius) point *= radius / norm;
+  return point;
+}
+
+double binomial(std::size_t n, std::size_t k) {
+  double out = 1.0;
+  for (std::size_t i = 0; i < k; ++i) out *= static_cast<double>(n - i) / static_cast<double>(i + 1);
+  return out;
+}
+
+/// The largest |P - f'| on a grid, and what lies between its points: both change by at most `steepness` a unit.
+double error_on_grid(const std::function<double(double)>& polynomial, MarginLoss loss, double smoothing,
+                     double steepness) {
+  constexpr int kPoints = 1 << 16;
+  double worst = 0.0;
+  for (int i = 0; i <= kPoints; ++i) {
+    const double t = 2.0 * i / kPoints - 1.0;
+    worst = std::max(worst, std::abs(polynomial(t) - slope_of(loss, smoothing, t)));
+  }
+  return worst + steepness / kPoints;
+}
+
+}  // namespace
+
+std::string_view to_string(MarginLoss loss) noexcept {
+  switch (loss) {
+    case MarginLoss::Hinge:
+      return "hinge";
+    case MarginLoss::Logistic:
+      return "logistic";
+  }
+  return "";
+}
+
+double slope_of(MarginLoss loss, double smoothing, double margin) {
+  if (loss == MarginLoss::Logistic) return -1.0 / (1.0 + std::exp(kLogisticScale * margin));
+  const double from = margin - 0.5;
+  return 0.5 * (-1.0 + from / std::hypot(from, smoothing));
+}
+
+double curvature_of(MarginLoss loss, double smoothing) {
+  return loss == MarginLoss::Logistic ? 0.25 * kLogisticScale : 0.5 / smoothing;
+}
+
+SlopePolynomial chebyshev_slope(MarginLoss loss, double smoothing, std::size_t degree) {
+  const CosineSeries series =
+      cosine_series([&](double t) { return slope_of(loss, smoothing, t); }, curvature_of(loss, smoothing), degree + 1);
+  const auto size = static_cast<Eigen::Index>(degree) + 1;
+  SlopePolynomial out{Eigen::VectorXd::Zero(size), series.error};
+  // T_0 = 1, T_1 = t, T_(v+1) = 2 t T_v - T_(v-1), in powers.
+  Eigen::VectorXd before = Eigen::VectorXd::Zero(size);
+  Eigen::VectorXd now = Eigen::VectorXd::Zero(size);
+  now[0] = 1.0;
+  for (Eigen::Index v = 0; v < size; ++v) {
+    out.coefficients += series.coefficients[v] * now;
+    Eigen::VectorXd next = -before;
+    next.tail(size - 1) += (v == 0 ? 1.0 : 2.0) * now.head(size - 1);
+    before = std::move(now);
+    now = std::move(next);
+  }
+  return out;
+}
+
+SlopePolynomial bernstein_slope(MarginLoss loss, double smoothing, std::size_t degree) {
+  SlopePolynomial out{Eigen::VectorXd(static_cast<Eigen::Index>(degree) + 1), 0.0};
+  for (std::size_t j = 0; j <= degree; ++j)
+    out.coefficients[static_cast<Eigen::Index>(j)] =
+        slope_of(loss, smoothing, 2.0 * static_cast<double>(j) / static_cast<double>(degree) - 1.0);
+  const auto at = [&](double t) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j <= degree; ++j)
+      sum += out.coefficients[static_cast<Eigen::Index>(j)] * binomial(degree, j) *
+             std::pow(0.5 * (1.0 + t), static_cast<double>(j)) *
+             std::pow(0.5 * (1.0 - t), static_cast<double>(degree - j));
+    return sum;
+  };
+  // A Bernstein polynomial is no steeper than what it is of.
+  out.error = error_on_grid(at, loss, smoothing, 2.0 * curvature_of(loss, smoothing));
+  return out;
+}
+
+std::size_t hermite_degree(double noise_stddev, std::int64_t records) {
+  const double most = 0.02 * std::sqrt(static_cast<double>(records));
+  for (const std::size_t degree : {std::size_t{5}, std::size_t{3}}) {
+    const auto d = static_cast<double>(degree);
+    if (std::pow(noise_stddev, d + 1.0) * std::sqrt(std::tgamma(d + 1.0)) < most) return degree;
+  }
+  return 1;
+}
+
+Eigen::VectorXd hermite_gradient(const Eigen::Ref<const Eigen::MatrixXd>& noised, double noise_variance,
+                                 const SlopePolynomial& slope, const Eigen::Ref<const Eigen::VectorXd>& point) {
+  const Eigen::Index records = noised.cols();
+  const Eigen::ArrayXd s = (noised.transpose() * point).array();
+  const double v = noise_variance * point.squaredNorm();
+  Eigen::ArrayXd before = Eigen::ArrayXd::Zero(records);
+  Eigen::ArrayXd now = Eigen::ArrayXd::Ones(records);
+  Eigen::VectorXd of_vectors = Eigen::VectorXd::Zero(records);  // what each u~ is times
+  double of_point = 0.0;
+  for (Eigen::Index j = 0; j < slope.coefficients.size(); ++j) {
+    const auto order = static_cast<double>(j);
+    of_vectors += slope.coefficients[j] * now.matrix();
+    of_point -= slope.coefficients[j] * order * noise_variance * before.sum();
+    Eigen::ArrayXd next = s * now - order * v * before;
+    before = std::move(now);
+    now = std::move(next);
+  }
+  return (noised * of_vectors + of_point * point) / static_cast<double>(records);
+}
+
+Eigen::VectorXd copies_gradient(const Eigen::Ref<const Eigen::MatrixXd>& copies, const SlopePolynomial& slope,
+                                const Eigen::Ref<const Eigen::VectorXd>& point) {
+  const auto degree = static_cast<std::size_t>(slope.coefficients.size()) - 1;
+  UNDERTONE_CHECK(static_cast<std::size_t>(copies.cols()) == copies_of(degree));
+  const Eigen::VectorXd margins = copies.transpose() * point;
+  double sum = 0.0;
+  for (std::size_t j = 0; j <= degree; ++j) {
+    double product = slope.coefficients[static_cast<Eigen::Index>(j)] * binomial(degree, j);
+    for (std::size_t r = 1; r <= degree; ++r) {
+      const double own = margins[static_cast<Eigen::Index>(j * degree + r)];
+      product *= 0.5 * (r <= j ? 1.0 + own : 1.0 - own);
+    }
+    sum += product;
+  }
+  return sum * copies.col(0);
+}
+
+Eigen::VectorXd least_in_ball(const std::function<Eigen::VectorXd(const Eigen::Ref<const Eigen::VectorXd>&)>& gradient,
+                              Eigen::Index dimension, double radius, double curvature, int steps) {
+  Eigen::VectorXd point = Eigen::VectorXd::Zero(dimension);
+  Eigen::VectorXd mean = Eigen::VectorXd::Zero(dimension);
+  int counted = 0;
+  for (int step = 0; step < steps; ++step) {
+    const Eigen::VectorXd along = gradient(point);
+    if (!along.allFinite()) break;
+    point = in_ball(point - along / curvature, radius);
+    if (2 * step < steps) continue;
+    mean += point;
+    ++counted;
+  }
+  return counted == 0 ? point : Eigen::VectorXd(mean / counted);
+}
+
+Eigen::VectorXd intermediate_gradient_descent(
+    const std::function<Eigen::VectorXd(const Eigen::Ref<const Eigen::VectorXd>&)>& oracle, Eigen::Index dimension,
+    const IntermediateGradient& how) {
+  const double b = std::pow(2.0, 0.75);
+  const auto beta = [&](std::uint64_t k) {
+    return how.curvature + b * how.gradient_stddev / how.radius * std::sqrt(static_cast<double>(k) + 2.0);
+  };
+  Eigen::VectorXd sum = oracle(Eigen::VectorXd::Zero(dimension));
+  Eigen::VectorXd out = in_ball(-sum / beta(0), how.radius);
+  for (std::uint64_t k = 0; k + 1 < how.steps; ++k) {
+    const Eigen::VectorXd z = in_ball(-sum / beta(k), how.radius);
+    const Eigen::VectorXd along = oracle(z);
+    const Eigen::VectorXd hat = in_ball(z - along / beta(k), how.radius);
+    sum += along;
+    const auto done = static_cast<double>(k);
+    out = ((done + 1.0) * out + hat) / (done + 2.0);
+  }
+  return out;
+}
+
+}  // namespace undertone::statistics

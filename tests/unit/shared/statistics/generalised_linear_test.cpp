@@ -1,0 +1,237 @@
+#include "shared/statistics/generalised_linear.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "shared/statistics/public_means.hpp"
+
+namespace undertone::statistics {
+namespace {
+
+/// Standard normals by their inverse law's cousin: Box and Muller, of a seeded source.
+class Normals {
+ public:
+  explicit Normals(std::uint64_t seed) : source_(seed) {}
+  double next() {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - source_.unit()));
+    return radius * std::cos(2.0 * M_PI * source_.unit());
+  }
+  Eigen::VectorXd vector(Eigen::Index size) {
+    Eigen::VectorXd out(size);
+    for (double& number : out) number = next();
+    return out;
+  }
+  RandomSource& source() { return source_; }
+
+ private:
+  RandomSource source_;
+};
+
+double value_at(const SlopePolynomial& powers, double t) {
+  double sum = 0.0;
+  for (Eigen::Index j = powers.coefficients.size(); j-- > 0;) sum = sum * t + powers.coefficients[j];
+  return sum;
+}
+
+TEST(SlopeTest, PolynomialsAreAsNearAsTheSpecMeasured) {
+  // spec noninteractive-ldp 2.6 (b), b = 0.25
+  EXPECT_NEAR(bernstein_slope(MarginLoss::Hinge, 0.25, 8).error, 0.144, 6e-4);
+  EXPECT_NEAR(bernstein_slope(MarginLoss::Hinge, 0.25, 16).error, 0.098, 6e-4);
+  EXPECT_NEAR(chebyshev_slope(MarginLoss::Hinge, 0.25, 8).error, 0.019, 3e-3);
+  EXPECT_NEAR(chebyshev_slope(MarginLoss::Hinge, 0.25, 16).error, 0.0016, 3e-4);
+  for (const std::size_t degree : {4, 8, 16, 32})  // N8
+    EXPECT_LE(bernstein_slope(MarginLoss::Hinge, 0.25, degree).error,
+              0.2147 / (static_cast<double>(degree) * 0.0625) + 1e-4);
+}
+
+TEST(SlopeTest, TheErrorHoldsEverywhere) {
+  for (const MarginLoss loss : {MarginLoss::Hinge, MarginLoss::Logistic}) {
+    for (const std::size_t degree : {1, 2, 3, 5}) {
+      const SlopePolynomial slope = chebyshev_slope(loss, 0.25, degree);
+      double worst = 0.0;
+      for (int i = 0; i <= 3001; ++i) {
+        const double t = 2.0 * i / 3001.0 - 1.0;
+        worst = std::max(worst, std::abs(value_at(slope, t) - slope_of(loss, 0.25, t)));
+      }
+      EXPECT_LE(worst, slope.error);
+      EXPECT_GE(worst, 0.9 * slope.error - 1e-3);
+    }
+  }
+}
+
+TEST(OracleTest, TheHermiteOracleIsUnbiased) {
+  // N9: of single vectors, 10^6 draws; 6 standard errors in each of 3 coordinates and 4 degrees, below 1e-7.
+  Normals normals(4);
+  const Eigen::Vector3d u(0.5, -0.3, 0.2);
+  const Eigen::Vector3d w(0.4, 0.6, -0.5);
+  constexpr double kStddev = 0.5;
+  constexpr Eigen::Index kTogether = 1000;
+  for (Eigen::Index degree = 0; degree <= 3; ++degree) {
+    SlopePolynomial slope{Eigen::VectorXd::Ones(degree + 1), 0.0};
+    Eigen::Vector3d sum = Eigen::Vector3d::Zero();
+    Eigen::Vector3d squares = Eigen::Vector3d::Zero();
+    constexpr int kBatches = 250;
+    for (int i = 0; i < kBatches; ++i) {
+      Eigen::MatrixXd noised(3, kTogether);
+      for (Eigen::Index k = 0; k < kTogether; ++k) noised.col(k) = u + kStddev * normals.vector(3);
+      const Eigen::Vector3d mean = hermite_gradient(noised, kStddev * kStddev, slope, w);
+      sum += mean / kBatches;
+      squares += mean.cwiseAbs2() / kBatches;
+    }
+    const Eigen::Vector3d expected = value_at(slope, w.dot(u)) * u;
+    for (int j = 0; j < 3; ++j) {
+      const double error = std::sqrt(std::max(squares[j] - sum[j] * sum[j], 1e-12) / kBatches);
+      EXPECT_LT(std::abs(sum[j] - expected[j]), 6.0 * error) << degree;
+    }
+  }
+}
+
+TEST(OracleTest, TheOracleOfCopiesIsUnbiasedAndReusesNone) {
+  Normals normals(7);
+  const Eigen::Vector2d u(0.5, -0.3);
+  const Eigen::Vector2d w(0.4, 0.6);
+  const SlopePolynomial slope = bernstein_slope(MarginLoss::Hinge, 0.25, 2);
+  double at = 0.0;  // of Bernstein's basis, at s = (1 + <w, u>) / 2
+  const double s = 0.5 * (1.0 + w.dot(u));
+  for (int j = 0; j <= 2; ++j)
+    at += slope.coefficients[j] * (j == 1 ? 2.0 : 1.0) * std::pow(s, j) * std::pow(1.0 - s, 2 - j);
+  Eigen::Vector2d sum = Eigen::Vector2d::Zero();
+  Eigen::Vector2d squares = Eigen::Vector2d::Zero();
+  constexpr int kDraws = 400'000;
+  for (int i = 0; i < kDraws; ++i) {
+    Eigen::MatrixXd copies(2, 7);
+    for (Eigen::Index r = 0; r < 7; ++r) copies.col(r) = u + 0.3 * normals.vector(2);
+    const Eigen::Vector2d one = copies_gradient(copies, slope, w);
+    sum += one / kDraws;
+    squares += one.cwiseAbs2() / kDraws;
+  }
+  for (int j = 0; j < 2; ++j)
+    EXPECT_LT(std::abs(sum[j] - at * u[j]), 6.0 * std::sqrt((squares[j] - sum[j] * sum[j]) / kDraws));
+  EXPECT_EQ(copies_of(2), 7U);
+}
+
+TEST(OracleTest, HigherDegreesAreTakenWhereTheNoiseAllowsThem) {
+  EXPECT_EQ(hermite_degree(8.0, 1000), 1U);
+  EXPECT_EQ(hermite_degree(1.0, 200'000), 3U);  // 1 sqrt(6) < 8.9 < sqrt(120)
+  EXPECT_EQ(hermite_degree(0.5, 200'000), 5U);
+}
+
+TEST(IntermediateGradientTest, ConvergesAtItsRate) {
+  // N12: 1/2 ||w - w*||^2 in the unit ball, noise of deviation 3 in all; measured .046, .008, .0008, .00007.
+  Normals normals(9);
+  const Eigen::Vector3d best(0.4, -0.2, 0.3);
+  double last = 1.0;
+  for (const std::uint64_t steps : {100U, 1000U, 10'000U}) {
+    double excess = 0.0;
+    constexpr int kRuns = 10;
+    for (int run = 0; run < kRuns; ++run) {
+      const Eigen::VectorXd found = intermediate_gradient_descent(
+          [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
+            return Eigen::VectorXd(w - best + 3.0 / std::sqrt(3.0) * normals.vector(3));
+          },
+          3, {1.0, 1.0, 3.0, steps});
+      excess += 0.5 * (found - best).squaredNorm() / kRuns;
+    }
+    const auto k = static_cast<double>(steps);
+    EXPECT_LE(excess, 1.0 / k + 3.0 / std::sqrt(k));
+    EXPECT_LT(excess, last);
+    last = excess;
+  }
+  EXPECT_LT(last, 3e-3);
+}
+
+/// N11's generator: x uniform on the sphere of five dimensions, y = 1 with chance sigmoid(6 (.9 x1 + .4 x2)).
+Eigen::MatrixXd margins(Eigen::Index records, Normals& normals) {
+  Eigen::MatrixXd u(5, records);
+  for (Eigen::Index i = 0; i < records; ++i) {
+    const Eigen::VectorXd x = normals.vector(5).normalized();
+    const bool positive = normals.source().unit() < 1.0 / (1.0 + std::exp(-6.0 * (0.9 * x[0] + 0.4 * x[1])));
+    u.col(i) = positive ? x : Eigen::VectorXd(-x);
+  }
+  return u;
+}
+
+TEST(HermiteLearningTest, ReachesTheSpecsExcessAndNoMoreDegreesHelp) {
+  Normals normals(12);
+  constexpr Eigen::Index kRecords = 60'000;
+  const Eigen::MatrixXd u = margins(kRecords, normals);
+  const auto risk = [&](const Eigen::VectorXd& w) {
+    const Eigen::ArrayXd t = (u.transpose() * w).array() - 0.5;
+    return (-0.5 * t + 0.5 * (t.square() + 0.0625).sqrt()).mean();
+  };
+  const Eigen::VectorXd best = least_in_ball(
+      [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
+        const Eigen::VectorXd slopes =
+            (u.transpose() * w).unaryExpr([](double t) { return slope_of(MarginLoss::Hinge, 0.25, t); });
+        return Eigen::VectorXd(u * slopes / static_cast<double>(kRecords));
+      },
+      5, 1.0, 2.0, 400);
+  // epsilon = 8, delta = 1e-5: mu = 1.76, sigma = 2 / mu.
+  constexpr double kStddev = 1.14;
+  Eigen::MatrixXd noised = u;
+  for (Eigen::Index i = 0; i < kRecords; ++i) noised.col(i) += kStddev * normals.vector(5);
+  const auto excess = [&](std::size_t degree) {
+    const SlopePolynomial slope = chebyshev_slope(MarginLoss::Hinge, 0.25, degree);
+    return risk(least_in_ball(
+               [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
+                 return hermite_gradient(noised, kStddev * kStddev, slope, w);
+               },
+               5, 1.0, 4.0, 300)) -
+           risk(best);
+  };
+  EXPECT_LT(excess(1), 0.005);
+  EXPECT_GE(excess(5), excess(1));
+  EXPECT_GT(risk(Eigen::VectorXd::Zero(5)) - risk(best), 0.02);
+}
+
+TEST(PublicMeansTest, InverseVariancesAreTheSourcesBestWeight) {
+  // d = 8, B = 1, V^2 = 0.5, n = 300, n_pub = 40, rho = 0.02: a = 2 d B^2 / rho + n V^2, b = n^2 V^2 / n_pub.
+  const double rho = 0.02;
+  const double n = 300;
+  const double pub = 40;
+  const double square = 0.5;
+  const double noise = 2.0 * 8.0 / (rho * n * n);  // of the mean, over its coordinates
+  const double r = n * square / pub / (2.0 * 8.0 / rho + n * square + n * n * square / pub);
+  const ProtectedMean silo{300, noise};
+  const MeanWeights best = inverse_variances({silo}, 40, square);
+  EXPECT_NEAR(best.of_silos[0], n * r, 1e-12);
+  EXPECT_NEAR(best.of_public + best.of_silos[0], 1.0, 1e-12);
+  EXPECT_NEAR(best.expected_square, expected_square_at(r, silo, 40, square), 1e-12);
+  // Closed form: V^2 / n_pub q / (q + s^2).
+  const double q = 2.0 + n * rho * square / 8.0;
+  const double s2 = square * n * n * rho / (8.0 * pub);
+  EXPECT_NEAR(best.expected_square, square / pub * q / (q + s2), 1e-12);
+  EXPECT_GT(r, 0.0);
+  EXPECT_LT(r, 1.0 / (n + pub));
+  for (const double other : {0.0, 0.5 * r, 1.5 * r, 1.0 / (n + pub), 1.0 / n})
+    EXPECT_GT(expected_square_at(other, silo, 40, square), best.expected_square);
+  // Strictly better than throwing away and than protecting all, by less than a factor of 2.
+  const double all_protected = noise * n * n / ((n + pub) * (n + pub)) + square / (n + pub);
+  const double least = std::min(square / pub, all_protected);
+  EXPECT_GT(least / best.expected_square, 1.0);
+  EXPECT_LT(least / best.expected_square, 2.0);
+}
+
+TEST(PublicMeansTest, EdgesAreTheSources) {
+  const ProtectedMean silo{100, 0.01};
+  EXPECT_EQ(inverse_variances({silo}, 0, 0.5).of_silos[0], 1.0);
+  EXPECT_EQ(inverse_variances({}, 10, 0.5).of_public, 1.0);
+  EXPECT_NEAR(inverse_variances({}, 10, 0.5).expected_square, 0.05, 1e-15);
+  EXPECT_EQ(inverse_variances({silo}, 10, 0.0).of_public, 1.0);  // V = 0: public records are the mean
+  // Several alike silos are one whose rho is a share of theirs.
+  const MeanWeights several = inverse_variances({silo, silo, silo}, 10, 0.5);
+  EXPECT_NEAR(several.expected_square, 1.0 / (10 / 0.5 + 3.0 / (0.005 + 0.01)), 1e-12);
+}
+
+TEST(PublicMeansTest, TheEmpiricalMeanLeavesOutWhatNoiseWouldDrown) {
+  // Theorem 77: (n_priv / n)^2 against the noise of the sum over n^2.
+  EXPECT_FALSE(empirical_mean({{900, 1e-4}}, 100).leaves_out);
+  EXPECT_NEAR(empirical_mean({{900, 1e-4}}, 100).expected_square, 0.81e-4, 1e-12);
+  EXPECT_TRUE(empirical_mean({{10, 5.0}}, 90).leaves_out);
+  EXPECT_NEAR(empirical_mean({{10, 5.0}}, 90).expected_square, 0.01, 1e-12);
+  EXPECT_FALSE(empirical_mean({{10, 5.0}}, 0).leaves_out);  // nothing would be left
+}
+
+}  // namespace
+}  // namespace undertone::statistics
