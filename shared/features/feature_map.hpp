@@ -97,7 +97,7 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
 void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRecord& record,
                       Eigen::Ref<Eigen::VectorXd> scratch, std::span<std::int64_t> sum);
 /// The pairwise bound of those integers. Of counts and sums nothing is rounded and it is units x the bound; else
-/// rounding raises the distance by less than a unit in every coordinate that may differ, c of them: ceil(l1 units +
+/// rounding raises the distance by a unit at most in every coordinate that may differ, c of them: ceil(l1 units +
 /// c), l2 units + sqrt(c). Replacing a record moves a silo's sum by at most that.
 struct IntegerPairwiseBound {
   std::int64_t l1 = 0;

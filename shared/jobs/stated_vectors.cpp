@@ -232,8 +232,10 @@ Result<StatedQuestion> state_with_public(const VectorMeanAsked& what, const std:
     UNDERTONE_TRY(Stated stated, combined(sums, weights, j, how.weight_of_public * known.mean[j], confidence));
     if (left_out > 0.0)
       stated.noise = {std::max(-1.0, *stated.value - left_out), std::min(1.0, *stated.value + left_out)};
-    if (what.combination == VectorMeanAsked::Combination::Weighted)
-      stated.note = "the interval is of the noise on the weighted mean of the records alone";
+    stated.note = fmt::format(
+        "public records weigh {:.3g}, the whole vector is expected to be {:.2g} half ranges off; "
+        "the interval is of {} alone",
+        how.weight_of_public, how.expected_error, left_out > 0.0 ? "what was left out" : "the noise");
     out.estimates.push_back({name_of(what, j, " with public records"), in_column(std::move(stated), what, j)});
   }
   out.combined = std::move(how);

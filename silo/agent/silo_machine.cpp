@@ -50,8 +50,12 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map);
   const auto* map = std::get_if<releases::FeaturesMap>(&ask.map);
   const bool vectors = ask.reports() != nullptr && releases::of_vectors(ask.reports()->randomiser);
-  if (vectors && (map == nullptr || !std::holds_alternative<statistics::BallMap>(map->features)))
-    return refuse("records report vectors in a ball alone");
+  if (vectors) {
+    const auto* ball = map == nullptr ? nullptr : std::get_if<statistics::BallMap>(&map->features);
+    const bool copied = ask.reports()->randomiser == releases::Randomiser::Direction && ask.reports()->copies != 1;
+    if (ball == nullptr || ball->besides != statistics::BallMap::Besides::Nothing || copied)
+      return refuse("records report vectors in a ball alone");
+  }
   if (ask.reports() != nullptr && !vectors && statistic == nullptr &&
       (map == nullptr || !statistics::reported_range(map->features)))
     return refuse("records report numbers of their own alone");

@@ -196,7 +196,8 @@ class Ledger {
   /// Whether the records that are declared public are those of the opening entry.
   [[nodiscard]] Status check_public_records(const DatasetIdentity& dataset) const;
   [[nodiscard]] Status check_name(const std::string& dataset) const;
-  /// Whether exact answers about the block are expected at all: of a holdout that the owner declared public.
+  /// Whether exact answers about the block are expected at all: of a holdout that the owner declared
+  /// public, and of records that were from the beginning.
   [[nodiscard]] bool may_cost_nothing(releases::Block block) const {
     return (block == releases::Block::Holdout && dataset_.public_holdout != Digest{}) ||
            (block == releases::Block::Public && dataset_.public_records != Digest{});

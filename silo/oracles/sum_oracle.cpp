@@ -23,7 +23,8 @@ const models::Records& block_of(const planning::Release& planned, const OracleDa
 }
 
 void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& stream, std::vector<std::int64_t>& sum) {
-  // |sum| + 2^m * 40 < 2^62 by the plan; beyond 40 standard deviations lies probability below 2^-1000.
+  // |sum| + 2^m * 40 < 2^62 by the plan, of moments sqrt(2) times that; beyond 40 standard deviations lies probability
+  // below 2^-1000.
   std::vector<std::int64_t> noise(std::min(sum.size(), kNoiseBlock));
   for (std::size_t from = 0; from < sum.size(); from += noise.size()) {
     const std::span<std::int64_t> part(noise.data(), std::min(noise.size(), sum.size() - from));

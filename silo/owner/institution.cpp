@@ -17,19 +17,22 @@ Digest digest_of(const SigningKey& key, const char* what, const models::Records&
 }
 
 /// Takes the records that the owner declared public out of what was read, or reads them from their own file.
-/// @return them
-Result<models::Records> take_public(const DatasetConfig& config, data::CsvRecords& read) {
+/// @param bytes digest of the data set's file @return them
+Result<models::Records> take_public(const DatasetConfig& config, const SigningKey& key, const Digest& bytes,
+                                    data::CsvRecords& read) {
   models::Records out;
   if (const auto* file = std::get_if<std::filesystem::path>(&config.declared_public)) {
-    std::error_code none;
-    if (std::filesystem::equivalent(*file, config.csv, none)) {  // under another name, through a link
-      return Error{ErrorCode::InvalidConfig, fmt::format("{}: the file of public records is the data set's own: every "
-                                                         "record would leave as it is",
-                                                         file->string())};
-    }
+    HmacSha256 own = key.keyed_digest("file");
     data::CsvOptions options;
     options.dialect = config.dialect;
+    options.bytes = [&own](std::string_view block) { own.update(block); };
     UNDERTONE_TRY(data::CsvRecords open, data::read_csv(*file, config.schema, options));
+    if (own.finish() == bytes) {
+      return Error{ErrorCode::InvalidData,
+                   fmt::format("{}: the file of public records is the data set itself, or a copy "
+                               "of it: every record would leave as it is",
+                               file->string())};
+    }
     out = std::move(open.records);
   } else if (std::holds_alternative<data::RowMark>(config.declared_public)) {
     out = data::chosen(read.records, read.marked, true);
@@ -65,11 +68,13 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   ByteWriter length;
   length.u64(size);
   content.update(length.bytes());
+  HmacSha256 file = key.keyed_digest("file");
   std::uintmax_t seen = 0;
   data::CsvOptions options;
   options.bytes = [&](std::string_view bytes) {
     seen += bytes.size();
     content.update(bytes);
+    file.update(bytes);
   };
   options.progress = progress;
   options.dialect = config.dialect;
@@ -78,7 +83,7 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   if (!read) return read.error();
   if (seen != size)
     return Error{ErrorCode::InvalidData, fmt::format("{}: changed while it was read", config.csv.string())};
-  UNDERTONE_TRY(models::Records declared, take_public(config, *read));
+  UNDERTONE_TRY(models::Records declared, take_public(config, key, file.finish(), *read));
   Result<data::Dataset> dataset = data::split(read->records, config.split);
   if (!dataset) return Error{dataset.error().code, fmt::format("{}: {}", config.csv.string(), dataset.error().message)};
   ByteWriter rule;

@@ -190,6 +190,27 @@ DatasetConfig parse_dataset(config::Section& section, const std::filesystem::pat
   return out;
 }
 
+/// Whether two names are of one file, through links too.
+bool is_one_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code none;
+  return std::filesystem::weakly_canonical(one, none) == std::filesystem::weakly_canonical(other, none) ||
+         std::filesystem::equivalent(one, other, none);
+}
+
+/// No data set's records are another's public ones, nor its own.
+void check_public_files(const std::vector<DatasetConfig>& datasets, config::Section& root) {
+  for (const DatasetConfig& declared : datasets) {
+    const auto* open = std::get_if<std::filesystem::path>(&declared.declared_public);
+    if (open == nullptr) continue;
+    for (const DatasetConfig& dataset : datasets) {
+      if (is_one_file(*open, dataset.csv))
+        root.problem("datasets", fmt::format("\"{}\": its file of public records is the csv of \"{}\": every record of "
+                                             "that would leave as it is",
+                                             declared.name, dataset.name));
+    }
+  }
+}
+
 std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::filesystem::path& folder) {
   std::vector<DatasetConfig> out;
   if (root.has("datasets")) {
@@ -214,14 +235,6 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
     const bool fresh = names.insert(dataset.name).second && files.insert(dataset.ledger).second &&
                        files.insert(dataset.ledger_head).second;
     std::error_code unresolved;
-    if (const auto* open = std::get_if<std::filesystem::path>(&dataset.declared_public);
-        open != nullptr && !root.recording() &&
-        !sources.insert(std::filesystem::weakly_canonical(*open, unresolved)).second) {
-      root.problem("datasets",
-                   fmt::format("\"{}\": its file of public records is a data set's as well: every record of "
-                               "that would leave as it is",
-                               dataset.name));
-    }
     if (!sources.insert(std::filesystem::weakly_canonical(dataset.csv, unresolved)).second && !root.recording()) {
       root.problem("datasets", fmt::format("\"{}\": its csv is another data set's too; the same records would have two "
                                            "budgets",
@@ -229,6 +242,7 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
     }
     if (!fresh) root.problem("datasets", fmt::format("\"{}\": its name or a ledger's file stands twice", dataset.name));
   }
+  if (!root.recording()) check_public_files(out, root);
   return out;
 }
 

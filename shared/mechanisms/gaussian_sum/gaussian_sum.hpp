@@ -41,8 +41,8 @@ struct GaussianLattice {
 /// @return an error where no m serves (U < 1), or the sum could leave 62 bits. Source: spec statistics 1.
 [[nodiscard]] Result<GaussianLattice> gaussian_counts(std::int64_t distance_squared, releases::GaussianShift shift,
                                                       std::int64_t records);
-/// Of vectors with coordinates in [-1, 1] of which two are at most `distance` apart, each coordinate rounded to one of
-/// Lambda units, or cut to one; so many that rounding all records to one side moves their sum by a thousandth of the
+/// Of vectors with coordinates in [-1.5, 1.5] of which two are at most `distance` apart, each coordinate rounded to one
+/// of Lambda units, or cut to one; so many that rounding all records to one side moves their sum by a thousandth of the
 /// noise at most, where 62 bits have the room: ceil(distance Lambda + sqrt(dimension)) + 1 units then bound the
 /// integers' distance, the one for what computing a coordinate in doubles may be off. Source: spec statistics 1.
 [[nodiscard]] Result<GaussianLattice> gaussian_values(double distance, releases::GaussianShift shift,

@@ -113,8 +113,8 @@ inline constexpr int kValueStepLog2 = -20;
 /// Of vectors of whole counts of which two are at most `distance` counts apart in l1: a unit is one record.
 [[nodiscard]] Result<LaplaceLattice> laplace_cells(std::int64_t distance, releases::Epsilon epsilon,
                                                    std::int64_t records);
-/// Of vectors with coordinates in [-1, 1] of which two are at most `distance` apart in l1, at 2^20 units per real unit,
-/// each coordinate cut toward zero: ceil(distance 2^20) + dimension + 1 units bound the integers' distance.
+/// Of vectors with coordinates in [-1.5, 1.5] of which two are at most `distance` apart in l1, at 2^20 units per real
+/// unit, each coordinate rounded: ceil(distance 2^20) + dimension + 1 units bound the integers' distance.
 /// Source: spec statistics 1.
 [[nodiscard]] Result<LaplaceLattice> laplace_moments(double distance, releases::Epsilon epsilon, Eigen::Index dimension,
                                                      std::int64_t records);

@@ -102,8 +102,9 @@ Result<PrivUnit> PrivUnit::create(releases::Epsilon epsilon, Eigen::Index dimens
 }
 
 Eigen::VectorXd PrivUnit::adapted(const Eigen::Ref<const Eigen::VectorXd>& vector, std::uint64_t coin) const {
-  if (!vector.allFinite()) return adapted(Eigen::VectorXd::Zero(vector.size()), coin);  // no map makes such a vector
   const double norm = vector.norm();
+  // No map makes such a vector; a sum of squares that is too large counts as one.
+  if (!std::isfinite(norm)) return adapted(Eigen::VectorXd::Zero(vector.size()), coin);
   Eigen::VectorXd out(vector.size() + (adapter_ == releases::UnitAdapter::Lift ? 1 : 0));
   if (adapter_ == releases::UnitAdapter::Lift) {
     out << vector / std::max(norm, 1.0), std::sqrt(std::max(0.0, 1.0 - norm * norm));

@@ -26,8 +26,9 @@ namespace undertone::mechanisms {
 /// `slack` bounds; the level is chosen so much below epsilon. No floating-point number decides but in that way, and
 /// what is made of g afterwards is post-processing.
 /// How many vectors are drawn is independent of the coin and of which vectors they were, and its law is that of c(u):
-/// the time tells nothing of the record but what rounding moves c by. Source: Bhowmick, Duchi, Freudiger, Kapoor and
-/// Rogers 2018; spec public-data 3.1 (Algorithm 12, corrected), 3.3.
+/// the number tells nothing of the record but what rounding moves c by. How long each of them takes is the sampler's
+/// own time. Source: Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018; spec public-data 3.1 (Algorithm 12,
+/// corrected), 3.3.
 class PrivUnit {
  public:
   static constexpr double kEpsilonMax = 16.0;

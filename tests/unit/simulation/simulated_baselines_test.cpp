@@ -95,5 +95,32 @@ TEST(SimulatedBaselinesTest, NoCoordinatorTakesScaffoldAndNoSiloAnswersIt) {
   EXPECT_EQ(objections.front().kind, silo::ObjectionKind::Job);
 }
 
+/// What a direct simulation says of a job's statistics, and what one of messages, ledgers and virtual time does.
+TEST(DirectStatisticsTest, OfVectorsAndPublicRecordsAreThoseOfTheWholeFederation) {
+  constexpr std::uint64_t kSeed = 5;
+  for (const tests::SmallFederation& federation : tests::federations_of_vectors()) {
+    SCOPED_TRACE(federation.statistics);
+    const std::string bytes = federation.job();
+    SimulatedFederation world({.jobs = {{bytes, "job", Nonce{9}}}, .silos = federation.cohort(), .seed = kSeed});
+    world.run();
+    ASSERT_TRUE(world.violations().empty()) << world.violations().front();
+    const jobs::Job job = jobs::parse_job(bytes, "small").value();
+    const std::vector<SimulatedSilo> silos = federation.cohort();
+    Result<PlannedCohort> planned = plan_cohort(job, silos);
+    ASSERT_TRUE(planned) << planned.error().message;
+    DirectCohort cohort = DirectCohort::create({job.model,
+                                                job.reply_lattice,
+                                                {sha256(bytes), Nonce{9}},
+                                                kSeed,
+                                                SimulatedNoise::Seeded,
+                                                0,
+                                                2,
+                                                job.aggregation},
+                                               std::move(planned->members))
+                              .value();
+    EXPECT_EQ(cohort.train(*jobs::make_algorithm(job)).value().statistics, world.outcome().value().statistics);
+  }
+}
+
 }  // namespace
 }  // namespace undertone::simulation

@@ -94,13 +94,17 @@ TEST_F(PublicRecordsTest, AreSettledBeforeAnyValueIsLookedAt) {
   EXPECT_FALSE(load());
 }
 
-TEST_F(PublicRecordsTest, AreNeverTheDataSetsOwnFile) {
-  write("data.csv", "age,sick\n10,no\n20,no\n30,yes\n40,no\n");
-  config_.declared_public = config_.csv;
-  EXPECT_FALSE(load());
+TEST_F(PublicRecordsTest, AreNeverTheDataSetsOwnFileNorACopy) {
+  const std::string text = "age,sick\n10,no\n20,no\n30,yes\n40,no\n";
+  write("data.csv", text);
+  write("copy.csv", text);
   std::filesystem::create_hard_link(config_.csv, folder_.path() / "linked.csv");
-  config_.declared_public = folder_.path() / "linked.csv";
-  EXPECT_FALSE(load());
+  for (const char* name : {"data.csv", "copy.csv", "linked.csv"}) {
+    config_.declared_public = folder_.path() / name;
+    const Result<LoadedDataset> loaded = load();
+    ASSERT_FALSE(loaded) << name;
+    EXPECT_NE(loaded.error().message.find("a copy of it"), std::string::npos);
+  }
 }
 
 TEST_F(PublicRecordsTest, HowTheyWereDeclaredIsInTheDigestOfTheContent) {
