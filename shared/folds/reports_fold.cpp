@@ -28,27 +28,34 @@ std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& r
   UNDERTONE_CHECK(static_cast<std::int64_t>(reports.size()) <= mechanisms::kReportsMax);
   const auto coordinates = static_cast<std::size_t>(coordinates_);
   std::vector<std::int64_t> out(coordinates, 0);
-  const mechanisms::PublicStrings strings(form_.seed);
-  const auto said = [&](std::size_t slot) {
-    switch (form_.randomiser) {
-      case releases::Randomiser::StringBit:
-        return mechanisms::StringBit::estimate(strings, reports[slot], slot);
-      case releases::Randomiser::Index:
-        return mechanisms::StringIndex::estimate(strings, reports[slot], slot);
-      case releases::Randomiser::Bit:
-      case releases::Randomiser::Laplace:
-      case releases::Randomiser::Direction:
-      case releases::Randomiser::Gaussian:
-        break;
-    }
-    return reports[slot];
-  };
   if (releases::of_vectors(form_.randomiser)) {
     for (std::size_t first = 0; first < reports.size(); first += static_cast<std::size_t>(numbers_))
       for (std::size_t j = 0; j < coordinates; ++j) out[j] += reports[first + j];
     return out;
   }
-  for (std::size_t slot = 0; slot < reports.size(); ++slot) out[slot % coordinates] += said(slot);
+  // Slot by slot, the coordinate counted along: there are millions of them, and a division takes longer than a report.
+  const auto add = [&](const auto& said) {
+    std::size_t coordinate = 0;
+    for (std::size_t slot = 0; slot < reports.size(); ++slot) {
+      out[coordinate] += said(slot);
+      if (++coordinate == coordinates) coordinate = 0;
+    }
+  };
+  const mechanisms::PublicStrings strings(form_.seed);
+  switch (form_.randomiser) {
+    case releases::Randomiser::StringBit:
+      add([&](std::size_t slot) { return mechanisms::StringBit::estimate(strings, reports[slot], slot); });
+      break;
+    case releases::Randomiser::Index:
+      add([&](std::size_t slot) { return mechanisms::StringIndex::estimate(strings, reports[slot], slot); });
+      break;
+    case releases::Randomiser::Bit:
+    case releases::Randomiser::Laplace:
+    case releases::Randomiser::Direction:
+    case releases::Randomiser::Gaussian:
+      add([&](std::size_t slot) { return reports[slot]; });
+      break;
+  }
   return out;
 }
 

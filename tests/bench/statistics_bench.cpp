@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <numeric>
 
 #include "shared/base/random_source.hpp"
-#include "shared/crypto/test_bits.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/features/feature_map.hpp"
 #include "shared/folds/reports_fold.hpp"
 #include "shared/mechanisms/local_reports/local_reports.hpp"
@@ -52,7 +53,7 @@ void BM_BarePass(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * kRecords);
 }
-BENCHMARK(BM_BarePass)->ArgName("columns")->Arg(1)->Arg(8);
+BENCHMARK(BM_BarePass)->ArgName("columns")->Arg(1)->Arg(8)->Arg(20);
 
 void totals(benchmark::State& state, const statistics::FeatureMap& map) {
   for (auto _ : state) {
@@ -89,7 +90,7 @@ constexpr std::int64_t kReports = 1'000'000;
 
 /// As many random bits, added up.
 void BM_RandomBits(benchmark::State& state) {
-  crypto::TestBits bits(1, "bits", crypto::InsecureForTestsOnly{});
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
   for (auto _ : state) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < kReports; ++i) sum += static_cast<std::int64_t>(bits.word() & 1U);
@@ -112,10 +113,12 @@ void BM_BitReports(benchmark::State& state) {
   const folds::ReportShape shape(ask);
   std::vector<std::int64_t> slots(kReports);
   std::iota(slots.begin(), slots.end(), std::int64_t{0});
-  crypto::TestBits bits(1, "reports", crypto::InsecureForTestsOnly{});
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  std::vector<std::int64_t> records(kReports);
+  for (std::size_t i = 0; i < records.size(); ++i) records[i] = static_cast<std::int64_t>(i % 1000);
   std::vector<std::int64_t> numbers(kReports);
   for (auto _ : state) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i % 1000);
+    std::copy(records.begin(), records.end(), numbers.begin());
     reports.randomise(numbers, slots, bits);
     const std::vector<std::int64_t> sum = shape.totals(numbers);
     benchmark::DoNotOptimize(sum.data());

@@ -53,15 +53,16 @@ struct LocalReports {
   template <crypto::NoiseBits Bits>
   void randomise(std::span<std::int64_t> numbers, std::span<const std::int64_t> slots, Bits& bits) const {
     UNDERTONE_CHECK(numbers.size() == slots.size());
+    const auto cut = [this](std::int64_t number) { return std::clamp(number, low, high); };
     const auto against_strings = [&](const auto& own) {
       for (std::size_t i = 0; i < numbers.size(); ++i)
-        numbers[i] = own.report(numbers[i] - low, static_cast<std::uint64_t>(slots[i]), bits);
+        numbers[i] = own.report(cut(numbers[i]) - low, static_cast<std::uint64_t>(slots[i]), bits);
     };
-    for (std::int64_t& number : numbers) number = std::clamp(number, low, high);
     std::visit(Overloaded{[&](const OneBit& bit) {
-                            for (std::int64_t& number : numbers) number = bit.report(number - low, bits);
+                            for (std::int64_t& number : numbers) number = bit.report(cut(number) - low, bits);
                           },
                           [&](const LaplaceSum& noise) {
+                            for (std::int64_t& number : numbers) number = cut(number);
                             noise.add_noise(numbers, bits);
                             const ReportValues values = report_values(releases::Randomiser::Laplace);
                             for (std::int64_t& number : numbers) number = std::clamp(number, values.low, values.high);

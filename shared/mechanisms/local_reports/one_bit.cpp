@@ -27,11 +27,4 @@ Result<OneBit> OneBit::create(releases::Epsilon epsilon, std::int64_t levels) {
 
 double OneBit::contrast() const noexcept { return std::ldexp(static_cast<double>(contrast_units_), -39); }
 
-std::uint64_t OneBit::ones(std::int64_t level) const noexcept {
-  // At most (2^39 + H) levels < 2^62.
-  const auto contrast = static_cast<std::uint64_t>(contrast_units_);
-  return (kScale / 2 - contrast) * static_cast<std::uint64_t>(levels_) +
-         2 * contrast * static_cast<std::uint64_t>(level);
-}
-
 }  // namespace undertone::mechanisms

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "shared/base/result.hpp"
@@ -34,14 +35,24 @@ class OneBit {
   [[nodiscard]] releases::EpsilonAmount epsilon() const noexcept { return epsilon_; }
 
   /// P[1] at a level is ones(level) / outcomes(), exactly. @param level in 0 .. levels
-  [[nodiscard]] std::uint64_t ones(std::int64_t level) const noexcept;
+  [[nodiscard]] std::uint64_t ones(std::int64_t level) const noexcept {
+    // At most (2^39 + H) levels < 2^62.
+    const auto contrast = static_cast<std::uint64_t>(contrast_units_);
+    return (kScale / 2 - contrast) * static_cast<std::uint64_t>(levels_) +
+           2 * contrast * static_cast<std::uint64_t>(level);
+  }
   [[nodiscard]] std::uint64_t outcomes() const noexcept { return kScale * static_cast<std::uint64_t>(levels_); }
 
   /// Takes as long for every level. @param level in 0 .. levels @return 0 or 1
   template <crypto::NoiseBits Bits>
   [[nodiscard]] std::int64_t report(std::int64_t level, Bits& bits) const {
     UNDERTONE_CHECK(level >= 0 && level <= levels_);
-    return static_cast<std::int64_t>(crypto::uniform_below(bits, outcomes()) < ones(level));
+    const std::uint64_t all = outcomes();
+    // Of a power of two nothing is drawn twice and the quotient is a shift: the same draw, without a branch.
+    const std::uint64_t drawn = std::has_single_bit(all)
+                                    ? bits.word() >> static_cast<unsigned>(64 - std::countr_zero(all))
+                                    : crypto::uniform_below(bits, all);
+    return static_cast<std::int64_t>(drawn < ones(level));
   }
 
  private:
