@@ -246,6 +246,7 @@ ExpectedErrors expected_errors(const VectorMeanAsked& what, const std::vector<co
                                std::int64_t public_records) {
   const double spread = what.spread ? std::pow(*what.spread / what.radius, 2) : 1.0;
   std::vector<statistics::ProtectedMean> means;
+  means.reserve(own.size());
   for (const planning::Release* release : own) means.push_back(protected_mean(error_of(*release)));
   ExpectedErrors out;
   out.of_protected = std::sqrt(statistics::inverse_variances(means, 0, spread).expected_square) * what.radius;

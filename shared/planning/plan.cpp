@@ -144,7 +144,7 @@ std::optional<double> Plan::epsilon_of_known_draws() const {
       if (const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
           subset != nullptr && release.ask.local() == nullptr)
         event = accounting::KnownSubsetGaussianEvent{subset->rate, subset->shift};
-      known.push_back({std::move(event), segment.rounds * release.draws(), footprint_of(release)});
+      known.push_back({event, segment.rounds * release.draws(), footprint_of(release)});
     }
   }
   return epsilon_of_other_events(blocks);
@@ -329,7 +329,7 @@ Result<double> Plan::charge_secret_parts(const releases::Epsilon& target) const 
   // place of some twenty.
   const bool made_for_target = parts_credit_->gain && *parts_credit_->gain > 1.0;
   if (made_for_target && meets_target()) return target.value();
-  const Result<double> epsilon = accounting::allocation_epsilon(parts, besides, *mechanism_delta_);
+  Result<double> epsilon = accounting::allocation_epsilon(parts, besides, *mechanism_delta_);
   if (epsilon && *epsilon <= target.value()) return epsilon;
   // The inverse is rounded up by more than delta is: at the target itself delta says.
   return !made_for_target && meets_target() ? Result<double>(target.value()) : epsilon;
@@ -338,7 +338,7 @@ Result<double> Plan::charge_secret_parts(const releases::Epsilon& target) const 
 Result<double> Plan::charge(releases::Block block, const releases::Epsilon& target) const {
   if (!protects(block)) return 0.0;
   if (parts_credit_ && block == releases::Block::Training) {
-    const Result<double> together = charge_secret_parts(target);
+    Result<double> together = charge_secret_parts(target);
     if (together && *together <= target.value()) return together;
     if (!together && together.error().code == ErrorCode::Internal) return together;
     // By parallel composition, which holds whatever is known of the parts.

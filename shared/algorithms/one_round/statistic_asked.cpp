@@ -25,6 +25,7 @@ statistics::VectorMomentsMap moments_of(const std::vector<NumberColumn>& columns
 
 std::vector<std::size_t> coordinates_of(const std::vector<NumberColumn>& columns) {
   std::vector<std::size_t> out;
+  out.reserve(columns.size());
   for (const NumberColumn& column : columns) out.push_back(column.coordinate);
   return out;
 }

@@ -15,7 +15,7 @@ Result<OneBit> OneBit::create(releases::Epsilon epsilon, std::int64_t levels) {
   UNDERTONE_TRY(const releases::EpsilonAmount spent, releases::EpsilonAmount::rounded_down(epsilon.value()));
   // (1 + c) / (1 - c) = e^epsilon at c = tanh(epsilon / 2). The factor is far beyond what the function and the product
   // may be off, and costs less than 2^-47 of c.
-  const double half_scale = static_cast<double>(kScale / 2);
+  constexpr double half_scale = 0x1p39;  // of kScale
   const double contrast = half_scale * std::tanh(0.5 * spent.value_rounded_down()) * (1.0 - 0x1p-48);
   const auto units = static_cast<std::int64_t>(std::floor(contrast));
   if (units < 1) {

@@ -43,8 +43,8 @@ class VectorNoise {
   void add(const Eigen::Ref<const Eigen::VectorXd>& vector, std::span<std::int64_t> out) const;
 
  private:
-  VectorNoise(GaussianLattice lattice, Eigen::Index dimension, std::uint32_t copies)
-      : lattice_(std::move(lattice)), dimension_(dimension), copies_(copies) {}
+  VectorNoise(const GaussianLattice& lattice, Eigen::Index dimension, std::uint32_t copies)
+      : lattice_(lattice), dimension_(dimension), copies_(copies) {}
   GaussianLattice lattice_;
   Eigen::Index dimension_;
   std::uint32_t copies_;

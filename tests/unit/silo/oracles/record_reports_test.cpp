@@ -82,7 +82,7 @@ TEST(RecordReportsTest, EveryVectorIsReportedOnceAndNoneTwice) {
     const auto& noise =
         std::get<mechanisms::VectorNoise>(std::get<mechanisms::LocalReports>(release.mechanism).randomiser);
     const double unit = noise.lattice().lattice.step * 0x1p20 + 1.0;
-    const std::multiset<std::vector<std::int64_t>> found = grouped(said, 3 * copies);
+    const std::multiset<std::vector<std::int64_t>> found = grouped(said, std::size_t{3} * copies);
     for (const std::vector<std::int64_t>& one : found) {
       const bool known = std::any_of(expected.begin(), expected.end(), [&](const std::vector<std::int64_t>& other) {
         for (std::size_t j = 0; j < one.size(); ++j)
