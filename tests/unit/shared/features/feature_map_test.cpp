@@ -33,6 +33,7 @@ struct Distance {
 /// The largest over all pairs of records.
 Distance farthest(const FeatureMap& map, const std::vector<std::vector<double>>& records) {
   std::vector<Eigen::VectorXd> images;
+  images.reserve(records.size());
   for (const auto& record : records) images.push_back(phi(map, record));
   Distance out;
   for (const Eigen::VectorXd& a : images) {
@@ -45,6 +46,7 @@ Distance farthest(const FeatureMap& map, const std::vector<std::vector<double>>&
 }
 Distance farthest_integers(const FeatureMap& map, std::int64_t units, const std::vector<std::vector<double>>& records) {
   std::vector<std::vector<std::int64_t>> images;
+  images.reserve(records.size());
   for (const auto& record : records) images.push_back(integers(map, units, record));
   Distance out;
   for (const auto& a : images) {

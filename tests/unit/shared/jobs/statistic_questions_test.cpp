@@ -156,6 +156,7 @@ TEST(StatisticQuestionsTest, RefusesWhatIsNone) {
 TEST(StatisticQuestionsTest, TablesHaveALimitOfCells) {
   Json job = job_asking({{{"kind", "table"}, {"columns", {"c0", "c1", "c2", "c3", "c4"}}}});
   std::vector<std::string> values;
+  values.reserve(10);
   for (int v = 0; v < 10; ++v) values.push_back(fmt::format("v{}", v));
   for (int c = 0; c < 5; ++c)
     job["data"]["features"].push_back({{"column", fmt::format("c{}", c)}, {"categories", values}});
@@ -323,6 +324,7 @@ TEST(StatedQuestionsTest, ARegressionIsInTheUnitsOfItsColumns) {
   const std::vector<double> real = {0.0,         n * 0.5 / r, n * 0.1 / r,         n / q,       0.0,
                                     n * 0.5 / 3, n * 0.5 / q, n * 0.2 * 0.5 / 3.0, n * 0.27 / q};
   std::vector<std::int64_t> totals;
+  totals.reserve(real.size());
   for (const double value : real) totals.push_back(std::llround(std::ldexp(value, 20)));
   std::vector<SiloTotals> silos;
   for (const CohortMember& member : parsed.cohort)
