@@ -36,12 +36,16 @@ Eigen::Index dimension(const BallMap& map) noexcept {
 
 void in_ball(const BallMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out) {
   const Eigen::Index p = map.length();
-  for (std::size_t j = 0; j < map.coordinates.size(); ++j)
-    out[static_cast<Eigen::Index>(j)] = clamped(record, map.coordinates[j]);
-  if (map.constant) out[p - 1] = 1.0;
-  const double norm = out.head(p).norm();
+  double* const numbers = out.data();
+  double square = map.constant ? 1.0 : 0.0;
+  for (std::size_t j = 0; j < map.coordinates.size(); ++j) {
+    numbers[j] = clamped(record, map.coordinates[j]);
+    square += numbers[j] * numbers[j];
+  }
+  if (map.constant) numbers[p - 1] = 1.0;
   const double sign = !map.sign || record[*map.sign] > 0.0 ? 1.0 : -1.0;  // what is not finite is not above 0
-  out.head(p) *= sign / std::max(norm, map.radius);
+  const double factor = sign / std::max(std::sqrt(square), map.radius);
+  for (Eigen::Index j = 0; j < p; ++j) numbers[j] *= factor;
   if (map.besides == BallMap::Besides::Square) out[p] = std::min(out.head(p).squaredNorm(), 1.0);
   if (map.besides != BallMap::Besides::Products) return;
   Eigen::Index place = p;

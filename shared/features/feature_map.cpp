@@ -10,8 +10,6 @@
 namespace undertone::statistics {
 namespace {
 
-constexpr std::int64_t kUnitsMax = std::int64_t{1} << 40U;
-
 /// Numbers in a group's block of GroupMomentsMap.
 std::size_t block_of(const GroupMomentsMap& map) { return map.squares ? 3 : 2; }
 
@@ -274,22 +272,6 @@ void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref
                         },
                         [&](const BallMap& of) { in_ball(of, record, out); }},
              map);
-}
-
-void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRecord& record,
-                      Eigen::Ref<Eigen::VectorXd> scratch, std::span<std::int64_t> sum) {
-  UNDERTONE_CHECK(units >= 1 && units <= kUnitsMax && static_cast<std::size_t>(scratch.size()) == sum.size());
-  if (const auto* conjunctions = std::get_if<ConjunctionsMap>(&map))
-    return add_conjunctions(*conjunctions, units, record, sum);
-  contribution(map, record, scratch);
-  // Every coordinate is within [-sqrt(2), sqrt(2)]: what is not, or is no number, is a defect of the map's and counts
-  // as 0, so that no record can be told by it. The product is below 2^41. Rounded to the nearest, so that many records
-  // together are not off to one side.
-  constexpr double kMost = 1.5;
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const double number = scratch[static_cast<Eigen::Index>(i)];
-    if (number >= -kMost && number <= kMost) sum[i] += std::llrint(number * static_cast<double>(units));
-  }
 }
 
 IntegerPairwiseBound integer_bound(const FeatureMap& map, std::int64_t units) {

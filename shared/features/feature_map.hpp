@@ -63,6 +63,7 @@ struct PairwiseBound {
 };
 
 inline constexpr std::size_t kMomentCoordinatesMax = 256;
+inline constexpr std::int64_t kUnitsMax = std::int64_t{1} << 40U;                   // of a lattice, per 1
 inline constexpr std::int64_t kProbabilityDenominatorMax = std::int64_t{1} << 20U;  // of a share that is asked for
 
 /// @param encoded_width of a record, its label included: coordinates are below it
@@ -92,13 +93,9 @@ struct CoordinateRange {
 /// phi(record). @param out [dimension], overwritten
 void contribution(const FeatureMap& map, const EncodedRecord& record, Eigen::Ref<Eigen::VectorXd> out);
 
-/// The same on integers: phi x units, rounded to the nearest, added to a sum. @param units per 1, in 1 .. 2^40
-/// @param scratch [dimension] @param sum [dimension]
-void add_contribution(const FeatureMap& map, std::int64_t units, const EncodedRecord& record,
-                      Eigen::Ref<Eigen::VectorXd> scratch, std::span<std::int64_t> sum);
-/// The pairwise bound of those integers. Of counts and sums nothing is rounded and it is units x the bound; else
-/// rounding raises the distance by a unit at most in every coordinate that may differ, c of them: ceil(l1 units +
-/// c), l2 units + sqrt(c). Replacing a record moves a silo's sum by at most that.
+/// The pairwise bound of the integers phi x units, rounded to the nearest. Of counts and sums nothing is rounded and it
+/// is units x the bound; else rounding raises the distance by a unit at most in every coordinate that may differ, c of
+/// them: ceil(l1 units + c), l2 units + sqrt(c). Replacing a record moves a silo's sum by at most that.
 struct IntegerPairwiseBound {
   std::int64_t l1 = 0;
   double l2 = 0.0;  // rounded up

@@ -35,6 +35,12 @@ std::vector<std::int64_t> ReportShape::totals(const std::vector<std::int64_t>& r
   }
   // Slot by slot, the coordinate counted along: there are millions of them, and a division takes longer than a report.
   const auto add = [&](const auto& said) {
+    if (coordinates == 1) {  // a sum in a register
+      std::int64_t sum = 0;
+      for (std::size_t slot = 0; slot < reports.size(); ++slot) sum += said(slot);
+      out[0] = sum;
+      return;
+    }
     std::size_t coordinate = 0;
     for (std::size_t slot = 0; slot < reports.size(); ++slot) {
       out[coordinate] += said(slot);

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <optional>
 #include <span>
-#include <utility>
+
+#include "shared/features/feature_totals.hpp"
 
 namespace undertone::silo {
 namespace {
@@ -66,39 +67,12 @@ class NumberUnits {
   Units units_;
 };
 
-/// The cells that the axes make of each record are counted; nothing is computed for those it is not in.
-std::vector<std::int64_t> counted_cells(const std::vector<statistics::Cells>& axes, const models::Records& block,
-                                        std::span<const std::int64_t> positions) {
-  std::size_t cells = 1;
-  for (const statistics::Cells& axis : axes) cells *= statistics::cell_count(axis);
-  std::vector<std::int64_t> counts(cells, 0);
-  for (const std::int64_t position : positions) {
-    const statistics::EncodedRecord record = encoded_record(block, position);
-    std::size_t cell = 0;
-    bool inside = true;
-    for (const statistics::Cells& axis : axes) {
-      const std::optional<std::size_t> own = statistics::cell_of(axis, record);
-      inside = inside && own.has_value();
-      cell = cell * statistics::cell_count(axis) + own.value_or(0);
-    }
-    if (inside) ++counts[cell];
-  }
-  return counts;
-}
-
-/// Of the leaves' counts those of every level below the root: halves first, leaves last.
-std::vector<std::int64_t> levels_of(std::vector<std::int64_t> leaves) {
-  std::vector<std::vector<std::int64_t>> levels{std::move(leaves)};
-  while (levels.back().size() > 2) {
-    const std::vector<std::int64_t>& below = levels.back();
-    std::vector<std::int64_t> above(below.size() / 2);
-    for (std::size_t i = 0; i < above.size(); ++i) above[i] = below[2 * i] + below[2 * i + 1];
-    levels.push_back(std::move(above));
-  }
-  std::vector<std::int64_t> out;
-  for (auto level = levels.rbegin(); level != levels.rend(); ++level)
-    out.insert(out.end(), level->begin(), level->end());
-  return out;
+statistics::EncodedRecords records_of(const RecordSums::Drawn& drawn) {
+  const models::Records& block = drawn.block;
+  return {block.features.data(),
+          static_cast<std::size_t>(block.features.rows()),
+          {block.targets.data(), static_cast<std::size_t>(block.targets.size())},
+          drawn.positions};
 }
 
 }  // namespace
@@ -113,20 +87,8 @@ std::vector<std::int64_t> feature_totals(const statistics::FeatureMap& features,
   UNDERTONE_CHECK(lattice.clip >= 1 && lattice.clip <= (std::int64_t{1} << 40U));
   const auto width = static_cast<std::size_t>(drawn.block.features.rows()) + 1;
   UNDERTONE_CHECK(statistics::check(features, width).has_value());
-  std::vector<std::int64_t> totals;
-  const auto* cells = std::get_if<statistics::CellsMap>(&features);
-  const auto* tree = std::get_if<statistics::TreeMap>(&features);
-  if (cells != nullptr || tree != nullptr) {
-    totals = cells != nullptr ? counted_cells(cells->axes, drawn.block, drawn.positions)
-                              : levels_of(counted_cells({tree->leaves}, drawn.block, drawn.positions));
-    for (std::int64_t& total : totals) total *= lattice.clip;
-    return totals;
-  }
-  const Eigen::Index dimension = statistics::dimension(features);
-  totals.assign(static_cast<std::size_t>(dimension), 0);
-  Eigen::VectorXd scratch(dimension);
-  for (const std::int64_t position : drawn.positions)
-    statistics::add_contribution(features, lattice.clip, encoded_record(drawn.block, position), scratch, totals);
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(statistics::dimension(features)), 0);
+  statistics::add_totals(features, lattice.clip, records_of(drawn), totals);
   return totals;
 }
 

@@ -1,11 +1,11 @@
-#include "shared/features/feature_map.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numbers>
 #include <vector>
+
+#include "shared/features/feature_totals.hpp"
 
 namespace undertone::statistics {
 namespace {
@@ -20,9 +20,10 @@ Eigen::VectorXd phi(const FeatureMap& map, const std::vector<double>& features, 
 }
 
 std::vector<std::int64_t> integers(const FeatureMap& map, std::int64_t units, const std::vector<double>& features) {
-  Eigen::VectorXd scratch(dimension(map));
-  std::vector<std::int64_t> out(static_cast<std::size_t>(scratch.size()), 0);
-  add_contribution(map, units, {features, 0.0}, scratch, out);
+  const std::vector<double> label{0.0};
+  const std::vector<std::int64_t> first{0};
+  std::vector<std::int64_t> out(static_cast<std::size_t>(dimension(map)), 0);
+  add_totals(map, units, {features.data(), features.size(), label, first}, out);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "shared/features/feature_map.hpp"
+#include "shared/features/feature_totals.hpp"
 
 namespace undertone::statistics {
 namespace {
@@ -221,11 +221,12 @@ TEST(FunctionMapsTest, OnALatticeTheIntegersKeepTheBound) {
     for (const std::int64_t units : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{1} << 20U}) {
       SCOPED_TRACE(testing::Message() << name_of(map) << " at " << units);
       const IntegerPairwiseBound bound = integer_bound(map, units);
-      Eigen::VectorXd scratch(dimension(map));
+      const std::vector<double> label{0.0};
+      const std::vector<std::int64_t> first{0};
       std::vector<std::vector<std::int64_t>> images;
       for (const std::vector<double>& record : records) {
-        images.emplace_back(static_cast<std::size_t>(scratch.size()), 0);
-        add_contribution(map, units, {record, 0.0}, scratch, images.back());
+        images.emplace_back(static_cast<std::size_t>(dimension(map)), 0);
+        add_totals(map, units, {record.data(), record.size(), label, first}, images.back());
       }
       for (const auto& a : images) {
         for (const auto& b : images) {
