@@ -76,8 +76,7 @@ Result<std::pair<std::uint64_t, std::uint64_t>> bytes_of(const jobs::Job& job, c
   std::uint64_t received = 0;
   for (const planning::Plan::Segment& segment : plan.segments())
     received += segment.rounds * point_width *
-                static_cast<std::uint64_t>(
-                    queries::point_size(segment.release.ask.kind(), job.model ? job.model->dimension() : 0));
+                static_cast<std::uint64_t>(segment.release.ask.point_size(job.model ? job.model->dimension() : 0));
   return std::pair(sent, received);
 }
 
@@ -140,8 +139,19 @@ double mean_gradient_records(const jobs::Job& job, const Plans& plans) {
   return 1.0 / draws;
 }
 
+std::vector<algorithms::WeighedPlan> weighed_plans(const jobs::Job& job, const Plans& plans) {
+  double weights = 0.0;
+  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
+  std::vector<algorithms::WeighedPlan> out;
+  for (const jobs::CohortMember& member : job.cohort)
+    out.push_back({&plans.at(member.facts.silo), static_cast<double>(member.weight) / weights});
+  return out;
+}
+
 std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
+  if (job.model->is_convex())
+    if (std::optional<algorithms::RiskBound> own = job.algorithm->planned_risk(weighed_plans(job, plans))) return own;
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
   const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
   // Bounds over some of the silos count them as alike, whatever the mean divides by.

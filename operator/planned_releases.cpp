@@ -53,6 +53,24 @@ void put_noise(const planning::Release& release, Json& out) {
                           out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
                                               {"candidates", release.ask.candidate_count()}};
                         },
+                        [&](const mechanisms::PathSelection& selection) {
+                          std::vector<double> nodes;
+                          for (std::size_t i = 0; i < selection.lattice.nodes().size(); ++i)
+                            nodes.push_back(selection.epsilon(i).value_rounded_up());
+                          out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
+                                              {"epsilon_of_nodes", std::move(nodes)},
+                                              {"candidates", release.ask.candidate_count()}};
+                        },
+                        [&](const mechanisms::PerturbedObjective& objective) {
+                          const mechanisms::ObjectivePerturbation& ideal = objective.ideal;
+                          out["objective"] = {{"epsilon", cost.pure.value_rounded_up()},
+                                              {"failure", objective.failure.value_rounded_up()},
+                                              {"regularisation", ideal.regularisation()},
+                                              {"linear_term_stddev", ideal.noise_stddev()},
+                                              {"accuracy", ideal.accuracy()},
+                                              {"output_stddev", ideal.output().noise_stddev()},
+                                              {"passes", ideal.iterations()}};
+                        },
                         [&](const mechanisms::LocalReports& reports) {
                           const bool gaussian = reports.kind() == releases::Randomiser::Gaussian;
                           out["reports"] = {

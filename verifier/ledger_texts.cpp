@@ -173,9 +173,37 @@ std::optional<std::vector<ReleaseGroup>> parse_release_groups(std::string_view t
   bool more = true;
   while (more) {
     more = text.find(',') != text.npos;
-    const std::optional<ReleaseGroup> group = parse_group(take_until(text, ','), format);
+    std::string_view parts = take_until(text, ',');
+    const bool several = parts.find('&') != parts.npos;
+    std::string_view first = take_until(parts, '&');
+    const bool fails = first.find('!') != first.npos;
+    std::optional<ReleaseGroup> group = parse_group(take_until(first, '!'), format);
     if (!group) return std::nullopt;
+    if (fails) {
+      const std::optional<UInt128> failure = parse_amount(first);
+      if (!failure || several || group->law != Law::Pure || group->positions || group->steps != 1 ||
+          group->drawn != group->population)
+        return std::nullopt;
+      group->failure = *failure;
+    }
     groups.push_back(*group);
+    const auto plain = [](const ReleaseGroup& one) {
+      return one.positions && !one.bin && !one.secret_slots && !one.with_replacement && one.steps == 1 &&
+             one.drawn == one.population && one.law == Law::Ranged;
+    };
+    if (several && (format == Format::One || !plain(*group))) return std::nullopt;
+    for (bool rest = several; rest;) {
+      rest = parts.find('&') != parts.npos;
+      const std::string_view part = take_until(parts, '&');
+      // As often as the release itself, which is not said again.
+      const std::size_t counts = part.find('@');
+      if (counts == part.npos || part.find('*') != part.npos) return std::nullopt;
+      std::optional<ReleaseGroup> other = parse_group(
+          fmt::format("{}*{}{}", part.substr(0, counts), fmt::to_string(group->rounds), part.substr(counts)), format);
+      if (!other || !plain(*other) || other->units > group->units) return std::nullopt;
+      other->beside = true;
+      groups.push_back(*other);
+    }
   }
   return groups;
 }

@@ -69,6 +69,8 @@ struct Cost {
 /// "+FROM:TO" where it reads a part of the block, "~FROM:TO/SLOTS:ROWS" where it reads the records that drew one of
 /// these slots, with "#PASS" after it where they drew anew for a later pass, "=FROM:TO/SLOTS" where it reads these
 /// slots of a permutation that the noise counts on. What is missing is a group of its own kind: a subset, 1 step, all.
+/// Behind "!" follows what each release adds to delta, since its epsilon holds but for that.
+/// Behind "&" follow other parts that the releases of the group read, at a cost of their own, which is no larger.
 struct ReleaseGroup {
   Law law = Law::Gaussian;
   UInt128 units = 0;  // of one draw, of 2^-40
@@ -84,6 +86,8 @@ struct ReleaseGroup {
     UInt128 pass = 0;   // whose draw it is
   };
   std::optional<Bin> bin;
+  UInt128 failure = 0;  // of each release, that its epsilon does not hold: in units of 2^-80
+  bool beside = false;  // the release of the group before it reads these positions, too: it is no release of its own
   std::optional<UInt128> secret_slots;  // of the block's secret permutation, `positions` of which are read
 };
 /// @return nothing where a group has another form or a number leaves 128 bits; ranges are not looked at

@@ -58,6 +58,7 @@ class RunAccounts {
     std::vector<Listed> listed;  // empty where nothing is charged, or in the first format nothing is sampled
     std::size_t next = 0;
     bool with_replacement = false;  // of some release of the list
+    UInt128 failure = 0;            // that the costs of all its releases do not hold, of 2^-80
     long double overflow = 0;       // a total variation: of bins that more records drew than they have rows for
   };
   /// Crosses off the next release of the list that has this cost. @return how many draws of noise it is made of, 1

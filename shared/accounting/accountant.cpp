@@ -402,6 +402,33 @@ Account account_of_position(const std::vector<RepeatedEvent>& events, releases::
   return out;
 }
 
+/// Of positions what they meet, merged: those that meet the same releases once, and those that meet no more than others
+/// not at all.
+std::vector<std::vector<RepeatedEvent>> dearest(const std::vector<std::vector<RepeatedEvent>>& positions) {
+  using Counts = std::map<EventKey, std::uint64_t>;
+  std::map<Counts, std::vector<RepeatedEvent>> distinct;
+  for (const std::vector<RepeatedEvent>& met : positions) {
+    std::vector<RepeatedEvent> position = merged(met);
+    Counts counts;
+    for (const RepeatedEvent& one : position) counts.emplace(std::visit(KeyOf{}, one.event), one.times);
+    distinct.try_emplace(std::move(counts), std::move(position));
+  }
+  const auto within = [](const Counts& less, const Counts& more) {
+    return std::all_of(less.begin(), less.end(), [&](const auto& one) {
+      const auto other = more.find(one.first);
+      return other != more.end() && one.second <= other->second;
+    });
+  };
+  std::vector<std::vector<RepeatedEvent>> out;
+  for (const auto& [counts, position] : distinct) {
+    const bool covered = std::any_of(distinct.begin(), distinct.end(), [&, &own = counts](const auto& other) {
+      return &other.first != &own && within(own, other.first);
+    });
+    if (!covered) out.push_back(position);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<RepeatedEvent>>> by_position(const std::vector<RepeatedEvent>& events) {
@@ -442,14 +469,7 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, release
   const Result<std::vector<std::vector<RepeatedEvent>>> positions = by_position(events);
   if (!positions) return positions.error();
   double worst = 0.0;
-  std::set<std::vector<std::pair<EventKey, std::uint64_t>>> seen;  // positions that meet alike releases cost alike
-  for (const std::vector<RepeatedEvent>& met : *positions) {
-    const std::vector<RepeatedEvent> position = merged(met);
-    std::vector<std::pair<EventKey, std::uint64_t>> key;
-    key.reserve(position.size());
-    for (const RepeatedEvent& repeated : position)
-      key.emplace_back(std::visit(KeyOf{}, repeated.event), repeated.times);
-    if (!seen.insert(std::move(key)).second) continue;
+  for (const std::vector<RepeatedEvent>& position : dearest(*positions)) {
     double least = INFINITY;
     const Reading exact = by_gaussian(position, delta);
     if (exact.epsilon) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,9 @@ struct MethodTraits {
   double clip_exponent = 2.0;  // of bounded_in L2: above 2 it is the dual norm l_q of the method's own, up to infinity
   /// beta of a record's loss in the method's norm, which differences' noise rests on: no less than what is proven.
   std::optional<double> smoothness = {};
-  bool linear_models = false;      // for these alone
+  bool linear_models = false;  // for these alone
+  bool twice_differentiable =
+      false;                       // of losses that are so everywhere, with rank-one second derivatives: the logistic
   bool simulated_only = false;     // a baseline: no coordinator takes such a job, no silo answers it
   std::uint32_t step_records = 1;  // of one local step
 };
@@ -50,6 +53,12 @@ struct RiskBound {
   std::string source;
 };
 
+/// One silo of a cohort, as what asks it sees it.
+struct WeighedPlan {
+  const planning::Plan* plan = nullptr;  // of a schedule that asks as the method does
+  double share = 0.0;                    // of the cohort's weights, all of which add up to 1
+};
+
 using MethodNumbers = std::vector<std::pair<std::string, double>>;
 
 /// What a job says about one algorithm, whichever that is: its settings behind an interface. A value; copies share the
@@ -57,7 +66,8 @@ using MethodNumbers = std::vector<std::pair<std::string, double>>;
 ///   using Algorithm = ...;  // with `create(settings)` and `schedule(settings, shape)`
 ///   Problem problem;        // but of a method that minimises nothing
 ///   name(), source(), numbers(), extent(), traits()
-/// and, where the source has them, theorem_noise(facts), experiment_noise(facts), predicted_risk(...) as below.
+/// and, where the source has them, theorem_noise(facts), experiment_noise(facts), predicted_risk(...) and
+/// planned_risk(silos) as below.
 class Method {
  public:
   class Interface {
@@ -90,6 +100,9 @@ class Method {
     /// @param modulus_known whether a theorem answers for a strong convexity that the settings were made with
     [[nodiscard]] virtual std::optional<RiskBound> predicted_risk(releases::ClipNorm clip, double noise_variance,
                                                                   bool modulus_known) const = 0;
+    /// The same of methods whose bound is of the silos' very plans, as of selections.
+    /// @param silos all of them, at least one
+    [[nodiscard]] virtual std::optional<RiskBound> planned_risk(std::span<const WeighedPlan> silos) const = 0;
   };
 
   template <class Settings>
@@ -165,6 +178,11 @@ class Method::Of final : public Interface {
                                                         [[maybe_unused]] bool modulus_known) const override {
     if constexpr (requires { settings.predicted_risk(clip, noise_variance, modulus_known); })
       return settings.predicted_risk(clip, noise_variance, modulus_known);
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<RiskBound> planned_risk(
+      [[maybe_unused]] std::span<const WeighedPlan> silos) const override {
+    if constexpr (requires { settings.planned_risk(silos); }) return settings.planned_risk(silos);
     return std::nullopt;
   }
 };

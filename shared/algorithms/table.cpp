@@ -1,19 +1,26 @@
 #include "shared/algorithms/table.hpp"
 
 #include "shared/algorithms/frank_wolfe/constrained_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/one_shot_frank_wolfe.hpp"
 #include "shared/algorithms/frank_wolfe/private_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/private_poly_frank_wolfe.hpp"
+#include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/constrained_mirror_descent.hpp"
 #include "shared/algorithms/mirror/localized_mirror_descent.hpp"
 #include "shared/algorithms/mirror/mirror_descent.hpp"
 #include "shared/algorithms/mirror/noisy_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/poly_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/staged_mirror_descent.hpp"
+#include "shared/algorithms/mirror/stochastic_mirror_descent.hpp"
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
+#include "shared/algorithms/one_round/objective_perturbation.hpp"
 #include "shared/algorithms/one_round/statistics.hpp"
 #include "shared/algorithms/proximal/prox_svrg.hpp"
 #include "shared/algorithms/proximal/proximal_sgd.hpp"
 #include "shared/algorithms/proximal/spider.hpp"
 #include "shared/algorithms/sgd/accelerated_sgd.hpp"
 #include "shared/algorithms/sgd/local_sgd.hpp"
+#include "shared/algorithms/sgd/lp_sgd.hpp"
 #include "shared/algorithms/sgd/minibatch_sgd.hpp"
 #include "shared/algorithms/sgd/scaffold.hpp"
 
@@ -33,11 +40,18 @@ constexpr NamedMethod kMethods[] = {
     {LocalSgd::kFedProxName, LocalSgd::parse_fedprox},
     {Scaffold::kName, Scaffold::parse, true},
     {PrivateFrankWolfe::kName, PrivateFrankWolfe::parse},
+    {PrivateTreeFrankWolfe::kName, PrivateTreeFrankWolfe::parse},
+    {PrivatePolyFrankWolfe::kName, PrivatePolyFrankWolfe::parse},
+    {OneShotFrankWolfe::kName, OneShotFrankWolfe::parse},
     {ConstrainedFrankWolfe::kName, ConstrainedFrankWolfe::parse},
     {ConstrainedMirrorDescent::kName, ConstrainedMirrorDescent::parse},
     {ConstrainedMirrorDescent::kStronglyConvexName, ConstrainedMirrorDescent::parse_strongly_convex},
     {MirrorDescent::kName, MirrorDescent::parse},
     {LocalizedMirrorDescent::kName, LocalizedMirrorDescent::parse},
+    {ObjectivePerturbation::kName, ObjectivePerturbation::parse},
+    {StagedMirrorDescent::kName, StagedMirrorDescent::parse},
+    {StochasticMirrorDescent::kName, StochasticMirrorDescent::parse, true},
+    {LpSgd::kName, LpSgd::parse},
     {NoisyFrankWolfe::kName, NoisyFrankWolfe::parse},
     {PolyFrankWolfe::kName, PolyFrankWolfe::parse},
     {TreeFrankWolfe::kName, TreeFrankWolfe::parse},

@@ -95,6 +95,25 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
     bound.reach = std::ldexp(static_cast<double>(ask.candidate_count() - 1), wire.step_log2);
     return bound;
   }
+  // A point of the vertices' hull, as is where the choices began.
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&ask.map)) {
+    bound.reach = 2.0 * choices->vertices.norm_l1_max();
+    bound.rounding = std::ldexp(root, wire.step_log2);
+    bound.steps = static_cast<double>(choices->steps);
+    return bound;
+  }
+  if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism)) {
+    const mechanisms::ObjectivePerturbation& ideal = objective->ideal;
+    // How far from its start the minimiser can be, with ln 2 + r ||start|| the loss there. @see ObjectivePerturbation
+    const double loss = std::numbers::ln2 + ideal.facts().record_norm * ideal.facts().start_norm;
+    const double far = ideal.noise_norm_max() / ideal.regularisation() + std::sqrt(loss / ideal.regularisation());
+    const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
+    bound.reach = kOtherAccountants * (far + ideal.accuracy() + ideal.output().noise_stddev() * (root + tail));
+    bound.rounding = std::ldexp(root, wire.step_log2);
+    bound.steps = 1.0;
+    bound.noise = ideal.output().noise_stddev();
+    return bound;
+  }
   // What a report can be at all, its form says.
   if (ask.reports() != nullptr) {
     const double most = static_cast<double>(mechanisms::report_values(ask.reports()->randomiser).high);

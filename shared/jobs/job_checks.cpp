@@ -104,6 +104,13 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
     problems.add("/algorithm/local_steps", fmt::format("{} steps of {} products each: a message has at most {}",
                                                        traits.local_steps, products, kLocalProductsMax));
   }
+  const bool logistic = model.linear() != nullptr && model.linear()->loss() == models::Loss::Logistic &&
+                        !model.linear()->linear_loss().logit_max();
+  if (traits.twice_differentiable && !logistic) {
+    problems.add("/model/kind", fmt::format("expected \"logistic\" without logit_max: {} needs second derivatives, got "
+                                            "{}",
+                                            (*algorithm.method)->name(), model.name()));
+  }
   if (traits.linear_models && model.linear() == nullptr) {
     problems.add("/model/kind", fmt::format("expected a linear model: {} has no form for {}",
                                             (*algorithm.method)->name(), model.name()));

@@ -14,6 +14,12 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
           [](const BinomialSum& /*noise*/) -> std::string_view { return "binomial vector sum, shuffled"; },
           [](const LaplaceLattice& /*noise*/) -> std::string_view { return "discrete Laplace, exact, on integers"; },
           [](const Selection& /*draw*/) -> std::string_view { return "exponential mechanism, exact, on integers"; },
+          [](const PerturbedObjective& /*noise*/) -> std::string_view {
+            return "a random linear term in the objective, and Gaussian noise on where it is least, on a lattice";
+          },
+          [](const PathSelection& /*draw*/) -> std::string_view {
+            return "exponential mechanism along a path of disjoint records, exact, on integers";
+          },
           [](const LocalReports& reports) -> std::string_view {
             switch (reports.kind()) {
               case releases::Randomiser::Bit:
@@ -52,6 +58,12 @@ releases::Cost cost_of(const Mechanism& mechanism) {
           [](const Selection& selection) {
             return releases::Cost{{}, {}, selection.draw.epsilon()};
           },
+          [](const PathSelection& selection) {
+            return releases::Cost{{}, {}, selection.draw.epsilon()};
+          },
+          [](const PerturbedObjective& objective) {
+            return releases::Cost{{}, objective.epsilon, {}};
+          },
           // Records are units of their own, each in one report: so many cost what one does.
           [](const LocalReports& reports) { return reports.cost(); },
           [](const ExactPublicSum& /*exact*/) { return releases::Cost{}; },
@@ -62,6 +74,8 @@ releases::Cost cost_of(const Mechanism& mechanism) {
 const Lattice* lattice_of(const Mechanism& mechanism) noexcept {
   return std::visit(Overloaded{[](const auto& sum) { return &sum.lattice; },
                                [](const Selection& /*none*/) -> const Lattice* { return nullptr; },
+                               [](const PathSelection& /*none*/) -> const Lattice* { return nullptr; },
+                               [](const PerturbedObjective& objective) { return &objective.ideal.output().lattice; },
                                [](const Unplanned& /*none*/) -> const Lattice* { return nullptr; }},
                     mechanism);
 }
@@ -79,7 +93,12 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
           },
           [](const LaplaceLattice& laplace) { return std::sqrt(laplace.noise.variance()) * laplace.lattice.step; },
           [&](const LocalReports& reports) { return reports.stddev_max(records); },
-          [](const Selection& /*none*/) { return 0.0; }, [](const ExactPublicSum& /*exact*/) { return 0.0; },
+          // Of the point itself, as if it were a mean: what the random term moves it by depends on the records.
+          [&](const PerturbedObjective& objective) {
+            return objective.ideal.output().noise_stddev() * static_cast<double>(records);
+          },
+          [](const Selection& /*none*/) { return 0.0; }, [](const PathSelection& /*none*/) { return 0.0; },
+          [](const ExactPublicSum& /*exact*/) { return 0.0; },
           [](const Unplanned& /*nothing*/) -> double { UNDERTONE_CHECK(false); }},
       mechanism);
 }
@@ -87,6 +106,8 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
 Mechanism with_step_scaled(Mechanism mechanism, double factor) {
   std::visit(Overloaded{[factor](auto& sum) { sum.lattice.step *= factor; },
                         [](Selection& /*none*/) { UNDERTONE_CHECK(false); },
+                        [](PathSelection& /*none*/) { UNDERTONE_CHECK(false); },
+                        [](PerturbedObjective& /*point*/) { UNDERTONE_CHECK(false); },
                         [](LocalReports& /*numbers*/) { UNDERTONE_CHECK(false); },
                         [](Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
              mechanism);

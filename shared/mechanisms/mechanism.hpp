@@ -7,8 +7,10 @@
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/mechanisms/local_reports/local_reports.hpp"
+#include "shared/mechanisms/objective_perturbation/perturbed_objective.hpp"
 #include "shared/mechanisms/selection/clamped_sum.hpp"
 #include "shared/mechanisms/selection/exponential_mechanism.hpp"
+#include "shared/mechanisms/selection/path_selection.hpp"
 #include "shared/releases/cost.hpp"
 #include "shared/releases/silo_facts.hpp"
 
@@ -34,13 +36,14 @@ struct Selection {
   ClampLattice lattice;
   ExponentialMechanism draw;
 };
-using Mechanism =
-    std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection, LocalReports>;
+using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection,
+                               LocalReports, PathSelection, PerturbedObjective>;
 
 /// "Gaussian, exactly rounded to a lattice", for people.
 [[nodiscard]] std::string_view name_of(const Mechanism& mechanism) noexcept;
 /// What one release costs a record that it reads once, by its own noise, rounded up. A binomial sum's is mu^2 of a
-/// Gaussian release that costs at least as much; its failure is charged apart. @pre planned
+/// Gaussian release that costs at least as much; its failure is charged apart. A selection along a path costs a record
+/// of its dearest node this; of a perturbed objective too the failure is charged apart. @pre planned
 [[nodiscard]] releases::Cost cost_of(const Mechanism& mechanism);
 /// The integers that a sum is made of; null of a selection and of what is not planned.
 [[nodiscard]] const Lattice* lattice_of(const Mechanism& mechanism) noexcept;

@@ -40,6 +40,7 @@ class LinearLoss {
   [[nodiscard]] Result<LinearLoss> smoothed(double smoothing) const;
 
   [[nodiscard]] Loss kind() const noexcept { return loss_; }
+  [[nodiscard]] const std::optional<double>& logit_max() const noexcept { return options_.logit_max; }
   /// Whether the target is a class, -1 or 1.
   [[nodiscard]] bool classifies() const noexcept { return loss_ == Loss::Logistic || loss_ == Loss::Hinge; }
   /// Whether its gradient is Lipschitz: every one but a kinked loss that is not smoothed.

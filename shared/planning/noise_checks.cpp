@@ -1,6 +1,8 @@
 #include "shared/planning/noise_checks.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "shared/planning/plan_parts.hpp"
 
@@ -43,10 +45,39 @@ bool selects_of_features(const releases::Ask& ask) {
   return std::holds_alternative<statistics::LossesMap>(features->features);
 }
 
+/// Whether a path's nodes are disjoint parts of one permutation, each with records at this silo, within the slice that
+/// the ask names, and its terms such as a lattice can hold.
+std::string misfit_of_path(const releases::Ask& ask, const releases::SiloFacts& facts) {
+  const std::vector<releases::PathNode>& nodes = ask.path()->nodes;
+  const auto* most = std::get_if<releases::MaxBound>(&ask.bound);
+  if (nodes.empty() || most == nullptr || ask.candidates() == nullptr || !ask.records.slice)
+    return "a path of nodes, each of a part of the records, makes an estimate of which a vertex is selected";
+  if (ask.records.block != releases::Block::Training || ask.records.draw_fraction < 1.0 || ask.share || ask.epsilon)
+    return "paths are of training records, all of a node's, and their epsilon is what the promise allows";
+  const releases::Slice::Positions hull = ask.records.slice->positions(facts.records);
+  std::vector<releases::Slice::Positions> taken;
+  for (const releases::PathNode& node : nodes) {
+    if (node.slice.assignment != releases::Slice::Assignment::Permutation)
+      return "a path's nodes are parts of a permutation";
+    if (!(node.factor > 0.0 && node.factor <= 1.0 && node.carried >= 0.0 && node.carried <= 1.0) ||
+        (node.carried != 0.0) != (&node != &nodes.front()) || node.bound.value() > most->bound.value())
+      return "a path's first node has a gradient, the others differences, within the bound that the ask names";
+    const releases::Slice::Positions own = node.slice.positions(facts.records);
+    if (own.from >= own.to)
+      return fmt::format("its {} training records leave none for part {} of {} of a path: fewer parts are needed",
+                         facts.records, node.slice.index + 1, node.slice.of);
+    if (own.from < hull.from || own.to > hull.to) return "a node lies outside the slice of its path";
+    for (const releases::Slice::Positions& other : taken)
+      if (own.from < other.to && other.from < own.to) return "two nodes of a path read the same records";
+    taken.push_back(own);
+  }
+  return "";
+}
+
 }  // namespace
 
 Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
-  const auto refuse = [&](const char* why) {
+  const auto refuse = [&](const std::string& why) {
     return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: {}", facts.silo.name(), why)};
   };
   if ((ask.shift || ask.epsilon) && std::holds_alternative<releases::ConcentratedDp>(facts.target))
@@ -88,6 +119,26 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("the noise of this statistic is Gaussian: a pure target has none for it");
     return {};
   }
+  if (ask.path() != nullptr)
+    if (const std::string wrong = misfit_of_path(ask, facts); !wrong.empty()) return refuse(wrong);
+  if (std::holds_alternative<releases::MinimiserMap>(ask.map)) {
+    if (!std::holds_alternative<releases::ApproximateDp>(facts.target))
+      return refuse(
+          "what a perturbed objective costs holds but for a failure: expected an epsilon and a delta above 0");
+    if (shuffled) return refuse("a silo's own minimiser is not hidden by shufflers: expected mode isrl");
+    if (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.records.with_replacement ||
+        ask.records.block != releases::Block::Training)
+      return refuse("a silo's own minimiser is of all its training records");
+    if (ask.shift || ask.epsilon || ask.share || releases::l2_clip_of(ask.bound) == nullptr)
+      return refuse("the noise of a perturbed objective follows from what is promised and from a bound in l2");
+    const auto& start = std::get<releases::MinimiserMap>(ask.map).start;
+    if (start.size() != ask.dimension || !start.allFinite())
+      return refuse("a minimiser has a public start of its size");
+    return {};
+  }
+  const bool chooses_itself = std::holds_alternative<releases::LocalChoicesMap>(ask.map);
+  if (chooses_itself && (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.share || ask.epsilon))
+    return refuse("a silo's own choices are by all its records");
   if (law_of(ask, facts.target) == Law::Gaussian) {
     if (releases::l2_clip_of(ask.bound) == nullptr)
       return refuse("sums of contributions that are not bounded in l2 are not planned");
@@ -95,7 +146,7 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
       return refuse("draws with replacement are not accounted for in zCDP");
     return {};
   }
-  if (!ask.selects() && std::holds_alternative<releases::MaxBound>(ask.bound))
+  if (!ask.selects() && !chooses_itself && std::holds_alternative<releases::MaxBound>(ask.bound))
     return refuse("sums of contributions that are bounded in every coordinate alone are not planned");
   if (shuffled) return refuse("selections and statistics are not hidden by shufflers: expected mode isrl");
   if (ask.shift) return refuse("noise was chosen for a release that is not Gaussian");

@@ -95,9 +95,9 @@ bool Plan::draws_with_replacement() const {
                      [](const Segment& segment) { return segment.release.ask.records.with_replacement; });
 }
 
-accounting::PrivacyEvent Plan::event_of(const Release& release) const {
-  if (credit_) return credit_->event(static_cast<std::uint64_t>(shuffling_->honest_silos));
-  return local_event(release);
+std::vector<accounting::RepeatedEvent> Plan::events_of(const Release& release, std::uint64_t times) const {
+  if (!credit_) return local_events(release, times);
+  return {{credit_->event(static_cast<std::uint64_t>(shuffling_->honest_silos)), times, footprint_of(release)}};
 }
 
 std::optional<double> Plan::epsilon_of_other_events(
@@ -140,6 +140,11 @@ std::optional<double> Plan::epsilon_of_known_draws() const {
     for (const Segment& segment : segments_) {
       const Release& release = segment.release;
       if (release.ask.records.block != block || release.is_public()) continue;
+      if (release.ask.path() != nullptr) {
+        for (accounting::RepeatedEvent& event : local_events(release, segment.rounds))
+          known.push_back(std::move(event));
+        continue;
+      }
       accounting::PrivacyEvent event = local_event(release);
       if (const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
           subset != nullptr && release.ask.local() == nullptr)
@@ -155,7 +160,8 @@ std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.ask.records.block != block || release.is_public()) continue;
-    out.push_back({event_of(release), segment.rounds * release.draws(), footprint_of(release)});
+    for (accounting::RepeatedEvent& event : events_of(release, segment.rounds * release.draws()))
+      out.push_back(std::move(event));
   }
   return out;
 }
@@ -214,9 +220,10 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
       if (segment.release.ask.records.block != block || segment.release.is_public()) continue;
       const std::uint64_t rounds = take_rounds(segment.release.cost(), segment.rounds, left);
       if (rounds == 0) continue;
-      const accounting::Footprint footprint = footprint_of(segment.release);
-      made.push_back({event_of(segment.release), rounds * segment.release.draws(), footprint});
-      made_locally.push_back({local_event(segment.release), rounds * segment.release.draws(), footprint});
+      for (accounting::RepeatedEvent& event : events_of(segment.release, rounds * segment.release.draws()))
+        made.push_back(std::move(event));
+      for (accounting::RepeatedEvent& event : local_events(segment.release, rounds * segment.release.draws()))
+        made_locally.push_back(std::move(event));
     }
     Result<double> epsilon = charged(made);
     if (credit_) {  // few rounds can cost less without what mixing takes off delta

@@ -90,8 +90,9 @@ class Plan {
   /// odometer, no guarantee.
   [[nodiscard]] double epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
-  /// "LAW:UNITS*ROUNDS@K/N" with commas between, the cost of a draw as `Cost::to_string` writes it; "r" follows where K
-  /// are drawn with replacement,
+  /// "LAW:UNITS*ROUNDS@K/N" with commas between, the cost of a draw as `Cost::to_string` writes it; of a selection
+  /// along a path the dearest node's, after which each other node follows as "&LAW:UNITS@K/N+FROM:TO"; "!FAILURE", in
+  /// units of 2^-80, follows where a cost holds but for that; "r" follows where K are drawn with replacement,
   /// "^STEPS" where each message is made of so many draws, "+FROM:TO" where only these positions of the block's
   /// permutation are read, "~FROM:TO/POSITIONS:ROWS" where only these of so many that every record drew one of for
   /// itself, and the work is that of so many rows; "=FROM:TO/POSITIONS" where only these of a permutation that the
@@ -179,7 +180,8 @@ class Plan {
   /// Less noise, where mixing allows it; else nothing changes.
   void take_credit(const releases::SiloFacts& facts);
   [[nodiscard]] Status charge_cost(const Segment& segment);
-  [[nodiscard]] accounting::PrivacyEvent event_of(const Release& release) const;
+  /// So many releases as the accountant sees them, for the records of each part that they treat alike.
+  [[nodiscard]] std::vector<accounting::RepeatedEvent> events_of(const Release& release, std::uint64_t times) const;
   /// Epsilon at the plan's whole delta if its releases were these instead, block by block. Nothing beyond 30.
   [[nodiscard]] std::optional<double> epsilon_of_other_events(
       const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const;

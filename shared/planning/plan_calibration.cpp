@@ -87,6 +87,8 @@ Result<releases::GaussianShift> equal_share(std::uint64_t rounds, double total) 
   return releases::GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
 }
 
+bool perturbs_objective(const releases::Ask& ask) { return std::holds_alternative<releases::MinimiserMap>(ask.map); }
+
 bool has_chosen_noise(const std::vector<Plan::Segment>& segments) {
   return std::any_of(segments.begin(), segments.end(), [](const Plan::Segment& segment) {
     const releases::Ask& ask = segment.release.ask;
@@ -124,7 +126,7 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
   }
   std::uint64_t draws = 0;
   for (const ScheduledRounds& part : schedule) {
-    const std::uint64_t each = part.ask.local() != nullptr ? part.ask.local()->steps : 1;
+    const std::uint64_t each = part.ask.draws();
     std::uint64_t all = 0;
     if (each == 0 || __builtin_mul_overflow(each, part.rounds, &all) || all > kDrawsMax - draws) {
       return Error{ErrorCode::LimitExceeded,
@@ -159,21 +161,23 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     padding = *made;
     mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - padding->overflow.units());
   }
-  std::uint64_t binomial_rounds = 0;
-  if (shuffling && shuffling->binomial) {
-    for (const ScheduledRounds& part : schedule)
-      if (!is_public(facts, part.ask.records.block)) binomial_rounds += part.rounds;
+  std::uint64_t failing_rounds = 0;  // whose cost holds but for a failure
+  for (const ScheduledRounds& part : schedule) {
+    const bool fails = (shuffling && shuffling->binomial) || perturbs_objective(part.ask);
+    if (fails && !is_public(facts, part.ask.records.block)) failing_rounds += part.rounds;
   }
   releases::DeltaAmount failure_all;
   double failure_each = 0.0;
-  if (binomial_rounds > 0) {
-    constexpr double kFailureShare = 1.0 / 32.0;  // of delta: what it costs the rest is a third of a percent of epsilon
-    failure_each = mechanism_amount.value_rounded_down() * kFailureShare / static_cast<double>(binomial_rounds);
+  if (failing_rounds > 0) {
+    // Of delta: of binomial sums what it costs the rest is a third of a percent of epsilon; of perturbed objectives it
+    // is what the noise follows from, and what is left says nothing.
+    const double share = shuffling ? 1.0 / 32.0 : 31.0 / 32.0;
+    failure_each = mechanism_amount.value_rounded_down() * share / static_cast<double>(failing_rounds);
     UNDERTONE_TRY(const releases::DeltaAmount each, releases::DeltaAmount::rounded_up(failure_each));
-    UNDERTONE_TRY(const releases::DeltaAmount all, each.times(binomial_rounds));
+    UNDERTONE_TRY(const releases::DeltaAmount all, each.times(failing_rounds));
     if (all >= mechanism_amount)
       return Error{ErrorCode::InvalidArgument, fmt::format("silo {}: delta {} does not cover the failures of {} rounds",
-                                                           facts.silo.name(), facts.delta(), binomial_rounds)};
+                                                           facts.silo.name(), facts.delta(), failing_rounds)};
     failure_all = all;
     mechanism_amount = releases::DeltaAmount::from_units(mechanism_amount.units() - failure_all.units());
   }
@@ -338,9 +342,18 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
     whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
     one_law = one_law && law_of(release.ask, target) == law;
   }
-  if (!one_law && !std::holds_alternative<releases::PureDp>(target)) {
-    return Error{ErrorCode::InvalidArgument,
-                 facts.silo.name() + ": sums and selections of the same records are planned for a pure target alone"};
+  // Selections along paths cost records of their nodes differently; and what differs in law is as loud in zCDP.
+  const bool along_paths = std::any_of(group.begin(), group.end(),
+                                       [&](std::size_t i) { return segments_[i].release.ask.path() != nullptr; });
+  if (along_paths || (!one_law && !std::holds_alternative<releases::PureDp>(target))) {
+    const Result<double> loudness = common_loudness(segments_, group, target, mechanism_delta_);
+    if (!loudness) return Error{loudness.error().code, facts.silo.name() + ": " + loudness.error().message};
+    if (law == Law::Gaussian) {
+      UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(*loudness));
+      return Strength(shift);
+    }
+    UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * *loudness));
+    return law == Law::Pure ? Strength(PureShare{epsilon}) : Strength(RangedShare{epsilon});
   }
   const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
   if (law != Law::Gaussian) {
@@ -463,7 +476,12 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
       if (!share) return Error{share.error().code, facts.silo.name() + ": " + share.error().message};
       own = *share;
     }
-    // Of a pure target all have the same epsilon, whatever their law.
+    // Of one loudness: @see common_loudness. Of a pure target all have the same epsilon, whatever their law.
+    const Law own_law = law_of(release.ask, target);
+    if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && own_law == Law::Ranged)
+      own = RangedShare{*releases::Epsilon::create(2.0 * shift->value())};
+    else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && own_law == Law::Gaussian)
+      own = *releases::GaussianShift::create(0.5 * ranged->epsilon.value());
     if (const auto* share = std::get_if<PureShare>(&own); share && law_of(release.ask, target) == Law::Ranged)
       own = RangedShare{share->epsilon};
     else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && law_of(release.ask, target) == Law::Pure)

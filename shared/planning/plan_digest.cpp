@@ -14,61 +14,74 @@ std::string exact(double value) { return fmt::format("{:016x}", std::bit_cast<st
 
 std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
   return std::visit(
-      Overloaded{[](const mechanisms::GaussianLattice& gaussian) {
-                   const std::string distance =
-                       gaussian.distance_squared ? ":" + releases::to_decimal(*gaussian.distance_squared) : "";
-                   return fmt::format("gaussian:{}:{}:{}{}", gaussian.lattice.clip, exact(gaussian.lattice.step),
-                                      gaussian.log2_stddev, distance);
-                 },
-                 [](const mechanisms::LaplaceLattice& laplace) {
-                   const noise::Rational scale = laplace.noise.scale();
-                   return fmt::format("laplace:{}:{}:{}:{}/{}", laplace.lattice.clip, exact(laplace.lattice.step),
-                                      laplace.noise.sensitivity().value(), scale.numerator, scale.denominator);
-                 },
-                 [](const mechanisms::Selection& selection) {
-                   return fmt::format("selection:{}:{}:{}:{}:{}", exact(selection.lattice.bound()),
-                                      selection.lattice.log2_levels(), selection.lattice.records(),
-                                      selection.draw.range().value(), selection.draw.epsilon().to_string());
-                 },
-                 [](const mechanisms::LocalReports& reports) {
-                   const std::string law = std::visit(
-                       Overloaded{[](const mechanisms::OneBit& bit) {
-                                    return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units());
-                                  },
-                                  [](const mechanisms::LaplaceSum& noise) {
-                                    return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
-                                                       noise.scale().numerator, noise.scale().denominator);
-                                  },
-                                  [](const mechanisms::PrivUnit& direction) {
-                                    return fmt::format("direction:{}:{}:{}:{}", direction.dimension(),
-                                                       to_string(direction.adapter()), exact(direction.threshold()),
-                                                       exact(direction.in_cap()));
-                                  },
-                                  [](const mechanisms::VectorNoise& noise) {
-                                    return fmt::format("gaussian:{}:{}:{}:{}", noise.dimension(), noise.copies(),
-                                                       noise.lattice().lattice.clip, noise.lattice().log2_stddev);
-                                  },
-                                  [&](const auto& strings) {
-                                    return fmt::format("{}:{}:{}", to_string(reports.kind()), strings.chance().levels(),
-                                                       exact(strings.chance().rate()));
-                                  }},
-                       reports.randomiser);
-                   return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
-                                      reports.low, reports.high, law,
-                                      reports.kind() == releases::Randomiser::Gaussian
-                                          ? reports.cost().to_string()
-                                          : reports.cost().pure.to_string());
-                 },
-                 [](const mechanisms::ExactPublicSum& exact_sum) {
-                   return fmt::format("exact:{}:{}", exact_sum.lattice.clip, exact(exact_sum.lattice.step));
-                 },
-                 [](const mechanisms::Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); },
-                 [](const mechanisms::BinomialSum& binomial) {
-                   const mechanisms::BinomialParameters& parameters = binomial.parameters;
-                   return fmt::format("binomial:{}:{}:{}:{}:{}/{}", binomial.lattice.clip, exact(binomial.lattice.step),
-                                      parameters.grid(), parameters.coins(), parameters.heads().numerator,
-                                      parameters.heads().denominator);
-                 }},
+      Overloaded{
+          [](const mechanisms::GaussianLattice& gaussian) {
+            const std::string distance =
+                gaussian.distance_squared ? ":" + releases::to_decimal(*gaussian.distance_squared) : "";
+            return fmt::format("gaussian:{}:{}:{}{}", gaussian.lattice.clip, exact(gaussian.lattice.step),
+                               gaussian.log2_stddev, distance);
+          },
+          [](const mechanisms::LaplaceLattice& laplace) {
+            const noise::Rational scale = laplace.noise.scale();
+            return fmt::format("laplace:{}:{}:{}:{}/{}", laplace.lattice.clip, exact(laplace.lattice.step),
+                               laplace.noise.sensitivity().value(), scale.numerator, scale.denominator);
+          },
+          [](const mechanisms::Selection& selection) {
+            return fmt::format("selection:{}:{}:{}:{}:{}", exact(selection.lattice.bound()),
+                               selection.lattice.log2_levels(), selection.lattice.records(),
+                               selection.draw.range().value(), selection.draw.epsilon().to_string());
+          },
+          [](const mechanisms::PathSelection& selection) {
+            std::string out =
+                fmt::format("path:{}:{}", selection.draw.range().value(), selection.draw.epsilon().to_string());
+            for (const mechanisms::ClampUnits& node : selection.lattice.nodes())
+              out += fmt::format(":{}/{}/{}", exact(node.per_unit), node.levels, node.records);
+            return out;
+          },
+          [](const mechanisms::PerturbedObjective& objective) {
+            return fmt::format("objective:{}:{}:{}:{}:{}:{}:{}", objective.epsilon.to_string(),
+                               objective.failure.to_string(), exact(objective.ideal.regularisation()),
+                               exact(objective.ideal.noise_stddev()), objective.ideal.iterations(),
+                               exact(objective.ideal.output().lattice.step), objective.ideal.output().log2_stddev);
+          },
+          [](const mechanisms::LocalReports& reports) {
+            const std::string law =
+                std::visit(Overloaded{[](const mechanisms::OneBit& bit) {
+                                        return fmt::format("bit:{}:{}", bit.levels(), bit.contrast_units());
+                                      },
+                                      [](const mechanisms::LaplaceSum& noise) {
+                                        return fmt::format("laplace:{}:{}/{}", noise.sensitivity().value(),
+                                                           noise.scale().numerator, noise.scale().denominator);
+                                      },
+                                      [](const mechanisms::PrivUnit& direction) {
+                                        return fmt::format("direction:{}:{}:{}:{}", direction.dimension(),
+                                                           to_string(direction.adapter()), exact(direction.threshold()),
+                                                           exact(direction.in_cap()));
+                                      },
+                                      [](const mechanisms::VectorNoise& noise) {
+                                        return fmt::format("gaussian:{}:{}:{}:{}", noise.dimension(), noise.copies(),
+                                                           noise.lattice().lattice.clip, noise.lattice().log2_stddev);
+                                      },
+                                      [&](const auto& strings) {
+                                        return fmt::format("{}:{}:{}", to_string(reports.kind()),
+                                                           strings.chance().levels(), exact(strings.chance().rate()));
+                                      }},
+                           reports.randomiser);
+            return fmt::format("reports:{}:{}:{}:{}:{}:{}", reports.lattice.clip, exact(reports.lattice.step),
+                               reports.low, reports.high, law,
+                               reports.kind() == releases::Randomiser::Gaussian ? reports.cost().to_string()
+                                                                                : reports.cost().pure.to_string());
+          },
+          [](const mechanisms::ExactPublicSum& exact_sum) {
+            return fmt::format("exact:{}:{}", exact_sum.lattice.clip, exact(exact_sum.lattice.step));
+          },
+          [](const mechanisms::Unplanned& /*nothing*/) -> std::string { UNDERTONE_CHECK(false); },
+          [](const mechanisms::BinomialSum& binomial) {
+            const mechanisms::BinomialParameters& parameters = binomial.parameters;
+            return fmt::format("binomial:{}:{}:{}:{}:{}/{}", binomial.lattice.clip, exact(binomial.lattice.step),
+                               parameters.grid(), parameters.coins(), parameters.heads().numerator,
+                               parameters.heads().denominator);
+          }},
       mechanism);
 }
 
@@ -153,6 +166,22 @@ std::string map_text(const releases::RecordMap& map) {
     return fmt::format(":{}:{}", statistic->indicators ? "indicators" : "values",
                        fmt::join(statistic->coordinates, ","));
   if (const auto* features = std::get_if<releases::FeaturesMap>(&map)) return features_text(features->features);
+  if (const auto* path = std::get_if<releases::PathMap>(&map)) {
+    std::string out = ":path";
+    for (const releases::PathNode& node : path->nodes)
+      out += fmt::format(":{}/{}/{}/{}/{}/{}/{}", static_cast<int>(node.slice.cut), node.slice.index, node.slice.of,
+                         node.slice.span, exact(node.bound.value()), exact(node.factor), exact(node.carried));
+    return out;
+  }
+  if (const auto* scores = std::get_if<releases::ScoresMap>(&map))
+    return fmt::format(":scores:{}:{}", scores->asked, to_hex(scores->vertices.digest()));
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&map))
+    return fmt::format(":choices:{}:{}", choices->steps, to_hex(choices->vertices.digest()));
+  if (const auto* minimiser = std::get_if<releases::MinimiserMap>(&map)) {
+    std::string out = fmt::format(":minimiser:{}", minimiser->domain.name());
+    for (const double number : minimiser->start) out += ":" + exact(number);
+    return out;
+  }
   return "";
 }
 

@@ -4,6 +4,7 @@
 #include "shared/base/overloaded.hpp"
 #include "shared/mechanisms/binomial_sum/binomial_report.hpp"
 #include "shared/planning/plan.hpp"
+#include "shared/planning/plan_parts.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -57,6 +58,14 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
             const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
             const Eigen::Index dimension = release.ask.dimension;
+            if (const auto* minimiser = std::get_if<releases::MinimiserMap>(&release.ask.map)) {
+              UNDERTONE_TRY(const releases::Delta failure, releases::Delta::create(failure_each_));
+              UNDERTONE_TRY(mechanisms::PerturbedObjective objective,
+                            mechanisms::perturbed_objective({release.ask.clip().value(), release.records_drawn,
+                                                             dimension, minimiser->domain, minimiser->start.norm()},
+                                                            share.epsilon, failure));
+              return mechanisms::Mechanism(std::move(objective));
+            }
             if (const releases::ReportsForm* form = release.ask.reports();
                 form != nullptr && releases::of_vectors(form->randomiser)) {
               UNDERTONE_TRY(const mechanisms::LocalReports reports,
@@ -81,11 +90,17 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             return mechanisms::Mechanism(lattice);
           },
           [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
-            if (release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
+            const bool local = std::holds_alternative<releases::LocalChoicesMap>(release.ask.map);
+            if (!local && release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
             const auto* bound = std::get_if<releases::MaxBound>(&release.ask.bound);
             if (bound == nullptr)
               return Error{ErrorCode::InvalidArgument, "selections are of contributions bounded in every coordinate"};
-            const geometry::Vertices& candidates = *release.ask.candidates();
+            if (release.ask.path() != nullptr) {
+              UNDERTONE_TRY(const mechanisms::PathSelection selection, path_selection_of(release, share.epsilon));
+              return mechanisms::Mechanism(selection);
+            }
+            const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map);
+            const geometry::Vertices& candidates = choices != nullptr ? choices->vertices : *release.ask.candidates();
             UNDERTONE_TRY(const auto lattice,
                           mechanisms::ClampLattice::finest(bound->bound.value(), release.records_drawn,
                                                            candidates.score_factor()));
@@ -119,6 +134,8 @@ Result<mechanisms::Mechanism> Plan::binomial_for(const Release& release, release
 Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const Strength& strength,
                                                    Mechanisms& known) const {
   if (std::holds_alternative<releases::PairBound>(release.ask.bound) || release.ask.reports() != nullptr ||
+      release.ask.path() != nullptr || std::holds_alternative<releases::MinimiserMap>(release.ask.map) ||
+      std::holds_alternative<releases::LocalChoicesMap>(release.ask.map) ||
       (release.ask.selects() && release.ask.candidates() == nullptr))
     return mechanism_for(release, strength);
   MechanismDemand demand;

@@ -5,6 +5,7 @@
 
 #include "shared/accounting/calibration.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/overloaded.hpp"
 
 namespace undertone::planning {
 
@@ -35,7 +36,8 @@ accounting::PrivacyEvent local_event(const Release& release) {
 }
 
 Law law_of(const releases::Ask& ask, const releases::Target& target) {
-  if (ask.selects()) return Law::Ranged;
+  if (std::holds_alternative<releases::MinimiserMap>(ask.map)) return Law::Pure;  // but for a failure
+  if (ask.selects() || std::holds_alternative<releases::LocalChoicesMap>(ask.map)) return Law::Ranged;
   if (const releases::ReportsForm* reports = ask.reports())
     return reports->randomiser == releases::Randomiser::Gaussian ? Law::Gaussian : Law::Pure;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
@@ -49,6 +51,31 @@ accounting::Footprint footprint_of(const Release& release) {
     return static_cast<double>(position) / static_cast<double>(release.block_records);
   };
   return {part(release.positions.from), part(release.positions.to)};
+}
+
+std::vector<PathPart> path_parts(const Release& release) {
+  const auto& selection = std::get<mechanisms::PathSelection>(release.mechanism);
+  const std::vector<releases::PathNode>& nodes = release.ask.path()->nodes;
+  UNDERTONE_CHECK(nodes.size() == selection.lattice.nodes().size());
+  std::vector<PathPart> out;
+  out.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    out.push_back({nodes[i].slice.positions(release.block_records), selection.epsilon(i)});
+  return out;
+}
+
+std::vector<accounting::RepeatedEvent> local_events(const Release& release, std::uint64_t times) {
+  if (release.ask.path() == nullptr) return {{local_event(release), times, footprint_of(release)}};
+  std::vector<accounting::RepeatedEvent> out;
+  for (const PathPart& part : path_parts(release)) {
+    const auto of = [&](std::int64_t position) {
+      return static_cast<double>(position) / static_cast<double>(release.block_records);
+    };
+    out.push_back({accounting::ExponentialEvent{*releases::Epsilon::create(part.epsilon.value_rounded_up())},
+                   times,
+                   {of(part.positions.from), of(part.positions.to)}});
+  }
+  return out;
 }
 
 releases::GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments) {
@@ -84,6 +111,99 @@ Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Eps
                     },
                     epsilon.value()));
   return releases::Epsilon::create(1.0 / inverse * (1.0 - 0x1p-50));
+}
+
+Result<mechanisms::PathSelection> path_selection_of(const Release& release, releases::Epsilon epsilon) {
+  std::vector<mechanisms::PathShare> shares;
+  for (const releases::PathNode& node : release.ask.path()->nodes) {
+    const releases::Slice::Positions positions = node.slice.positions(release.block_records);
+    shares.push_back({node.bound, node.factor, positions.to - positions.from});
+  }
+  UNDERTONE_TRY(const mechanisms::PathLattice lattice,
+                mechanisms::PathLattice::finest(shares, *release.ask.candidates()));
+  return mechanisms::path_selection(lattice, *release.ask.candidates(), epsilon);
+}
+
+namespace {
+
+/// A release at a loudness, as accountants see it.
+Result<std::vector<accounting::RepeatedEvent>> events_at(const Plan::Segment& segment, const releases::Target& target,
+                                                         double loudness) {
+  Release release = segment.release;
+  const std::uint64_t times = segment.rounds * release.draws();
+  if (law_of(release.ask, target) == Law::Gaussian) {
+    UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(loudness));
+    return std::vector<accounting::RepeatedEvent>{
+        {event_of_draw(drawn_part(release), shift), times, footprint_of(release)}};
+  }
+  UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * loudness));
+  if (release.ask.path() == nullptr)
+    return std::vector<accounting::RepeatedEvent>{
+        {law_of(release.ask, target) == Law::Ranged
+             ? accounting::PrivacyEvent(accounting::ExponentialEvent{epsilon})
+             : accounting::PrivacyEvent(accounting::ApproximateEvent{epsilon, 0.0}),
+         times, footprint_of(release)}};
+  UNDERTONE_TRY(const mechanisms::PathSelection selection, path_selection_of(release, epsilon));
+  release.mechanism = selection;
+  return local_events(release, times);
+}
+
+double sum_at(const std::vector<accounting::RepeatedEvent>& position, bool squares) {
+  double sum = 0.0;
+  for (const accounting::RepeatedEvent& one : position) {
+    const double each =
+        std::visit(Overloaded{[](const accounting::GaussianEvent& event) { return event.shift.value(); },
+                              // zCDP credits no draw, and no sum of pure epsilons does.
+                              [](const accounting::SubsetGaussianEvent& event) { return event.shift.value(); },
+                              [](const accounting::ExponentialEvent& event) { return 0.5 * event.epsilon.value(); },
+                              [](const accounting::ApproximateEvent& event) { return event.epsilon.value(); },
+                              [](const auto& /*other*/) -> double { UNDERTONE_CHECK(false); }},
+                   one.event);
+    sum += static_cast<double>(one.times) * (squares ? each * each : 2.0 * each);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const Group& group,
+                               const releases::Target& target, const std::optional<releases::Delta>& delta) {
+  const auto all_at = [&](double loudness) -> Result<std::vector<accounting::RepeatedEvent>> {
+    std::vector<accounting::RepeatedEvent> events;
+    for (const std::size_t i : group) {
+      UNDERTONE_TRY(std::vector<accounting::RepeatedEvent> own, events_at(segments[i], target, loudness));
+      events.insert(events.end(), own.begin(), own.end());
+    }
+    return events;
+  };
+  const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
+  if (concentrated != nullptr || !delta) {
+    // Both are homogeneous: at loudness 1/4 they say what it takes. What charges are rounded up by is left over.
+    constexpr double kAt = 0.25;
+    constexpr double kRounding = 0x1p-36;  // of each release's epsilon, in 2^-40 and parts of the dearest node's
+    UNDERTONE_TRY(const std::vector<accounting::RepeatedEvent> events, all_at(kAt));
+    UNDERTONE_TRY(const auto positions, accounting::by_position(events));
+    double worst = 0.0;
+    double met = 0.0;
+    for (const std::vector<accounting::RepeatedEvent>& position : positions) {
+      worst = std::max(worst, sum_at(position, concentrated != nullptr));
+      double times = 0.0;
+      for (const accounting::RepeatedEvent& one : position) times += static_cast<double>(one.times);
+      met = std::max(met, times);
+    }
+    const double loudness = concentrated != nullptr
+                                ? kAt * std::sqrt(2.0 * concentrated->rho.value() / worst) * (1.0 - 1e-9)
+                                : kAt * (releases::epsilon_of(target).value() - met * kRounding) / worst * (1.0 - 1e-9);
+    if (loudness > 0.0) return loudness;
+    return Error{ErrorCode::InvalidArgument, fmt::format("{} releases leave nothing of the promise for each", met)};
+  }
+  UNDERTONE_TRY(const double inverse, accounting::smallest_multiplier(
+                                          [&](double at) -> Result<double> {
+                                            UNDERTONE_TRY(const auto events, all_at(1.0 / at));
+                                            return accounting::charged_epsilon(events, *delta);
+                                          },
+                                          releases::epsilon_of(target).value()));
+  return 1.0 / inverse * (1.0 - 0x1p-50);
 }
 
 Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const releases::Epsilon& epsilon,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "shared/accounting/accountant.hpp"
@@ -26,6 +27,16 @@ struct DrawnPart {
 [[nodiscard]] accounting::PrivacyEvent local_event(const Release& release);
 /// The positions that a release reads, as a part of [0, 1).
 [[nodiscard]] accounting::Footprint footprint_of(const Release& release);
+/// A node of a selection along a path: which positions it reads, and what the choice costs a record there.
+struct PathPart {
+  releases::Slice::Positions positions;
+  releases::EpsilonAmount epsilon;
+};
+/// @pre the release is such a selection
+[[nodiscard]] std::vector<PathPart> path_parts(const Release& release);
+/// What a private release is by this silo's own noise, for the records of each part that it treats alike: one event, or
+/// of a selection along a path one for every node.
+[[nodiscard]] std::vector<accounting::RepeatedEvent> local_events(const Release& release, std::uint64_t times);
 /// Of the first private release. @pre there is one, and it is Gaussian
 [[nodiscard]] releases::GaussianShift local_shift_of(const std::vector<Plan::Segment>& segments);
 
@@ -46,6 +57,15 @@ enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
 /// The largest common epsilon of so many selections of the same records for (epsilon, delta).
 [[nodiscard]] Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Epsilon& epsilon,
                                                      const releases::Delta& delta);
+
+/// Planned as a selection along a path that costs a record of its dearest node so much.
+[[nodiscard]] Result<mechanisms::PathSelection> path_selection_of(const Release& release, releases::Epsilon epsilon);
+/// How loud releases of different laws, or along paths, may be together: a Gaussian release then has this shift, and a
+/// selection twice as large an epsilon of its dearest node, so that either is loudness^2/2-zCDP.
+/// @param segments a group's @param delta nothing of a pure target, where loudness is half of every release's epsilon
+[[nodiscard]] Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const Group& group,
+                                             const releases::Target& target,
+                                             const std::optional<releases::Delta>& delta);
 
 /// The largest common shift of a block's releases for (epsilon, delta).
 [[nodiscard]] Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn,

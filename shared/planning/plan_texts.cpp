@@ -5,16 +5,41 @@
 #include "shared/planning/plan_parts.hpp"
 
 namespace undertone::planning {
+namespace {
+
+/// A selection along a path: its dearest node first, which is what an answer is charged, then what it costs the records
+/// of the others.
+std::string path_text(const Release& release, std::uint64_t rounds) {
+  std::vector<PathPart> parts = path_parts(release);
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const PathPart& a, const PathPart& b) { return a.epsilon > b.epsilon; });
+  std::string out;
+  for (const PathPart& part : parts) {
+    const std::int64_t records = part.positions.to - part.positions.from;
+    out += fmt::format("{}{}{}@{}/{}+{}:{}", out.empty() ? "" : "&", releases::Cost{{}, {}, part.epsilon}.to_string(),
+                       out.empty() ? fmt::format("*{}", rounds) : std::string(), records, records, part.positions.from,
+                       part.positions.to);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string Plan::releases_text(releases::Block block) const {
   std::string out;
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.ask.records.block != block || release.is_public()) continue;
+    if (release.ask.path() != nullptr) {
+      out += (out.empty() ? "" : ",") + path_text(release, segment.rounds);
+      continue;
+    }
     out += fmt::format("{}{}*{}@{}/{}", out.empty() ? "" : ",", release.cost_of_draw().to_string(), segment.rounds,
                        release.records_drawn, release.population);
     if (release.ask.records.with_replacement) out += 'r';
     if (release.draws() > 1) out += fmt::format("^{}", release.draws());
+    if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism))
+      out += "!" + objective->failure.to_string();
     if (release.reads_bins()) {
       out += fmt::format("~{}:{}/{}:{}", release.positions.from, release.positions.to, release.block_records,
                          release.rows);
@@ -88,6 +113,8 @@ std::string Plan::accountant() const {
            "and other releases" +
            parts;
   }
+  if (any([](const Segment& s) { return std::holds_alternative<mechanisms::PerturbedObjective>(s.release.mechanism); }))
+    return "a bound on the loss of a perturbed objective, but for a failure that delta covers" + parts;
   if (any([](const Segment& s) { return s.release.cost_of_draw().pure.units() > 0; }))
     return "numeric: the least certified epsilon of all planned releases, each of a pure epsilon" + parts;
   if (sliced) return "exact Gaussian: mu = sqrt(sum of mu_r^2) over the planned releases of a part" + parts;

@@ -32,8 +32,8 @@ struct Release {
   /// itself where it has no smoothness. In lattice units nothing changes, so the shift is the same.
   /// @param distance finite, >= 0: of the very points that are evaluated, in l_p of `ask.distance_exponent()`
   [[nodiscard]] Release scaled_to(double distance) const;
-  /// How many draws and noises one message is made of: the steps of a local run, else one.
-  [[nodiscard]] std::uint64_t draws() const noexcept { return ask.local() == nullptr ? 1 : ask.local()->steps; }
+  /// How many draws and noises one message is made of.
+  [[nodiscard]] std::uint64_t draws() const noexcept { return ask.draws(); }
   /// What one draw costs a record that was drawn once; zero for public records and for nothing else.
   /// @see mechanisms::cost_of @pre planned
   [[nodiscard]] releases::Cost cost_of_draw() const { return mechanisms::cost_of(mechanism); }

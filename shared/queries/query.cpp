@@ -29,6 +29,8 @@ releases::QuestionKind kind_of(const Question& question) noexcept {
     releases::QuestionKind operator()(const ControlledRunQuestion&) const noexcept {
       return releases::QuestionKind::ControlledRun;
     }
+    releases::QuestionKind operator()(const PathQuestion&) const noexcept { return releases::QuestionKind::Path; }
+    releases::QuestionKind operator()(const ScoresQuestion&) const noexcept { return releases::QuestionKind::Scores; }
   };
   return std::visit(Kind{}, question);
 }
@@ -48,23 +50,12 @@ Question question_of(releases::QuestionKind kind, Eigen::VectorXd point) {
       return StatisticQuestion{};
     case releases::QuestionKind::ControlledRun:
       return ControlledRunQuestion{std::move(point)};
+    case releases::QuestionKind::Path:
+      return PathQuestion{std::move(point)};
+    case releases::QuestionKind::Scores:
+      return ScoresQuestion{std::move(point)};
   }
   UNDERTONE_CHECK(false);
-}
-
-Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept {
-  switch (kind) {
-    case releases::QuestionKind::Gradient:
-    case releases::QuestionKind::Metrics:
-    case releases::QuestionKind::LocalRun:
-      return dimension;
-    case releases::QuestionKind::GradientDifference:
-    case releases::QuestionKind::ControlledRun:
-      return 2 * dimension;
-    case releases::QuestionKind::Statistic:
-      return 0;
-  }
-  return 0;
 }
 
 std::vector<NamedPoint> named_points(const Question& question) {

@@ -39,10 +39,18 @@ struct ControlledRunQuestion {
 };
 /// The plan's statistic: at no point, since it is of the records themselves.
 struct StatisticQuestion {};
+/// The vertex to select by an estimate along a path. @see releases::PathMap
+struct PathQuestion {
+  Eigen::VectorXd point;  // [nodes d]: the nodes' points in order
+};
+/// The scores of some vertices at a point. @see releases::ScoresMap
+struct ScoresQuestion {
+  Eigen::VectorXd point;  // [d + asked]: the point, then the vertices' numbers
+};
 /// One alternative per kind; public points only. There is no clip, noise, batch size or sampling field to fill.
 using Question = std::variant<GradientQuestion, MetricsQuestion, GradientDifferenceQuestion, LocalRunQuestion,
-                              StatisticQuestion, ControlledRunQuestion>;
-/// The question of a kind at a point. @param point of the kind's size, @see point_size
+                              StatisticQuestion, ControlledRunQuestion, PathQuestion, ScoresQuestion>;
+/// The question of a kind at a point. @param point of the ask's size, @see releases::Ask::point_size
 [[nodiscard]] Question question_of(releases::QuestionKind kind, Eigen::VectorXd point);
 
 /// One question of a run, asked in one round.
@@ -61,8 +69,6 @@ struct NamedPoint {
 };
 /// In the order in which they cross the wire. They refer to the question.
 [[nodiscard]] std::vector<NamedPoint> named_points(const Question& question);
-/// How many numbers a question of this kind brings: at least 1, but of a statistic. @param dimension of the model
-[[nodiscard]] Eigen::Index point_size(releases::QuestionKind kind, Eigen::Index dimension) noexcept;
 /// ||w - w'||_p of a question with two points; zero of others. @param exponent p >= 1: @see releases::Ask
 [[nodiscard]] double distance_of(const Question& question, double exponent);
 

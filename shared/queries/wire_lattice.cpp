@@ -25,6 +25,21 @@ Status check_fits(const planning::Release& release, const WireLattice& wire) {
     return {};
   }
   const double step = std::ldexp(1.0, wire.step_log2);
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map)) {
+    // What leaves is a point of the vertices' hull, of no noise of its own.
+    const double most = choices->vertices.norm_l1_max() / step;
+    if (step <= 0x1p-10 * choices->vertices.norm_l1_max() && most < largest(wire.type)) return {};
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("at a wire step of 2^{} a model among vertices of size {:.3g} is rounded to {:.3g} steps, "
+                             "expected at least 1024, and its type holds {:.3g}",
+                             wire.step_log2, choices->vertices.norm_l1_max(), most, largest(wire.type))};
+  }
+  if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism)) {
+    const double own = objective->ideal.output().noise_stddev();
+    if (step <= 0.25 * own) return {};  // what leaves the type's range is clamped to it
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("a wire step of 2^{} is coarser than a quarter of the noise {:.3g}", wire.step_log2, own)};
+  }
   double noise = 0.0;
   // A local run's message has its last step's noise, and is as far off as all its steps may lead.
   const double last = release.ask.local() != nullptr ? release.ask.local()->step_size : 1.0;

@@ -20,6 +20,10 @@ std::string_view to_string(QuestionKind kind) noexcept {
       return "statistic";
     case QuestionKind::ControlledRun:
       return "controlled_run";
+    case QuestionKind::Path:
+      return "path";
+    case QuestionKind::Scores:
+      return "scores";
   }
   return "";
 }
@@ -84,7 +88,11 @@ QuestionKind kind_of(const RecordMap& map) noexcept {
                                  return run.steps.controlled ? QuestionKind::ControlledRun : QuestionKind::LocalRun;
                                },
                                [](const StatisticMap& /*map*/) { return QuestionKind::Statistic; },
-                               [](const FeaturesMap& /*map*/) { return QuestionKind::Statistic; }},
+                               [](const FeaturesMap& /*map*/) { return QuestionKind::Statistic; },
+                               [](const PathMap& /*map*/) { return QuestionKind::Path; },
+                               [](const ScoresMap& /*map*/) { return QuestionKind::Scores; },
+                               [](const LocalChoicesMap& /*map*/) { return QuestionKind::LocalRun; },
+                               [](const MinimiserMap& /*map*/) { return QuestionKind::LocalRun; }},
                     map);
 }
 
@@ -105,6 +113,31 @@ const ClipNorm* l2_clip_of(const Bound& bound) noexcept {
 const LocalSteps* Ask::local() const noexcept {
   const auto* run = std::get_if<LocalRunMap>(&map);
   return run == nullptr ? nullptr : &run->steps;
+}
+
+std::uint64_t Ask::draws() const noexcept {
+  if (const LocalSteps* steps = local()) return steps->steps;
+  if (const auto* choices = std::get_if<LocalChoicesMap>(&map)) return choices->steps;
+  return 1;
+}
+
+Eigen::Index Ask::point_size(Eigen::Index model_dimension) const noexcept {
+  switch (kind()) {
+    case QuestionKind::Gradient:
+    case QuestionKind::Metrics:
+    case QuestionKind::LocalRun:
+      return model_dimension;
+    case QuestionKind::GradientDifference:
+    case QuestionKind::ControlledRun:
+      return 2 * model_dimension;
+    case QuestionKind::Path:
+      return static_cast<Eigen::Index>(path()->nodes.size()) * model_dimension;
+    case QuestionKind::Scores:
+      return model_dimension + dimension;
+    case QuestionKind::Statistic:
+      break;
+  }
+  return 0;
 }
 
 const ClipNorm& Ask::clip() const {

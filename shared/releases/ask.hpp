@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "shared/features/feature_map.hpp"
+#include "shared/geometry/domain.hpp"
 #include "shared/geometry/vertices.hpp"
 #include "shared/releases/dual_bound.hpp"
 #include "shared/releases/quantities.hpp"
@@ -49,7 +50,41 @@ struct StatisticMap {
 struct FeaturesMap {
   statistics::FeatureMap features;  // checked
 };
-using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap>;
+/// One node of a path: what its records, which no other node of the path reads, add to an estimate of the mean
+/// gradient:
+///   factor x the mean over its records of clamp(grad f(p_i) - carried grad f(p_(i-1)))
+/// with p_i the question's points in order.
+struct PathNode {
+  Slice slice;
+  CoordinateBound bound;  // of every coordinate of a record's term
+  double factor = 1.0;    // in (0, 1]
+  double carried = 0.0;   // in [0, 1]; 0 of the first node, before which there is no point
+};
+/// An estimate that the nodes of a path make together, from the public points alone, which no sum of it leaves: one of
+/// its vertices is selected. Source: spec README 2.4 (selections over an estimator).
+struct PathMap {
+  std::vector<PathNode> nodes;  // one or more, of disjoint slices of one permutation
+};
+/// The scores <v, gradient> of vertices, each record's together in an l2 ball: [asked].
+struct ScoresMap {
+  geometry::Vertices vertices;
+  Eigen::Index asked = 0;  // so many, which the question names by their numbers, some perhaps twice
+};
+/// What a silo's own Frank-Wolfe steps lead to, each to a vertex that is selected by its records' gradients within the
+/// ask's bound: [d]. Source: spec non-euclidean 3.2 F.
+struct LocalChoicesMap {
+  geometry::Vertices vertices;
+  std::uint64_t steps = 1;
+};
+/// The minimiser over a set of the records' mean logistic loss, a quadratic around a public point and a random linear
+/// term: [d]. The point is the job's, whatever a question brings. Records' vectors, a linear model's constant among
+/// them, are scaled to the ask's l2 bound at most. Source: spec constraint-geometry 2.3.
+struct MinimiserMap {
+  geometry::Domain domain = geometry::Domain::whole_space();
+  Eigen::VectorXd start = {};  // theta_0, in the domain: [d]
+};
+using RecordMap = std::variant<GradientMap, MetricsMap, GradientDifferenceMap, LocalRunMap, StatisticMap, FeaturesMap,
+                               PathMap, ScoresMap, LocalChoicesMap, MinimiserMap>;
 
 /// Their kinds, as messages and digests number them.
 enum class QuestionKind : std::uint8_t {
@@ -60,9 +95,13 @@ enum class QuestionKind : std::uint8_t {
   Statistic = 5,
   /// A local run with control variates, of which the silo keeps its own from run to run: no message carries it, as no
   /// agent keeps anything between rounds but what it said. For simulations.
-  ControlledRun = 6
+  ControlledRun = 6,
+  /// Of an estimate along a path of public points.
+  Path = 7,
+  /// Of vertices that the question names.
+  Scores = 8
 };
-/// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run"
+/// "gradient", "metrics", "difference", "local_run", "statistic", "controlled_run", "path", "scores"
 [[nodiscard]] std::string_view to_string(QuestionKind kind) noexcept;
 [[nodiscard]] QuestionKind kind_of(const RecordMap& map) noexcept;
 
@@ -186,6 +225,12 @@ struct Ask {
   [[nodiscard]] QuestionKind kind() const noexcept { return kind_of(map); }
   /// The steps of a local run; null of everything else.
   [[nodiscard]] const LocalSteps* local() const noexcept;
+  /// How many draws of noise one message is made of: the steps of a local run or of its choices, else one.
+  [[nodiscard]] std::uint64_t draws() const noexcept;
+  /// The nodes whose records an estimate is made of; null of everything else.
+  [[nodiscard]] const PathMap* path() const noexcept { return std::get_if<PathMap>(&map); }
+  /// How many numbers a question brings. @param model_dimension of the job's model
+  [[nodiscard]] Eigen::Index point_size(Eigen::Index model_dimension) const noexcept;
   /// The l2 norm that follows from the bound, which is what a sum's noise is calibrated to.
   /// @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] const ClipNorm& clip() const;

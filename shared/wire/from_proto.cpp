@@ -184,7 +184,7 @@ Result<BatchClose> from_proto(const v1::BatchClose& close, const RunId& run, Rou
 }
 
 Status check(const v1::Query& query) {
-  if (query.kind() < v1::QUESTION_KIND_GRADIENT || query.kind() > v1::QUESTION_KIND_STATISTIC)
+  if (query.kind() == v1::QUESTION_KIND_UNSPECIFIED || !v1::QuestionKind_IsValid(query.kind()))
     return malformed("a question of no known kind");
   const bool two_points = query.kind() == v1::QUESTION_KIND_GRADIENT_DIFFERENCE;
   if (two_points && query.dimension() % 2 != 0) return malformed("two points of an odd dimension together");

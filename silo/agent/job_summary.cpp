@@ -24,6 +24,10 @@ const char* means_of(releases::QuestionKind kind) {
       return "the end of a descent of its own, corrected by variates";
     case releases::QuestionKind::Statistic:
       return "totals";
+    case releases::QuestionKind::Path:
+      return "an estimate of the mean of gradients along a path of points";
+    case releases::QuestionKind::Scores:
+      return "the mean of scores of vertices";
   }
   return "";
 }
@@ -67,6 +71,46 @@ std::string describe_selection(const planning::Plan::Segment& segment, const geo
       "by the exponential mechanism, at {}; every coordinate of a record's gradient cut to at most {:.4g}",
       segment.rounds, candidates.count(), release.records_drawn, block_of(release), drawn_of(release),
       epsilon_each(release), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+}
+
+/// Of selections along paths, of which a line may be of several.
+std::string describe_path(const planning::Plan::Segment& segment) {
+  const planning::Release& release = segment.release;
+  return fmt::format(
+      "{} times which of {} vertices an estimate points to that is made anew each time along a path of points, of {} "
+      "{} records (in other rounds of others) in parts that have none in common: the index of one vertex leaves, drawn "
+      "by the exponential "
+      "mechanism, at epsilon {:.6g} or less each for a record of such a part; every coordinate of a record's gradient "
+      "or difference cut to at most {:.4g}",
+      segment.rounds, release.ask.candidate_count(), release.records_drawn, block_of(release),
+      release.cost().ranged.value_rounded_up(), std::get<releases::MaxBound>(release.ask.bound).bound.value());
+}
+
+/// Of a silo's own minimiser.
+std::string describe_minimiser(const planning::Plan::Segment& segment,
+                               const mechanisms::PerturbedObjective& objective) {
+  const planning::Release& release = segment.release;
+  const mechanisms::ObjectivePerturbation& ideal = objective.ideal;
+  return fmt::format(
+      "{} times the point where the mean logistic loss over {} {} records, each vector scaled to a norm of {:.4g} at "
+      "most, is least with {:.4g}/2 times the squared distance from the start and a random linear term of standard "
+      "deviation {:.4g} a number, computed to within {:.3g} and with Gaussian noise of {:.3g} on each of {} numbers, "
+      "at "
+      "{} but for a probability of {:.3g}; {} passes over the records",
+      segment.rounds, release.records_drawn, block_of(release), ideal.facts().record_norm, ideal.regularisation(),
+      ideal.noise_stddev(), ideal.accuracy(), ideal.output().noise_stddev(), release.ask.dimension,
+      epsilon_each(release), objective.failure.value_rounded_up(), ideal.iterations());
+}
+
+/// Of a silo's own choices.
+std::string describe_choices(const planning::Plan::Segment& segment, const releases::LocalChoicesMap& choices) {
+  const planning::Release& release = segment.release;
+  return fmt::format(
+      "{} times the end of {} steps of its own, each to one of {} vertices that the gradients over {} {} records point "
+      "to, drawn by the exponential mechanism, at epsilon {:.6g} for all of them; every coordinate of a record's "
+      "gradient cut to at most {:.4g}",
+      segment.rounds, choices.steps, choices.vertices.count(), release.records_drawn, block_of(release),
+      release.cost().ranged.value_rounded_up(), std::get<releases::MaxBound>(release.ask.bound).bound.value());
 }
 
 /// Of a feature map's totals.
@@ -179,6 +223,11 @@ std::string clip_phrase(const releases::Ask& ask) {
 
 std::string describe_segment(const planning::Plan::Segment& segment, const data::Schema& schema) {
   const planning::Release& release = segment.release;
+  if (release.ask.path() != nullptr) return describe_path(segment);
+  if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism))
+    return describe_minimiser(segment, *objective);
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map))
+    return describe_choices(segment, *choices);
   if (const geometry::Vertices* candidates = release.ask.candidates()) return describe_selection(segment, *candidates);
   if (release.ask.selects()) return describe_choice(segment, schema);
   if (const auto* reports = std::get_if<mechanisms::LocalReports>(&release.mechanism))
@@ -250,6 +299,8 @@ std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
   std::vector<planning::Plan::Segment> out;
   for (const planning::Plan::Segment& segment : plan.segments()) {
     const auto same = [&segment](const planning::Plan::Segment& other) {
+      if (segment.release.ask.path() != nullptr && other.release.ask.path() != nullptr)
+        return reads_alike(other.release.ask, segment.release.ask);
       return reads_alike(other.release.ask, segment.release.ask) &&
              other.release.ask.records.block == segment.release.ask.records.block &&
              other.release.ask.records.with_replacement == segment.release.ask.records.with_replacement &&
@@ -261,7 +312,10 @@ std::vector<planning::Plan::Segment> merged(const planning::Plan& plan) {
     if (known == out.end()) {
       out.push_back(segment);
     } else {
-      known->rounds += segment.rounds;
+      const std::uint64_t rounds = known->rounds + segment.rounds;
+      // Of selections along paths, which may cost different things, the dearest is shown.
+      if (!segment.release.cost().fits(known->release.cost())) *known = segment;
+      known->rounds = rounds;
     }
   }
   return out;

@@ -89,6 +89,7 @@ bool draws_exactly(const planning::Plan& plan) {
   return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
     return std::holds_alternative<mechanisms::LaplaceLattice>(segment.release.mechanism) ||
            std::holds_alternative<mechanisms::Selection>(segment.release.mechanism) ||
+           std::holds_alternative<mechanisms::PathSelection>(segment.release.mechanism) ||
            std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
   });
 }
@@ -229,6 +230,23 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                     release.ask.quantile_cell() != nullptr ? "counts" : "totals of losses in [0, 1]");
               return fmt::format(
                   "the exponential mechanism on integer scores, of gradients clamped to {} in every coordinate",
+                  max->bound.value());
+            },
+            [&](const mechanisms::PerturbedObjective& objective) {
+              return fmt::format(
+                  "objective perturbation: where the mean logistic loss of records scaled to {} is least with a random "
+                  "Gaussian linear term, and Gaussian noise, exactly rounded to a lattice, on the {} numbers of what "
+                  "was "
+                  "computed, for how far that may be off; the bound on the loss holds but for a probability of {:.3g}, "
+                  "which delta covers",
+                  clip_statement(release.ask.bound), release.ask.dimension, objective.failure.value_rounded_up());
+            },
+            [&](const mechanisms::PathSelection& /*draw*/) {
+              return fmt::format(
+                  "the exponential mechanism on integer scores of an estimate along a path of points, of gradients and "
+                  "differences clamped to at most {} in every coordinate, over disjoint parts of a permutation; a "
+                  "record is in one part, and is charged for every choice along whose path it lies, at what its part "
+                  "can move it",
                   max->bound.value());
             },
             [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {

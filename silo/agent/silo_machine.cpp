@@ -74,9 +74,19 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
   }
   if (statistic == nullptr) {
     if (!job.model) return refuse("a job without a model asks for what a model makes of records");
-    if (ask.candidates() != nullptr &&
-        (ask.kind() != releases::QuestionKind::Gradient || job.model->network() != nullptr))
+    const bool selects = ask.candidates() != nullptr || std::holds_alternative<releases::LocalChoicesMap>(ask.map);
+    const bool by_gradients = ask.kind() == releases::QuestionKind::Gradient || ask.path() != nullptr ||
+                              std::holds_alternative<releases::LocalChoicesMap>(ask.map);
+    if (selects && (!by_gradients || job.model->network() != nullptr))
       return refuse("selections are by gradients of linear models: a network's records have none of their own");
+    // Of those that nothing but a linear model has an oracle for.
+    const bool linear = ask.path() != nullptr || ask.kind() == releases::QuestionKind::Scores ||
+                        std::holds_alternative<releases::MinimiserMap>(ask.map);
+    if (linear && job.model->linear() == nullptr)
+      return refuse("paths, scores and minimisers are of linear models alone");
+    if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&
+        (job.model->linear()->loss() != models::Loss::Logistic || job.model->linear()->linear_loss().logit_max()))
+      return refuse("the objective that is perturbed is a logistic loss without a largest logit");
     return {};
   }
   if (job.projection || ask.selects() || !std::holds_alternative<releases::RangeBound>(ask.bound))
@@ -456,7 +466,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   }
   const Eigen::Index dimension = job.model ? job.model->dimension() : 0;  // without a model there is no point either
   if (queries::kind_of(query.question) != release->ask.kind() || message.type != job.point_type ||
-      queries::point_of(query.question).size() != queries::point_size(release->ask.kind(), dimension) ||
+      queries::point_of(query.question).size() != release->ask.point_size(dimension) ||
       !queries::point_of(query.question).allFinite()) {
     return Error{ErrorCode::UnplannedQuery,
                  fmt::format("round {} asks another question than the plan", query.round.value)};

@@ -41,6 +41,23 @@ bool is_bin(std::string_view part) {
   return is_part(part) && count_of(positions) > 0 && count_of(padded) > 0 && (!pass || count_of(pass) > 0);
 }
 
+/// Whether each is a part of all of whose records a release reads, at no more than this cost and under the same law.
+bool are_other_parts(std::string_view text, const releases::Cost& most) {
+  std::optional<std::string_view> rest = text;
+  while (rest) {
+    std::string_view cost_text = *rest;
+    rest = take_after(cost_text, '&');
+    const std::optional<std::string_view> part = take_after(cost_text, '+');
+    std::optional<std::string_view> population = take_after(cost_text, '/');
+    const std::optional<std::string_view> drawn = take_after(cost_text, '@');
+    const Result<releases::Cost> cost = releases::Cost::parse(cost_text);
+    if (!cost || cost->is_zero() || !cost->fits(most) || !part || !is_part(*part) || count_of(drawn) == 0 ||
+        drawn != population)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat format) {
@@ -50,6 +67,8 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
   while (rest) {
     std::string_view cost_text = *rest;
     rest = take_after(cost_text, ',');
+    const std::optional<std::string_view> others = take_after(cost_text, '&');
+    const std::optional<std::string_view> failure = take_after(cost_text, '!');
     const std::optional<std::string_view> bin = take_after(cost_text, '~');
     const std::optional<std::string_view> secret = take_after(cost_text, '=');
     const std::optional<std::string_view> part = take_after(cost_text, '+');
@@ -69,6 +88,12 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     // drawn twice.
     if (population && !steps_text && draw->is_gaussian() && population->ends_with('r')) population->remove_suffix(1);
     if (rounds == 0 || steps == 0 || count_of(drawn) == 0 || count_of(population) == 0 || (part && !is_part(*part)))
+      return malformed;
+    if (failure && (others || part || steps_text || bin || secret || format == LedgerFormat::One ||
+                    draw->pure.units() == 0 || !releases::parse_decimal(*failure)))
+      return malformed;
+    if (others && (!part || steps_text || bin || secret || format == LedgerFormat::One || draw->ranged.units() == 0 ||
+                   !are_other_parts(*others, *draw)))
       return malformed;
     out.reads_secret_parts_ = out.reads_secret_parts_ || bin || secret;
     const Result<releases::Cost> each = draw->times(steps);

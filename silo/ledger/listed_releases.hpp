@@ -17,6 +17,9 @@ namespace undertone::silo {
 /// so many draws of noise, "+FROM:TO" after one that reads a part of a permutation, "~FROM:TO/POSITIONS:ROWS" after a
 /// Gaussian one of all records in a bin that each record drew for itself, with "#PASS" where it did so for a later
 /// pass, "=FROM:TO/POSITIONS" after a Gaussian one of all records in a part of a permutation that the charge counts on.
+/// After a pure one of all records, "!FAILURE", in units of 2^-80, where its epsilon holds but for that.
+/// After one that reads a part, "&LAW:UNITS@N/N+FROM:TO" for each other part that the same release reads, at no more
+/// than the first one's cost: that is what an answer is charged, and a record is in one of them.
 /// A sum of costs says too little: one loud release leaks more than many quiet ones of the same sum. So each
 /// release must be one of the list, in its order; rounds may be skipped.
 class ListedReleases {

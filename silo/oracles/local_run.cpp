@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace undertone::silo {
 namespace {
@@ -43,6 +44,30 @@ std::vector<std::int64_t> local_run(const LocalStart& start, const planning::Rel
     if (start.control.size() > 0) iterate -= local->step_size * (start.control - start.variate);
     for (std::size_t j = 0; j < gradient.size(); ++j)
       iterate[static_cast<Eigen::Index>(j)] -= scale * static_cast<double>(gradient[j] + noise[j]);
+  }
+  return queries::to_wire(iterate, wire);
+}
+
+std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
+                                        const models::Records& block, const queries::WireLattice& wire,
+                                        RecordSums& sums, ReleaseStream& stream) {
+  const auto& selection = std::get<mechanisms::Selection>(release.mechanism);
+  const auto& choices = std::get<releases::LocalChoicesMap>(release.ask.map);
+  UNDERTONE_CHECK(release.records_drawn == block.count() && release.population == block.count());
+  // The very range that the draw is calibrated to.
+  UNDERTONE_CHECK(selection.draw.range().value() >= choices.vertices.score_range(selection.lattice.levels()));
+  std::vector<std::int64_t> everybody(static_cast<std::size_t>(block.count()));
+  std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
+  std::vector<std::int64_t> gradient(static_cast<std::size_t>(start.size()));
+  std::vector<std::int64_t> scores(static_cast<std::size_t>(choices.vertices.count()));
+  Eigen::VectorXd iterate = start;
+  for (std::uint64_t step = 1; step <= choices.steps; ++step) {
+    sums.clamped_gradients(iterate, selection.lattice, {block, everybody}, gradient);
+    choices.vertices.scores(gradient, scores);
+    const auto vertex = static_cast<Eigen::Index>(stream.select(selection.draw, scores));
+    const double size = 2.0 / (static_cast<double>(step) + 1.0);
+    iterate *= 1.0 - size;
+    choices.vertices.add_scaled(vertex, size, iterate);
   }
   return queries::to_wire(iterate, wire);
 }

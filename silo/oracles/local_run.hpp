@@ -30,6 +30,15 @@ struct LocalStart {
                                                   const models::Records& block, const queries::WireLattice& wire,
                                                   RecordSums& sums, ReleaseStream& stream);
 
+/// The iterate after the release's own Frank-Wolfe steps 2/(t+1) from a public point, each to a vertex that the
+/// exponential mechanism chooses by all records' gradients, clamped coordinate by coordinate. Every choice could be
+/// published, so that the message costs what its choices cost. What leaves the wire's type is clamped to it.
+/// @return [d] wire steps
+/// Source: spec constraint-geometry 2.5, non-euclidean 3.2 F.
+[[nodiscard]] std::vector<std::int64_t> local_choices(const Eigen::VectorXd& start, const planning::Release& release,
+                                                      const models::Records& block, const queries::WireLattice& wire,
+                                                      RecordSums& sums, ReleaseStream& stream);
+
 /// c_i after a run: c_i - c + (w_r - w_i)/(K eta), w_i where it ended, as everybody read it. It is the mean of the
 /// noised gradients of its steps, so nothing is charged for it. Source: SCAFFOLD, Algorithm 1, option II.
 /// @param end [d] wire steps @return [d]

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "shared/geometry/duality_map.hpp"
 #include "shared/mechanisms/clipped_sum.hpp"
@@ -91,6 +92,51 @@ class LinearSums final : public RecordSums {
       clip_factors(dual, drawn, positions, factors, norms_squared);
     });
   }
+
+  void add_clamped_terms(const PathTerm& term, const mechanisms::ClampUnits& units, const Drawn& drawn,
+                         std::span<std::int64_t> sum) override {
+    mechanisms::ClampedSum clamped(units, model_.dimension());
+    Numbers factors{};
+    Numbers there{};
+    Numbers norms_squared{};
+    for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
+      const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
+      left = left.subspan(now.size());
+      derivatives(term.point, drawn, now, factors, norms_squared);
+      if (term.carried != 0.0) {
+        derivatives(term.from, drawn, now, there, norms_squared);
+        for (std::size_t i = 0; i < now.size(); ++i) factors[i] -= term.carried * there[i];
+      }
+      clamped.add_linear(std::span(factors).first(now.size()), drawn.block.features, now);
+    }
+    std::vector<std::int64_t> own(sum.size());
+    clamped.take(own);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += own[j];
+  }
+
+  void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,
+              const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum) override {
+    UNDERTONE_CHECK(directions.rows() == model_.dimension() &&
+                    static_cast<std::size_t>(directions.cols()) == sum.size());
+    const Eigen::Index features = drawn.block.features.rows();
+    Numbers factors{};
+    Numbers norms_squared{};
+    Eigen::VectorXd record(directions.cols());
+    std::fill(sum.begin(), sum.end(), 0);
+    for (std::span<const std::int64_t> left = drawn.positions; !left.empty();) {
+      const std::span<const std::int64_t> now = left.first(std::min(kTogether, left.size()));
+      left = left.subspan(now.size());
+      derivatives(point, drawn, now, factors, norms_squared);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        record.noalias() = directions.topRows(features).transpose() * drawn.block.features.col(now[i]);
+        if (model_.intercept()) record += directions.row(features).transpose();
+        record *= factors[i];
+        mechanisms::add_clipped(record, lattice, sum);
+      }
+    }
+  }
+
+  [[nodiscard]] const models::LinearModel* linear() const noexcept override { return &model_; }
 
   void metrics(const Eigen::VectorXd& point, const mechanisms::Lattice& lattice, const Drawn& drawn,
                std::span<std::int64_t> sum) override {
@@ -267,6 +313,17 @@ void RecordSums::dual_gradients(const Eigen::VectorXd& /*point*/, const DualClip
 void RecordSums::dual_differences(const PointPair& /*points*/, const DualClip& /*dual*/,
                                   const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
                                   std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::add_clamped_terms(const PathTerm& /*term*/, const mechanisms::ClampUnits& /*units*/,
+                                   const Drawn& /*drawn*/, std::span<std::int64_t> /*sum*/) {
+  UNDERTONE_CHECK(false);
+}
+
+void RecordSums::scores(const Eigen::Ref<const Eigen::VectorXd>& /*point*/, const Eigen::MatrixXd& /*directions*/,
+                        const mechanisms::Lattice& /*lattice*/, const Drawn& /*drawn*/,
+                        std::span<std::int64_t> /*sum*/) {
   UNDERTONE_CHECK(false);
 }
 

@@ -57,6 +57,22 @@ class RecordSums {
   /// @pre each record's gradient is computed for itself, as those of networks are not @param sum [d] out, lattice units
   virtual void clamped_gradients(const Eigen::VectorXd& point, const mechanisms::ClampLattice& lattice,
                                  const Drawn& drawn, std::span<std::int64_t> sum) = 0;
+  /// A record's gradient at one point less a part of that at another: what a node of a path adds of it.
+  struct PathTerm {
+    Eigen::Ref<const Eigen::VectorXd> point;  // [d]
+    Eigen::Ref<const Eigen::VectorXd> from;   // [d], not looked at where nothing is carried
+    double carried = 0.0;
+  };
+  /// Of such terms, clamped coordinate by coordinate like `clamped_gradients`, and added to what is there. Of linear
+  /// models, as `dual_gradients`. @param sum [d], units
+  virtual void add_clamped_terms(const PathTerm& term, const mechanisms::ClampUnits& units, const Drawn& drawn,
+                                 std::span<std::int64_t> sum);
+  /// Of the scores <v, gradient at the point>, each record's together clipped in l2. Of linear models, as
+  /// `dual_gradients`. @param directions [d, m], a vertex a column @param sum [m] out, lattice units
+  virtual void scores(const Eigen::Ref<const Eigen::VectorXd>& point, const Eigen::MatrixXd& directions,
+                      const mechanisms::Lattice& lattice, const Drawn& drawn, std::span<std::int64_t> sum);
+  /// The linear model whose records these are; null of others.
+  [[nodiscard]] virtual const models::LinearModel* linear() const noexcept { return nullptr; }
   /// A record's gradient at the first point less that at the second: [d] each.
   struct PointPair {
     Eigen::Ref<const Eigen::VectorXd> minuend;

@@ -6,6 +6,7 @@
 
 #include "shared/base/overloaded.hpp"
 #include "silo/oracles/local_run.hpp"
+#include "silo/oracles/perturbed_minimiser.hpp"
 #include "silo/oracles/record_reports.hpp"
 #include "silo/oracles/statistic.hpp"
 
@@ -53,6 +54,16 @@ std::vector<std::int64_t> cell_scores(const std::vector<std::int64_t>& counts, c
     const std::int64_t through = below + count;
     out.push_back(-std::max({std::int64_t{0}, cell.denominator * below - rank, rank - cell.denominator * through}));
     below = through;
+  }
+  return out;
+}
+
+/// The vertices that a question names; of a number that is none the first, whatever was meant.
+Eigen::MatrixXd directions_of(const releases::ScoresMap& scores, const Eigen::Ref<const Eigen::VectorXd>& named) {
+  Eigen::MatrixXd out(scores.vertices.dimension(), named.size());
+  for (Eigen::Index k = 0; k < named.size(); ++k) {
+    const bool known = named[k] >= 0.0 && named[k] < static_cast<double>(scores.vertices.count());
+    out.col(k) = scores.vertices.vertex(known ? static_cast<Eigen::Index>(named[k]) : 0);
   }
   return out;
 }
@@ -146,9 +157,51 @@ std::vector<std::int64_t> exact_sum(const queries::Question& question, const pla
                           sum = feature_totals(map.features, lattice, records);
                           UNDERTONE_CHECK(static_cast<Eigen::Index>(sum.size()) == release.ask.dimension);
                         },
-                        [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); }},  // no sum without noise
+                        [&](const releases::ScoresMap& scores) {
+                          const Eigen::Index asked = release.ask.dimension;
+                          const Eigen::VectorXd& all = queries::point_of(question);
+                          of_model().scores(all.head(all.size() - asked), directions_of(scores, all.tail(asked)),
+                                            clipped_to(), records, sum);
+                        },
+                        // Sums of several parts of the records, and what is no sum without noise.
+                        [](const releases::PathMap& /*map*/) { UNDERTONE_CHECK(false); },
+                        [](const releases::LocalRunMap& /*map*/) { UNDERTONE_CHECK(false); },
+                        [](const releases::LocalChoicesMap& /*map*/) { UNDERTONE_CHECK(false); },
+                        [](const releases::MinimiserMap& /*map*/) { UNDERTONE_CHECK(false); }},
              release.ask.map);
   return sum;
+}
+
+std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
+                                   const models::Records& block, const RecordPlaces& places, RecordSums* sums) {
+  const auto& selection = std::get<mechanisms::PathSelection>(release.mechanism);
+  const std::vector<releases::PathNode>& nodes = release.ask.path()->nodes;
+  const std::vector<mechanisms::ClampUnits>& units = selection.lattice.nodes();
+  const Eigen::VectorXd& points = queries::point_of(question);
+  const Eigen::Index d = release.ask.dimension;
+  UNDERTONE_CHECK(sums != nullptr && nodes.size() == units.size() && places.records() == block.count() &&
+                  points.size() == static_cast<Eigen::Index>(nodes.size()) * d);
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(d), 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const releases::Slice::Positions positions = nodes[i].slice.positions(release.block_records);
+    UNDERTONE_CHECK(positions.to - positions.from == units[i].records);
+    std::vector<std::int64_t> drawn(static_cast<std::size_t>(units[i].records));
+    for (std::size_t j = 0; j < drawn.size(); ++j) drawn[j] = places.at(positions.from + static_cast<std::int64_t>(j));
+    const auto at = static_cast<Eigen::Index>(i) * d;
+    const RecordSums::PathTerm term{points.segment(at, d), points.segment(i == 0 ? 0 : at - d, d), nodes[i].carried};
+    sums->add_clamped_terms(term, units[i], {block, drawn}, sum);
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> path_scores(const planning::Release& release, const std::vector<std::int64_t>& sum) {
+  const auto& selection = std::get<mechanisms::PathSelection>(release.mechanism);
+  const geometry::Vertices& candidates = *release.ask.candidates();
+  // The very range that the draw is calibrated to, each time.
+  UNDERTONE_CHECK(selection.draw.range().value() >= candidates.score_range(selection.lattice.levels_max()));
+  std::vector<std::int64_t> scores(static_cast<std::size_t>(candidates.count()));
+  candidates.scores(sum, scores);
+  return scores;
 }
 
 queries::Answer answer_question(const queries::Query& query, const planning::Release& release, const SpendToken& token,
@@ -163,6 +216,7 @@ DrawnSum draw_exact_sum(const queries::Query& query, const planning::Release& pl
                         RecordSums* sums, ReleaseStream& stream) {
   const models::Records& block = block_of(planned, data);
   UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind());
+  if (planned.ask.path() != nullptr) return {planned, path_sum(query.question, planned, block, data.places, sums)};
   // Of the pair of points that is evaluated, never of a norm that was told.
   const planning::Release release =
       planned.scaled_to(queries::distance_of(query.question, planned.ask.distance_exponent()));
@@ -195,6 +249,12 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                              RecordSums* sums, const queries::WireLattice& wire, ReleaseStream& stream) {
   if (planned.ask.kind() == releases::QuestionKind::LocalRun) {
     UNDERTONE_CHECK(queries::kind_of(query.question) == planned.ask.kind() && sums != nullptr);
+    if (std::holds_alternative<releases::LocalChoicesMap>(planned.ask.map))
+      return queries::NoisedSums{
+          local_choices(queries::point_of(query.question), planned, block_of(planned, data), wire, *sums, stream)};
+    if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&planned.mechanism))
+      return queries::NoisedSums{noised_minimiser(std::get<releases::MinimiserMap>(planned.ask.map).start, *objective,
+                                                  block_of(planned, data), wire, stream)};
     return queries::NoisedSums{
         local_run({queries::point_of(query.question)}, planned, block_of(planned, data), wire, *sums, stream)};
   }
@@ -220,6 +280,11 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  [&](const mechanisms::Selection& selection) -> queries::Answer {
                    return queries::Selected{{chosen(release, selection, sum, stream)}};
                  },
+                 [&](const mechanisms::PathSelection& selection) -> queries::Answer {
+                   return queries::Selected{
+                       {static_cast<std::int64_t>(stream.select(selection.draw, path_scores(release, sum)))}};
+                 },
+                 [](const mechanisms::PerturbedObjective& /*above*/) -> queries::Answer { UNDERTONE_CHECK(false); },
                  [&](const mechanisms::ExactPublicSum& exact) -> queries::Answer {
                    UNDERTONE_CHECK(exact.records.block() == release.ask.records.block);
                    if (statistic) return queries::PublicSums{queries::totals_to_wire(sum, release)};

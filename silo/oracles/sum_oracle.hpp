@@ -22,6 +22,16 @@ namespace undertone::silo {
                                                   const models::Records& block, const std::vector<std::int64_t>& drawn,
                                                   RecordSums* sums);
 
+/// The exact integers of an estimate along a path: of every node its own records' terms, on its own lattice, at the
+/// question's points. What one record moves is bounded by its own node's levels.
+/// @param release of a selection along a path @param places of the run's permutation @return [d]
+[[nodiscard]] std::vector<std::int64_t> path_sum(const queries::Question& question, const planning::Release& release,
+                                                 const models::Records& block, const RecordPlaces& places,
+                                                 RecordSums* sums);
+/// The scores of its candidates, of which the highest is likeliest. @param sum as `path_sum` makes it
+[[nodiscard]] std::vector<std::int64_t> path_scores(const planning::Release& release,
+                                                    const std::vector<std::int64_t>& sum);
+
 /// The scores of what a selection chooses among, of which the highest is likeliest: of vertices, of totals or of cells.
 /// One record moves the difference of two of them by no more than the draw's range, which is checked.
 /// @param release that selects @param sum its exact sum

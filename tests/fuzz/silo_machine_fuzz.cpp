@@ -142,8 +142,11 @@ class World {
     // The decoder lets no point through with a statistic.
     const bool at_a_point = kind != releases::QuestionKind::Statistic;
     const std::optional<models::Model>& model = offered_.parsed[job].model;
-    const Eigen::Index dimension =
-        queries::point_size(kind, model ? model->dimension() : 1) + (at_a_point && (how & 0xc0U) == 0xc0U ? 2 : 0);
+    const Eigen::Index of_model = model ? model->dimension() : 1;
+    const Eigen::Index planned = release != nullptr && kind == release->ask.kind() ? release->ask.point_size(of_model)
+                                 : at_a_point                                      ? of_model
+                                                                                   : 0;
+    const Eigen::Index dimension = planned + (at_a_point && (how & 0xc0U) == 0xc0U ? 2 : 0);
     Eigen::VectorXd point = Eigen::VectorXd::Constant(dimension, 0.25 * (how % 4));
     if (at_a_point && (how & 0x0fU) == 0x0fU) point[0] = 1e300;
     const auto type = (how & 0x18U) == 0x18U ? queries::PointType::F32 : offered_.parsed[job].point_type;

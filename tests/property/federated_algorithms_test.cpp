@@ -81,6 +81,48 @@ double norm_of(const Eigen::VectorXd& v, double q) {
   return std::pow(v.cwiseAbs().array().pow(q).sum(), 1.0 / q);
 }
 
+Eigen::VectorXd clamped_to(const Eigen::VectorXd& v, double bound) { return v.cwiseMax(-bound).cwiseMin(bound); }
+
+/// Where a silo's own Frank-Wolfe steps lead.
+Eigen::VectorXd textbook_choices(const models::Model& model, const models::Records& records,
+                                 const releases::LocalChoicesMap& choices, double bound, Eigen::VectorXd w) {
+  for (std::uint64_t t = 1; t <= choices.steps; ++t) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(w.size());
+    for (Eigen::Index j = 0; j < records.count(); ++j) sum += clamped_to(gradient_of(model, records, j, w), bound);
+    const double step = 2.0 / (static_cast<double>(t) + 1.0);
+    w = (1.0 - step) * w + step * choices.vertices.vertex(choices.vertices.minimiser(sum));
+  }
+  return w;
+}
+
+/// The regularised minimum by very many projected steps, of records that are no longer than the norm.
+Eigen::VectorXd textbook_minimum(const models::Model& model, const models::Records& records, const releases::Ask& ask,
+                                 double regularisation, const Eigen::VectorXd& start) {
+  const auto& map = std::get<releases::MinimiserMap>(ask.map);
+  models::Records scaled = records;
+  Eigen::VectorXd constants = Eigen::VectorXd::Ones(records.count());
+  for (Eigen::Index j = 0; j < records.count(); ++j) {
+    const double norm = std::sqrt(records.features.col(j).squaredNorm() + 1.0);
+    const double factor = std::min(1.0, ask.clip().value() / norm);
+    scaled.features.col(j) *= factor;
+    constants[j] = factor;
+  }
+  UNDERTONE_CHECK(model.linear() != nullptr && model.linear()->intercept());
+  Eigen::VectorXd w = start;
+  for (int step = 0; step < 20'000; ++step) {
+    Eigen::VectorXd gradient = regularisation * (w - start);
+    for (Eigen::Index j = 0; j < scaled.count(); ++j) {
+      Eigen::VectorXd v(w.size());
+      v << scaled.features.col(j), constants[j];
+      const double y = scaled.targets[j] > 0.0 ? 1.0 : -1.0;
+      gradient -= y / (1.0 + std::exp(y * v.dot(w))) * v / static_cast<double>(scaled.count());
+    }
+    w -= gradient;
+    map.domain.project(w);
+  }
+  return w;
+}
+
 /// What one silo answers, from the textbook: no lattice, no noise; the records that each release reads are those of the
 /// plan in the run's permutation. Only for plans that draw no subsets; what is drawn one by one, the run draws.
 Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const jobs::Job& job, const planning::Plan& plan,
@@ -92,6 +134,23 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
     records.features =
         job.projection->directions.transpose() * (records.features.colwise() - job.projection->origin).eval();
   const planning::Release& release = *plan.release(query.round);
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map))
+    return textbook_choices(*job.model, records, *choices,
+                            std::get<releases::MaxBound>(release.ask.bound).bound.value(), points);
+  if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism))
+    return textbook_minimum(*job.model, records, release.ask, objective->ideal.regularisation(),
+                            std::get<releases::MinimiserMap>(release.ask.map).start);
+  if (const auto* scores = std::get_if<releases::ScoresMap>(&release.ask.map)) {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(release.ask.dimension);
+    for (Eigen::Index j = 0; j < records.count(); ++j) {
+      const Eigen::VectorXd gradient = gradient_of(*job.model, records, j, points.head(d));
+      Eigen::VectorXd own(release.ask.dimension);
+      for (Eigen::Index k = 0; k < own.size(); ++k)
+        own[k] = scores->vertices.vertex(static_cast<Eigen::Index>(points[d + k])).dot(gradient);
+      sum += clipped(own, release.ask.clip().value());
+    }
+    return sum / static_cast<double>(records.count());
+  }
   if (release.ask.local()) {
     const auto stream = silo::TestRandomness(seed, silo.id).stream(run, query.round);
     const releases::LocalSteps& local = *release.ask.local();
@@ -156,7 +215,7 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
 Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
                               const std::vector<planning::Plan>& plans, const queries::Query& query, const RunId& run,
                               std::uint64_t seed) {
-  Eigen::VectorXd total = Eigen::VectorXd::Zero(job.model->dimension());
+  Eigen::VectorXd total = Eigen::VectorXd::Zero(plans.front().release(query.round)->ask.dimension);
   double weights = 0.0;
   for (std::size_t i = 0; i < silos.size(); ++i) {
     const auto weight = static_cast<double>(job.member(silos[i].id)->weight);
@@ -166,9 +225,45 @@ Eigen::VectorXd textbook_mean(const std::vector<simulation::SimulatedSilo>& silo
   return total / weights;
 }
 
+/// The estimate of a silo along a path, made of the nodes' own records in the run's permutation.
+Eigen::VectorXd textbook_estimate(const simulation::SimulatedSilo& silo, const jobs::Job& job,
+                                  const planning::Release& release, const queries::Query& query, const RunId& run,
+                                  std::uint64_t seed) {
+  const models::Records& records = silo.dataset.training;
+  const std::vector<std::int64_t> order =
+      silo::TestRandomness(seed, silo.id).permutation({run, releases::Block::Training, {}}, records.count());
+  const Eigen::Index d = job.model->dimension();
+  const Eigen::VectorXd& points = queries::point_of(query.question);
+  Eigen::VectorXd estimate = Eigen::VectorXd::Zero(d);
+  Eigen::Index at = 0;
+  for (const releases::PathNode& node : release.ask.path()->nodes) {
+    const releases::Slice::Positions part = node.slice.positions(records.count());
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(d);
+    for (std::int64_t i = part.from; i < part.to; ++i) {
+      const Eigen::Index j = order[static_cast<std::size_t>(i)];
+      Eigen::VectorXd term = gradient_of(*job.model, records, j, points.segment(at, d));
+      if (at > 0) term -= node.carried * gradient_of(*job.model, records, j, points.segment(at - d, d));
+      sum += clamped_to(term, node.bound.value());
+    }
+    estimate += node.factor * sum / static_cast<double>(part.to - part.from);
+    at += d;
+  }
+  return estimate;
+}
+
 /// What silos choose without noise: the vertex against which their clamped gradients point most.
 folds::Tally textbook_tally(const std::vector<simulation::SimulatedSilo>& silos, const jobs::Job& job,
-                            const geometry::Vertices& candidates, const queries::Query& query) {
+                            const std::vector<planning::Plan>& plans, const geometry::Vertices& candidates,
+                            const queries::Query& query, const RunId& run, std::uint64_t seed) {
+  if (plans.front().release(query.round)->ask.path() != nullptr) {
+    folds::Tally chosen;
+    for (std::size_t i = 0; i < silos.size(); ++i) {
+      const Eigen::VectorXd estimate =
+          textbook_estimate(silos[i], job, *plans[i].release(query.round), query, run, seed);
+      chosen.votes[candidates.minimiser(estimate)] += static_cast<double>(job.member(silos[i].id)->weight);
+    }
+    return chosen;
+  }
   const double bound = std::get<releases::MaxBound>(job.bound).bound.value();
   folds::Tally out;
   for (const simulation::SimulatedSilo& silo : silos) {
@@ -212,8 +307,10 @@ TEST(FederatedAlgorithmsTest, WithoutNoiseTheyDoWhatTheTextbooksGradientsMakeThe
         folds::Mean mean{textbook_mean(silos, job, plans, trace.asked[asked], trace.run, kSeed)};
         step = algorithm->advance({query->round, 5, std::move(mean)}).value();
       } else {
-        step =
-            algorithm->advance({query->round, 5, textbook_tally(silos, job, *candidates, trace.asked[asked])}).value();
+        step = algorithm
+                   ->advance({query->round, 5,
+                              textbook_tally(silos, job, plans, *candidates, trace.asked[asked], trace.run, kSeed)})
+                   .value();
       }
       ++asked;
     }
@@ -386,7 +483,12 @@ class Accepted {
   }
   /// Whether the silo answered.
   bool ask(std::uint64_t round, releases::QuestionKind kind) {
-    const Eigen::Index size = queries::point_size(kind, parsed_.model->dimension());
+    const Eigen::Index d = parsed_.model->dimension();
+    const planning::Release* planned = plan_.release(RoundIndex{round});
+    const bool as_planned = planned != nullptr && planned->ask.kind() == kind;
+    const Eigen::Index size = as_planned                                           ? planned->ask.point_size(d)
+                              : kind == releases::QuestionKind::GradientDifference ? 2 * d
+                                                                                   : d;
     const Eigen::VectorXd point = Eigen::VectorXd::LinSpaced(size, -0.1, 0.1 * static_cast<double>(round + 1));
     queries::Question question = queries::question_of(kind, point);
     const std::uint64_t before = ledger_.account(run_)->releases;

@@ -299,7 +299,7 @@ TEST(SensitivityTest, OnABinomialLatticeTooNoReplacedRecordMovesTheSumByMoreThan
         count,
         count,
         random_binomial(random, clip)};
-    Eigen::VectorXd point(queries::point_size(release.ask.kind(), model.dimension()));
+    Eigen::VectorXd point(release.ask.point_size(model.dimension()));
     for (double& w : point) w = seed % 7 == 0 ? wide(random) : 2.0 * random.unit() - 1.0;
     const queries::Question question = queries::question_of(release.ask.kind(), point);
     const auto random_record = [&](models::Records& records, Eigen::Index j) {

@@ -16,6 +16,8 @@ namespace undertone::tests {
     case releases::QuestionKind::LocalRun:
     case releases::QuestionKind::Statistic:
     case releases::QuestionKind::ControlledRun:
+    case releases::QuestionKind::Path:
+    case releases::QuestionKind::Scores:
       break;
   }
   UNDERTONE_CHECK(false);

@@ -77,11 +77,13 @@ class NoisedVector final : public VertexChoice {
     traits.linear_models = true;
     return traits;
   }
-  [[nodiscard]] releases::Ask ask(const GradientShape& shape, const geometry::Vertices& vertices) const override {
+  [[nodiscard]] releases::Ask ask(const GradientShape& shape, const geometry::Vertices& vertices,
+                                  std::uint64_t /*round*/, std::uint32_t /*silos*/) const override {
     return shape.gradient(vertices.dimension());
   }
-  [[nodiscard]] Result<VertexTally> votes(const folds::Gathered& gathered,
-                                          const geometry::Vertices& vertices) const override {
+  [[nodiscard]] Result<VertexTally> votes(const folds::Gathered& gathered, const geometry::Vertices& vertices,
+                                          const std::vector<Eigen::Index>& /*nominated*/,
+                                          std::uint64_t /*round*/) const override {
     const auto* mean = std::get_if<folds::Mean>(&gathered.value);
     if (mean == nullptr || gathered.size() != vertices.dimension() || !gathered.mean().allFinite()) {
       return Error{ErrorCode::Internal,

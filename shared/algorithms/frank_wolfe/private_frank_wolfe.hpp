@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "shared/algorithms/frank_wolfe/frank_wolfe_iterate.hpp"
 #include "shared/algorithms/frank_wolfe/vertex_choice.hpp"
@@ -24,7 +25,7 @@ struct PrivateFrankWolfeSettings {
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] std::string source() const;
   [[nodiscard]] MethodNumbers numbers() const;
-  [[nodiscard]] Extent extent() const { return {iterates == 0 ? 0 : iterates - 1, 1}; }
+  [[nodiscard]] Extent extent() const;
   [[nodiscard]] MethodTraits traits() const { return choice->traits(); }
 };
 
@@ -49,7 +50,7 @@ class PrivateFrankWolfe final : public FederatedAlgorithm {
   /// the model, a domain that is not their hull, or a regulariser, which no step counts with
   [[nodiscard]] static Result<std::unique_ptr<PrivateFrankWolfe>> create(const PrivateFrankWolfeSettings& settings);
 
-  /// What it asks, in order: T-1 times what the choice asks for, of the training block.
+  /// What it asks, in order: T-1 times what the choice asks for in the rounds of a step, of the training block.
   [[nodiscard]] static planning::Schedule schedule(const PrivateFrankWolfeSettings& settings,
                                                    const GradientShape& shape);
 
@@ -61,13 +62,17 @@ class PrivateFrankWolfe final : public FederatedAlgorithm {
   [[nodiscard]] Status restore(ByteReader& state) override;
 
  private:
-  PrivateFrankWolfe(queries::PointType point_type, const VertexChoice& choice, FrankWolfeIterate iterate)
-      : point_type_(point_type), choice_(&choice), iterate_(std::move(iterate)) {}
+  PrivateFrankWolfe(const PrivateFrankWolfeSettings& settings, FrankWolfeIterate iterate);
   [[nodiscard]] Step current() const;
-  [[nodiscard]] std::uint64_t round() const noexcept { return iterate_.at() - 1; }
+  [[nodiscard]] std::uint64_t round() const noexcept { return (iterate_.at() - 1) * choice_->rounds() + of_step_; }
+  /// How many numbers a later round of a step is asked about.
+  [[nodiscard]] std::size_t asked_about() const;
   queries::PointType point_type_;
   const VertexChoice* choice_;
+  std::uint32_t silos_;
   FrankWolfeIterate iterate_;
+  std::uint64_t of_step_ = 0;            // the round of the step
+  std::vector<Eigen::Index> nominated_;  // by the round before, of a later one
 };
 
 }  // namespace undertone::algorithms

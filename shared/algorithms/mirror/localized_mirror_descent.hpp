@@ -4,20 +4,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shared/algorithms/method.hpp"
-#include "shared/geometry/local_p_norm.hpp"
+#include "shared/algorithms/mirror/phased_mirror_steps.hpp"
 
 namespace undertone::algorithms {
-
-/// T_i steps on F(x) + lambda h_i(x), h_i(x) = ||x - c||_p^2 / (2 (p - 1)), over the part of X within `radius` of c in
-/// l_p, c the output of the phase before (the starting point of the first).
-struct MirrorPhase {
-  std::uint64_t rounds = 0;         // T_i
-  double relative_convexity = 0.0;  // lambda > 0
-  double radius = 0.0;              // R_i > 0
-};
 
 class LocalizedMirrorDescent;
 
@@ -59,24 +52,16 @@ class LocalizedMirrorDescent final : public FederatedAlgorithm {
   [[nodiscard]] static planning::Schedule schedule(const LocalizedMirrorDescentSettings& settings,
                                                    const GradientShape& shape);
 
-  [[nodiscard]] Step start() override { return current(); }
-  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override;
+  [[nodiscard]] Step start() override { return steps_.current(); }
+  [[nodiscard]] Result<Step> advance(const folds::Gathered& gathered) override { return steps_.advance(gathered); }
   /// The phase's average so far; its centre before its first answer.
-  [[nodiscard]] Eigen::VectorXd candidate() const override;
-  void save(ByteWriter& state) const override;
-  [[nodiscard]] Status restore(ByteReader& state) override;
+  [[nodiscard]] Eigen::VectorXd candidate() const override { return steps_.candidate(); }
+  void save(ByteWriter& state) const override { steps_.save(state); }
+  [[nodiscard]] Status restore(ByteReader& state) override { return steps_.restore(state); }
 
  private:
-  LocalizedMirrorDescent(const LocalizedMirrorDescentSettings& settings, std::vector<geometry::LocalPNorm> maps);
-  [[nodiscard]] Step current() const;
-  LocalizedMirrorDescentSettings settings_;
-  std::vector<geometry::LocalPNorm> maps_;  // of each phase
-  std::uint64_t round_ = 0;                 // of the whole run
-  std::uint64_t phase_ = 0;
-  std::uint64_t step_ = 1;   // k, of the phase
-  Eigen::VectorXd iterate_;  // x_k, rounded to the wire type
-  Eigen::VectorXd average_;  // of x_1 .. x_{k-1}
-  Eigen::VectorXd centre_;   // c
+  explicit LocalizedMirrorDescent(PhasedMirrorSteps steps) : steps_(std::move(steps)) {}
+  PhasedMirrorSteps steps_;
 };
 
 }  // namespace undertone::algorithms

@@ -1,11 +1,10 @@
 #include "shared/algorithms/mirror/tree_frank_wolfe.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "shared/algorithms/method_kit.hpp"
 #include "shared/algorithms/mirror/frank_wolfe_section.hpp"
+#include "shared/algorithms/mirror/frank_wolfe_tree.hpp"
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/shared_keys.hpp"
 #include "shared/config/section.hpp"
@@ -14,24 +13,6 @@ namespace undertone::algorithms {
 namespace {
 
 constexpr const char* kTreeFrankWolfe = "tree Frank-Wolfe";
-
-/// Where a round stands: rounds 2^t - 2 .. 2^(t+1) - 3 are phase t's leaves.
-struct Leaf {
-  std::uint64_t phase = 0;   // t
-  std::uint64_t number = 0;  // l, 0 .. 2^t - 1
-  std::uint64_t depth = 0;   // j of its right child; 0 of the root
-};
-
-Leaf leaf_of(std::uint64_t round) {
-  const auto phase = static_cast<std::uint64_t>(std::bit_width(round + 2) - 1);
-  const std::uint64_t number = round + 2 - (std::uint64_t{1} << phase);
-  return {phase, number, number == 0 ? 0 : phase - static_cast<std::uint64_t>(std::countr_zero(number))};
-}
-
-/// 2^T (T + T (T+1)/4): parts that the records are cut into.
-std::uint64_t parts_of(std::uint64_t depth) {
-  return (std::uint64_t{1} << (depth - 1)) * (2 * depth + depth * (depth + 1) / 2);
-}
 
 }  // namespace
 
@@ -44,14 +25,14 @@ std::string TreeFrankWolfeSettings::source() const {
 MethodNumbers TreeFrankWolfeSettings::numbers() const {
   return {{"depth", number(depth)},
           {"rounds", number(extent().rounds)},
-          {"parts", depth < 1 || depth > TreeFrankWolfe::kDepthMax ? 0.0 : number(parts_of(depth))},
+          {"parts", depth < 1 || depth > TreeFrankWolfe::kDepthMax ? 0.0 : number(tree_parts(depth))},
           {"smoothness", smoothness},
           {"norm", set.norm_exponent()},
           {"diameter", set.diameter()}};
 }
 
 Extent TreeFrankWolfeSettings::extent() const {
-  const std::uint64_t rounds = (std::uint64_t{2} << std::min(depth, TreeFrankWolfe::kDepthMax)) - 2;
+  const std::uint64_t rounds = tree_rounds(depth);
   return {rounds, rounds};
 }
 
@@ -82,33 +63,26 @@ TreeFrankWolfe::TreeFrankWolfe(const TreeFrankWolfeSettings& settings)
       estimates_(points_) {}
 
 planning::Schedule TreeFrankWolfe::schedule(const TreeFrankWolfeSettings& settings, const GradientShape& shape) {
-  const std::uint64_t parts = parts_of(settings.depth);
   planning::Schedule out;
-  std::uint64_t next = 0;
   for (std::uint64_t round = 0; round < settings.extent().rounds; ++round) {
-    const Leaf leaf = leaf_of(round);
-    releases::Ask ask = leaf.depth == 0 ? shape.gradient(settings.problem.dimension)
-                                        : shape.difference(settings.problem.dimension, settings.smoothness);
-    releases::Slice slice{releases::Slice::Cut::Equal, next, parts, shape.parts};
-    slice.span = std::uint64_t{1} << (settings.depth - leaf.depth);
-    next += slice.span;
-    ask.records.slice = slice;
+    releases::Ask ask = tree_leaf(round).depth == 0 ? shape.gradient(settings.problem.dimension)
+                                                    : shape.difference(settings.problem.dimension, settings.smoothness);
+    ask.records.slice = tree_slice(settings.depth, round, shape.parts);
     out.push_back({std::move(ask), 1});
   }
-  UNDERTONE_CHECK(next == parts);
   return out;
 }
 
 Step TreeFrankWolfe::current() const {
   if (round_ == settings_.extent().rounds) return finished(iterate_);
-  const Leaf leaf = leaf_of(round_);
+  const TreeLeaf leaf = tree_leaf(round_);
   return leaf.depth == 0 ? ask_gradient(round_, iterate_) : ask_difference(round_, iterate_, points_[leaf.depth - 1]);
 }
 
 Result<Step> TreeFrankWolfe::advance(const folds::Gathered& gathered) {
   if (Status told = check_told(kTreeFrankWolfe, round_, settings_.extent().rounds, settings_.problem, gathered); !told)
     return told.error();
-  const Leaf leaf = leaf_of(round_);
+  const TreeLeaf leaf = tree_leaf(round_);
   Eigen::VectorXd estimate = gathered.mean();
   if (leaf.depth > 0) estimate += estimates_[leaf.depth - 1];
   if (Status converges = check_converges(kTreeFrankWolfe, round_, settings_.problem, estimate); !converges)
@@ -117,8 +91,7 @@ Result<Step> TreeFrankWolfe::advance(const folds::Gathered& gathered) {
     points_[i] = iterate_;
     estimates_[i] = estimate;
   }
-  const double step = 2.0 / number((std::uint64_t{1} << leaf.phase) + leaf.number);
-  iterate_ += step * (settings_.set.minimiser(estimate) - iterate_);
+  iterate_ += tree_step(leaf) * (settings_.set.minimiser(estimate) - iterate_);
   queries::round_to(settings_.problem.point_type, iterate_);
   ++round_;
   return current();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/algorithms/method.hpp"
+#include "shared/algorithms/mirror/frank_wolfe_tree.hpp"
 #include "shared/geometry/frank_wolfe_set.hpp"
 
 namespace undertone::algorithms {
@@ -44,7 +45,7 @@ struct TreeFrankWolfeSettings {
 class TreeFrankWolfe final : public FederatedAlgorithm {
  public:
   static constexpr std::string_view kName = "tree_frank_wolfe";
-  static constexpr std::uint64_t kDepthMax = 10;  // 2046 nodes, each planned for itself
+  static constexpr std::uint64_t kDepthMax = kTreeDepthMax;
   [[nodiscard]] static ParsedMethod parse(config::Section& section, const Problem& problem);
   /// @return an error where the depth or the smoothness is out of range, there is a regulariser, or the start is
   /// outside the set

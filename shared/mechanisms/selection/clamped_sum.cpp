@@ -54,22 +54,25 @@ Result<ClampLattice> ClampLattice::finest(double bound, std::int64_t records, st
 
 double ClampLattice::step() const noexcept { return std::ldexp(bound_, -log2_levels_); }
 
-ClampedSum::ClampedSum(const ClampLattice& lattice, Eigen::Index dimension)
-    : lattice_(lattice),
+ClampUnits ClampLattice::units() const noexcept { return {per_unit_, levels(), records_}; }
+
+ClampedSum::ClampedSum(const ClampUnits& units, Eigen::Index dimension)
+    : units_(units),
       vector_(dimension),
       block_(Eigen::ArrayXd::Zero(dimension)),
       sum_(static_cast<std::size_t>(dimension), 0) {
-  UNDERTONE_CHECK(dimension >= 1);
+  UNDERTONE_CHECK(dimension >= 1 && units.per_unit > 0.0 && units.levels >= 1 &&
+                  units.levels <= std::int64_t{1} << 30U);
 }
 
 void ClampedSum::add(const Eigen::Ref<const Eigen::VectorXd>& vector) {
   UNDERTONE_CHECK(static_cast<std::size_t>(vector.size()) == sum_.size());
   ++records_;
-  UNDERTONE_CHECK(records_ <= lattice_.records());
+  UNDERTONE_CHECK(records_ <= units_.records);
   if ((vector.array() * 0.0).sum() != 0.0) return;  // NaN where some coordinate is not finite
   // A quotient that leaves the range of a double is clamped like any other.
-  const auto most = static_cast<double>(lattice_.levels());
-  block_ += (vector.array() * lattice_.per_unit()).min(most).max(-most) + kToInteger - kToInteger;
+  const auto most = static_cast<double>(units_.levels);
+  block_ += (vector.array() * units_.per_unit).min(most).max(-most) + kToInteger - kToInteger;
   if (++together_ == kTogetherMax) flush();
 }
 

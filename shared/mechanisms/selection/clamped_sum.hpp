@@ -9,6 +9,15 @@
 
 namespace undertone::mechanisms {
 
+/// What clamped vectors are counted in: a coordinate adds the integer nearest to it times `per_unit`, within [-levels,
+/// levels].
+struct ClampUnits {
+  double per_unit = 0.0;     // > 0
+  std::int64_t levels = 0;   // 1 .. 2^30
+  std::int64_t records = 0;  // that are added up at most
+  friend bool operator==(const ClampUnits&, const ClampUnits&) = default;
+};
+
 /// The integers that a sum of coordinatewise clamped vectors is made of. In every coordinate a record adds the integer
 /// nearest to its vector's coordinate / step within [-levels, levels]: half a step is lost besides what the clamp
 /// takes. The step is bound / levels, and exact, since levels are a power of two.
@@ -35,6 +44,7 @@ class ClampLattice {
 
   /// Units per real unit, levels / bound.
   [[nodiscard]] double per_unit() const noexcept { return per_unit_; }
+  [[nodiscard]] ClampUnits units() const noexcept;
 
   friend bool operator==(const ClampLattice&, const ClampLattice&) = default;
 
@@ -53,7 +63,8 @@ class ClampLattice {
 class ClampedSum {
  public:
   /// @param dimension d >= 1
-  ClampedSum(const ClampLattice& lattice, Eigen::Index dimension);
+  ClampedSum(const ClampUnits& units, Eigen::Index dimension);
+  ClampedSum(const ClampLattice& lattice, Eigen::Index dimension) : ClampedSum(lattice.units(), dimension) {}
 
   /// Adds one record's vector. @param vector [d], any doubles
   void add(const Eigen::Ref<const Eigen::VectorXd>& vector);
@@ -70,7 +81,7 @@ class ClampedSum {
 
  private:
   void flush();
-  ClampLattice lattice_;
+  ClampUnits units_;
   std::int64_t records_ = 0;
   std::int64_t together_ = 0;  // in the block
   Eigen::VectorXd vector_;     // a record of `add_linear`

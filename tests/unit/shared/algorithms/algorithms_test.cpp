@@ -124,8 +124,10 @@ TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
   for (const auto& [name, settings] : every_algorithm(4)) {
     SCOPED_TRACE(name);
     std::vector<releases::QuestionKind> planned;
+    std::vector<releases::Ask> asks;
     for (const planning::ScheduledRounds& part : settings->schedule(shape)) {
       planned.insert(planned.end(), part.rounds, part.ask.kind());
+      asks.insert(asks.end(), part.rounds, part.ask);
       EXPECT_EQ(part.ask.dimension, 4);
       const bool difference = part.ask.kind() == releases::QuestionKind::GradientDifference;
       EXPECT_EQ(part.ask.clip().value(), difference ? 2.0 : 1.0);
@@ -136,7 +138,7 @@ TEST(AlgorithmsTest, AskWhatTheirSchedulesSay) {
     while (const auto* query = std::get_if<queries::Query>(&step)) {
       ASSERT_EQ(query->round.value, asked.size());
       asked.push_back(queries::kind_of(query->question));
-      EXPECT_EQ(queries::point_of(query->question).size(), queries::point_size(asked.back(), 4));
+      EXPECT_EQ(queries::point_of(query->question).size(), asks[asked.size() - 1].point_size(4));
       const auto gradient = [&](const Eigen::VectorXd& w) { return problem.gradient(w); };
       step = algorithm->advance({query->round, 1, folds::Mean{answer(*query, gradient)}}).value();
     }

@@ -159,8 +159,6 @@ TEST(PlanLawsTest, WhatHasNoAccountIsRefused) {
   near.map = releases::GradientDifferenceMap{};
   near.bound = releases::L2Bound{near.clip(), 0.5};
   EXPECT_NE(refused({{near, 2}}, pure(1.0)), "");
-  // Two laws of the same records add up for a pure target alone.
-  EXPECT_NE(refused({{gradient_sum(), 1}, {vertex(), 1}}, approximate(1.0, 1e-6)), "");
   EXPECT_EQ(refused({{gradient_sum(), 1}, {vertex(), 1}}, pure(1.0)), "");
   releases::Ask boxed = gradient_sum();
   boxed.bound = releases::MaxBound{releases::CoordinateBound::create(1.0).value()};

@@ -31,7 +31,7 @@ planning::Plan plan_for(const VertexChoice& choice, const Vertices& vertices, co
           : releases::Bound(releases::DualBound::create(*releases::ClipNorm::create(kClip),
                                                         std::numeric_limits<double>::infinity(), vertices.dimension())
                                 .value());
-  const planning::Schedule schedule = {{choice.ask({bound, 1.0}, vertices), rounds}};
+  const planning::Schedule schedule = {{choice.ask({bound, 1.0}, vertices, 0, 1), rounds}};
   return planning::make_plan(schedule, silo_with(target, records)).value();
 }
 
@@ -45,11 +45,11 @@ double error_of(const VertexChoice& choice, const Vertices& vertices, const rele
 TEST(VertexChoiceTest, AsksEachInItsOwnForm) {
   const Vertices ball = Vertices::of_l1_ball(4, 2.0).value();
   const auto max = releases::MaxBound{*releases::CoordinateBound::create(kClip)};
-  EXPECT_NE(choose_by_vote().ask({max, 1.0}, ball).candidates(), nullptr);
+  EXPECT_NE(choose_by_vote().ask({max, 1.0}, ball, 0, 1).candidates(), nullptr);
   const auto dual =
       releases::DualBound::create(*releases::ClipNorm::create(kClip), std::numeric_limits<double>::infinity(), 4)
           .value();
-  const releases::Ask ask = choose_by_vector().ask({dual, 1.0}, ball);
+  const releases::Ask ask = choose_by_vector().ask({dual, 1.0}, ball, 0, 1);
   EXPECT_EQ(ask.candidates(), nullptr);
   EXPECT_EQ(ask.answer_size(), 4);
   EXPECT_TRUE(std::isinf(choose_by_vector().traits().clip_exponent));
@@ -58,13 +58,13 @@ TEST(VertexChoiceTest, AsksEachInItsOwnForm) {
 TEST(VertexChoiceTest, ByVectorTheBestVertexHasAllVotes) {
   const Vertices ball = Vertices::of_l1_ball(3, 2.0).value();
   const folds::Gathered mean{RoundIndex{0}, 2, folds::Mean{Eigen::Vector3d(0.1, -3.0, 1.0)}, 20};
-  EXPECT_EQ(choose_by_vector().votes(mean, ball).value(), (VertexTally{{2, 1.0}}));  // +2 e_2
+  EXPECT_EQ(choose_by_vector().votes(mean, ball, {}, 0).value(), (VertexTally{{2, 1.0}}));  // +2 e_2
   const Vertices listed = Vertices::listed((Eigen::MatrixXd(2, 3) << 1, 0, -1, 0, 2, -1).finished()).value();
   const folds::Gathered flat{RoundIndex{0}, 2, folds::Mean{Eigen::Vector2d(1.0, 0.25)}, 20};
-  EXPECT_EQ(choose_by_vector().votes(flat, listed).value(), (VertexTally{{2, 1.0}}));
-  EXPECT_FALSE(choose_by_vector().votes(flat, ball));
-  EXPECT_FALSE(choose_by_vector().votes({RoundIndex{0}, 1, folds::Tally{{{0, 1.0}}}, 1}, ball));
-  EXPECT_FALSE(choose_by_vote().votes(mean, ball));
+  EXPECT_EQ(choose_by_vector().votes(flat, listed, {}, 0).value(), (VertexTally{{2, 1.0}}));
+  EXPECT_FALSE(choose_by_vector().votes(flat, ball, {}, 0));
+  EXPECT_FALSE(choose_by_vector().votes({RoundIndex{0}, 1, folds::Tally{{{0, 1.0}}}, 1}, ball, {}, 0));
+  EXPECT_FALSE(choose_by_vote().votes(mean, ball, {}, 0));
 }
 
 TEST(VertexChoiceTest, ErrorsAreTheFormulas) {
