@@ -352,6 +352,7 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
       UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(*loudness));
       return Strength(shift);
     }
+    // Of a group's first release; a selection along a path takes its width of it. @see calibrate_group
     UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * *loudness));
     return law == Law::Pure ? Strength(PureShare{epsilon}) : Strength(RangedShare{epsilon});
   }
@@ -486,6 +487,10 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
       own = RangedShare{share->epsilon};
     else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && law_of(release.ask, target) == Law::Pure)
       own = PureShare{ranged->epsilon};
+    if (release.ask.path() != nullptr) {
+      UNDERTONE_TRY(const double width, path_width(segments_, group, i));
+      own = RangedShare{*releases::Epsilon::create(std::get<RangedShare>(own).epsilon.value() * width)};
+    }
     if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && shift->value() > kShiftMax) {
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),

@@ -113,22 +113,46 @@ Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Eps
   return releases::Epsilon::create(1.0 / inverse * (1.0 - 0x1p-50));
 }
 
-Result<mechanisms::PathSelection> path_selection_of(const Release& release, releases::Epsilon epsilon) {
+namespace {
+
+Result<mechanisms::PathLattice> path_lattice_of(const Release& release) {
   std::vector<mechanisms::PathShare> shares;
+  shares.reserve(release.ask.path()->nodes.size());
   for (const releases::PathNode& node : release.ask.path()->nodes) {
     const releases::Slice::Positions positions = node.slice.positions(release.block_records);
     shares.push_back({node.bound, node.factor, positions.to - positions.from});
   }
-  UNDERTONE_TRY(const mechanisms::PathLattice lattice,
-                mechanisms::PathLattice::finest(shares, *release.ask.candidates()));
+  return mechanisms::PathLattice::finest(shares, *release.ask.candidates());
+}
+
+}  // namespace
+
+Result<mechanisms::PathSelection> path_selection_of(const Release& release, releases::Epsilon epsilon) {
+  UNDERTONE_TRY(const mechanisms::PathLattice lattice, path_lattice_of(release));
   return mechanisms::path_selection(lattice, *release.ask.candidates(), epsilon);
+}
+
+Result<double> path_width(const std::vector<Plan::Segment>& segments, const Group& group, std::size_t segment) {
+  if (segments[segment].release.ask.path() == nullptr) return 1.0;
+  double own = 0.0;
+  double widest = 0.0;
+  for (const std::size_t i : group) {
+    if (segments[i].release.ask.path() == nullptr) continue;
+    UNDERTONE_TRY(const mechanisms::PathLattice lattice, path_lattice_of(segments[i].release));
+    const double width = static_cast<double>(lattice.levels_max()) * lattice.unit();
+    widest = std::max(widest, width);
+    if (i == segment) own = width;
+  }
+  // A few kinds of widths and not as many as there are lattices, so that alike records meet alike epsilons.
+  constexpr double kParts = 4096.0;
+  return std::max(1.0, std::floor(own / widest * kParts)) / kParts;
 }
 
 namespace {
 
-/// A release at a loudness, as accountants see it.
+/// A release at a loudness, as accountants see it. @param width of a selection along a path
 Result<std::vector<accounting::RepeatedEvent>> events_at(const Plan::Segment& segment, const releases::Target& target,
-                                                         double loudness) {
+                                                         double loudness, double width) {
   Release release = segment.release;
   const std::uint64_t times = segment.rounds * release.draws();
   if (law_of(release.ask, target) == Law::Gaussian) {
@@ -136,7 +160,7 @@ Result<std::vector<accounting::RepeatedEvent>> events_at(const Plan::Segment& se
     return std::vector<accounting::RepeatedEvent>{
         {event_of_draw(drawn_part(release), shift), times, footprint_of(release)}};
   }
-  UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * loudness));
+  UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * loudness * width));
   if (release.ask.path() == nullptr)
     return std::vector<accounting::RepeatedEvent>{
         {law_of(release.ask, target) == Law::Ranged
@@ -168,10 +192,17 @@ double sum_at(const std::vector<accounting::RepeatedEvent>& position, bool squar
 
 Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const Group& group,
                                const releases::Target& target, const std::optional<releases::Delta>& delta) {
+  std::vector<double> widths;
+  widths.reserve(group.size());
+  for (const std::size_t i : group) {
+    UNDERTONE_TRY(const double width, path_width(segments, group, i));
+    widths.push_back(width);
+  }
   const auto all_at = [&](double loudness) -> Result<std::vector<accounting::RepeatedEvent>> {
     std::vector<accounting::RepeatedEvent> events;
-    for (const std::size_t i : group) {
-      UNDERTONE_TRY(std::vector<accounting::RepeatedEvent> own, events_at(segments[i], target, loudness));
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      UNDERTONE_TRY(std::vector<accounting::RepeatedEvent> own,
+                    events_at(segments[group[k]], target, loudness, widths[k]));
       events.insert(events.end(), own.begin(), own.end());
     }
     return events;
