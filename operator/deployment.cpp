@@ -11,6 +11,7 @@
 
 #include "operator/provision.hpp"
 #include "shared/base/files.hpp"
+#include "shared/releases/choice_time.hpp"
 #include "simulation/dealt_data.hpp"
 #include "simulation/simulate.hpp"
 
@@ -161,8 +162,9 @@ Json silo_config(const jobs::Job& job, const Json& job_document, const jobs::Coh
     out["policy"]["local_reports"] = true;
   // How long a choice takes, or a sum over a secret part, depends on the records: the policy has to hold such replies
   // to an interval.
-  const bool choices = std::any_of(schedule.begin(), schedule.end(),
-                                   [](const planning::ScheduledRounds& part) { return part.ask.selects(); });
+  const bool choices = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return releases::time_depends_on_records(part.ask);
+  });
   if (secret_parts || choices) out["policy"]["release_interval_ms"] = 50;
   if (job.shuffle) {
     out["shufflers"] = addresses_of(shufflers);

@@ -33,55 +33,58 @@ void put_bound(const releases::Bound& bound, Json& out) {
 
 void put_noise(const planning::Release& release, Json& out) {
   const releases::Cost cost = release.cost_of_draw();
-  std::visit(Overloaded{[&](const mechanisms::GaussianLattice& /*noise*/) {
-                          out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
-                        },
-                        [&](const mechanisms::BinomialSum& sum) {
-                          const noise::Rational heads = sum.parameters.heads();
-                          out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
-                          out["binomial"] = {
-                              {"grid", sum.parameters.grid()},
-                              {"coins", sum.parameters.coins()},
-                              {"heads", static_cast<double>(heads.numerator) / static_cast<double>(heads.denominator)}};
-                        },
-                        [&](const mechanisms::LaplaceLattice& laplace) {
-                          out["laplace"] = {{"epsilon", cost.pure.value_rounded_up()},
-                                            {"half_width_95", static_cast<double>(laplace.noise.half_width(0.05)) *
-                                                                  laplace.lattice.step}};
-                        },
-                        [&](const mechanisms::Selection& /*draw*/) {
-                          out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
-                                              {"candidates", release.ask.candidate_count()}};
-                        },
-                        [&](const mechanisms::PathSelection& selection) {
-                          std::vector<double> nodes;
-                          for (std::size_t i = 0; i < selection.lattice.nodes().size(); ++i)
-                            nodes.push_back(selection.epsilon(i).value_rounded_up());
-                          out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
-                                              {"epsilon_of_nodes", std::move(nodes)},
-                                              {"candidates", release.ask.candidate_count()}};
-                        },
-                        [&](const mechanisms::PerturbedObjective& objective) {
-                          const mechanisms::ObjectivePerturbation& ideal = objective.ideal;
-                          out["objective"] = {{"epsilon", cost.pure.value_rounded_up()},
-                                              {"failure", objective.failure.value_rounded_up()},
-                                              {"regularisation", ideal.regularisation()},
-                                              {"linear_term_stddev", ideal.noise_stddev()},
-                                              {"accuracy", ideal.accuracy()},
-                                              {"output_stddev", ideal.output().noise_stddev()},
-                                              {"passes", ideal.iterations()}};
-                        },
-                        [&](const mechanisms::LocalReports& reports) {
-                          const bool gaussian = reports.kind() == releases::Randomiser::Gaussian;
-                          out["reports"] = {
-                              {gaussian ? "mu" : "epsilon",
+  std::visit(
+      Overloaded{
+          [&](const mechanisms::GaussianLattice& /*noise*/) {
+            out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
+          },
+          [&](const mechanisms::BinomialSum& sum) {
+            const noise::Rational heads = sum.parameters.heads();
+            out["noise_multiplier"] = 1.0 / std::sqrt(cost.gaussian.value_rounded_up());
+            out["binomial"] = {
+                {"grid", sum.parameters.grid()},
+                {"coins", sum.parameters.coins()},
+                {"heads", static_cast<double>(heads.numerator) / static_cast<double>(heads.denominator)}};
+          },
+          [&](const mechanisms::LaplaceLattice& laplace) {
+            out["laplace"] = {
+                {"epsilon", cost.pure.value_rounded_up()},
+                {"half_width_95", static_cast<double>(laplace.noise.half_width(0.05)) * laplace.lattice.step}};
+          },
+          [&](const mechanisms::Selection& /*draw*/) {
+            const auto* own = std::get_if<releases::LocalChoicesMap>(&release.ask.map);
+            out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
+                                {"candidates", own != nullptr ? own->vertices.count() : release.ask.candidate_count()}};
+            if (own != nullptr) out["selection"]["choices"] = own->steps;
+          },
+          [&](const mechanisms::PathSelection& selection) {
+            std::vector<double> nodes;
+            for (std::size_t i = 0; i < selection.lattice.nodes().size(); ++i)
+              nodes.push_back(selection.epsilon(i).value_rounded_up());
+            out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
+                                {"epsilon_of_nodes", std::move(nodes)},
+                                {"candidates", release.ask.candidate_count()}};
+          },
+          [&](const mechanisms::PerturbedObjective& objective) {
+            const mechanisms::ObjectivePerturbation& ideal = objective.ideal;
+            out["objective"] = {{"epsilon", cost.pure.value_rounded_up()},
+                                {"failure", objective.failure.value_rounded_up()},
+                                {"regularisation", ideal.regularisation()},
+                                {"linear_term_stddev", ideal.noise_stddev()},
+                                {"accuracy", ideal.accuracy()},
+                                {"output_stddev", ideal.output().noise_stddev()},
+                                {"passes", ideal.iterations()}};
+          },
+          [&](const mechanisms::LocalReports& reports) {
+            const bool gaussian = reports.kind() == releases::Randomiser::Gaussian;
+            out["reports"] = {{gaussian ? "mu" : "epsilon",
                                gaussian ? std::sqrt(cost.gaussian.value_rounded_up()) : cost.pure.value_rounded_up()},
                               {"randomiser", releases::to_string(reports.kind())},
                               {"leaves", releases::what_leaves(reports.kind())}};
-                        },
-                        [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
-                        [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
-             release.mechanism);
+          },
+          [&](const mechanisms::ExactPublicSum& /*exact*/) { out["noise_multiplier"] = 0.0; },
+          [](const mechanisms::Unplanned& /*nothing*/) { UNDERTONE_CHECK(false); }},
+      release.mechanism);
 }
 
 }  // namespace
@@ -191,6 +194,16 @@ std::string describe_release(const Json& release) {
                        kNormalQuantile * release["noise_stddev_of_mean"].get<double>() *
                            static_cast<double>(release["records"].get<std::int64_t>()),
                        release["noise_multiplier"].get<double>());
+  }
+  if (release.contains("objective")) {
+    const Json& objective = release["objective"];
+    return out + fmt::format(
+                     ", records of norm {:.4g}: linear term of {:.4g} a number, regularisation {:.4g}, noise on "
+                     "the minimum {:.4g}, epsilon {:.4g} but for {:.3g}, {} passes",
+                     release["clip_norm"].get<double>(), objective["linear_term_stddev"].get<double>(),
+                     objective["regularisation"].get<double>(), objective["output_stddev"].get<double>(),
+                     objective["epsilon"].get<double>(), objective["failure"].get<double>(),
+                     objective["passes"].get<std::int64_t>());
   }
   return out + fmt::format(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})",
                            release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),

@@ -428,6 +428,13 @@ void RunAccounts::check_guarantee(std::int64_t sequence, Run& run, const Fields&
 
 void RunAccounts::check_implementation(std::int64_t sequence, const Run& run,
                                        const std::optional<ShuffledRun>& shuffled) {
+  UInt128 failures = 0;
+  for (const Block* block : {&run.training, &run.holdout}) (void)add_saturating(failures, block->failure);
+  if (run.delta == 0 && failures > 0) {
+    problems_.add(
+        "entry {}: run {}: expected a delta that covers {} units of failures of its releases, found none (rule 13)",
+        sequence, run.name, fmt::to_string(failures));
+  }
   if (run.delta == 0) return;  // nothing but an epsilon is promised
   UInt128 draws = 0;           // each below 2^40, of 28,000 groups
   for (const Block* block : {&run.training, &run.holdout})
@@ -435,7 +442,7 @@ void RunAccounts::check_implementation(std::int64_t sequence, const Run& run,
   if (draws == 0) return;
   UInt128 taken = run.mechanism_delta;
   if (shuffled) (void)add_saturating(taken, shuffled->failure);
-  for (const Block* block : {&run.training, &run.holdout}) (void)add_saturating(taken, block->failure);
+  (void)add_saturating(taken, failures);
   const UInt128 left = taken > run.delta ? 0 : run.delta - taken;
   // Each draw of noise is allowed a total variation of 2^-80.
   const long double overflow = std::ldexp(run.training.overflow + run.holdout.overflow, 80);

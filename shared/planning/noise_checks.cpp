@@ -54,6 +54,8 @@ std::string misfit_of_path(const releases::Ask& ask, const releases::SiloFacts& 
     return "a path of nodes, each of a part of the records, makes an estimate of which a vertex is selected";
   if (ask.records.block != releases::Block::Training || ask.records.draw_fraction < 1.0 || ask.share || ask.epsilon)
     return "paths are of training records, all of a node's, and their epsilon is what the promise allows";
+  if (ask.records.slice->assignment != releases::Slice::Assignment::Permutation || ask.records.with_replacement)
+    return "a path's nodes are parts of a permutation";
   const releases::Slice::Positions hull = ask.records.slice->positions(facts.records);
   std::vector<releases::Slice::Positions> taken;
   for (const releases::PathNode& node : nodes) {

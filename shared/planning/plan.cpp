@@ -206,7 +206,11 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
        {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
     if (spent.is_zero()) continue;
     // Which passes the rounds were of is not in what was spent, and a record may have met a bin of each.
-    if ((block == releases::Block::Training && draws_bins_anew()) || confuses_parts(segments_, block))
+    const bool paths = std::any_of(segments_.begin(), segments_.end(), [block = block](const Segment& segment) {
+      return segment.release.ask.records.block == block && segment.release.ask.path() != nullptr;
+    });
+    // Nor is it said along which path a selection was.
+    if ((block == releases::Block::Training && draws_bins_anew()) || paths || confuses_parts(segments_, block))
       return epsilon_.value_rounded_up();
     if (spent.is_gaussian() && !reads_parts(block) && !credit_) {
       worst =

@@ -87,6 +87,36 @@ Result<releases::GaussianShift> equal_share(std::uint64_t rounds, double total) 
   return releases::GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
 }
 
+/// What a message of a silo's own runs or of scores takes, in products of a record's number with another: a job's
+/// numbers are not to keep a silo busy for hours.
+Status check_work(const Release& release, const releases::SiloFacts& facts) {
+  constexpr double kProductsMax = 0x1p42;    // an hour or so
+  constexpr double kDirectionsMax = 0x1p26;  // numbers that are held: half a gigabyte
+  const auto width = static_cast<double>(release.ask.dimension);
+  double each = 0.0;  // of a record, besides its numbers
+  double held = 0.0;
+  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map)) {
+    each = 2.0 * width * static_cast<double>(choices->steps);
+  } else if (const auto* scores = std::get_if<releases::ScoresMap>(&release.ask.map)) {
+    held = width * static_cast<double>(scores->vertices.dimension());
+    each = held;
+  } else if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism)) {
+    each = 2.0 * width * static_cast<double>(objective->ideal.iterations());
+    held = width * static_cast<double>(release.records_drawn);
+  } else {
+    return {};
+  }
+  const double products = each * static_cast<double>(release.records_drawn);
+  const double most =
+      std::holds_alternative<mechanisms::PerturbedObjective>(release.mechanism) ? 0x1p32 : kDirectionsMax;
+  if (products <= kProductsMax && held <= most) return {};
+  return Error{
+      ErrorCode::LimitExceeded,
+      fmt::format("silo {}: an answer takes {:.3g} products and holds {:.3g} numbers, at most {:.3g} and {:.3g} "
+                  "are allowed: fewer steps, vertices, features or records",
+                  facts.silo.name(), products, held, kProductsMax, most)};
+}
+
 bool perturbs_objective(const releases::Ask& ask) { return std::holds_alternative<releases::MinimiserMap>(ask.map); }
 
 bool has_chosen_noise(const std::vector<Plan::Segment>& segments) {
@@ -255,6 +285,8 @@ Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& fact
     }
   }
   if (Status met = plan.meet(facts); !met) return met.error();
+  for (const Plan::Segment& segment : plan.segments_)
+    if (Status light = check_work(segment.release, facts); !light) return light.error();
   if (shuffling && !shuffling->binomial) plan.take_credit(facts);
   return plan;
 }
@@ -341,6 +373,11 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
     rounds += draws;
     whole = whole && !release.sampled() && release.positions == segments_[group.front()].release.positions;
     one_law = one_law && law_of(release.ask, target) == law;
+  }
+  if (group.size() > 1 && std::any_of(group.begin(), group.end(),
+                                      [&](std::size_t i) { return perturbs_objective(segments_[i].release.ask); })) {
+    return Error{ErrorCode::InvalidArgument,
+                 facts.silo.name() + ": a perturbed objective is the one release of the records that it reads"};
   }
   // Selections along paths cost records of their nodes differently; and what differs in law is as loud in zCDP.
   const bool along_paths = std::any_of(group.begin(), group.end(),
@@ -463,10 +500,12 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
                                        : first.share   ? strength_of_share(first, target)
                                                        : strength_of(group, facts, target, found));
   const bool calibrated = !first.shift && !first.epsilon && !first.share;
+  UNDERTONE_TRY(const std::vector<double> widths, path_widths(segments_, group));
   Strength in_parts = common;
   if (const auto* shift = std::get_if<releases::GaussianShift>(&common); shift && calibrated && louder != 1.0)
     in_parts = Strength(*releases::GaussianShift::create(shift->value() * louder * (1.0 - 0x1p-50)));
-  for (const std::size_t i : group) {
+  for (std::size_t k = 0; k < group.size(); ++k) {
+    const std::size_t i = group[k];
     Segment& segment = segments_[i];
     Release& release = segment.release;
     Strength own = release.hides_part() ? in_parts : common;
@@ -481,6 +520,10 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
     const Law own_law = law_of(release.ask, target);
     if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && own_law == Law::Ranged)
       own = RangedShare{*releases::Epsilon::create(2.0 * shift->value())};
+    else if (shift && own_law == Law::Pure)
+      own = PureShare{*releases::Epsilon::create(2.0 * shift->value())};
+    else if (const auto* pure = std::get_if<PureShare>(&own); pure && own_law == Law::Gaussian)
+      own = *releases::GaussianShift::create(0.5 * pure->epsilon.value());
     else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && own_law == Law::Gaussian)
       own = *releases::GaussianShift::create(0.5 * ranged->epsilon.value());
     if (const auto* share = std::get_if<PureShare>(&own); share && law_of(release.ask, target) == Law::Ranged)
@@ -488,7 +531,7 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
     else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && law_of(release.ask, target) == Law::Pure)
       own = PureShare{ranged->epsilon};
     if (release.ask.path() != nullptr) {
-      UNDERTONE_TRY(const double width, path_width(segments_, group, i));
+      const double width = widths[k];
       own = RangedShare{*releases::Epsilon::create(std::get<RangedShare>(own).epsilon.value() * width)};
     }
     if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && shift->value() > kShiftMax) {

@@ -85,6 +85,22 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
       mechanism);
 }
 
+/// A set by its name and every number of it.
+std::string domain_text(const geometry::Domain& domain) {
+  const std::string numbers = std::visit(
+      Overloaded{
+          [](const geometry::WholeSpace& /*set*/) { return std::string(); },
+          [](const geometry::Box& box) { return fmt::format("{}/{}", exact(box.lower), exact(box.upper)); },
+          [](const geometry::Simplex& simplex) { return exact(simplex.scale); },
+          [](const geometry::GroupBall& ball) { return fmt::format("{}/{}", exact(ball.radius), ball.group_size); },
+          [](const geometry::MixedBall& ball) { return fmt::format("{}/{}", exact(ball.radius), exact(ball.share)); },
+          [](const geometry::NuclearBall& ball) { return fmt::format("{}/{}", exact(ball.radius), ball.rows); },
+          [](const geometry::L2Ball& ball) { return exact(ball.radius()); },
+          [](const geometry::L1Ball& ball) { return exact(ball.radius); }},
+      domain.set());
+  return fmt::format("{}:{}", domain.set().index(), numbers);
+}
+
 std::string bound_text(const releases::Bound& bound) {
   return std::visit(
       Overloaded{[](const releases::L2Bound& l2) { return exact(l2.clip.value()); },
@@ -178,7 +194,7 @@ std::string map_text(const releases::RecordMap& map) {
   if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&map))
     return fmt::format(":choices:{}:{}", choices->steps, to_hex(choices->vertices.digest()));
   if (const auto* minimiser = std::get_if<releases::MinimiserMap>(&map)) {
-    std::string out = fmt::format(":minimiser:{}", minimiser->domain.name());
+    std::string out = fmt::format(":minimiser:{}", domain_text(minimiser->domain));
     for (const double number : minimiser->start) out += ":" + exact(number);
     return out;
   }

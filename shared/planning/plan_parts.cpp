@@ -132,20 +132,22 @@ Result<mechanisms::PathSelection> path_selection_of(const Release& release, rele
   return mechanisms::path_selection(lattice, *release.ask.candidates(), epsilon);
 }
 
-Result<double> path_width(const std::vector<Plan::Segment>& segments, const Group& group, std::size_t segment) {
-  if (segments[segment].release.ask.path() == nullptr) return 1.0;
-  double own = 0.0;
+Result<std::vector<double>> path_widths(const std::vector<Plan::Segment>& segments, const Group& group) {
+  std::vector<double> out(group.size(), 1.0);
   double widest = 0.0;
-  for (const std::size_t i : group) {
-    if (segments[i].release.ask.path() == nullptr) continue;
-    UNDERTONE_TRY(const mechanisms::PathLattice lattice, path_lattice_of(segments[i].release));
-    const double width = static_cast<double>(lattice.levels_max()) * lattice.unit();
-    widest = std::max(widest, width);
-    if (i == segment) own = width;
+  for (std::size_t k = 0; k < group.size(); ++k) {
+    const Release& release = segments[group[k]].release;
+    if (release.ask.path() == nullptr) continue;
+    UNDERTONE_TRY(const mechanisms::PathLattice lattice, path_lattice_of(release));
+    out[k] = static_cast<double>(lattice.levels_max()) * lattice.unit();
+    widest = std::max(widest, out[k]);
   }
   // A few kinds of widths and not as many as there are lattices, so that alike records meet alike epsilons.
   constexpr double kParts = 4096.0;
-  return std::max(1.0, std::floor(own / widest * kParts)) / kParts;
+  for (std::size_t k = 0; k < group.size(); ++k)
+    if (segments[group[k]].release.ask.path() != nullptr)
+      out[k] = std::max(1.0, std::floor(out[k] / widest * kParts)) / kParts;
+  return out;
 }
 
 namespace {
@@ -192,12 +194,7 @@ double sum_at(const std::vector<accounting::RepeatedEvent>& position, bool squar
 
 Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const Group& group,
                                const releases::Target& target, const std::optional<releases::Delta>& delta) {
-  std::vector<double> widths;
-  widths.reserve(group.size());
-  for (const std::size_t i : group) {
-    UNDERTONE_TRY(const double width, path_width(segments, group, i));
-    widths.push_back(width);
-  }
+  UNDERTONE_TRY(const std::vector<double> widths, path_widths(segments, group));
   const auto all_at = [&](double loudness) -> Result<std::vector<accounting::RepeatedEvent>> {
     std::vector<accounting::RepeatedEvent> events;
     for (std::size_t k = 0; k < group.size(); ++k) {

@@ -60,11 +60,10 @@ enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
 
 /// Planned as a selection along a path that costs a record of its dearest node so much.
 [[nodiscard]] Result<mechanisms::PathSelection> path_selection_of(const Release& release, releases::Epsilon epsilon);
-/// Of a selection along a path its widest node's part in how far a record can move the estimate, of the widest of all
-/// in the group: selections whose epsilons are in this proportion have noise of one scale on the estimate, whose error
-/// is then the same in every step. 1 of every other release.
-[[nodiscard]] Result<double> path_width(const std::vector<Plan::Segment>& segments, const Group& group,
-                                        std::size_t segment);
+/// Of each selection along a path its widest node's part in how far a record can move the estimate, of the widest of
+/// all in the group: selections whose epsilons are in this proportion have noise of one scale on the estimate, whose
+/// error is then the same in every step. 1 of every other release.
+[[nodiscard]] Result<std::vector<double>> path_widths(const std::vector<Plan::Segment>& segments, const Group& group);
 /// How loud releases of different laws, or along paths, may be together: a Gaussian release then has this shift, and a
 /// selection twice as large an epsilon, so that either is loudness^2/2-zCDP; one along a path its width times that.
 /// @param segments a group's @param delta nothing of a pure target, where loudness is half of every release's epsilon

@@ -84,6 +84,13 @@ double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts&
   return epsilon;
 }
 
+/// Whether a silo's own releases have a cost that holds but for a failure: of many records together nothing then does.
+bool holds_but_for_failures(const planning::Plan& plan) {
+  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+    return std::holds_alternative<mechanisms::PerturbedObjective>(segment.release.mechanism);
+  });
+}
+
 /// The exact samplers of releases whose noise is not Gaussian: nothing of them is credited to delta.
 bool draws_exactly(const planning::Plan& plan) {
   return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
@@ -95,7 +102,9 @@ bool draws_exactly(const planning::Plan& plan) {
 }
 
 /// Where one sentence of clipped sums does not say what all releases are by.
-bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) { return draws_exactly(plan) || !job.model; }
+bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) {
+  return draws_exactly(plan) || !job.model || holds_but_for_failures(plan);
+}
 
 std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds interval) {
   const bool reports =
@@ -374,7 +383,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const bool local = trust.assumption.empty();
   const double user_level = local ? user_level_epsilon(plan, facts, account) : 0.0;
   // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
-  const bool user_level_holds = user_level <= 30.0;
+  const bool user_level_holds = user_level <= 30.0 && !holds_but_for_failures(plan);
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);

@@ -89,8 +89,8 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     if (population && !steps_text && draw->is_gaussian() && population->ends_with('r')) population->remove_suffix(1);
     if (rounds == 0 || steps == 0 || count_of(drawn) == 0 || count_of(population) == 0 || (part && !is_part(*part)))
       return malformed;
-    if (failure && (others || part || steps_text || bin || secret || format == LedgerFormat::One ||
-                    draw->pure.units() == 0 || !releases::parse_decimal(*failure)))
+    if (failure && (others || drawn != population || part || steps_text || bin || secret ||
+                    format == LedgerFormat::One || draw->pure.units() == 0 || !releases::parse_decimal(*failure)))
       return malformed;
     if (others && (!part || steps_text || bin || secret || format == LedgerFormat::One || draw->ranged.units() == 0 ||
                    !are_other_parts(*others, *draw)))

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shared/releases/choice_time.hpp"
+
 namespace undertone::silo {
 namespace {
 
@@ -111,8 +113,9 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
                        policy.epsilon_max.value()));
   }
   const planning::Schedule schedule = jobs::schedule_of(job);
-  const bool selects = std::any_of(schedule.begin(), schedule.end(),
-                                   [](const planning::ScheduledRounds& part) { return part.ask.selects(); });
+  const bool selects = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    return releases::time_depends_on_records(part.ask);
+  });
   const bool reports = std::any_of(schedule.begin(), schedule.end(),
                                    [](const planning::ScheduledRounds& part) { return part.ask.reports() != nullptr; });
   if (reports && !policy.local_reports) {

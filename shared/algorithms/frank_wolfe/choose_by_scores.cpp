@@ -9,7 +9,10 @@ namespace undertone::algorithms {
 releases::Ask scores_of(const GradientShape& shape, const geometry::Vertices& vertices, Eigen::Index scores) {
   const auto* most = std::get_if<releases::MaxBound>(&shape.bound);
   UNDERTONE_CHECK(most != nullptr);
-  const double norm = std::sqrt(static_cast<double>(scores)) * vertices.norm_l1_max() * most->bound.value();
+  // A bound that vanishes leaves the least: what is clipped to it is nothing.
+  constexpr double kNormMin = 1e-100;
+  const double norm = std::clamp(std::sqrt(static_cast<double>(scores)) * vertices.norm_l1_max() * most->bound.value(),
+                                 kNormMin, 1.0 / kNormMin);
   return {releases::ScoresMap{vertices, scores}, {}, releases::L2Bound{*releases::ClipNorm::create(norm)}, scores};
 }
 

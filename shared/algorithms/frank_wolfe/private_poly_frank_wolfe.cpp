@@ -106,7 +106,8 @@ Result<std::unique_ptr<PrivatePolyFrankWolfe>> PrivatePolyFrankWolfe::create(
         fmt::format("from 1 to {} rounds, whose points every question brings, got {}", kRoundsMax, settings.rounds));
   if (!(settings.step_size > 0.0 && settings.step_size < 1.0))
     return refuse(fmt::format("a step must be in (0, 1), got {}", settings.step_size));
-  UNDERTONE_TRY(check_path_problem(kPrivatePoly, settings.vertices, settings.smoothness, settings.problem));
+  UNDERTONE_TRY(check_path_problem(kPrivatePoly, settings.vertices, settings.smoothness,
+                                   settings.step_size * l1_diameter(settings.vertices), settings.problem));
   return std::unique_ptr<PrivatePolyFrankWolfe>(new PrivatePolyFrankWolfe(settings));
 }
 
@@ -125,9 +126,10 @@ planning::Schedule PrivatePolyFrankWolfe::schedule(const PrivatePolyFrankWolfeSe
   for (std::uint64_t t = 0; t <= settings.rounds; ++t) {
     std::vector<releases::PathNode> nodes;
     for (std::uint64_t i = 0; i <= t; ++i) {
-      nodes.push_back({chain_slice(settings.rounds, i),
-                       i == 0 ? gradient_bound(shape) : *releases::CoordinateBound::create(part),
-                       std::pow(1.0 - eta, number(t - i)), i == 0 ? 0.0 : 1.0 - eta});
+      nodes.push_back(
+          {chain_slice(settings.rounds, i),
+           i == 0 ? gradient_bound(shape) : *releases::CoordinateBound::create(std::max(part, kTermBoundMin)),
+           std::pow(1.0 - eta, number(t - i)), i == 0 ? 0.0 : 1.0 - eta});
     }
     releases::Slice hull{releases::Slice::Cut::Equal, 0, 2 * settings.rounds};
     hull.span = settings.rounds + t;

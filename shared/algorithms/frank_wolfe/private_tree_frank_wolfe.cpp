@@ -114,7 +114,8 @@ Result<std::unique_ptr<PrivateTreeFrankWolfe>> PrivateTreeFrankWolfe::create(
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: a depth must be in 1 to {}, got {}", kPrivateTree, kDepthMax, settings.depth)};
   }
-  UNDERTONE_TRY(check_path_problem(kPrivateTree, settings.vertices, settings.smoothness, settings.problem));
+  const double shortest = 2.0 * l1_diameter(settings.vertices) * std::ldexp(1.0, -static_cast<int>(settings.depth));
+  UNDERTONE_TRY(check_path_problem(kPrivateTree, settings.vertices, settings.smoothness, shortest, settings.problem));
   return std::unique_ptr<PrivateTreeFrankWolfe>(new PrivateTreeFrankWolfe(settings));
 }
 

@@ -66,11 +66,14 @@ MethodTraits path_traits(double smoothness) {
 }
 
 Status check_path_problem(std::string_view method, const geometry::Vertices& vertices, double smoothness,
-                          const Problem& problem) {
+                          double shortest, const Problem& problem) {
   const auto refuse = [&](const std::string& what) {
     return Error{ErrorCode::InvalidArgument, fmt::format("{}: {}", method, what)};
   };
   UNDERTONE_TRY(geometry::check_positive(fmt::format("the smoothness of {}", method), smoothness));
+  if (!(smoothness * shortest >= kTermBoundMin))
+    return refuse(fmt::format("a smoothness of {} over a distance of {} bounds differences by less than {}", smoothness,
+                              shortest, kTermBoundMin));
   if (vertices.dimension() != problem.dimension)
     return refuse(fmt::format("vertices of {} numbers, and a model of {}", vertices.dimension(), problem.dimension));
   if (!problem.regulariser.is_none())
@@ -86,7 +89,9 @@ const releases::CoordinateBound& gradient_bound(const GradientShape& shape) {
 }
 
 releases::CoordinateBound difference_bound(const GradientShape& shape, double smoothness, double distance) {
-  return *releases::CoordinateBound::create(std::min(2.0 * gradient_bound(shape).value(), smoothness * distance));
+  // A method's settings see to the second; a bound on gradients that vanishes leaves the least.
+  const double most = std::min(2.0 * gradient_bound(shape).value(), smoothness * distance);
+  return *releases::CoordinateBound::create(std::max(most, kTermBoundMin));
 }
 
 }  // namespace undertone::algorithms

@@ -31,9 +31,14 @@ namespace undertone::algorithms {
 /// Every coordinate of a record's term is bounded, in the setup of l1. @param smoothness beta, from l1 to l_inf
 [[nodiscard]] MethodTraits path_traits(double smoothness);
 
+/// No bound on a record's term is smaller: it is a job's product of a smoothness, a diameter and a step, which could
+/// vanish.
+inline constexpr double kTermBoundMin = 1e-100;
+
 /// Whether a problem is one of these methods over the hull of the vertices.
+/// @param shortest the least distance in l1 of two points whose gradients' difference is bounded by the smoothness
 [[nodiscard]] Status check_path_problem(std::string_view method, const geometry::Vertices& vertices, double smoothness,
-                                        const Problem& problem);
+                                        double shortest, const Problem& problem);
 
 /// min(2 L, beta x distance): no coordinate of a difference of gradients at points so far apart in l1 is larger.
 /// @pre the shape's bound is L, of every coordinate

@@ -151,7 +151,9 @@ Result<ObjectivePerturbation> ObjectivePerturbation::create(const ObjectivePertu
   // A start that is within 2^-20 of the set, as a share of 1 + its norm, moves by so much when it is projected.
   const double start = facts.start_norm + 0x1p-20 * (1.0 + facts.start_norm);
   const double loss = std::numbers::ln2 + r * start;  // l_0
-  const double potential = loss + b * b / zeta;       // Phi_0
+  // Phi_0, from the projection, which is not quite theta_0.
+  const double moved = 0x1p-20 * (1.0 + facts.start_norm);
+  const double potential = loss + b * b / zeta + b * moved + zeta * moved * moved;
   const double distance = b / zeta + std::sqrt(loss / zeta);
   // ||y|| <= ||x_0|| + ||x_0 - theta|| + ||theta - y||, with one R more for what rounding adds; or, y being x + (x -
   // x') times less than 1, three times as much as a point of the set.

@@ -133,5 +133,52 @@ TEST_F(DrawnWithReplacementTest, AReleaseCostsItsShiftSquared) {
   expect_problem("rule 3");
 }
 
+/// A ledger of format 2 with one run.
+std::vector<std::string> found_in(const Fields& reserved) {
+  std::vector<std::string> lines;
+  Problems problems(lines);
+  RunAccounts accounts(problems);
+  accounts.add(1, {{"kind", "opened"}, {"format", "2"}, {"public_holdout", std::string(2 * kHashBytes, '0')}});
+  Fields fields = reserved;
+  fields["kind"] = "reserved";
+  fields["run"] = std::string(2 * kRunBytes, 'a');
+  fields["holdout"] = "0";
+  accounts.add(2, fields);
+  return lines;
+}
+
+TEST(RunAccountsTest, AFailureComesOffDeltaAndIsNoneWhereNothingButAnEpsilonIsPromised) {
+  const std::string epsilon = "1099511627776";  // 1
+  const auto half = UInt128{1} << 79U;
+  const auto found = [&](UInt128 delta, UInt128 mechanism, UInt128 failure) {
+    return found_in({{"epsilon", epsilon},
+                     {"delta", fmt::to_string(delta)},
+                     {"mechanism_delta", fmt::to_string(mechanism)},
+                     {"training", "pure:" + epsilon},
+                     {"training_releases", "pure:" + epsilon + "*1@100/100!" + fmt::to_string(failure)}});
+  };
+  EXPECT_FALSE(found(0, 0, half).empty());
+  EXPECT_FALSE(found(0, 0, 1).empty());
+  EXPECT_TRUE(found(half, half / 32, half / 2).empty());
+  EXPECT_FALSE(found(half, half / 2 + half / 4, half / 2).empty());
+}
+
+TEST(RunAccountsTest, ARecordIsChargedForEverySelectionWhosePathGoesThroughItsPart) {
+  // Two selections of 1/2 along paths that share a part: 1 of a pure promise for its records, whatever the others pay.
+  const std::string half = "549755813888";
+  const auto found = [&](const std::string& epsilon, const std::string& second) {
+    return found_in(
+        {{"epsilon", epsilon},
+         {"delta", "0"},
+         {"mechanism_delta", "0"},
+         {"training", "ranged:1099511627776"},
+         {"training_releases", "ranged:" + half + "*1@10/10+0:10,ranged:" + half + "*1@5/5+10:15&" + second}});
+  };
+  EXPECT_TRUE(found("1099511627776", "ranged:" + half + "@10/10+0:10").empty());
+  EXPECT_FALSE(found("1099511627775", "ranged:" + half + "@10/10+0:10").empty());  // a unit less
+  EXPECT_TRUE(found("824633720832", "ranged:274877906944@10/10+0:10").empty());    // 1/2 + 1/4
+  EXPECT_FALSE(found("824633720831", "ranged:274877906944@10/10+0:10").empty());
+}
+
 }  // namespace
 }  // namespace undertone::verifier

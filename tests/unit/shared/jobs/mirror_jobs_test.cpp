@@ -198,5 +198,86 @@ TEST(MirrorJobsTest, PlansCompareTheChoicesOfAVertexWhicheverTheJobHas) {
   finds(other, "/privacy/clip_norm: missing");
 }
 
+Json path_job(const Json& algorithm) {
+  Json job = mirror_job();
+  job["algorithm"] = algorithm;
+  job["algorithm"]["vertices"] = {{"kind", "l1_ball"}, {"radius", 2}};
+  job["privacy"]["coordinate_bound"] = 1;
+  job["privacy"].erase("clip_norm");
+  return job;
+}
+
+TEST(MirrorJobsTest, MethodsThatSelectAlongPathsArePlannedAndTheirRiskIsBounded) {
+  for (const Json& algorithm :
+       {Json{{"kind", "private_tree_frank_wolfe"}, {"depth", 3}, {"smoothness", 0.25}},
+        Json{{"kind", "private_poly_frank_wolfe"}, {"rounds", 5}, {"step_size", 0.3}, {"smoothness", 0.25}}}) {
+    SCOPED_TRACE(algorithm.dump());
+    const Job job = parse_job(path_job(algorithm).dump(), "job.json").value();
+    const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+    EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+    const std::vector<algorithms::WeighedPlan> silos{{&plan, 0.5}, {&plan, 0.5}};
+    const std::optional<algorithms::RiskBound> risk = job.algorithm->planned_risk(silos);
+    ASSERT_TRUE(risk);
+    EXPECT_GT(risk->bound, 0.0);
+    EXPECT_TRUE(std::isfinite(risk->bound));
+  }
+}
+
+TEST(MirrorJobsTest, NumbersThatVanishAreRefusedBeforeAnythingIsPlanned) {
+  // A coordinator's offer is parsed before any policy is asked.
+  for (const double tiny : {5e-324, 1e-300}) {
+    finds(path_job({{"kind", "private_poly_frank_wolfe"}, {"rounds", 5}, {"step_size", tiny}, {"smoothness", 0.25}}),
+          "bounds differences by less than");
+    Json unproven = path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", tiny}});
+    EXPECT_NE(said_of(unproven), "accepted");
+    Json bound = path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", 0.25}});
+    bound["privacy"]["coordinate_bound"] = tiny;
+    (void)said_of(bound);  // whatever is said, it is said
+    for (const char* choice : {"scores", "nominate"}) {
+      Json scores = vertex_job(choice);
+      scores["privacy"]["coordinate_bound"] = tiny;
+      (void)said_of(scores);
+    }
+  }
+  finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", 0.1}}), "/algorithm/smoothness");
+  finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 9}, {"smoothness", 0.25}}), "in 1 to 8");
+  const Job deep =
+      parse_job(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 6}, {"smoothness", 0.25}}).dump(), "job.json")
+          .value();
+  const Result<planning::Plan> plan = plan_of(deep, deep.cohort.front());
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("leaves none for"), std::string::npos) << plan.error().message;
+}
+
+TEST(MirrorJobsTest, WhatWouldKeepASiloBusyForHoursIsRefused) {
+  Json busy = mirror_job();
+  busy["algorithm"] = {
+      {"kind", "one_shot_frank_wolfe"}, {"iterates", 100'000}, {"vertices", {{"kind", "l1_ball"}, {"radius", 2}}}};
+  busy["privacy"]["coordinate_bound"] = 1;
+  busy["privacy"].erase("clip_norm");
+  EXPECT_EQ(said_of(busy), "accepted");
+  for (Json& silo : busy["cohort"]) silo["records"] = 1'000'000'000;
+  const Job job = parse_job(busy.dump(), "job.json").value();
+  const Result<planning::Plan> plan = plan_of(job, job.cohort.front());
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("products"), std::string::npos) << plan.error().message;
+}
+
+TEST(MirrorJobsTest, PerturbedObjectivesAreOfLogisticLossesAlone) {
+  Json job = mirror_job();
+  job["algorithm"] = {{"kind", "objective_perturbation"}};
+  job["domain"] = {{"kind", "l2_ball"}, {"radius", 2}};
+  job["privacy"]["clip_norm"] = 1;
+  EXPECT_EQ(said_of(job), "accepted");
+  Json pure = job;
+  for (Json& silo : pure["cohort"]) silo["delta"] = 0;
+  const Job promised = parse_job(pure.dump(), "job.json").value();
+  EXPECT_FALSE(plan_of(promised, promised.cohort.front()));
+  Json squares = job;
+  squares["model"]["kind"] = "least_squares";
+  squares["data"]["label"] = {{"column", "y"}, {"min", -1}, {"max", 1}};
+  finds(squares, "second derivatives");
+}
+
 }  // namespace
 }  // namespace undertone::jobs

@@ -112,5 +112,36 @@ TEST(ListedReleasesTest, NothingElseIsAList) {
   }
 }
 
+TEST(ListedReleasesTest, AReleaseOfSeveralPartsIsOneAtItsDearestPartsCost) {
+  ListedReleases list =
+      ListedReleases::parse("ranged:9*1@20/20+0:20&ranged:4@10/10+20:30&ranged:9@5/5+30:35,ranged:4*2@20/20+0:20",
+                            LedgerFormat::Two)
+          .value();
+  EXPECT_EQ(list.total().to_string(), "ranged:17");  // 9 + 2 * 4: a record is in one part
+  EXPECT_EQ(take(list, "ranged:9"), 1U);
+  EXPECT_EQ(take(list, "ranged:9"), std::nullopt);
+  EXPECT_EQ(take(list, "ranged:4"), 1U);
+  EXPECT_EQ(take(list, "ranged:4"), 1U);
+  EXPECT_EQ(take(list, "ranged:4"), std::nullopt);
+  for (const char* wrong :
+       {"ranged:4*1@20/20+0:20&ranged:9@10/10+20:30",    // dearer than what answers are charged
+        "ranged:9*1@20/20&ranged:4@10/10+20:30",         // of all records, and of others too
+        "ranged:9*1@20/20+0:20&ranged:4@5/10+20:30",     // some of a part
+        "ranged:9*1@20/20+0:20&ranged:4@10/10",          // no part
+        "ranged:9*1@20/20+0:20&ranged:4*2@10/10+20:30",  // as often as it is asked
+        "ranged:9*1@20/20+0:20&gaussian:4@10/10+20:30",  // of another law
+        "gaussian:9*1@20/20+0:20&gaussian:4@10/10+20:30", "ranged:9*1@20/20+0:20&", "ranged:9*1@20/20+0:20&&"}) {
+    EXPECT_FALSE(ListedReleases::parse(wrong, LedgerFormat::Two)) << wrong;
+  }
+}
+
+TEST(ListedReleasesTest, AFailureIsOfPureReleasesOfAllRecords) {
+  EXPECT_TRUE(ListedReleases::parse("pure:9*1@20/20!123", LedgerFormat::Two));
+  for (const char* wrong : {"pure:9*1@20/20!", "pure:9*1@20/20!x", "gaussian:9*1@20/20!1", "ranged:9*1@20/20!1",
+                            "pure:9*1@10/20!1", "pure:9*1@20/20+0:20!1", "pure:9*1@20/20!1!2"}) {
+    EXPECT_FALSE(ListedReleases::parse(wrong, LedgerFormat::Two)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace undertone::silo

@@ -1,6 +1,7 @@
 #include "silo/policy/objections.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "shared/base/files.hpp"
 #include "silo/policy/policy.hpp"
@@ -48,9 +49,7 @@ TEST(ObjectionsTest, ASingleDataSetNeedsNoName) {
 }
 
 /// How long a selection takes depends on the scores, which are the records': who can time it learns of them.
-TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
-  const std::string file = std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer-lasso.json";
-  const jobs::Job job = jobs::parse_job(read_file(file, jobs::kJobBytesMax).value(), file).value();
+void expect_intervals(const jobs::Job& job) {
   const jobs::CohortMember& member = job.cohort.front();
   const releases::SiloFacts& facts = member.facts;
   Policy policy{{std::string(job.model->name())},
@@ -68,6 +67,19 @@ TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
   EXPECT_NE(objections.front().sentence.find("policy.release_interval_ms above 0"), std::string::npos);
   policy.release_interval = std::chrono::milliseconds(100);
   EXPECT_TRUE(objections_to(policy, own, job, member, job.noise).empty());
+}
+
+TEST(ObjectionsTest, SelectionsNeedRepliesThatLeaveAtIntervals) {
+  const std::string file = std::string(UNDERTONE_SOURCE_DIR) + "/configs/jobs/breast-cancer-lasso.json";
+  nlohmann::json lasso = nlohmann::json::parse(read_file(file, jobs::kJobBytesMax).value());
+  expect_intervals(jobs::parse_job(lasso.dump(), file).value());
+  // A silo's own choices are timed with its one answer, those along paths round by round.
+  nlohmann::json& algorithm = lasso["algorithm"];
+  algorithm["kind"] = "one_shot_frank_wolfe";
+  expect_intervals(jobs::parse_job(lasso.dump(), file).value());
+  const nlohmann::json vertices = algorithm["vertices"];
+  algorithm = {{"kind", "private_tree_frank_wolfe"}, {"depth", 1}, {"smoothness", 10}, {"vertices", vertices}};
+  expect_intervals(jobs::parse_job(lasso.dump(), file).value());
 }
 
 }  // namespace
