@@ -532,7 +532,9 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
       own = PureShare{ranged->epsilon};
     if (release.ask.path() != nullptr) {
       const double width = widths[k];
-      own = RangedShare{*releases::Epsilon::create(std::get<RangedShare>(own).epsilon.value() * width)};
+      UNDERTONE_TRY(const releases::Epsilon part,
+                    releases::Epsilon::create(std::get<RangedShare>(own).epsilon.value() * width));
+      own = RangedShare{part};
     }
     if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && shift->value() > kShiftMax) {
       return Error{ErrorCode::InvalidArgument,
