@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <benchmark/benchmark.h>
 
 #include "shared/base/random_source.hpp"
+#include "shared/crypto/secure_bits.hpp"
 #include "shared/geometry/mirror_map.hpp"
+#include "shared/mechanisms/selection/exponential_mechanism.hpp"
 
 namespace undertone::geometry {
 namespace {
@@ -28,6 +31,44 @@ void step_along(benchmark::State& state, const MirrorMap& map, double step_size)
   }
   state.SetItemsProcessed(state.iterations() * map.dimension());
 }
+
+/// Scores of as many vertices as a million coordinates have, of integers such as gradients add up to.
+std::vector<std::int64_t> many_scores(std::size_t count) {
+  RandomSource random(2);
+  std::vector<std::int64_t> out(count);
+  for (std::int64_t& score : out) score = static_cast<std::int64_t>(random.below(1U << 24U));
+  return out;
+}
+
+/// One look at every score, for the best.
+void BM_ScoresOnce(benchmark::State& state) {
+  const std::vector<std::int64_t> scores = many_scores(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(*std::max_element(scores.begin(), scores.end()));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_ScoresOnce)->ArgName("vertices")->Arg(1'000'000);
+
+/// A selection: it looks at every score once, and tries candidates until one is taken; how often is counted in the
+/// second bench, which makes so many exact exponential draws and nothing else.
+void BM_Selection(benchmark::State& state) {
+  const std::vector<std::int64_t> scores = many_scores(static_cast<std::size_t>(state.range(0)));
+  const auto range = mechanisms::ScoreRange::of_differences(1 << 22).value();
+  const auto draw = mechanisms::ExponentialMechanism::create(releases::Epsilon::create(1.0).value(), range).value();
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  for (auto _ : state) benchmark::DoNotOptimize(draw.select(scores, bits));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_Selection)->ArgName("vertices")->Arg(1'000'000);
+
+void BM_ExponentialDraw(benchmark::State& state) {
+  crypto::SecureBits bits = crypto::SecureBits::from_os();
+  RandomSource random(3);
+  for (auto _ : state) {
+    const auto behind = static_cast<releases::UInt128>(random.below(1U << 24U));
+    benchmark::DoNotOptimize(noise::detail::bernoulli_exp(behind << 40U, releases::UInt128{1} << 62U, bits));
+  }
+}
+BENCHMARK(BM_ExponentialDraw);
 
 /// What the others are compared with: a step along the gradient and back into the l1 ball, or the simplex.
 void BM_GradientStepL1(benchmark::State& state) {

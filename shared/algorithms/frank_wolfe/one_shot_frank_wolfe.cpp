@@ -6,6 +6,7 @@
 #include "shared/algorithms/number.hpp"
 #include "shared/algorithms/vertices_section.hpp"
 #include "shared/config/section.hpp"
+#include "shared/releases/rounds_max.hpp"
 
 namespace undertone::algorithms {
 namespace {

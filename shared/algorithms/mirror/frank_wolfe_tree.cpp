@@ -9,7 +9,9 @@
 namespace undertone::algorithms {
 
 TreeLeaf tree_leaf(std::uint64_t round) {
+  UNDERTONE_CHECK(round < UINT64_MAX - 2);
   const auto phase = static_cast<std::uint64_t>(std::bit_width(round + 2) - 1);
+  UNDERTONE_CHECK(phase >= 1 && phase < 64);
   const std::uint64_t number = round + 2 - (std::uint64_t{1} << phase);
   return {phase, number, number == 0 ? 0 : phase - static_cast<std::uint64_t>(std::countr_zero(number))};
 }

@@ -37,7 +37,9 @@ Result<StageTiling> tile_stages(const std::vector<std::size_t>& phases) {
   StageTiling out;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     std::vector<std::uint64_t>& spans = out.spans.emplace_back();
+    spans.reserve(phases[i]);
     for (std::size_t j = 1; j <= phases[i]; ++j) {
+      UNDERTONE_CHECK(smallest + i >= j && smallest + i - j < 64);
       spans.push_back(std::uint64_t{1} << (smallest + i - j));
       out.parts += spans.back();
     }

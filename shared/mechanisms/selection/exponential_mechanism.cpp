@@ -62,9 +62,26 @@ double ExponentialMechanism::expected_loss_max(std::size_t candidates) const {
 
 std::int64_t ExponentialMechanism::best_of(std::span<const std::int64_t> scores) {
   UNDERTONE_CHECK(!scores.empty() && scores.size() <= kCandidatesMax);
-  const auto [least, best] = std::minmax_element(scores.begin(), scores.end());
-  UNDERTONE_CHECK(*least >= -kScoreMax && *best <= kScoreMax);
-  return *best;
+  // By value and two at a time: places would make every comparison a branch, and the one before it a wait.
+  std::int64_t least = scores.front();
+  std::int64_t best = scores.front();
+  std::int64_t least_other = least;
+  std::int64_t best_other = best;
+  std::size_t i = 0;
+  for (; i + 1 < scores.size(); i += 2) {
+    least = std::min(least, scores[i]);
+    best = std::max(best, scores[i]);
+    least_other = std::min(least_other, scores[i + 1]);
+    best_other = std::max(best_other, scores[i + 1]);
+  }
+  if (i < scores.size()) {
+    least = std::min(least, scores[i]);
+    best = std::max(best, scores[i]);
+  }
+  UNDERTONE_CHECK(std::min(least, least_other) >= -kScoreMax);
+  best = std::max(best, best_other);
+  UNDERTONE_CHECK(best <= kScoreMax);
+  return best;
 }
 
 std::vector<long double> ExponentialMechanism::law(std::span<const std::int64_t> scores) const {
