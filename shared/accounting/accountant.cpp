@@ -429,6 +429,24 @@ std::vector<std::vector<RepeatedEvent>> dearest(const std::vector<std::vector<Re
   return out;
 }
 
+/// The least of what is known of selections of many different epsilons, such as those along a path, without composing
+/// their losses as any epsilon-DP release's: that takes seconds and, of so many, is above what their ranges say.
+/// @return nothing of fewer than three kinds, or where others are among them
+std::optional<double> epsilon_of_many_ranges(const std::vector<RepeatedEvent>& position, releases::Delta delta) {
+  constexpr std::size_t kKindsMin = 3;
+  if (position.size() < kKindsMin) return std::nullopt;
+  double sum = 0.0;  // basic composition, at any delta
+  for (const RepeatedEvent& repeated : position) {
+    const auto* selection = std::get_if<ExponentialEvent>(&repeated.event);
+    if (selection == nullptr) return std::nullopt;
+    sum += static_cast<double>(repeated.times) * selection->epsilon.value();
+  }
+  double least = sum * (1.0 + 1e-12);
+  for (const Reading& reading : {by_renyi(position, delta), by_concentration(position, delta)})
+    if (reading.epsilon) least = std::min(least, reading.epsilon->upper);
+  return least;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<RepeatedEvent>>> by_position(const std::vector<RepeatedEvent>& events) {
@@ -482,7 +500,10 @@ Result<double> charged_epsilon(const std::vector<RepeatedEvent>& events, release
         return std::holds_alternative<ExponentialEvent>(repeated.event);
       });
       const Reading numeric = ranged ? Reading{} : by_losses(position, delta, 1e-3);
-      least = numeric.epsilon ? numeric.epsilon->upper : account_of_position(position, delta, 1e-3).epsilon;
+      const std::optional<double> many = numeric.epsilon ? std::nullopt : epsilon_of_many_ranges(position, delta);
+      least = numeric.epsilon ? numeric.epsilon->upper
+              : many          ? *many
+                              : account_of_position(position, delta, 1e-3).epsilon;
     }
     if (!std::isfinite(least))
       return Error{ErrorCode::LimitExceeded, "no accountant bounds these releases at this delta"};
