@@ -141,8 +141,7 @@ std::optional<double> Plan::epsilon_of_known_draws() const {
       const Release& release = segment.release;
       if (release.ask.records.block != block || release.is_public()) continue;
       if (release.ask.path() != nullptr) {
-        for (accounting::RepeatedEvent& event : local_events(release, segment.rounds))
-          known.push_back(std::move(event));
+        for (const accounting::RepeatedEvent& event : local_events(release, segment.rounds)) known.push_back(event);
         continue;
       }
       accounting::PrivacyEvent event = local_event(release);
@@ -160,8 +159,8 @@ std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const
   for (const Segment& segment : segments_) {
     const Release& release = segment.release;
     if (release.ask.records.block != block || release.is_public()) continue;
-    for (accounting::RepeatedEvent& event : events_of(release, segment.rounds * release.draws()))
-      out.push_back(std::move(event));
+    for (const accounting::RepeatedEvent& event : events_of(release, segment.rounds * release.draws()))
+      out.push_back(event);
   }
   return out;
 }
@@ -224,10 +223,10 @@ double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& ho
       if (segment.release.ask.records.block != block || segment.release.is_public()) continue;
       const std::uint64_t rounds = take_rounds(segment.release.cost(), segment.rounds, left);
       if (rounds == 0) continue;
-      for (accounting::RepeatedEvent& event : events_of(segment.release, rounds * segment.release.draws()))
-        made.push_back(std::move(event));
-      for (accounting::RepeatedEvent& event : local_events(segment.release, rounds * segment.release.draws()))
-        made_locally.push_back(std::move(event));
+      for (const accounting::RepeatedEvent& event : events_of(segment.release, rounds * segment.release.draws()))
+        made.push_back(event);
+      for (const accounting::RepeatedEvent& event : local_events(segment.release, rounds * segment.release.draws()))
+        made_locally.push_back(event);
     }
     Result<double> epsilon = charged(made);
     if (credit_) {  // few rounds can cost less without what mixing takes off delta

@@ -60,11 +60,11 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
             const Eigen::Index dimension = release.ask.dimension;
             if (const auto* minimiser = std::get_if<releases::MinimiserMap>(&release.ask.map)) {
               UNDERTONE_TRY(const releases::Delta failure, releases::Delta::create(failure_each_));
-              UNDERTONE_TRY(mechanisms::PerturbedObjective objective,
+              UNDERTONE_TRY(const mechanisms::PerturbedObjective objective,
                             mechanisms::perturbed_objective({release.ask.clip().value(), release.records_drawn,
                                                              dimension, minimiser->domain, minimiser->start.norm()},
                                                             share.epsilon, failure));
-              return mechanisms::Mechanism(std::move(objective));
+              return mechanisms::Mechanism(objective);
             }
             if (const releases::ReportsForm* form = release.ask.reports();
                 form != nullptr && releases::of_vectors(form->randomiser)) {

@@ -25,7 +25,7 @@ constexpr WorkedJob kWorkedJobs[] = {
     {"breast-cancer-shuffle", 0.934, 0.0316},   {"breast-cancer-softmax", 0.952, 0.0176},
     {"breast-cancer-spider", 0.923, 0.0208},    {"breast-cancer-svrg", 0.875, 0.0587},
     {"breast-cancer-theorem", 0.954, 0.0134},   {"breast-cancer-groups", 0.867, 0.0563},
-    {"breast-cancer-low-rank", 0.934, 0.0167}};
+    {"breast-cancer-low-rank", 0.934, 0.0167},  {"breast-cancer-objective", 0.870, 0.0285}};
 constexpr double kSeedsStated = 120.0;
 
 constexpr std::uint64_t kFirstSeed = 1001;  // none that a setting was chosen by

@@ -1,7 +1,6 @@
 #include "shared/mechanisms/objective_perturbation/perturbed_objective.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "shared/accounting/gaussian_accountant.hpp"
 
@@ -17,7 +16,7 @@ Result<PerturbedObjective> perturbed_objective(const ObjectivePerturbationFacts&
   UNDERTONE_TRY(const releases::Epsilon of_output, releases::Epsilon::create(epsilon.value() * kOutputShare));
   const releases::GaussianShift asked = accounting::gaussian_shift_for(of_output, half);
   UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(std::min(1.0, asked.value())));
-  UNDERTONE_TRY(ObjectivePerturbation ideal, ObjectivePerturbation::create(facts, own, half, shift));
+  UNDERTONE_TRY(const ObjectivePerturbation ideal, ObjectivePerturbation::create(facts, own, half, shift));
   // What the lattice's own noise costs, which is no more than was asked for.
   const releases::Cost cost = ideal.cost();
   const double output = accounting::epsilon_of_gaussian(accounting::total_shift(cost.gaussian), half);
@@ -31,7 +30,7 @@ Result<PerturbedObjective> perturbed_objective(const ObjectivePerturbationFacts&
                  fmt::format("objective perturbation costs epsilon {} and delta {}, {} and {} were asked for",
                              all.value_rounded_up(), failures.value_rounded_up(), epsilon.value(), failure.value())};
   }
-  return PerturbedObjective{std::move(ideal), all, failures};
+  return PerturbedObjective{ideal, all, failures};
 }
 
 }  // namespace undertone::mechanisms
