@@ -43,9 +43,12 @@ MethodTraits LocalizedMirrorDescentSettings::traits() const {
 }
 
 ParsedMethod LocalizedMirrorDescent::parse(config::Section& section, const Problem& problem) {
-  LocalizedMirrorDescentSettings settings{problem, section.number("norm", 1.0, 2.0,
-                                                                  "of localized_mirror_descent: p of the norm l_p; "
-                                                                  "clip_norm is then of l_q, 1/p + 1/q = 1")};
+  LocalizedMirrorDescentSettings settings{problem,
+                                          section.number("norm", 1.0, 2.0,
+                                                         "of localized_mirror_descent and staged_mirror_descent: p of "
+                                                         "the norm l_p, from 1 to 2; clip_norm is then of "
+                                                         "l_q, 1/p + 1/q = 1. Of lp_sgd: p above 2 of the "
+                                                         "model's ball (default: infinity, a box)")};
   const double draw_fraction = keys::draw_fraction(section);
   for (config::Section& one : keys::phases(section)) {
     MirrorPhase phase;

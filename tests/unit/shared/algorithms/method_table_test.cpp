@@ -58,7 +58,7 @@ TEST(MethodTableTest, AParserTakesNoKeyOfAnotherAlgorithm) {
 
 TEST(MethodTest, IsItsSettingsAndNoOthers) {
   const Method method = MinibatchSgdSettings{in_ball(), 3, 0.5, {}};
-  const Method copy = method;
+  const Method copy = method;  // NOLINT(performance-unnecessary-copy-initialization): what is tested
   EXPECT_EQ(copy.as<MinibatchSgdSettings>(), method.as<MinibatchSgdSettings>());  // one for both
   EXPECT_EQ(method.as<MinibatchSgdSettings>()->rounds, 3U);
   EXPECT_EQ(method.as<LocalSgdSettings>(), nullptr);

@@ -42,8 +42,8 @@ Schedule chain(std::uint64_t rounds, double eta) {
                                          shape());
 }
 
-releases::SiloFacts silo_of(std::int64_t records, releases::Target target) {
-  return {SiloId::create("one").value(), records, 0, false, std::move(target)};
+releases::SiloFacts silo_of(std::int64_t records, const releases::Target& target) {
+  return {SiloId::create("one").value(), records, 0, false, target};
 }
 releases::Target pure(double epsilon) { return releases::PureDp{releases::Epsilon::create(epsilon).value()}; }
 releases::Target approximate(double epsilon) {

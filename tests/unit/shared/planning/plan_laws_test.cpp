@@ -12,8 +12,8 @@ namespace {
 
 using releases::Block;
 
-releases::SiloFacts silo_with(releases::Target target, bool holdout_public = false) {
-  return {SiloId::create("one").value(), 100, 20, holdout_public, std::move(target)};
+releases::SiloFacts silo_with(const releases::Target& target, bool holdout_public = false) {
+  return {SiloId::create("one").value(), 100, 20, holdout_public, target};
 }
 releases::Target pure(double epsilon) { return releases::PureDp{releases::Epsilon::create(epsilon).value()}; }
 releases::Target approximate(double epsilon, double delta) {
