@@ -47,5 +47,36 @@ TEST(StatisticsStatementTest, NoiseOfWantedWidthsIsTheJobs) {
   EXPECT_NE(said.find("expected no rho"), std::string::npos) << said;
 }
 
+nlohmann::json objective_job() {
+  const std::filesystem::path root = UNDERTONE_SOURCE_DIR;
+  return nlohmann::json::parse(read_file(root / "configs/jobs/breast-cancer-objective.json", 1U << 20U).value());
+}
+
+TEST(StatementTest, APerturbedObjectiveIsSaidToBeOneAndPromisesNothingOfManyRecords) {
+  const PrivacyStatement statement = statement_of(jobs::parse_job(objective_job().dump(), "job.json").value());
+  const nlohmann::json said = nlohmann::json::parse(statement.json);
+  const std::string mechanism = said.at("mechanism").get<std::string>();
+  EXPECT_NE(mechanism.find("objective perturbation"), std::string::npos) << mechanism;
+  EXPECT_NE(mechanism.find("but for a probability"), std::string::npos) << mechanism;
+  // A failure times what many records make of it is no small probability.
+  EXPECT_TRUE(said.at("user_level_epsilon").is_null());
+}
+
+TEST(StatementTest, SelectionsAlongPathsAndASilosOwnAreSaidToBeSelections) {
+  for (
+      const char* algorithm :
+      {R"({"kind":"one_shot_frank_wolfe","iterates":6,"vertices":{"kind":"l1_ball","radius":4}})",
+       R"({"kind":"private_tree_frank_wolfe","depth":2,"smoothness":0.25,"vertices":{"kind":"l1_ball","radius":4}})"}) {
+    nlohmann::json job = objective_job();
+    job["algorithm"] = nlohmann::json::parse(algorithm);
+    job["domain"] = {{"kind", "l1_ball"}, {"radius", 4}};
+    job["privacy"]["coordinate_bound"] = 1;
+    job["privacy"].erase("clip_norm");
+    const PrivacyStatement statement = statement_of(jobs::parse_job(job.dump(), "job.json").value());
+    EXPECT_NE(statement.text.find("exponential mechanism on integer scores"), std::string::npos) << statement.text;
+    EXPECT_NE(statement.text.find("how long a selection takes depends on the records"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace undertone::silo
