@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
+#include <numeric>
 
 #include "shared/base/random_source.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/geometry/mirror_map.hpp"
 #include "shared/mechanisms/selection/exponential_mechanism.hpp"
+#include "silo/oracles/record_sums.hpp"
 
 namespace undertone::geometry {
 namespace {
@@ -31,6 +33,39 @@ void step_along(benchmark::State& state, const MirrorMap& map, double step_size)
   }
   state.SetItemsProcessed(state.iterations() * map.dimension());
 }
+
+constexpr Eigen::Index kFeatures = 128;
+constexpr Eigen::Index kRecords = 20'000;
+
+/// A silo's clipped sum of gradients, in l2 or in l_q besides: what the second clip costs on top of the pass.
+/// @param exponent q of the dual norm, 0 of l2 alone
+void BM_ClippedSum(benchmark::State& state) {
+  static const models::Records records = [] {
+    RandomSource random(4);
+    models::Records out{Eigen::MatrixXd(kFeatures, kRecords), Eigen::VectorXd(kRecords)};
+    for (double& number : out.features.reshaped()) number = 2.0 * random.unit() - 1.0;
+    for (double& target : out.targets) target = random.below(2) == 0 ? 1.0 : -1.0;
+    return out;
+  }();
+  std::vector<std::int64_t> everybody(static_cast<std::size_t>(kRecords));
+  std::iota(everybody.begin(), everybody.end(), std::int64_t{0});
+  const models::LinearModel model(models::Loss::Logistic, kFeatures, false);
+  const std::unique_ptr<silo::RecordSums> sums = silo::make_record_sums(model);
+  const Eigen::VectorXd point = Eigen::VectorXd::Constant(kFeatures, 0.05);
+  const double exponent = state.range(0) == 1 ? HUGE_VAL : static_cast<double>(state.range(0));
+  const mechanisms::Lattice lattice{std::int64_t{1} << 30U, 0x1p-27};
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(kFeatures));
+  for (auto _ : state) {
+    if (exponent == 0.0) {
+      sums->gradients(point, lattice, {records, everybody}, sum);
+    } else {
+      sums->dual_gradients(point, {exponent, 0.4}, lattice, {records, everybody}, sum);  // which many are beyond
+    }
+    benchmark::DoNotOptimize(sum.data());
+  }
+  state.SetItemsProcessed(state.iterations() * kRecords);
+}
+BENCHMARK(BM_ClippedSum)->ArgName("q, 1: infinity")->Arg(0)->Arg(1)->Arg(3);
 
 /// Scores of as many vertices as a million coordinates have, of integers such as gradients add up to.
 std::vector<std::int64_t> many_scores(std::size_t count) {
