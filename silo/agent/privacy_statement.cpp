@@ -424,8 +424,11 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   json["charged"] = account.filtered ? "per_release" : "whole";
   if (local) {
     json["user_level_epsilon"] = user_level_holds ? Json(user_level) : Json(nullptr);
-    json["user_level_note"] = fmt::format("the same mechanism if all {} records were one person's, at the same delta{}",
-                                          records, user_level_holds ? "" : ": beyond 30, which is as good as none");
+    json["user_level_note"] =
+        fmt::format("the same mechanism if all {} records were one person's, at the same delta{}", records,
+                    user_level_holds               ? ""
+                    : holds_but_for_failures(plan) ? ": none is known, as its cost holds but for a failure"
+                                                   : ": beyond 30, which is as good as none");
   }
   json["releases_planned"] = plan.rounds();
   json["releases_made"] = account.releases;
