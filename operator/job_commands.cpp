@@ -150,6 +150,8 @@ std::vector<algorithms::WeighedPlan> weighed_plans(const jobs::Job& job, const P
 
 std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, const Plans& plans) {
   if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
+  // Bounds count noise as Gaussian, but of the methods whose own law is the other.
+  if (job.noise_norm && !job.algorithm->traits().generalised_noise) return std::nullopt;
   if (job.model->is_convex())
     if (std::optional<algorithms::RiskBound> own = job.algorithm->planned_risk(weighed_plans(job, plans))) return own;
   const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
@@ -193,10 +195,12 @@ std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const P
   return out;
 }
 
-/// L as the model and its public bounds prove it.
+/// L as the model and its public bounds prove it, in the norm l_q that the algorithm bounds gradients in: a record has
+/// as many numbers of at most 1 as the square of its l2 norm says, so that its l_q norm is that one's (2/q)-th power.
 std::optional<double> proven_lipschitz(const jobs::Job& job) {
   if (job.projection) return std::nullopt;
-  return job.model->constants(jobs::record_norm(*job.model, job.schema)).lipschitz;
+  const double norm = jobs::record_norm(*job.model, job.schema);
+  return job.model->constants(std::pow(norm, 2.0 / job.algorithm->traits().clip_exponent)).lipschitz;
 }
 
 /// Public constants of the method and its set.

@@ -51,6 +51,11 @@ void put_noise(const planning::Release& release, Json& out) {
                 {"epsilon", cost.pure.value_rounded_up()},
                 {"half_width_95", static_cast<double>(laplace.noise.half_width(0.05)) * laplace.lattice.step}};
           },
+          [&](const mechanisms::GeneralisedGaussianLattice& generalised) {
+            const double rho = cost.concentrated.value_rounded_up();
+            out["noise_multiplier"] = 1.0 / std::sqrt(2.0 * rho);
+            out["generalised_gaussian"] = {{"norm", generalised.noise.norm()}, {"rho", rho}};
+          },
           [&](const mechanisms::Selection& /*draw*/) {
             const auto* own = std::get_if<releases::LocalChoicesMap>(&release.ask.map);
             out["selection"] = {{"epsilon", cost.ranged.value_rounded_up()},
@@ -204,6 +209,15 @@ std::string describe_release(const Json& release) {
                      objective["regularisation"].get<double>(), objective["output_stddev"].get<double>(),
                      objective["epsilon"].get<double>(), objective["failure"].get<double>(),
                      objective["passes"].get<std::int64_t>());
+  }
+  if (release.contains("generalised_gaussian")) {
+    const Json& generalised = release["generalised_gaussian"];
+    return out + fmt::format(
+                     ", {} clip {:.4g}, generalised Gaussian noise of the norm l_{:.4g}, sigma of the mean {:.4g} "
+                     "(rho {:.4g} each)",
+                     release["clip_in"].get<std::string>(), release["clip_norm"].get<double>(),
+                     generalised["norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),
+                     generalised["rho"].get<double>());
   }
   return out + fmt::format(", clip {:.4g}, sigma of the mean {:.4g} (noise multiplier {:.4g}{})",
                            release["clip_norm"].get<double>(), release["noise_stddev_of_mean"].get<double>(),

@@ -15,8 +15,10 @@ std::string_view take_until(std::string_view& text, char mark) {
   return taken;
 }
 
-constexpr std::array<std::pair<std::string_view, Law>, 3> kLaws = {
-    {{"gaussian:", Law::Gaussian}, {"pure:", Law::Pure}, {"ranged:", Law::Ranged}}};
+constexpr std::array<std::pair<std::string_view, Law>, 4> kLaws = {{{"gaussian:", Law::Gaussian},
+                                                                    {"pure:", Law::Pure},
+                                                                    {"ranged:", Law::Ranged},
+                                                                    {"concentrated:", Law::Concentrated}}};
 
 /// Takes the name of a law off the text.
 std::optional<Law> take_law(std::string_view& text) {
@@ -34,6 +36,8 @@ std::optional<ReleaseGroup> parse_group(std::string_view text, Format format) {
     const std::optional<Law> law = take_law(text);
     if (!law) return std::nullopt;
     group.law = *law;
+    // Beside all records it may read a fresh subset of them: of other draws it is not known what they cost.
+    if (group.law == Law::Concentrated && text.find_first_of("r^~=") != text.npos) return std::nullopt;
   }
   std::optional<UInt128> number;
   const auto read = [&number](std::string_view digits, UInt128& out) {
@@ -119,7 +123,7 @@ std::optional<std::int64_t> parse_index(std::string_view text) {
 
 bool Cost::add(const Cost& other) {
   bool fits = true;
-  for (UInt128 Cost::*const part : {&Cost::gaussian, &Cost::pure, &Cost::ranged}) {
+  for (UInt128 Cost::*const part : {&Cost::gaussian, &Cost::pure, &Cost::ranged, &Cost::concentrated}) {
     if (!__builtin_add_overflow(this->*part, other.*part, &(this->*part))) continue;
     this->*part = ~UInt128{0};
     fits = false;
@@ -130,11 +134,13 @@ bool Cost::add(const Cost& other) {
 Cost cost_of(Law law, UInt128 units) {
   switch (law) {
     case Law::Gaussian:
-      return {units, 0, 0};
+      return {.gaussian = units};
     case Law::Pure:
-      return {0, units, 0};
+      return {.pure = units};
     case Law::Ranged:
-      return {0, 0, units};
+      return {.ranged = units};
+    case Law::Concentrated:
+      return {.concentrated = units};
   }
   return {};
 }
@@ -161,8 +167,8 @@ std::optional<Cost> parse_cost(std::string_view text, Format format) {
 
 std::string to_text(const Cost& cost) {
   std::string text;
-  for (const auto& [name, units] :
-       {std::pair("gaussian", cost.gaussian), std::pair("pure", cost.pure), std::pair("ranged", cost.ranged)}) {
+  for (const auto& [name, units] : {std::pair("gaussian", cost.gaussian), std::pair("pure", cost.pure),
+                                    std::pair("ranged", cost.ranged), std::pair("concentrated", cost.concentrated)}) {
     if (units != 0) text += fmt::format("{}{}:{}", text.empty() ? "" : "+", name, fmt::to_string(units));
   }
   return text.empty() ? "0" : text;

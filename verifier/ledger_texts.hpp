@@ -40,21 +40,24 @@ constexpr std::size_t kSignatureBytes = 64;
 enum class Format : std::uint8_t { One = 1, Two = 2 };
 
 /// How releases' losses are bounded, and so in what their costs add up.
-enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
+enum class Law : std::uint8_t { Gaussian, Pure, Ranged, Concentrated };
 
-/// Units of 2^-40 by law: of shift squared, of epsilon, and of epsilon of releases whose losses stay in a range of it.
+/// Units of 2^-40 by law: of shift squared, of epsilon, of epsilon of releases whose losses stay in a range of it, and
+/// of rho of releases that are rho-zCDP.
 struct Cost {
   UInt128 gaussian = 0;
   UInt128 pure = 0;
   UInt128 ranged = 0;
+  UInt128 concentrated = 0;
 
   /// Stays at the largest amount on overflow, which it reports.
   bool add(const Cost& other);
   [[nodiscard]] bool is_zero() const { return gaussian == 0 && is_gaussian(); }
-  [[nodiscard]] bool is_gaussian() const { return pure == 0 && ranged == 0; }
+  [[nodiscard]] bool is_gaussian() const { return pure == 0 && ranged == 0 && concentrated == 0; }
   /// Whether it is at most this much of each law.
   [[nodiscard]] bool fits(const Cost& limit) const {
-    return gaussian <= limit.gaussian && pure <= limit.pure && ranged <= limit.ranged;
+    return gaussian <= limit.gaussian && pure <= limit.pure && ranged <= limit.ranged &&
+           concentrated <= limit.concentrated;
   }
   friend bool operator==(const Cost&, const Cost&) = default;
 };
@@ -71,6 +74,7 @@ struct Cost {
 /// slots of a permutation that the noise counts on. What is missing is a group of its own kind: a subset, 1 step, all.
 /// Behind "!" follows what each release adds to delta, since its epsilon holds but for that.
 /// Behind "&" follow other parts that the releases of the group read, at a cost of their own, which is no larger.
+/// A concentrated group has none of these marks but "+".
 struct ReleaseGroup {
   Law law = Law::Gaussian;
   UInt128 units = 0;  // of one draw, of 2^-40

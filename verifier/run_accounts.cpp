@@ -27,6 +27,7 @@ bool add_saturating(UInt128& sum, UInt128 term) {
 
 long double epsilon_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -40); }
 long double delta_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -80); }
+long double rho_of(UInt128 units) { return std::ldexp(static_cast<long double>(units), -40); }
 long double mu_of(UInt128 units) { return std::sqrt(std::ldexp(static_cast<long double>(units), -40)); }
 
 /// Equal releases that a record meets.
@@ -138,6 +139,7 @@ std::optional<ListedBlock> parse_releases(const std::string& text, Format format
 }
 
 /// What is composed numerically: of releases of a pure or ranged law their epsilon is all that counts.
+/// @param groups none of them concentrated, of which no profile is known
 std::vector<SampledGroup> composed(const std::vector<Met>& groups) {
   std::vector<SampledGroup> out;
   out.reserve(groups.size());
@@ -167,6 +169,13 @@ std::optional<std::vector<ConcentratedGroup>> concentrated(const std::vector<Met
       case Law::Ranged:
         one.ranged_epsilon = epsilon_of(group.units);
         break;
+      case Law::Concentrated:
+        one.rho = rho_of(group.units);
+        // Up, as what is known of a subset grows with it.
+        if (group.drawn < group.population)
+          one.rate =
+              std::nextafter(static_cast<long double>(group.drawn) / static_cast<long double>(group.population), 1.0L);
+        break;
     }
   }
   return out;
@@ -180,22 +189,26 @@ struct Charge {
 
 /// Whether what one record meets keeps the charge: at no delta the epsilons of pure and ranged releases add up to it;
 /// at one, the least of what is known of them does.
-bool is_kept(const std::vector<Met>& groups, const Charge& charge) {
+/// @param bound one for all positions of a block
+bool is_kept(const std::vector<Met>& groups, const Charge& charge, RenyiBound& bound) {
   // Two accountants agree to a hundredth: this one's upper end just above the charge, its lower end at it.
   const long double epsilon = epsilon_of(charge.epsilon);
   const long double above = epsilon * 1.01L + 1e-6L;
   const long double allowed = delta_of(charge.mechanism_delta) * (1 + 1e-9L);
   const auto is_gaussian = [](const Met& group) { return group.law == Law::Gaussian; };
   const auto is_pure = [](const Met& group) { return group.law == Law::Pure; };
-  // A Gaussian profile is above 0 at every epsilon, though it may underflow.
-  if (charge.mechanism_delta == 0 && std::any_of(groups.begin(), groups.end(), is_gaussian)) return false;
+  const auto is_concentrated = [](const Met& group) { return group.law == Law::Concentrated; };
+  const auto has_epsilon = [](const Met& group) { return group.law == Law::Pure || group.law == Law::Ranged; };
+  const bool all_have_epsilon = std::all_of(groups.begin(), groups.end(), has_epsilon);
+  // A Gaussian profile is above 0 at every epsilon, though it may underflow, and a rho promises no epsilon alone.
+  if (charge.mechanism_delta == 0 && !all_have_epsilon) return false;
   if (std::all_of(groups.begin(), groups.end(), is_gaussian)) {
     const std::vector<SampledGroup> gaussian = composed(groups);
     const std::optional<DeltaBracket> beyond = sampled_delta(gaussian, above);
     const std::optional<DeltaBracket> at = sampled_delta(gaussian, epsilon);
     return beyond && at && beyond->upper <= allowed && at->lower <= allowed;
   }
-  if (std::none_of(groups.begin(), groups.end(), is_gaussian)) {
+  if (all_have_epsilon) {
     UInt128 sum = 0;
     bool fits = true;
     for (const Met& group : groups) {
@@ -213,7 +226,8 @@ bool is_kept(const std::vector<Met>& groups, const Charge& charge) {
     if (pure_delta_below(std::move(pure), charge.epsilon) > allowed) return false;
   }
   const auto divergences = concentrated(groups);
-  if (divergences && renyi_delta(*divergences, above) <= allowed) return true;
+  if (divergences && bound.delta(*divergences, above) <= allowed) return true;
+  if (std::any_of(groups.begin(), groups.end(), is_concentrated)) return false;  // no other bound knows these
   const std::optional<long double> delta = delta_above(composed(groups), above);
   return delta && *delta <= allowed;
 }
@@ -299,7 +313,7 @@ void RunAccounts::report(LedgerFindings& findings) const {
 long double RunAccounts::epsilon_spent(const Run& run, const Block& block) {
   const long double charged = epsilon_of(run.epsilon);
   if (block.spent.is_zero()) return 0;
-  if (block.spent.gaussian == 0) {
+  if (block.spent.gaussian == 0 && block.spent.concentrated == 0) {
     UInt128 sum = block.spent.pure;
     (void)add_saturating(sum, block.spent.ranged);
     return std::min(epsilon_of(sum), charged);
@@ -514,8 +528,9 @@ void RunAccounts::check_listed(std::int64_t sequence, const Run& run, Block& blo
     return;
   }
   const Charge charge{run.epsilon, run.mechanism_delta};
-  if (met &&
-      std::all_of(met->begin(), met->end(), [&](const std::vector<Met>& groups) { return is_kept(groups, charge); })) {
+  RenyiBound bound;
+  if (met && std::all_of(met->begin(), met->end(),
+                         [&](const std::vector<Met>& groups) { return is_kept(groups, charge, bound); })) {
     return;
   }
   problems_.add(

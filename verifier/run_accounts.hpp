@@ -106,7 +106,8 @@ class RunAccounts {
   void release(std::int64_t sequence, const Fields& fields, Run& run);
   void close(std::int64_t sequence, const std::string& kind, Run& run);
 
-  /// Smallest epsilon of what was spent of a block, at most what was reserved.
+  /// Smallest epsilon of what was spent of a block, at most what was reserved, which it is wherever nothing less is
+  /// known.
   static long double epsilon_spent(const Run& run, const Block& block);
 
   Problems& problems_;

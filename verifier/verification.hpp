@@ -17,7 +17,8 @@ struct RunFindings {
   double delta_reserved = 0;
   /// The odometer: smallest epsilon whose Gaussian profile is at most the run's `mechanism_delta`, at mu^2 = the larger
   /// of what the releases of either block add up to, at most what was reserved. 0 if that is nothing; all that was
-  /// reserved if it is something and the run may draw a record several times.
+  /// reserved if it is something and the run may draw a record several times, or its releases are of several laws or
+  /// known by their rho alone. Where all are epsilon-DP it is the sum of their epsilons.
   double epsilon_spent = 0;
   std::uint64_t releases = 0;
   /// "open", "ended" or "returned".

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "shared/accounting/gaussian_accountant.hpp"
-#include "shared/noise/generalised_gaussian.hpp"
 
 namespace undertone::lab {
 namespace {
@@ -213,8 +212,7 @@ Result<PrivacyEvent> event_of(const MechanismText& text, Adjacency adjacency, st
       const Result<double> scale = positive(text.scale, "scale");
       if (!sensitivity) return sensitivity.error();
       if (!scale) return scale.error();
-      UNDERTONE_TRY(const noise::GeneralisedGaussian noise, noise::GeneralisedGaussian::create(text.norm, *scale));
-      UNDERTONE_TRY(const accounting::Rho rho, noise.rho(*sensitivity));
+      UNDERTONE_TRY(const accounting::Rho rho, accounting::generalised_gaussian_rho(text.norm, *scale, *sensitivity));
       return PrivacyEvent(accounting::ConcentratedEvent{rho});
     }
     case MechanismKind::Zcdp: {

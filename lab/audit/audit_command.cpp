@@ -140,6 +140,12 @@ Status check_known(const jobs::Job& job, bool canaries) {
                  "the audit plays sums and selections of vertices: the law of a selection of totals is enumerated by "
                  "statistic_selection_test"};
   }
+  if (job.noise_norm) {
+    return Error{
+        ErrorCode::InvalidArgument,
+        "the audit has no distinguisher for generalised Gaussian noise: its law and its divergences are held to "
+        "numbers by generalised_gaussian_test and generalised_gaussian_sum_test"};
+  }
   const bool sums_of_linear =
       job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);
   if (canaries && !sums_of_linear) {

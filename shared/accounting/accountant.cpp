@@ -41,6 +41,9 @@ struct LawOf {
   Result<LossLawPtr> operator()(const ConcentratedEvent& /*event*/) const {
     return Error{ErrorCode::InvalidArgument, "a release that is known by its rho alone has no loss distribution"};
   }
+  Result<LossLawPtr> operator()(const SubsetConcentratedEvent& event) const {
+    return (*this)(ConcentratedEvent{event.rho});
+  }
   Result<LossLawPtr> operator()(const ClonesEvent& event) const {
     return clones_law(event.others, event.record_epsilon, event.silo_epsilon);
   }
@@ -70,6 +73,7 @@ struct RhoOf {
     return event.delta > 0.0 ? std::nullopt : std::optional(pure(event.epsilon.value()));
   }
   std::optional<double> operator()(const ConcentratedEvent& event) const { return event.rho.value(); }
+  std::optional<double> operator()(const SubsetConcentratedEvent& event) const { return event.rho.value(); }
   std::optional<double> operator()(const ClonesEvent& event) const { return pure(event.record_epsilon); }
 
   /// Spec privacy-core C.3: epsilon tanh(epsilon/2), at most epsilon^2/2.
@@ -123,6 +127,9 @@ struct CurveOf {
   }
   Result<Curve> operator()(const ConcentratedEvent& event) const {
     return Curve{[rho = event.rho](double order) { return order * rho.value(); }};
+  }
+  Result<Curve> operator()(const SubsetConcentratedEvent& event) const {
+    return Curve{[event](double order) { return subset_zcdp_renyi(event.rate, event.rho, order); }};
   }
   Result<Curve> operator()(const ClonesEvent& event) const {
     const Result<releases::Epsilon> epsilon = releases::Epsilon::create(event.record_epsilon);
@@ -342,6 +349,11 @@ Status check(const std::vector<RepeatedEvent>& events) {
     const auto* shifted = std::get_if<GaussianEvent>(&repeated.event);
     if (shifted != nullptr) continue;
     if (std::holds_alternative<ConcentratedEvent>(repeated.event)) continue;
+    if (const auto* subset = std::get_if<SubsetConcentratedEvent>(&repeated.event)) {
+      if (subset->rate > 0.0 && subset->rate <= 1.0) continue;
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("the rate of a subset must be in (0, 1], got {}", subset->rate)};
+    }
     if (const Result<LossLawPtr> law = std::visit(LawOf{Order::Both}, repeated.event); !law) return law.error();
   }
   if (total == 0) return Error{ErrorCode::InvalidArgument, "there is nothing to account for"};
@@ -362,6 +374,7 @@ struct KeyOf {
   EventKey operator()(const ExponentialEvent& event) const { return {5.0, event.epsilon.value(), 0.0, 0.0}; }
   EventKey operator()(const ApproximateEvent& event) const { return {6.0, event.epsilon.value(), event.delta, 0.0}; }
   EventKey operator()(const ConcentratedEvent& event) const { return {7.0, event.rho.value(), 0.0, 0.0}; }
+  EventKey operator()(const SubsetConcentratedEvent& event) const { return {10.0, event.rho.value(), event.rate, 0.0}; }
   EventKey operator()(const ClonesEvent& event) const {
     return {8.0, static_cast<double>(event.others), event.record_epsilon, event.silo_epsilon};
   }

@@ -57,6 +57,11 @@ struct ApproximateEvent {
 struct ConcentratedEvent {
   Rho rho;
 };
+/// The same of a fixed-size subset, drawn afresh without replacement; replace-one. @see subset_zcdp_renyi
+struct SubsetConcentratedEvent {
+  double rate = 1.0;  // K/n
+  Rho rho;            // for a record that was drawn
+};
 /// A round of replies that a shuffler mixed, as what it is close to: the pair of spec privacy-core E. How far the round
 /// is from it in total variation is not in here: (1 + e^epsilon) times that comes off delta. @see clones_law
 struct ClonesEvent {
@@ -66,7 +71,7 @@ struct ClonesEvent {
 };
 using PrivacyEvent = std::variant<GaussianEvent, SubsetGaussianEvent, KnownSubsetGaussianEvent, MultisetGaussianEvent,
                                   PoissonGaussianEvent, LaplaceEvent, ExponentialEvent, ApproximateEvent,
-                                  ConcentratedEvent, ClonesEvent>;
+                                  ConcentratedEvent, SubsetConcentratedEvent, ClonesEvent>;
 
 /// The positions of a silo's secret permutation of its records, as a part of [0, 1), that a release reads. A record is
 /// at one position, so what reads disjoint parts composes in parallel.

@@ -116,6 +116,15 @@ std::optional<RenyiEpsilon> epsilon_of_renyi(const RenyiCurve& curve, releases::
     least_epsilon = epsilon;
     best = u;
   }
+  // Curves that are known at whole orders alone, and between them by the next, are least at one of these.
+  const double next = std::ceil(std::max(kOrderMin, 1.0 + std::exp(best)));
+  for (double order = std::max(2.0, next - 2.0); order <= next + 2.0; ++order) {
+    const double whole = at(std::log(order - 1.0));
+    if (whole < least_epsilon) {
+      least_epsilon = whole;
+      best = std::log(order - 1.0);
+    }
+  }
   return RenyiEpsilon{std::max(0.0, least_epsilon * (1.0 + 1e-13)), std::max(kOrderMin, 1.0 + std::exp(best))};
 }
 
@@ -201,6 +210,47 @@ double poisson_renyi(double rate, releases::GaussianShift shift, double order) {
         [&](double at) { return std::exp(log_term(at) - peak); }, x, x + width);
   }
   return std::max(0.0, (std::log(sum * (1.0 + 1e-12)) + peak) / (order - 1.0));
+}
+
+Result<Rho> generalised_gaussian_rho(double norm, double scale, double sensitivity) {
+  const auto refuse = [](std::string_view what, double value) {
+    return Error{ErrorCode::InvalidArgument, fmt::format("{}, got {}", what, value)};
+  };
+  if (!(norm >= 2.0 && norm <= 1e6)) return refuse("norm must be in [2, 1e6]", norm);
+  if (!(std::isfinite(scale) && scale > 0.0)) return refuse("scale must be finite and > 0", scale);
+  if (!(std::isfinite(sensitivity) && sensitivity > 0.0))
+    return refuse("sensitivity must be finite and > 0", sensitivity);
+  const double smoothness = norm == 2.0 ? 1.0 : norm - 1.0;
+  const double ratio = sensitivity / scale;
+  return Rho::create(std::nextafter(0.5 * smoothness * ratio * ratio * (1.0 + 0x1p-50), INFINITY));
+}
+
+namespace {
+
+/// (order - 1) times the divergence of the theorem, without the bound by the whole block's.
+double log_subset_moment(double rate, double rho, int order) {
+  const double log_rate = std::log(rate);
+  const auto at = [rho](int j) { return static_cast<double>(j) * rho; };  // r(j)
+  double log_choose = std::log(0.5 * order * (order - 1.0));              // ln C(order, j)
+  // min{4 (e^r - 1), 2 e^r}, of a small r too.
+  const double second = std::min(std::log(4.0) + at(2) + std::log(-std::expm1(-at(2))), std::log(2.0) + at(2));
+  double sum = log_add(0.0, 2.0 * log_rate + log_choose + second);
+  for (int j = 3; j <= order; ++j) {
+    log_choose += std::log((order - j + 1.0) / j);
+    sum = log_add(sum, std::log(2.0) + j * log_rate + log_choose + (j - 1.0) * at(j));
+  }
+  return sum;
+}
+
+}  // namespace
+
+double subset_zcdp_renyi(double rate, Rho rho, double order) {
+  constexpr double kOrderMax = 1024.0;
+  const double whole = order * rho.value();
+  if (rate >= 1.0 || order > kOrderMax) return whole;
+  // A whole order that came from a logarithm is that one; what it may be above it is within the last factor.
+  const int next = std::max(2, static_cast<int>(std::ceil(order * (1.0 - 0x1p-48))));
+  return std::min(whole, log_subset_moment(rate, rho.value(), next) / (next - 1.0) * (1.0 + 1e-10));
 }
 
 }  // namespace undertone::accounting

@@ -46,4 +46,17 @@ struct RenyiEpsilon {
 /// Source: Mironov, Talwar, Zhang 2019; the moment by quadrature, for any order.
 [[nodiscard]] double poisson_renyi(double rate, releases::GaussianShift shift, double order);
 
+/// rho of noise of density proportional to exp(-||z||_p^2 / (2 scale^2)) on a vector: (p - 1) sensitivity^2 /
+/// (2 scale^2), without p - 1 for p = 2, rounded up.
+/// @param norm p, in [2, 1e6] @param scale, sensitivity in the p-norm, finite and > 0, of one unit
+/// Source: smoothness of half the squared p-norm; proof in docs/accounting.md, a factor alpha below privacy-core B.5
+/// and Bassily, Guzman and Nandi 2021, Proposition 8.
+[[nodiscard]] Result<Rho> generalised_gaussian_rho(double norm, double scale, double sensitivity);
+
+/// Of a fixed-size subset that is drawn without replacement and answered by something rho-zCDP, under replacement of
+/// one record. At an order that is no integer it is that of the next one, since no divergence falls with the order;
+/// never more than order rho, which holds whatever was drawn; above an order of 1024 that. @param rate K/n, in (0, 1]
+/// Source: Wang, Balle and Kasiviswanathan 2019, Theorem 9.
+[[nodiscard]] double subset_zcdp_renyi(double rate, Rho rho, double order);
+
 }  // namespace undertone::accounting

@@ -37,6 +37,7 @@ struct MethodTraits {
   enum class BoundedIn : std::uint8_t { L2, EveryCoordinate, PublicRange };
   BoundedIn bounded_in = BoundedIn::L2;
   double clip_exponent = 2.0;  // of bounded_in L2: above 2 it is the dual norm l_q of the method's own, up to infinity
+  bool generalised_noise = false;  // where a job does not name the law of its noise it is a generalised Gaussian's
   /// beta of a record's loss in the method's norm, which differences' noise rests on: no less than what is proven.
   std::optional<double> smoothness = {};
   bool linear_models = false;  // for these alone

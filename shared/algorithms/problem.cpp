@@ -89,6 +89,7 @@ releases::Ask GradientShape::gradient(Eigen::Index dimension, std::optional<rele
   releases::Ask ask{
       releases::GradientMap{}, {releases::Block::Training, draw_fraction, slice, with_replacement}, bound, dimension};
   if (!gradient_shifts.empty()) ask.shift = gradient_shifts[std::min(phase, gradient_shifts.size() - 1)];
+  ask.form = releases::SumForm{noise_norm};
   return ask;
 }
 
@@ -104,6 +105,7 @@ releases::Ask GradientShape::difference(Eigen::Index dimension, std::optional<do
                     twice(bound, smoothness),
                     dimension};
   ask.shift = difference_shift;
+  ask.form = releases::SumForm{noise_norm};
   return ask;
 }
 

@@ -50,6 +50,9 @@ struct GradientShape {
   bool with_replacement = false;  // how they are drawn: @see releases::Ask
   releases::Slice::Assignment parts = releases::Slice::Assignment::Permutation;  // how they come to the slices
 
+  /// r of the generalised Gaussian noise on sums, in a dual norm's place: @see releases::SumForm
+  std::optional<double> noise_norm = {};
+
   /// @param phase of an algorithm that has several
   /// @pre the bound is one in l2 or in a dual norm
   [[nodiscard]] releases::Ask gradient(Eigen::Index dimension, std::optional<releases::Slice> slice = {},

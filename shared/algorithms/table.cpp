@@ -9,6 +9,7 @@
 #include "shared/algorithms/mirror/localized_mirror_descent.hpp"
 #include "shared/algorithms/mirror/mirror_descent.hpp"
 #include "shared/algorithms/mirror/noisy_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/noisy_mirror_descent.hpp"
 #include "shared/algorithms/mirror/poly_frank_wolfe.hpp"
 #include "shared/algorithms/mirror/staged_mirror_descent.hpp"
 #include "shared/algorithms/mirror/stochastic_mirror_descent.hpp"
@@ -52,6 +53,7 @@ constexpr NamedMethod kMethods[] = {
     {StagedMirrorDescent::kName, StagedMirrorDescent::parse},
     {StochasticMirrorDescent::kName, StochasticMirrorDescent::parse, true},
     {LpSgd::kName, LpSgd::parse},
+    {NoisyMirrorDescent::kName, NoisyMirrorDescent::parse},
     {NoisyFrankWolfe::kName, NoisyFrankWolfe::parse},
     {PolyFrankWolfe::kName, PolyFrankWolfe::parse},
     {TreeFrankWolfe::kName, TreeFrankWolfe::parse},

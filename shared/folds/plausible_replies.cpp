@@ -41,13 +41,13 @@ auto key_of(const releases::Ask& ask) {
   std::vector<std::size_t> read;
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&ask.map)) read = statistic->coordinates;
   if (const auto* features = std::get_if<releases::FeaturesMap>(&ask.map)) read = {features->features.index()};
-  return std::tuple(ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, high, slice.has_value(),
-                    slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike,
-                    ask.smoothness(), local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
-                    local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0,
-                    ask.records.with_replacement, ask.bound.index(), low, ask.selects() ? ask.candidate_count() : 0,
-                    std::move(read), ask.map.index(), ask.share,
-                    ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0);
+  return std::tuple(
+      ask.kind(), ask.records.block, ask.records.draw_fraction, ask.dimension, high, slice.has_value(),
+      slice ? slice->cut : Cut::Equal, slice ? slice->of : 0, slice ? slice->span : 0, unlike, ask.smoothness(),
+      local != nullptr ? local->steps : 0, local != nullptr ? local->step_size : 0.0,
+      local != nullptr ? local->records : 0, local != nullptr ? local->proximal : 0.0, ask.records.with_replacement,
+      ask.bound.index(), low, ask.selects() ? ask.candidate_count() : 0, std::move(read), ask.map.index(), ask.share,
+      ask.reports() != nullptr ? static_cast<int>(ask.reports()->randomiser) : 0, ask.noise_norm().value_or(0.0));
 }
 
 double clamped(double units, queries::ReplyType type) {
@@ -148,6 +148,13 @@ PlausibleReplies::Bound PlausibleReplies::bound_of(const planning::Release& rele
   // Of bins a sum may hold more records than it is divided by.
   const double most = static_cast<double>(release.records_max()) / static_cast<double>(release.records_drawn);
   bound.reach = steps * scale * ask.clip().value() * most;
+  if (const auto* noise = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism)) {
+    // ||z||_2 <= d^(1/2 - 1/r) ||z||_r, and that over the scale is chi of d degrees; then each number is rounded.
+    const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
+    const double spread = std::pow(root, 1.0 - 2.0 / noise->noise.norm()) * noise->noise.scale() * (root + tail);
+    bound.reach +=
+        kOtherAccountants * (spread + root) * noise->lattice.step / static_cast<double>(release.records_drawn);
+  }
   if (const auto* gaussian = std::get_if<mechanisms::GaussianLattice>(&release.mechanism)) {
     const double tail = std::sqrt(2.0 * kFailureBits * std::numbers::ln2);
     // The noise of all steps is one Gaussian vector, each step's rounded to its lattice.

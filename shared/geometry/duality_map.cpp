@@ -27,7 +27,11 @@ double lp_norm(const Eigen::Ref<const Eigen::VectorXd>& x, double exponent) {
   const double largest = x.lpNorm<Eigen::Infinity>();
   if (std::isinf(exponent) || largest == 0.0) return largest;
   if (exponent == 2.0) return x.stableNorm();
-  const double sum = (x.array().abs() / largest).pow(exponent).sum();
+  // Of the duals of l_1.5, l_4/3 and l_1.2 without a power a coordinate.
+  const double sum = exponent == 3.0   ? (x.array().abs() / largest).cube().sum()
+                     : exponent == 4.0 ? (x.array() / largest).square().square().sum()
+                     : exponent == 6.0 ? (x.array() / largest).cube().square().sum()
+                                       : (x.array().abs() / largest).pow(exponent).sum();
   return largest * std::pow(sum, 1.0 / exponent);
 }
 

@@ -80,10 +80,19 @@ bool image_within(const Eigen::Ref<const Eigen::VectorXd>& dual, double p, doubl
 }  // namespace
 
 Result<PNormMap> PNormMap::create(double norm_exponent, const Set& set, Eigen::Index dimension) {
+  return of_power(norm_exponent, std::max(norm_exponent, l1_setup_exponent(dimension)), set, dimension);
+}
+
+Result<PNormMap> PNormMap::of_power(double norm_exponent, double power, const Set& set, Eigen::Index dimension) {
   UNDERTONE_CHECK(dimension >= 1);
   if (!(norm_exponent >= 1.0 && norm_exponent <= 2.0)) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("a p-norm potential needs p in [1, 2], got {}", norm_exponent)};
+  }
+  if (!(power > 1.0 && power <= 2.0 && power >= norm_exponent)) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("a p-norm potential over l_{} needs a power in (1, 2] that is no less, got {}",
+                             norm_exponent, power)};
   }
   UNDERTONE_TRY(std::visit(
       Overloaded{[](const WholeSpace&) { return Status(); },
@@ -91,7 +100,7 @@ Result<PNormMap> PNormMap::create(double norm_exponent, const Set& set, Eigen::I
                  [](const L1Ball& ball) { return check_positive("the radius of an l1 ball", ball.radius); },
                  [](const Simplex& simplex) { return check_positive("the scale of a simplex", simplex.scale); }},
       set));
-  return PNormMap(norm_exponent, std::max(norm_exponent, l1_setup_exponent(dimension)), set, dimension);
+  return PNormMap(norm_exponent, power, set, dimension);
 }
 
 Eigen::VectorXd PNormMap::start() const {

@@ -26,6 +26,10 @@ class PNormMap {
   /// l_p is at most doubled.
   /// @param norm_exponent in [1, 2] @param dimension d >= 1 @param set its radius or scale in (0, kParameterMax]
   [[nodiscard]] static Result<PNormMap> create(double norm_exponent, const Set& set, Eigen::Index dimension);
+  /// Of the setup of l_p with a potential of another power, which is taken as it is: the one that matches a noise.
+  /// @param norm_exponent p in [1, 2] @param power in (1, 2], at least p @param dimension d >= 1 @param set as above
+  [[nodiscard]] static Result<PNormMap> of_power(double norm_exponent, double power, const Set& set,
+                                                 Eigen::Index dimension);
 
   [[nodiscard]] Eigen::Index dimension() const noexcept { return dimension_; }
   [[nodiscard]] Eigen::Index state_size() const noexcept { return dimension_; }

@@ -43,7 +43,7 @@ bool is_scaled(const AskedAggregation& asked, const AlgorithmChoice& algorithm, 
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": silos vote, and votes are of those that "
                  "answer");
-  if (!asked.scaled) return algorithm.theorem && !models_answer && !moments;
+  if (!asked.scaled) return algorithm.theorem && !models_answer && !moments && !votes;
   if (*asked.scaled && models_answer)
     problems.add("/aggregation/missing_silos",
                  "expected \"renormalised\": local runs answer with models, not gradients");

@@ -39,9 +39,10 @@ void check_method(config::Section& section, AlgorithmChoice& choice) {
 
 /// Whether each round reads a part of its own, all of it: draws from it would no longer be one pass.
 bool reads_parts_whole(const algorithms::Method& method) {
+  if (method->traits().bounded_in != algorithms::MethodTraits::BoundedIn::L2) return true;  // selections draw nothing
   const planning::Schedule schedule = method->schedule({releases::L2Bound{*releases::ClipNorm::create(1.0)}, 1.0});
   return std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.ask.records.slice && part.ask.records.slice->cut == releases::Slice::Cut::Equal;
+    return part.ask.records.slice && part.ask.records.slice->cut != releases::Slice::Cut::Halving;
   });
 }
 

@@ -30,6 +30,7 @@ algorithms::GradientShape gradients_of(const Job& job) {
   algorithms::GradientShape shape{job.bound, job.draw_fraction};
   shape.with_replacement = job.with_replacement;
   shape.parts = job.parts;
+  shape.noise_norm = job.noise_norm;
   return shape;
 }
 
@@ -150,13 +151,18 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   ParsedCohort parsed_cohort = parse_cohort(root);
   std::vector<CohortMember>& cohort = parsed_cohort.members;
   problem.silos = static_cast<std::uint32_t>(cohort.size());
-  TheoremContext context = context_of(facts_of(cohort, problem, privacy.clip_norm.value_or(kBoundMax), shuffle),
+  const std::optional<double>& bounded = privacy.clip_norm ? privacy.clip_norm : privacy.coordinate_bound;
+  TheoremContext context = context_of(facts_of(cohort, problem, bounded.value_or(kBoundMax), shuffle),
                                       noise_choice.by == NoiseChoice::By::Theorem ? theorems::PlannedNoise::Printed
                                                                                   : theorems::PlannedNoise::Accountant,
                                       choice.model, schema, projection.has_value());
   if (const std::optional<std::string> other = other_target(cohort))
     context.refusal = fmt::format("theorems are of an epsilon and a delta above 0, and {}", *other);
-  if (!privacy.clip_norm) context.refusal = "theorems are of gradients that are clipped: expected privacy.clip_norm";
+  context.by_coordinate = !privacy.clip_norm;
+  if (!bounded)
+    context.refusal =
+        "theorems are of gradients that are clipped: expected privacy.clip_norm, or privacy.coordinate_bound where the "
+        "theorem's silos select";
   if (const nlohmann::json named = default_algorithm(model); !named.is_null()) root.otherwise("algorithm", named);
   AlgorithmChoice algorithm = parse_algorithm(
       root.object(
@@ -165,11 +171,13 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
           "iterate; of moments their one step; of networks none"),
       problem, context);
   std::optional<releases::Bound> bound;
+  std::optional<double> noise_norm;
   if (algorithm.method) {
     bound = bound_of(privacy, *algorithm.method, problems);
+    noise_norm = noise_norm_of(privacy, *algorithm.method, problems);
     check_calibration(noise_choice, *algorithm.method, cohort, problems);
     check_weights(parsed_cohort.weights, *algorithm.method, problems);
-  } else if (!privacy.clip_norm) {
+  } else if (!bounded) {
     problems.add("/privacy/clip_norm",
                  fmt::format("missing, expected a finite number from {} to {}", kBoundMin, kBoundMax));
   }
@@ -221,6 +229,7 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
           std::move(simulation),
           initial};
   job.standardised = standardised;
+  job.noise_norm = noise_norm;
   return job;
 }
 

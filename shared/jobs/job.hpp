@@ -64,8 +64,9 @@ struct Job {
   queries::WireLattice reply_lattice;
   folds::Aggregation aggregation;  // of answers; evaluations are always averaged
   std::optional<SimulationData> simulation;
-  std::optional<Initial> initial;  // without one a run starts at 0, a network at its seed's weights
-  bool standardised = false;       // the projection is each feature's own shift and scale: names stay the features'
+  std::optional<Initial> initial;         // without one a run starts at 0, a network at its seed's weights
+  std::optional<double> noise_norm = {};  // r of generalised Gaussian noise in l_r; nothing of any other
+  bool standardised = false;  // the projection is each feature's own shift and scale: names stay the features'
 
   [[nodiscard]] const CohortMember* member(const SiloId& silo) const;
   /// @pre the bound is one in l2

@@ -116,10 +116,11 @@ void check_model(const AlgorithmChoice& algorithm, const models::Model& model, c
                                             (*algorithm.method)->name(), model.name()));
   }
   if (algorithm.theorem) {
-    if (algorithm.theorem->losses == theorems::TheoremLosses::Convex && !model.is_convex())
+    const theorems::TheoremLosses losses = algorithm.theorem->losses;
+    if (losses != theorems::TheoremLosses::Smooth && !model.is_convex())
       problems.add("/algorithm/theorem",
                    fmt::format("{} is of convex losses, and a {} has none", algorithm.theorem->source, model.name()));
-    if (!model.is_smooth())
+    if (losses != theorems::TheoremLosses::ConvexWithKinks && !model.is_smooth())
       problems.add("/algorithm/theorem",
                    fmt::format("{} is of smooth losses, and {} has a kink", algorithm.theorem->source, model.name()));
   }

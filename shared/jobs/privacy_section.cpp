@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "shared/geometry/regular_norm.hpp"
+
 namespace undertone::jobs {
 namespace {
 
@@ -14,6 +16,7 @@ void refuse_of_statistics(config::Section& section) {
   section.refuse(
       "calibration",
       "expected none: the noise of statistics is what their promise leaves, in the parts that statistics.budget says");
+  section.refuse("noise_law", "expected none: the noise of statistics follows from their questions");
   section.refuse("shuffle", "expected none: no shuffler hides statistics");
 }
 
@@ -49,6 +52,13 @@ Privacy parse_privacy(config::Section section, bool statistics) {
   out.noise = section.choice<crypto::NoiseKind>(
       "noise", {{"secure", crypto::NoiseKind::Secure}, {"test", crypto::NoiseKind::Test}},
       "test is seeded, for test builds of the agent alone, and protects nobody");
+  if (!statistics && (section.has("noise_law") || section.recording()))
+    out.generalised_noise = section.choice<bool>(
+        "noise_law", {{"gaussian", false}, {"generalised_gaussian", true}},
+        "of sums whose records are clipped in a dual norm l_q, q > 2: density falling with the square of an l_r norm, "
+        "2 "
+        "< r <= q, in place of l2 (default: gaussian, which is exact and averages better over silos; of "
+        "noisy_mirror_descent the other)");
   if (!statistics && section.has("calibration"))
     out.noise_choice = parse_noise_choice(section.object("calibration", "who chooses how much noise there is"));
   if (!statistics && (out.shuffled || section.recording()))
@@ -82,6 +92,22 @@ releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& metho
     problems.add("/privacy/clip_norm", dual.error().message);
   }
   return releases::L2Bound{clip};
+}
+
+std::optional<double> noise_norm_of(const Privacy& privacy, const algorithms::Method& method,
+                                    config::Problems& problems) {
+  const algorithms::MethodTraits traits = method->traits();
+  if (!privacy.generalised_noise.value_or(traits.generalised_noise)) return std::nullopt;
+  const bool dual = traits.bounded_in == algorithms::MethodTraits::BoundedIn::L2 && traits.clip_exponent > 2.0;
+  if (dual) {
+    const geometry::RegularNorm norm =
+        geometry::regular_norm(traits.clip_exponent, std::max<Eigen::Index>(1, method->problem().dimension));
+    return norm.exponent > 2.0 ? std::optional(norm.exponent) : std::nullopt;
+  }
+  if (privacy.generalised_noise)
+    problems.add("/privacy/noise_law",
+                 fmt::format("expected gaussian: {} bounds no record's gradient in a dual norm", method->name()));
+  return std::nullopt;
 }
 
 }  // namespace undertone::jobs

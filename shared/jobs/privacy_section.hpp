@@ -19,6 +19,7 @@ struct Privacy {
   releases::Unit unit = releases::Unit::Record;
   std::optional<double> clip_norm;
   std::optional<double> coordinate_bound;
+  std::optional<bool> generalised_noise;  // the law that was named, or the method's own
   crypto::NoiseKind noise = crypto::NoiseKind::Secure;
   NoiseChoice noise_choice;
   std::optional<Shuffle> shuffle;
@@ -30,5 +31,11 @@ struct Privacy {
 /// The bound that the method asks for, which is the only one that the job may give; another is noted.
 [[nodiscard]] releases::Bound bound_of(const Privacy& privacy, const algorithms::Method& method,
                                        config::Problems& problems);
+
+/// r of the l_r norm by which the job's noise is of generalised Gaussian law: the one with the least regularity for the
+/// dual norm that records are bounded in. Nothing where it is Gaussian, as where that norm is l2. What does not go with
+/// the method is noted. @see geometry::regular_norm
+[[nodiscard]] std::optional<double> noise_norm_of(const Privacy& privacy, const algorithms::Method& method,
+                                                  config::Problems& problems);
 
 }  // namespace undertone::jobs

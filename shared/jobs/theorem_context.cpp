@@ -12,10 +12,10 @@ bool is_kinked(const models::Model& model) { return model.linear() != nullptr &&
 }  // namespace
 
 theorems::TheoremFacts facts_of(const std::vector<CohortMember>& cohort, const algorithms::Problem& problem,
-                                double clip, const std::optional<Shuffle>& shuffle) {
+                                double bound, const std::optional<Shuffle>& shuffle) {
   theorems::TheoremFacts facts;
   facts.silos = static_cast<double>(cohort.size());
-  facts.lipschitz = clip;
+  facts.lipschitz = bound;
   if (problem.dimension > 0) facts.diameter = problem.domain.diameter(problem.dimension).value_or(0.0);
   bool alike = true;
   for (const CohortMember& member : cohort) {
@@ -46,6 +46,8 @@ TheoremContext context_of(theorems::TheoremFacts facts, theorems::PlannedNoise n
   const models::Model::Constants constants = model.constants(record_norm(model, schema));
   out.proven_smoothness = constants.smoothness;
   out.proven_lipschitz = constants.lipschitz;
+  // From l_1 to l_inf a linear model's loss curves by the largest product of two features, which are within [-1, 1].
+  if (model.linear() != nullptr) out.facts.smoothness_l1 = model.constants(1.0).smoothness.value_or(0.0);
   return out;
 }
 

@@ -12,9 +12,9 @@
 namespace undertone::jobs {
 
 /// What theorems may use of a job; what is the job's author to say is left at zero.
-/// @param clip of a record's gradient, in l2
+/// @param bound of a record's gradient, in the norm of the job's algorithm
 [[nodiscard]] theorems::TheoremFacts facts_of(const std::vector<CohortMember>& cohort,
-                                              const algorithms::Problem& problem, double clip,
+                                              const algorithms::Problem& problem, double bound,
                                               const std::optional<Shuffle>& shuffle);
 
 /// With what the model and the schema prove: of projected records nothing.

@@ -18,20 +18,29 @@ TheoremName parse_name(config::Section& section) {
                               "instead of kind: chooses the algorithm and its numbers from public constants")];
 }
 
-/// beta: what is proven, or more where the job's author says so. Of a kinked loss it is still to be chosen.
-double parse_smoothness(config::Section& section, const TheoremContext& context) {
+/// Whether a loss has kinks that the theorem is not of, so that an envelope stands for it.
+bool needs_envelope(TheoremName name, const TheoremContext& context) {
+  return context.kinked && theorems::losses_of(name) != theorems::TheoremLosses::ConvexWithKinks;
+}
+
+/// beta: what is proven, or more where the job's author says so. Of a kinked loss it is still to be chosen, or of no
+/// meaning.
+double parse_smoothness(config::Section& section, TheoremName name, const TheoremContext& context) {
   constexpr double kRounding = 1e-9;  // relative: of a constant that somebody typed
   constexpr const char* kKey = "smoothness";
   if (!section.recording() && context.kinked) {
-    if (section.has(kKey))
+    if (section.has(kKey)) {
       section.problem(kKey,
-                      "the loss has a kink: the theorem chooses its envelope's, or model.smoothing does, in which case "
-                      "that is the smoothness");
+                      needs_envelope(name, context)
+                          ? "the loss has a kink: the theorem chooses its envelope's, or model.smoothing does, in "
+                            "which case that is the smoothness"
+                          : "expected none: the loss has a kink, and the theorem takes it as it is");
+    }
     return kConstantMin;
   }
   if (!section.has(kKey) && context.proven_smoothness) return *context.proven_smoothness;
   const double typed = section.number(kKey, kConstantMin, kConstantMax,
-                                      "with theorem: beta of a record's loss (default: what the model and the "
+                                      "with theorem: beta of a record's loss in l2 (default: what the model and the "
                                       "features' public bounds prove, where they do; no less than that)");
   if (!section.recording() && context.proven_smoothness && typed < *context.proven_smoothness * (1.0 - kRounding)) {
     section.problem(kKey, fmt::format("expected at least {}, which is what holds for every record within the public "
@@ -70,7 +79,7 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
                                                      const TheoremContext& context) {
   const TheoremName name = parse_name(section);
   theorems::TheoremFacts facts = context.facts;
-  facts.smoothness = parse_smoothness(section, context);
+  facts.smoothness = parse_smoothness(section, name, context);
   const auto optional = [&](const char* key, double otherwise, const char* about) {
     return section.has(key) ? section.number(key, 0.0, kConstantMax, about) : otherwise;
   };
@@ -78,9 +87,9 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
     if (value != 0.0 && value < kConstantMin)
       section.problem(key, fmt::format("expected 0 or at least {}, got {}", kConstantMin, value));
   };
-  facts.strong_convexity =
-      optional("strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
-               "with theorem: mu of the whole objective, or its proximal-PL constant (default: the regulariser's)");
+  facts.strong_convexity = optional(
+      "strong_convexity", problem.regulariser.strong_convexity(problem.dimension),
+      "with theorem: mu of the whole objective in l2, or its proximal-PL constant (default: the regulariser's)");
   const char* about_gap =
       "with theorem: at least F(w_0) - min F (default: clip norm x diameter, where there is one; the "
       "proven L where that is longer)";
@@ -113,7 +122,14 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
     section.problem("theorem", context.refusal);
     return std::nullopt;
   }
-  if (context.kinked) {
+  if (context.by_coordinate && !theorems::bounds_coordinates(name)) {
+    section.problem("theorem",
+                    "theorems are of gradients that are clipped: expected privacy.clip_norm in place of "
+                    "coordinate_bound");
+    return std::nullopt;
+  }
+  const bool envelope = needs_envelope(name, context);
+  if (envelope) {
     if (Status chosen = choose_envelope(name, problem, facts); !chosen) {
       section.problem("theorem", refusal(chosen.error().message, facts, problem));
       return std::nullopt;
@@ -124,7 +140,7 @@ std::optional<theorems::TheoremChoice> parse_theorem(config::Section& section, c
     section.problem("theorem", refusal(choice.error().message, facts, problem));
     return std::nullopt;
   }
-  if (context.kinked) {
+  if (envelope) {
     choice->envelope = facts.smoothness;
     choice->reasons.push_back({"smoothing", facts.smoothness,
                                fmt::format("beta of the Moreau envelope, which is at most L^2/(2 beta) = {:.4g} below "

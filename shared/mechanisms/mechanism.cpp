@@ -11,6 +11,9 @@ std::string_view name_of(const Mechanism& mechanism) noexcept {
   return std::visit(
       Overloaded{
           [](const GaussianLattice& /*noise*/) -> std::string_view { return "Gaussian, exactly rounded to a lattice"; },
+          [](const GeneralisedGaussianLattice& /*noise*/) -> std::string_view {
+            return "generalised Gaussian of an l_r norm, rounded to a lattice";
+          },
           [](const BinomialSum& /*noise*/) -> std::string_view { return "binomial vector sum, shuffled"; },
           [](const LaplaceLattice& /*noise*/) -> std::string_view { return "discrete Laplace, exact, on integers"; },
           [](const Selection& /*draw*/) -> std::string_view { return "exponential mechanism, exact, on integers"; },
@@ -55,6 +58,9 @@ releases::Cost cost_of(const Mechanism& mechanism) {
           [](const LaplaceLattice& laplace) {
             return releases::Cost{{}, laplace.noise.epsilon(), {}};
           },
+          [](const GeneralisedGaussianLattice& noise) {
+            return releases::Cost{{}, {}, {}, noise.cost};
+          },
           [](const Selection& selection) {
             return releases::Cost{{}, {}, selection.draw.epsilon()};
           },
@@ -92,6 +98,7 @@ double noise_stddev_of_sum(const Mechanism& mechanism, std::int64_t records) {
                 binomial_sum_variance(binomial.parameters, *releases::ClipNorm::create(clip), records, kRoundingMax));
           },
           [](const LaplaceLattice& laplace) { return std::sqrt(laplace.noise.variance()) * laplace.lattice.step; },
+          [](const GeneralisedGaussianLattice& noise) { return noise.noise_stddev(); },
           [&](const LocalReports& reports) { return reports.stddev_max(records); },
           // Of the point itself, as if it were a mean: what the random term moves it by depends on the records.
           [&](const PerturbedObjective& objective) {

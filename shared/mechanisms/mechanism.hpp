@@ -5,6 +5,7 @@
 
 #include "shared/mechanisms/binomial_sum/binomial_sum.hpp"
 #include "shared/mechanisms/gaussian_sum/gaussian_sum.hpp"
+#include "shared/mechanisms/generalised_gaussian_sum/generalised_gaussian_sum.hpp"
 #include "shared/mechanisms/laplace_sum/laplace_sum.hpp"
 #include "shared/mechanisms/local_reports/local_reports.hpp"
 #include "shared/mechanisms/objective_perturbation/perturbed_objective.hpp"
@@ -37,7 +38,7 @@ struct Selection {
   ExponentialMechanism draw;
 };
 using Mechanism = std::variant<Unplanned, GaussianLattice, ExactPublicSum, BinomialSum, LaplaceLattice, Selection,
-                               LocalReports, PathSelection, PerturbedObjective>;
+                               LocalReports, PathSelection, PerturbedObjective, GeneralisedGaussianLattice>;
 
 /// "Gaussian, exactly rounded to a lattice", for people.
 [[nodiscard]] std::string_view name_of(const Mechanism& mechanism) noexcept;

@@ -76,6 +76,28 @@ std::string misfit_of_path(const releases::Ask& ask, const releases::SiloFacts& 
   return "";
 }
 
+/// Generalised Gaussian noise is of sums that are bounded in a dual norm, and nothing is known of it but its rho.
+Status check_generalised_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{ErrorCode::InvalidArgument,
+                 fmt::format("silo {}: generalised Gaussian noise {}", facts.silo.name(), why)};
+  };
+  const auto* dual = std::get_if<releases::DualBound>(&ask.bound);
+  if (dual == nullptr || !(*ask.noise_norm() > 2.0 && *ask.noise_norm() <= dual->exponent()))
+    return refuse("in l_r is of sums that are bounded in l_q with 2 < r <= q: of l2 the Gaussian is exact");
+  if (!std::holds_alternative<releases::GradientMap>(ask.map) &&
+      !std::holds_alternative<releases::GradientDifferenceMap>(ask.map))
+    return refuse("is of gradients and their differences: nothing else is cut in a dual norm");
+  if (std::holds_alternative<releases::PureDp>(facts.target))
+    return refuse("has no pure epsilon: expected a delta above 0 or a rho");
+  if (shuffled) return refuse("is not hidden by shufflers: expected mode isrl");
+  if (ask.records.with_replacement) return refuse("has no account for draws with replacement");
+  if (ask.records.slice && ask.records.slice->assignment != releases::Slice::Assignment::Permutation)
+    return refuse("has no account for secret parts: expected parts that compose in parallel");
+  if (ask.epsilon) return refuse("has no pure epsilon, and one was chosen for it");
+  return {};
+}
+
 }  // namespace
 
 Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, bool shuffled) {
@@ -141,6 +163,7 @@ Status check_noise(const releases::Ask& ask, const releases::SiloFacts& facts, b
   const bool chooses_itself = std::holds_alternative<releases::LocalChoicesMap>(ask.map);
   if (chooses_itself && (ask.records.draw_fraction < 1.0 || ask.records.slice || ask.share || ask.epsilon))
     return refuse("a silo's own choices are by all its records");
+  if (ask.noise_norm()) return check_generalised_noise(ask, facts, shuffled);
   if (law_of(ask, facts.target) == Law::Gaussian) {
     if (releases::l2_clip_of(ask.bound) == nullptr)
       return refuse("sums of contributions that are not bounded in l2 are not planned");

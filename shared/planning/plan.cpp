@@ -148,6 +148,8 @@ std::optional<double> Plan::epsilon_of_known_draws() const {
       if (const auto* subset = std::get_if<accounting::SubsetGaussianEvent>(&event);
           subset != nullptr && release.ask.local() == nullptr)
         event = accounting::KnownSubsetGaussianEvent{subset->rate, subset->shift};
+      if (const auto* subset = std::get_if<accounting::SubsetConcentratedEvent>(&event))
+        event = accounting::ConcentratedEvent{subset->rho};
       known.push_back({event, segment.rounds * release.draws(), footprint_of(release)});
     }
   }
@@ -177,7 +179,8 @@ std::uint64_t take_rounds(const releases::Cost& each, std::uint64_t rounds_max, 
     return rounds;
   };
   // A release has one law.
-  return std::max({take(each.gaussian, left.gaussian), take(each.pure, left.pure), take(each.ranged, left.ranged)});
+  return std::max({take(each.gaussian, left.gaussian), take(each.pure, left.pure), take(each.ranged, left.ranged),
+                   take(each.concentrated, left.concentrated)});
 }
 
 /// Whether parts that differ in how often they are read have releases of one cost: what was spent then does not say

@@ -49,12 +49,18 @@ struct PartsCredit {
   bool together = true;
 };
 
+/// The law of a release's noise: what its event adds up in.
+enum class Law : std::uint8_t { Gaussian, Pure, Ranged, Concentrated };
+
 /// What each release may cost, by the law of its noise.
 struct PureShare {
   releases::Epsilon epsilon;
 };
 struct RangedShare {
   releases::Epsilon epsilon;
+};
+struct ConcentratedShare {
+  releases::Rho rho;
 };
 
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
@@ -133,7 +139,9 @@ class Plan {
   /// Chooses every private release's lattice for the target.
   [[nodiscard]] Status calibrate(const releases::SiloFacts& facts, const releases::Target& target);
   /// How loud the releases of a group are, by the law of their noise.
-  using Strength = std::variant<releases::GaussianShift, PureShare, RangedShare>;
+  using Strength = std::variant<releases::GaussianShift, PureShare, RangedShare, ConcentratedShare>;
+  /// A strength as a release of this law has it, as loud. @see common_loudness
+  [[nodiscard]] static Strength in_law(const Strength& strength, Law law);
   /// Of groups that read the same records in each of so many rounds, as far as they are known.
   using EqualShares = std::map<std::uint64_t, releases::GaussianShift>;
   /// Mechanisms by what they are chosen for: an evaluation every few rounds cuts a schedule into thousands of segments
@@ -145,7 +153,8 @@ class Plan {
     std::size_t bound_kind = 0;
     double bound_low = 0.0;
     double bound_high = 0.0;
-    bool counted = false;  // indicators, each a whole unit
+    bool counted = false;     // indicators, each a whole unit
+    double noise_norm = 0.0;  // of generalised Gaussian noise
     std::size_t law = 0;
     double strength = 0.0;
     std::int64_t score_factor = 0;  // of a selection, as its score range
@@ -212,16 +221,16 @@ class Plan {
 };
 
 /// Calibrates every release of the schedule to the silo's target. Sums of l2-bounded vectors are Gaussian, but for pure
-/// targets, where they are discrete Laplace, as statistics are or Gaussian as their bound says; selections are
-/// exponential mechanisms. All private releases that read the same records have the same shift, or the shares of it
-/// that their asks name, and the smallest noise that the accountant allows, the exact Gaussian profile where every
-/// record is read, numeric composition of the dominating profile of fixed-size subsets or multisets where a part is
-/// drawn. Slices that no release joins are calibrated each for the whole target; secret parts all together, as one
-/// event that nobody knows the place of a record in: all that this saves goes to them, what else reads the records
-/// keeps the noise that it has beside parts that are told. Under replacement of one record the sum over a block changes
-/// by at most 2 clip in l2, whichever records were drawn, since the draw does not depend on their values. A pure
-/// function, computed by both ends and trusted only on the silo's; sampled plans take up to seconds, the last few are
-/// remembered by each thread.
+/// targets, where they are discrete Laplace, as statistics are or Gaussian as their bound says, and for asks that name
+/// the norm of a generalised Gaussian; selections are exponential mechanisms. All private releases that read the same
+/// records have the same shift, or the shares of it that their asks name, and the smallest noise that the accountant
+/// allows, the exact Gaussian profile where every record is read, numeric composition of the dominating profile of
+/// fixed-size subsets or multisets where a part is drawn. Slices that no release joins are calibrated each for the
+/// whole target; secret parts all together, as one event that nobody knows the place of a record in: all that this
+/// saves goes to them, what else reads the records keeps the noise that it has beside parts that are told. Under
+/// replacement of one record the sum over a block changes by at most 2 clip in l2, whichever records were drawn, since
+/// the draw does not depend on their values. A pure function, computed by both ends and trusted only on the silo's;
+/// sampled plans take up to seconds, the last few are remembered by each thread.
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos
@@ -235,7 +244,7 @@ class Plan {
 [[nodiscard]] std::string shuffler_needs(const Plan& plan, const releases::SiloFacts& facts);
 
 /// Total variation charged for each message against a sampler that deviates from the exact law, in delta units (2^-80).
-/// The sampler itself is exact; what it may not return (beyond 40 standard deviations) has probability below 2^-1000.
+/// Samplers are exact but for less: Gaussians beyond 40 deviations, generalised Gaussians as docs/accounting.md says.
 inline constexpr releases::DeltaAmount kTotalVariationPerMessage = releases::DeltaAmount::from_units(1);
 
 /// delta of the implementation: (1 + e^epsilon) times the total variation of all messages, rounded up.

@@ -3,6 +3,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/planning/answer_work.hpp"
 #include "shared/planning/noise_checks.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_parts.hpp"
@@ -12,8 +13,9 @@
 namespace undertone::planning {
 namespace {
 
-constexpr std::uint64_t kDrawsMax = 1'000'000;  // of all messages together: as many as verifiers compose
-constexpr std::size_t kSegmentsMax = 14'000;    // 4,000 of an algorithm, and its evaluations between
+constexpr std::uint64_t kDrawsMax = 1'000'000;     // of all messages together: as many as verifiers compose
+constexpr std::size_t kSegmentsMax = 14'000;       // 4,000 of an algorithm, and its evaluations between
+constexpr double kConcentratedShiftMin = 0x1p-20;  // whose rho is half a unit
 constexpr double kShiftMax = 16.0;  // of one release: beyond it a record that was drawn is as good as published
 
 std::int64_t block_records(const releases::SiloFacts& facts, releases::Block block) {
@@ -87,34 +89,12 @@ Result<releases::GaussianShift> equal_share(std::uint64_t rounds, double total) 
   return releases::GaussianShift::create(std::sqrt(std::ldexp(static_cast<double>(each), -40)) * (1.0 - 0x1p-50));
 }
 
-/// What a message of a silo's own runs or of scores takes, in products of a record's number with another: a job's
-/// numbers are not to keep a silo busy for hours.
-Status check_work(const Release& release, const releases::SiloFacts& facts) {
-  constexpr double kProductsMax = 0x1p42;    // an hour or so
-  constexpr double kDirectionsMax = 0x1p26;  // numbers that are held: half a gigabyte
-  const auto width = static_cast<double>(release.ask.dimension);
-  double each = 0.0;  // of a record, besides its numbers
-  double held = 0.0;
-  if (const auto* choices = std::get_if<releases::LocalChoicesMap>(&release.ask.map)) {
-    each = 2.0 * width * static_cast<double>(choices->steps);
-  } else if (const auto* scores = std::get_if<releases::ScoresMap>(&release.ask.map)) {
-    held = width * static_cast<double>(scores->vertices.dimension());
-    each = held;
-  } else if (const auto* objective = std::get_if<mechanisms::PerturbedObjective>(&release.mechanism)) {
-    each = 2.0 * width * static_cast<double>(objective->ideal.iterations());
-    held = width * static_cast<double>(release.records_drawn);
-  } else {
-    return {};
-  }
-  const double products = each * static_cast<double>(release.records_drawn);
-  const double most =
-      std::holds_alternative<mechanisms::PerturbedObjective>(release.mechanism) ? 0x1p32 : kDirectionsMax;
-  if (products <= kProductsMax && held <= most) return {};
-  return Error{
-      ErrorCode::LimitExceeded,
-      fmt::format("silo {}: an answer takes {:.3g} products and holds {:.3g} numbers, at most {:.3g} and {:.3g} "
-                  "are allowed: fewer steps, vertices, features or records",
-                  facts.silo.name(), products, held, kProductsMax, most)};
+/// How loud a release of a strength is, whatever its law: loudness^2/2-zCDP of three of them. @see common_loudness
+double loudness_of(const std::variant<releases::GaussianShift, PureShare, RangedShare, ConcentratedShare>& strength) {
+  return std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
+                               [](const ConcentratedShare& share) { return std::sqrt(2.0 * share.rho.value()); },
+                               [](const auto& share) { return 0.5 * share.epsilon.value(); }},
+                    strength);
 }
 
 bool perturbs_objective(const releases::Ask& ask) { return std::holds_alternative<releases::MinimiserMap>(ask.map); }
@@ -359,6 +339,22 @@ Status Plan::calibrate(const releases::SiloFacts& facts, const releases::Target&
   return {};
 }
 
+Plan::Strength Plan::in_law(const Strength& strength, Law law) {
+  const double loudness = loudness_of(strength);
+  switch (law) {
+    case Law::Gaussian:
+      if (std::holds_alternative<releases::GaussianShift>(strength)) return strength;
+      return *releases::GaussianShift::create(loudness);
+    case Law::Pure:
+      return PureShare{*releases::Epsilon::create(2.0 * loudness)};
+    case Law::Ranged:
+      return RangedShare{*releases::Epsilon::create(2.0 * loudness)};
+    case Law::Concentrated:
+      return ConcentratedShare{*releases::Rho::create(0.5 * loudness * loudness)};
+  }
+  UNDERTONE_CHECK(false);
+}
+
 Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::SiloFacts& facts,
                                          const releases::Target& target, Found& found) const {
   std::vector<DrawnRounds> drawn;
@@ -382,16 +378,15 @@ Result<Plan::Strength> Plan::strength_of(const Group& group, const releases::Sil
   // Selections along paths cost records of their nodes differently; and what differs in law is as loud in zCDP.
   const bool along_paths = std::any_of(group.begin(), group.end(),
                                        [&](std::size_t i) { return segments_[i].release.ask.path() != nullptr; });
-  if (along_paths || (!one_law && !std::holds_alternative<releases::PureDp>(target))) {
+  if (along_paths || law == Law::Concentrated || (!one_law && !std::holds_alternative<releases::PureDp>(target))) {
     const Result<double> loudness = common_loudness(segments_, group, target, mechanism_delta_);
     if (!loudness) return Error{loudness.error().code, facts.silo.name() + ": " + loudness.error().message};
-    if (law == Law::Gaussian) {
-      UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(*loudness));
-      return Strength(shift);
-    }
     // Of a group's first release; a selection along a path takes its width of it. @see calibrate_group
-    UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * *loudness));
-    return law == Law::Pure ? Strength(PureShare{epsilon}) : Strength(RangedShare{epsilon});
+    UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(*loudness));
+    if (law == Law::Concentrated && *loudness < kConcentratedShiftMin)
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("{}: {} releases leave nothing of the promise for each", facts.silo.name(), rounds)};
+    return in_law(Strength(shift), law);
   }
   const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
   if (law != Law::Gaussian) {
@@ -442,6 +437,8 @@ Result<double> Plan::louder_in_secret(const std::vector<Group>& groups, const re
   for (const Group& group : groups) {
     UNDERTONE_TRY(const Strength alone, strength_of(group, facts, target, found));
     for (const std::size_t i : group) {
+      // Of another law nothing is credited: @see secret_parts, which refuses them in parts.
+      if (!std::holds_alternative<releases::GaussianShift>(alone)) return 1.0;
       const double shift = std::get<releases::GaussianShift>(alone).value();
       const bool hidden = segments_[i].release.hides_part();
       (hidden ? parts : others).push_back(i);
@@ -516,30 +513,26 @@ Status Plan::calibrate_group(const Group& group, const releases::SiloFacts& fact
       if (!share) return Error{share.error().code, facts.silo.name() + ": " + share.error().message};
       own = *share;
     }
-    // Of one loudness: @see common_loudness. Of a pure target all have the same epsilon, whatever their law.
     const Law own_law = law_of(release.ask, target);
-    if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && own_law == Law::Ranged)
-      own = RangedShare{*releases::Epsilon::create(2.0 * shift->value())};
-    else if (shift && own_law == Law::Pure)
-      own = PureShare{*releases::Epsilon::create(2.0 * shift->value())};
-    else if (const auto* pure = std::get_if<PureShare>(&own); pure && own_law == Law::Gaussian)
-      own = *releases::GaussianShift::create(0.5 * pure->epsilon.value());
-    else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && own_law == Law::Gaussian)
-      own = *releases::GaussianShift::create(0.5 * ranged->epsilon.value());
-    if (const auto* share = std::get_if<PureShare>(&own); share && law_of(release.ask, target) == Law::Ranged)
-      own = RangedShare{share->epsilon};
-    else if (const auto* ranged = std::get_if<RangedShare>(&own); ranged && law_of(release.ask, target) == Law::Pure)
-      own = PureShare{ranged->epsilon};
+    if ((own_law == Law::Gaussian || own_law == Law::Concentrated) && loudness_of(own) > kShiftMax) {
+      return Error{ErrorCode::InvalidArgument,
+                   fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
+                               loudness_of(own), kShiftMax)};
+    }
+    if (own_law == Law::Concentrated && loudness_of(own) < kConcentratedShiftMin) {
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("silo {}: a shift of {:.3g} was chosen, of generalised Gaussian noise at least {:.3g} is "
+                      "expected",
+                      facts.silo.name(), loudness_of(own), kConcentratedShiftMin)};
+    }
+    // Of one loudness: @see common_loudness. Of a pure target all have the same epsilon, whatever their law.
+    own = in_law(own, own_law);
     if (release.ask.path() != nullptr) {
       const double width = widths[k];
       UNDERTONE_TRY(const releases::Epsilon part,
                     releases::Epsilon::create(std::get<RangedShare>(own).epsilon.value() * width));
       own = RangedShare{part};
-    }
-    if (const auto* shift = std::get_if<releases::GaussianShift>(&own); shift && shift->value() > kShiftMax) {
-      return Error{ErrorCode::InvalidArgument,
-                   fmt::format("silo {}: a shift of {:.3g} was chosen, at most {} is allowed", facts.silo.name(),
-                               shift->value(), kShiftMax)};
     }
     const Result<mechanisms::Mechanism> mechanism = mechanism_once(release, own, found.mechanisms);
     if (!mechanism) return Error{mechanism.error().code, facts.silo.name() + ": " + mechanism.error().message};

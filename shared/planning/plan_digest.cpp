@@ -26,6 +26,10 @@ std::string mechanism_text(const mechanisms::Mechanism& mechanism) {
             return fmt::format("laplace:{}:{}:{}:{}/{}", laplace.lattice.clip, exact(laplace.lattice.step),
                                laplace.noise.sensitivity().value(), scale.numerator, scale.denominator);
           },
+          [](const mechanisms::GeneralisedGaussianLattice& noise) {
+            return fmt::format("generalised:{}:{}:{}:{}:{}", noise.lattice.clip, exact(noise.lattice.step),
+                               exact(noise.noise.norm()), exact(noise.noise.scale()), noise.cost.to_string());
+          },
           [](const mechanisms::Selection& selection) {
             return fmt::format("selection:{}:{}:{}:{}:{}", exact(selection.lattice.bound()),
                                selection.lattice.log2_levels(), selection.lattice.records(),
@@ -210,6 +214,7 @@ std::string form_text(const releases::Ask& ask) {
     if (reports->copies != 1) out += fmt::format(":{}", reports->copies);
     return out;
   }
+  if (const std::optional<double> norm = ask.noise_norm()) return fmt::format(":noise:{}", exact(*norm));
   const auto* selection = std::get_if<releases::SelectionForm>(&ask.form);
   if (selection == nullptr) return "";
   return std::visit(Overloaded{[](const geometry::Vertices& vertices) {

@@ -89,6 +89,14 @@ Result<mechanisms::Mechanism> Plan::mechanism_for(const Release& release, const 
                               : mechanisms::laplace_values(*range, share.epsilon, dimension, release.records_drawn));
             return mechanisms::Mechanism(lattice);
           },
+          [&](const ConcentratedShare& share) -> Result<mechanisms::Mechanism> {
+            // What check_noise has seen to.
+            UNDERTONE_TRY(const mechanisms::GeneralisedGaussianLattice lattice,
+                          mechanisms::generalised_gaussian_lattice(std::get<releases::DualBound>(release.ask.bound),
+                                                                   *release.ask.noise_norm(), share.rho,
+                                                                   release.ask.dimension, release.records_max()));
+            return mechanisms::Mechanism(lattice);
+          },
           [&](const RangedShare& share) -> Result<mechanisms::Mechanism> {
             const bool local = std::holds_alternative<releases::LocalChoicesMap>(release.ask.map);
             if (!local && release.ask.candidates() == nullptr) return selection_of_totals(release, share.epsilon);
@@ -151,7 +159,9 @@ Result<mechanisms::Mechanism> Plan::mechanism_once(const Release& release, const
                  [](const releases::PairBound& /*map's own*/) { return std::pair(0.0, 0.0); }},
       release.ask.bound);
   demand.law = strength.index();
+  demand.noise_norm = release.ask.noise_norm().value_or(0.0);
   demand.strength = std::visit(Overloaded{[](releases::GaussianShift shift) { return shift.value(); },
+                                          [](const ConcentratedShare& share) { return share.rho.value(); },
                                           [](const auto& share) { return share.epsilon.value(); }},
                                strength);
   if (const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map))

@@ -25,6 +25,12 @@ accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::Gaussian
   return accounting::SubsetGaussianEvent{part.rate, shift};
 }
 
+accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::Rho rho) {
+  UNDERTONE_CHECK(part.draws == 0);
+  if (part.rate >= 1.0) return accounting::ConcentratedEvent{rho};
+  return accounting::SubsetConcentratedEvent{part.rate, rho};
+}
+
 accounting::PrivacyEvent local_event(const Release& release) {
   const releases::Cost cost = release.cost_of_draw();
   // Neither is credited with having drawn its records.
@@ -32,6 +38,8 @@ accounting::PrivacyEvent local_event(const Release& release) {
     return accounting::ApproximateEvent{*releases::Epsilon::create(cost.pure.value_rounded_up()), 0.0};
   if (cost.ranged.units() > 0)
     return accounting::ExponentialEvent{*releases::Epsilon::create(cost.ranged.value_rounded_up())};
+  if (cost.concentrated.units() > 0)
+    return event_of_draw(drawn_part(release), *releases::Rho::create(cost.concentrated.value_rounded_up()));
   return event_of_draw(drawn_part(release), accounting::total_shift(cost.gaussian));
 }
 
@@ -40,6 +48,7 @@ Law law_of(const releases::Ask& ask, const releases::Target& target) {
   if (ask.selects() || std::holds_alternative<releases::LocalChoicesMap>(ask.map)) return Law::Ranged;
   if (const releases::ReportsForm* reports = ask.reports())
     return reports->randomiser == releases::Randomiser::Gaussian ? Law::Gaussian : Law::Pure;
+  if (ask.noise_norm()) return Law::Concentrated;
   if (std::holds_alternative<releases::RangeBound>(ask.bound)) return Law::Pure;
   if (const auto* pair = std::get_if<releases::PairBound>(&ask.bound))
     return pair->norm == releases::PairBound::Norm::L1 ? Law::Pure : Law::Gaussian;
@@ -162,6 +171,11 @@ Result<std::vector<accounting::RepeatedEvent>> events_at(const Plan::Segment& se
     return std::vector<accounting::RepeatedEvent>{
         {event_of_draw(drawn_part(release), shift), times, footprint_of(release)}};
   }
+  if (law_of(release.ask, target) == Law::Concentrated) {
+    UNDERTONE_TRY(const releases::Rho rho, releases::Rho::create(0.5 * loudness * loudness));
+    return std::vector<accounting::RepeatedEvent>{
+        {event_of_draw(drawn_part(release), rho), times, footprint_of(release)}};
+  }
   UNDERTONE_TRY(const releases::Epsilon epsilon, releases::Epsilon::create(2.0 * loudness * width));
   if (release.ask.path() == nullptr)
     return std::vector<accounting::RepeatedEvent>{
@@ -177,14 +191,16 @@ Result<std::vector<accounting::RepeatedEvent>> events_at(const Plan::Segment& se
 double sum_at(const std::vector<accounting::RepeatedEvent>& position, bool squares) {
   double sum = 0.0;
   for (const accounting::RepeatedEvent& one : position) {
-    const double each =
-        std::visit(Overloaded{[](const accounting::GaussianEvent& event) { return event.shift.value(); },
-                              // zCDP credits no draw, and no sum of pure epsilons does.
-                              [](const accounting::SubsetGaussianEvent& event) { return event.shift.value(); },
-                              [](const accounting::ExponentialEvent& event) { return 0.5 * event.epsilon.value(); },
-                              [](const accounting::ApproximateEvent& event) { return event.epsilon.value(); },
-                              [](const auto& /*other*/) -> double { UNDERTONE_CHECK(false); }},
-                   one.event);
+    const double each = std::visit(
+        Overloaded{[](const accounting::GaussianEvent& event) { return event.shift.value(); },
+                   // zCDP credits no draw, and no sum of pure epsilons does.
+                   [](const accounting::SubsetGaussianEvent& event) { return event.shift.value(); },
+                   [](const accounting::ExponentialEvent& event) { return 0.5 * event.epsilon.value(); },
+                   [](const accounting::ApproximateEvent& event) { return event.epsilon.value(); },
+                   [](const accounting::ConcentratedEvent& event) { return std::sqrt(2.0 * event.rho.value()); },
+                   [](const accounting::SubsetConcentratedEvent& event) { return std::sqrt(2.0 * event.rho.value()); },
+                   [](const auto& /*other*/) -> double { UNDERTONE_CHECK(false); }},
+        one.event);
     sum += static_cast<double>(one.times) * (squares ? each * each : 2.0 * each);
   }
   return sum;

@@ -23,6 +23,8 @@ struct DrawnPart {
 [[nodiscard]] DrawnPart drawn_part(const Release& release);
 /// One draw, of which a record that is drawn once moves the sum by `shift` standard deviations of its noise.
 [[nodiscard]] accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::GaussianShift shift);
+/// The same of a draw that is answered by something rho-zCDP. @pre no draw with replacement
+[[nodiscard]] accounting::PrivacyEvent event_of_draw(const DrawnPart& part, releases::Rho rho);
 /// What a private release is by this silo's own noise.
 [[nodiscard]] accounting::PrivacyEvent local_event(const Release& release);
 /// The positions that a release reads, as a part of [0, 1).
@@ -51,8 +53,6 @@ struct DrawnRounds {
   accounting::Footprint footprint;
   friend bool operator==(const DrawnRounds&, const DrawnRounds&) = default;
 };
-/// The law of a release's noise: what its event adds up in.
-enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
 [[nodiscard]] Law law_of(const releases::Ask& ask, const releases::Target& target);
 /// The largest common epsilon of so many selections of the same records for (epsilon, delta).
 [[nodiscard]] Result<releases::Epsilon> common_range(std::uint64_t rounds, const releases::Epsilon& epsilon,
@@ -64,8 +64,9 @@ enum class Law : std::uint8_t { Gaussian, Pure, Ranged };
 /// all in the group: selections whose epsilons are in this proportion have noise of one scale on the estimate, whose
 /// error is then the same in every step. 1 of every other release.
 [[nodiscard]] Result<std::vector<double>> path_widths(const std::vector<Plan::Segment>& segments, const Group& group);
-/// How loud releases of different laws, or along paths, may be together: a Gaussian release then has this shift, and a
-/// selection twice as large an epsilon, so that either is loudness^2/2-zCDP; one along a path its width times that.
+/// How loud releases of different laws, of generalised Gaussian noise, or along paths, may be together: a Gaussian
+/// release then has this shift, a selection twice as large an epsilon, and generalised Gaussian noise loudness^2/2 as
+/// its rho, so that each is loudness^2/2-zCDP; a selection along a path its width times that.
 /// @param segments a group's @param delta nothing of a pure target, where loudness is half of every release's epsilon
 [[nodiscard]] Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const Group& group,
                                              const releases::Target& target,

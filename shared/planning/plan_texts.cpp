@@ -101,6 +101,13 @@ std::string Plan::accountant() const {
            "record may be several times" +
            parts;
   }
+  if (any([](const Segment& s) { return s.release.cost_of_draw().concentrated.units() > 0; })) {
+    return std::string("numeric: the least of what Renyi divergences say of all planned releases") +
+           (any([](const Segment& s) { return s.release.sampled(); })
+                ? ", subsets that are drawn afresh without replacement credited (Wang, Balle and Kasiviswanathan 2019)"
+                : "") +
+           parts;
+  }
   if (any([](const Segment& s) { return s.release.sampled(); })) {
     return "numeric composition, certified from above, of the dominating profile of fixed-size subsets drawn afresh "
            "without replacement" +
@@ -128,11 +135,14 @@ std::string delta_warning(const Plan& plan) {
   double multiplier = 0.0;
   for (const Plan::Segment& segment : plan.segments()) {
     const Release& release = segment.release;
-    if (release.is_public() || release.cost_of_draw().gaussian.units() == 0) continue;
+    if (release.is_public()) continue;
+    const releases::Cost cost = release.cost_of_draw();
+    const double square = cost.gaussian.value_rounded_up() + 2.0 * cost.concentrated.value_rounded_up();
+    if (square == 0.0) continue;
     const double share = static_cast<double>(release.records_drawn) / static_cast<double>(release.block_records);
     if (share > least) continue;
     least = share;
-    multiplier = 1.0 / std::sqrt(release.cost_of_draw().gaussian.value_rounded_up());
+    multiplier = 1.0 / std::sqrt(square);
   }
   if (delta * kFarBelow <= least || delta == 0.0) return "";
   return fmt::format(

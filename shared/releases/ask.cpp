@@ -176,6 +176,11 @@ Eigen::Index Ask::candidate_count() const {
                     selection->candidates);
 }
 
+std::optional<double> Ask::noise_norm() const noexcept {
+  const auto* sum = std::get_if<SumForm>(&form);
+  return sum == nullptr ? std::nullopt : sum->noise_norm;
+}
+
 const ReportsForm* Ask::reports() const noexcept { return std::get_if<ReportsForm>(&form); }
 
 bool reports_indicators(const Ask& ask) {

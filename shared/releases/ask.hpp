@@ -158,7 +158,10 @@ struct PairDistance {
 /// In what form an answer leaves. Whether it leaves exactly is not a choice of the ask: records that a silo's owner
 /// declared public do, nothing else does.
 /// The sum over the records, with noise.
-struct SumForm {};
+struct SumForm {
+  /// r > 2 of the l_r norm by which noise is of generalised Gaussian law. Without it target and bound say the law.
+  std::optional<double> noise_norm = {};
+};
 /// Of a feature map's totals: their numbers, the likelier the smaller the total.
 struct LeastTotal {};
 /// Of the cells of one axis, in order, each by how many records the rank of a share of them all is outside it: some
@@ -217,8 +220,10 @@ struct Ask {
   Bound bound;
   Eigen::Index dimension = 0;  // of a contribution
   Form form = SumForm{};
-  std::optional<GaussianShift> shift = {};  // of the noise, where a theorem or a person chose it: then it is checked
-  std::optional<Epsilon> epsilon = {};      // the same of discrete Laplace noise
+  /// Of the noise, where a theorem or a person chose it: then it is checked. Of generalised Gaussian noise it is
+  /// sqrt(2 rho), that of a Gaussian release of the same rho.
+  std::optional<GaussianShift> shift = {};
+  std::optional<Epsilon> epsilon = {};  // the same of discrete Laplace noise
   /// In (0, 1], of what the silo promises for all that reads the same records, mu^2 or epsilon; without it equal parts.
   std::optional<double> share = {};
 
@@ -246,6 +251,8 @@ struct Ask {
   [[nodiscard]] const geometry::Vertices* candidates() const noexcept;
   /// The share whose cell is selected; null of everything else.
   [[nodiscard]] const QuantileCell* quantile_cell() const noexcept;
+  /// r of generalised Gaussian noise on a sum; nothing of every other law and form.
+  [[nodiscard]] std::optional<double> noise_norm() const noexcept;
   /// How its records report each by itself; null of every other form.
   [[nodiscard]] const ReportsForm* reports() const noexcept;
   /// How many numbers a record's report has. @pre of form reports

@@ -17,20 +17,24 @@ Result<Cost> Cost::plus(const Cost& other) const {
   const auto gaussian_sum = gaussian.plus(other.gaussian);
   const auto pure_sum = pure.plus(other.pure);
   const auto ranged_sum = ranged.plus(other.ranged);
+  const auto concentrated_sum = concentrated.plus(other.concentrated);
   if (!gaussian_sum) return gaussian_sum.error();
   if (!pure_sum) return pure_sum.error();
   if (!ranged_sum) return ranged_sum.error();
-  return Cost{*gaussian_sum, *pure_sum, *ranged_sum};
+  if (!concentrated_sum) return concentrated_sum.error();
+  return Cost{*gaussian_sum, *pure_sum, *ranged_sum, *concentrated_sum};
 }
 
 Result<Cost> Cost::times(std::uint64_t count) const {
   const auto gaussian_product = gaussian.times(count);
   const auto pure_product = pure.times(count);
   const auto ranged_product = ranged.times(count);
+  const auto concentrated_product = concentrated.times(count);
   if (!gaussian_product) return gaussian_product.error();
   if (!pure_product) return pure_product.error();
   if (!ranged_product) return ranged_product.error();
-  return Cost{*gaussian_product, *pure_product, *ranged_product};
+  if (!concentrated_product) return concentrated_product.error();
+  return Cost{*gaussian_product, *pure_product, *ranged_product, *concentrated_product};
 }
 
 std::string Cost::to_string() const {
@@ -42,6 +46,7 @@ std::string Cost::to_string() const {
   add("gaussian", gaussian.units());
   add("pure", pure.units());
   add("ranged", ranged.units());
+  add("concentrated", concentrated.units());
   return out.empty() ? "0" : out;
 }
 
@@ -69,9 +74,11 @@ Result<Cost> Cost::parse(std::string_view text) {
   const Result<UInt128> pure = take("pure");
   if (!pure) return malformed(text);
   const Result<UInt128> ranged = take("ranged");
-  if (!ranged || !rest.empty()) return malformed(text);
+  if (!ranged) return malformed(text);
+  const Result<UInt128> concentrated = take("concentrated");
+  if (!concentrated || !rest.empty()) return malformed(text);
   return Cost{ShiftSquaredAmount::from_units(*gaussian), EpsilonAmount::from_units(*pure),
-              EpsilonAmount::from_units(*ranged)};
+              EpsilonAmount::from_units(*ranged), RhoAmount::from_units(*concentrated)};
 }
 
 }  // namespace undertone::releases

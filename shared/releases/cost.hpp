@@ -17,17 +17,19 @@ struct Cost {
   /// epsilon of releases whose losses stay in a range of epsilon, such as selections: epsilon-DP and epsilon^2/8-zCDP
   /// each. Of several only the sum of the epsilons is kept here: a ledger lists them one by one.
   EpsilonAmount ranged;
+  RhoAmount concentrated = {};  // rho of releases that are known by their rho alone, such as generalised Gaussian noise
 
-  [[nodiscard]] bool is_zero() const noexcept {
-    return gaussian.units() == 0 && pure.units() == 0 && ranged.units() == 0;
-  }
+  [[nodiscard]] bool is_zero() const noexcept { return gaussian.units() == 0 && is_gaussian(); }
   /// Whether it is a Gaussian release's, or nothing.
-  [[nodiscard]] bool is_gaussian() const noexcept { return pure.units() == 0 && ranged.units() == 0; }
+  [[nodiscard]] bool is_gaussian() const noexcept {
+    return pure.units() == 0 && ranged.units() == 0 && concentrated.units() == 0;
+  }
   [[nodiscard]] Result<Cost> plus(const Cost& other) const;
   [[nodiscard]] Result<Cost> times(std::uint64_t count) const;
   /// Whether it is at most this much in every currency.
   [[nodiscard]] bool fits(const Cost& limit) const noexcept {
-    return gaussian <= limit.gaussian && pure <= limit.pure && ranged <= limit.ranged;
+    return gaussian <= limit.gaussian && pure <= limit.pure && ranged <= limit.ranged &&
+           concentrated <= limit.concentrated;
   }
   /// As ledgers write it, in units of 2^-40: "gaussian:123", "pure:5+ranged:7"; "0" where nothing is spent.
   [[nodiscard]] std::string to_string() const;

@@ -9,9 +9,9 @@
 namespace undertone::releases {
 
 /// ||x||_q <= clip for a q > 2, infinity among them: of gradients that an algorithm measures in the dual of its own
-/// norm l_p, 1/p + 1/q = 1. Replacing one record moves a sum by at most 2 clip in l_q. The noise is of l2 all the same:
-/// what is within the bound is within d^(1/2 - 1/q) clip in l2, and the lattice enforces that on the integers, so that
-/// no guarantee rests on how l_q was computed.
+/// norm l_p, 1/p + 1/q = 1. Replacing one record moves a sum by at most 2 clip in l_q. Gaussian noise is of l2: what is
+/// within the bound is within d^(1/2 - 1/q) clip in l2, which the lattice enforces on the integers, so that there no
+/// guarantee rests on how l_q was computed. Generalised Gaussian noise rests on it, and adds what it may be off by.
 /// Source: spec non-euclidean 1.1 and P2 of 1.5.
 class DualBound {
  public:

@@ -93,12 +93,16 @@ struct EpsilonAmountMeaning {
 struct DeltaAmountMeaning {
   static constexpr const char* kName = "delta";
 };
+struct RhoAmountMeaning {
+  static constexpr const char* kName = "rho";
+};
 struct ShiftSquaredMeaning {
   static constexpr const char* kName = "shift squared";
 };
 
 using EpsilonAmount = FixedAmount<40, EpsilonAmountMeaning>;
 using DeltaAmount = FixedAmount<80, DeltaAmountMeaning>;
+using RhoAmount = FixedAmount<40, RhoAmountMeaning>;
 /// mu^2 of Gaussian releases: what they add up to is the square of the shift of all of them together.
 using ShiftSquaredAmount = FixedAmount<40, ShiftSquaredMeaning>;
 

@@ -32,6 +32,7 @@ Result<TheoremConditions> TheoremConditions::create(std::string source, const Th
   for (const auto& [name, value] : strictly_positive)
     if (Status fits = out.positive(name, value); !fits) return fits.error();
   const std::pair<std::string_view, double> not_negative[] = {{"the diameter D", facts.diameter},
+                                                              {"the smoothness from l_1 to l_inf", facts.smoothness_l1},
                                                               {"the strong convexity mu", facts.strong_convexity},
                                                               {"the gap Delta", facts.gap},
                                                               {"the heterogeneity", facts.heterogeneity},

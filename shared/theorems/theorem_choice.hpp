@@ -37,9 +37,10 @@ struct TheoremFacts {
   double records = 0.0;                          // n: the least over silos, of the training block; a whole number >= 1
   double epsilon = 0.0;                          // of every silo: the least
   double delta = 0.0;                            // of every silo: the least
-  double lipschitz = 0.0;                        // L: the clip norm, and no record's gradient is longer
-  double diameter = 0.0;                         // D: of the domain
-  double smoothness = 0.0;                       // beta, of a record's loss; a squared l2 regulariser adds its own
+  double lipschitz = 0.0;         // L: the clip norm, or the bound on every coordinate, which none exceeds
+  double diameter = 0.0;          // D: of the domain
+  double smoothness = 0.0;        // beta, of a record's loss; a squared l2 regulariser adds its own
+  double smoothness_l1 = 0.0;     // the same from l_1 to l_inf, where it is proven, at most `smoothness`; 0: unknown
   double strong_convexity = 0.0;  // mu of F, its regulariser included, 0: convex; the proximal-PL constant of F there
   double gap = 0.0;               // Delta >= F(w_0) - F*
   double heterogeneity = 0.0;     // bound on upsilon^2, the mean over silos of ||grad F_i - grad F||^2: 0 for i.i.d.
@@ -56,11 +57,13 @@ enum class PlannedNoise : std::uint8_t {
 };
 
 /// What a theorem is about: convex and smooth losses, or smooth ones of whom its constants say the rest (proximal-PL,
-/// a bounded gap).
-enum class TheoremLosses : std::uint8_t { Convex, Smooth };
+/// a bounded gap), or convex ones that may have kinks.
+enum class TheoremLosses : std::uint8_t { Convex, Smooth, ConvexWithKinks };
 
-/// The measure of the theorems of convex losses.
+/// The measures of the theorems of convex losses. The second is of theorems that need a population, of which silos'
+/// records are independent draws.
 inline constexpr const char* kExcessRisk = "excess risk";
+inline constexpr const char* kPopulationRisk = "excess risk over the population";
 
 /// What a theorem makes of a job's facts.
 struct TheoremChoice {

@@ -8,7 +8,10 @@
 #include "shared/theorems/accelerated_parameters.hpp"
 #include "shared/theorems/constraint_parameters.hpp"
 #include "shared/theorems/minibatch_parameters.hpp"
+#include "shared/theorems/mirror_parameters.hpp"
+#include "shared/theorems/one_pass_parameters.hpp"
 #include "shared/theorems/proximal_parameters.hpp"
+#include "shared/theorems/regular_parameters.hpp"
 #include "shared/theorems/shuffled_parameters.hpp"
 
 namespace undertone::theorems {
@@ -79,6 +82,7 @@ struct Theorem {
   Result<TheoremChoice> (*choose)(const TheoremConditions&);
   ShuffledTheorem shuffled = kNotShuffled;
   Result<double> (*envelope)(const TheoremConditions&) = nullptr;
+  bool by_coordinate = false;  // silos select, by gradients whose coordinates are bounded
 };
 
 /// In the order of `TheoremName`.
@@ -151,6 +155,28 @@ constexpr Theorem kTheorems[] = {
      TheoremLosses::Convex, choose_constrained_mirror_strongly_convex},
     {TheoremName::ConstrainedFrankWolfe, "constrained_frank_wolfe", "constraint-geometry 2.6", TheoremLosses::Convex,
      choose_constrained_frank_wolfe},
+    {TheoremName::NoisyMirrorConvex, "noisy_mirror_convex", "Bassily, Guzman and Nandi 2021, Theorem 10",
+     TheoremLosses::Convex, choose_noisy_mirror_convex},
+    {TheoremName::NoisyFrankWolfeConvex, "noisy_frank_wolfe_convex", "Bassily, Guzman and Nandi 2021, Theorem 12",
+     TheoremLosses::Convex, choose_noisy_frank_wolfe_convex},
+    {TheoremName::RegularConvex, "regular_convex", "Bassily, Guzman and Nandi 2021, Theorem 9", TheoremLosses::Convex,
+     choose_regular_convex},
+    {TheoremName::LocalizedMirrorConvex, "localized_mirror_convex", "Asi, Feldman, Koren and Talwar 2021, Theorem 4",
+     TheoremLosses::ConvexWithKinks, choose_localized_mirror_convex},
+    {TheoremName::StagedMirrorStronglyConvex, "staged_mirror_strongly_convex",
+     "Asi, Feldman, Koren and Talwar 2021, Theorem 8", TheoremLosses::ConvexWithKinks,
+     choose_staged_mirror_strongly_convex},
+    {TheoremName::TreeFrankWolfeConvex, "tree_frank_wolfe_convex",
+     "Asi, Feldman, Koren and Talwar 2021, Algorithm 3 of noised vectors", TheoremLosses::Convex,
+     choose_tree_frank_wolfe_convex},
+    {TheoremName::PolyFrankWolfeConvex, "poly_frank_wolfe_convex",
+     "Bassily, Guzman and Nandi 2021, Algorithm 1 of noised vectors", TheoremLosses::Convex,
+     choose_poly_frank_wolfe_convex},
+    {TheoremName::PrivateTreeFrankWolfeConvex, "private_tree_frank_wolfe_convex",
+     "Asi, Feldman, Koren and Talwar 2021, Theorem 7", TheoremLosses::Convex, choose_private_tree_frank_wolfe_convex,
+     kNotShuffled, nullptr, true},
+    {TheoremName::LpSgdConvex, "lp_sgd_convex", "Bassily, Guzman and Nandi 2021, Proposition 13",
+     TheoremLosses::ConvexWithKinks, choose_lp_sgd_convex},
 };
 
 constexpr bool in_order() {
@@ -188,6 +214,10 @@ std::vector<TheoremName> theorem_names() {
 }
 
 std::string_view to_string(TheoremName name) noexcept { return theorem_of(name).name; }
+
+TheoremLosses losses_of(TheoremName name) noexcept { return theorem_of(name).losses; }
+
+bool bounds_coordinates(TheoremName name) noexcept { return theorem_of(name).by_coordinate; }
 
 Result<TheoremChoice> choose_by_theorem(TheoremName name, const TheoremFacts& facts, const algorithms::Problem& problem,
                                         PlannedNoise noise) {

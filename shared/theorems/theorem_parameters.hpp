@@ -27,6 +27,15 @@ enum class TheoremName : std::uint8_t {
   ConstrainedMirrorConvex,          // constraint-geometry 2.1
   ConstrainedMirrorStronglyConvex,  // constraint-geometry 2.2
   ConstrainedFrankWolfe,            // constraint-geometry 2.6
+  NoisyMirrorConvex,                // non-euclidean B2
+  NoisyFrankWolfeConvex,            // non-euclidean B3
+  RegularConvex,                    // the better of both
+  LocalizedMirrorConvex,            // non-euclidean A2, FED-A2
+  StagedMirrorStronglyConvex,       // non-euclidean A4
+  TreeFrankWolfeConvex,             // non-euclidean A3, noised vectors
+  PolyFrankWolfeConvex,             // non-euclidean B1, noised vectors
+  PrivateTreeFrankWolfeConvex,      // non-euclidean A3, selections
+  LpSgdConvex,                      // non-euclidean B4
 };
 
 /// Every theorem there is, in the order of the reference. Nothing else lists them.
@@ -34,6 +43,11 @@ enum class TheoremName : std::uint8_t {
 
 /// "minibatch_convex": as a job names it.
 [[nodiscard]] std::string_view to_string(TheoremName name) noexcept;
+
+/// The losses that a theorem is of.
+[[nodiscard]] TheoremLosses losses_of(TheoremName name) noexcept;
+/// Whether its L bounds every coordinate of a record's gradient where a job says so, rather than the gradient's norm.
+[[nodiscard]] bool bounds_coordinates(TheoremName name) noexcept;
 
 /// Rounds, steps, batches, stages, periods and restarts by the formulas of federated-core 3, with its corrections of
 /// the source (section 9). What is a rate "up to constants" there is a formula with constant 1 here.

@@ -247,6 +247,15 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   const double stddev = release.noise_stddev_of_mean();
   const bool summed = std::holds_alternative<mechanisms::BinomialSum>(release.mechanism);
   const bool laplace = std::holds_alternative<mechanisms::LaplaceLattice>(release.mechanism);
+  const auto* generalised = std::get_if<mechanisms::GeneralisedGaussianLattice>(&release.mechanism);
+  const std::string law = laplace ? std::string("discrete Laplace ")
+                          : generalised != nullptr
+                              ? fmt::format("generalised Gaussian (l_{:.4g}) ", generalised->noise.norm())
+                              : std::string();
+  const std::string at = laplace ? ", at " + epsilon_each(release)
+                         : generalised != nullptr
+                             ? fmt::format(", at rho {:.6g} each", release.cost().concentrated.value_rounded_up())
+                             : std::string();
   const char* block = block_of(release);
   const std::string of_each = release.records_drawn == 1 ? fmt::format("one {} record", block)
                                                          : fmt::format("{} {} records", release.records_drawn, block);
@@ -258,12 +267,11 @@ std::string describe_segment(const planning::Plan::Segment& segment, const data:
   if (release.is_public()) return what + ", exactly: their owner declared these records public";
   return what +
          fmt::format(", each record clipped to {}, with {}noise of standard deviation {:.4g} on each of {} numbers{}{}",
-                     clip_phrase(release.ask), laplace ? "discrete Laplace " : "", stddev, release.ask.dimension,
+                     clip_phrase(release.ask), law, stddev, release.ask.dimension,
                      summed ? " before other silos' noise is added" : "",
-                     release.ask.smoothness() ? "; both are less, in proportion, where the two points are near"
-                     : release.ask.local()    ? " of every step"
-                     : laplace                ? ", at " + epsilon_each(release)
-                                              : "");
+                     release.ask.smoothness() ? at + "; both are less, in proportion, where the two points are near"
+                     : release.ask.local()    ? std::string(" of every step")
+                                              : at);
 }
 
 /// Whether a line of one says all that a line of the other does of what is asked, drawing aside.

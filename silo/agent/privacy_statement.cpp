@@ -69,6 +69,8 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
 double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account) {
   const double training = account.training_reserved.gaussian.value_rounded_up();
   const double holdout = account.holdout_reserved.gaussian.value_rounded_up();
+  const double training_rho = account.training_reserved.concentrated.value_rounded_up();
+  const double holdout_rho = account.holdout_reserved.concentrated.value_rounded_up();
   const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
   const double shift_squared = training * squared(facts.records) + holdout * squared(facts.holdout_records);
   const auto pure = [](const releases::Cost& cost, std::int64_t records) {
@@ -77,6 +79,11 @@ double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts&
   double epsilon =
       (pure(account.training_reserved, facts.records) + pure(account.holdout_reserved, facts.holdout_records)) *
       (1.0 + 1e-12);
+  const double rho = training_rho * squared(facts.records) + holdout_rho * squared(facts.holdout_records);
+  if (rho > 0.0) {  // zCDP of groups: so many times as far, and rho the square of that
+    const double all = (rho + 0.5 * shift_squared) * (1.0 + 1e-12);
+    return epsilon + accounting::epsilon_of_zcdp(*releases::Rho::create(all), *plan.mechanism_delta());
+  }
   if (shift_squared > 0.0) {
     const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
     epsilon += accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), plan.mechanism_delta().value());
@@ -101,12 +108,30 @@ bool draws_exactly(const planning::Plan& plan) {
   });
 }
 
+/// Releases of generalised Gaussian noise, whose sampler is right but for a part of delta.
+bool draws_generalised(const planning::Plan& plan) {
+  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+    return std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(segment.release.mechanism);
+  });
+}
+
 /// Where one sentence of clipped sums does not say what all releases are by.
 bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) {
-  return draws_exactly(plan) || !job.model || holds_but_for_failures(plan);
+  return draws_exactly(plan) || draws_generalised(plan) || !job.model || holds_but_for_failures(plan);
 }
 
 std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds interval) {
+  const std::string time = interval.count() == 0
+                               ? "and is not covered"
+                               : fmt::format(
+                                     "and replies are held to multiples of {} ms after the query: longer ones "
+                                     "show which multiple",
+                                     interval.count());
+  const std::string generalised = fmt::format(
+      "of generalised Gaussian noise in 256-bit arithmetic from 192-bit uniform numbers, off its law by "
+      "less than 2^-80 a vector, which delta covers; how long a draw takes depends on the noise, {}",
+      time);
+  if (!draws_exactly(plan)) return generalised;
   const bool reports =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
         return std::holds_alternative<mechanisms::LocalReports>(segment.release.mechanism);
@@ -114,13 +139,8 @@ std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds in
   return fmt::format(
       "of Laplace noise{} selections exact, before the reply is rounded to the wire: no floating-point number "
       "decides; "
-      "how long a selection takes depends on the records, {}",
-      reports ? ", reports and" : " and",
-      interval.count() == 0
-          ? "and is not covered"
-          : fmt::format("and replies are held to multiples of {} ms after the query: longer ones show "
-                        "which multiple",
-                        interval.count()));
+      "how long a selection takes depends on the records, {}{}",
+      reports ? ", reports and" : " and", time, draws_generalised(plan) ? "; " + generalised : "");
 }
 
 /// Whom the guarantee is against, and whom it takes on trust.
@@ -177,7 +197,7 @@ Trust trust_of(const jobs::Job& job, const planning::Plan& plan) {
   return {};
 }
 
-/// "norm 2"; of a dual norm also what follows in l2, which is what the noise hides.
+/// "norm 2"; of a dual norm also what follows in l2, which is what Gaussian noise hides.
 std::string clip_statement(const releases::Bound& bound) {
   return std::visit(
       Overloaded{[](const releases::L2Bound& l2) { return fmt::format("norm {}", l2.clip.value()); },
@@ -276,6 +296,12 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
                   "Gaussian noise, exactly rounded to a lattice, on sums of records clipped to "
                   "{}",
                   clip_statement(release.ask.bound));
+            },
+            [&](const mechanisms::GeneralisedGaussianLattice& generalised) {
+              return fmt::format(
+                  "generalised Gaussian noise, its density falling with the square of the l_{:.6g} norm, rounded to a "
+                  "lattice, on integer sums of records clipped to {}; its cost is known by rho alone, that of zCDP",
+                  generalised.noise.norm(), clip_statement(release.ask.bound));
             },
             [&](const mechanisms::LocalReports& reports) {
               return fmt::format(
@@ -387,7 +413,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
-  const std::vector<std::string> gaps = not_covered(facts, release_interval, draws_exactly(plan));
+  const std::vector<std::string> gaps =
+      not_covered(facts, release_interval, draws_exactly(plan) || draws_generalised(plan));
   const std::vector<std::string> advisories = advisories_of(job, plan, account);
   const std::string without = local ? "" : advisories.empty() ? without_trust(plan) : "not stated: see the advisory";
   const bool seeded = noise != crypto::NoiseKind::Secure;
@@ -408,7 +435,7 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   }
   json["adjacency"] = "replace_one";
   json["mechanism"] = mechanism_of(job, plan);
-  if (draws_exactly(plan)) json["samplers"] = samplers_of(plan, release_interval);
+  if (draws_exactly(plan) || draws_generalised(plan)) json["samplers"] = samplers_of(plan, release_interval);
   json["noise_chosen_by"] = chosen_by(job.noise_choice, plan);
   json["accountant"] = plan.accountant();
   json["epsilon"] = epsilon;
@@ -451,7 +478,8 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
       });
   if (lists_mechanisms(job, plan)) {
     text += fmt::format("  mechanism    {}\n", mechanism_of(job, plan));
-    if (draws_exactly(plan)) text += fmt::format("  samplers     {}\n", samplers_of(plan, release_interval));
+    if (draws_exactly(plan) || draws_generalised(plan))
+      text += fmt::format("  samplers     {}\n", samplers_of(plan, release_interval));
   } else {
     text +=
         fmt::format("  mechanism    {}, clip {}{}\n",

@@ -50,7 +50,7 @@ Status check_charged(const planning::Plan& plan) {
     const releases::Cost& cost = plan.cost(block);
     if (plan.protects(block) == cost.is_zero())
       return Error{ErrorCode::Internal, "the plan has private releases that cost nothing: it is not reserved"};
-    gaussian = gaussian || cost.gaussian.units() != 0;
+    gaussian = gaussian || cost.gaussian.units() != 0 || cost.concentrated.units() != 0;
     spends = spends || !cost.is_zero();
   }
   if (!spends) return {};

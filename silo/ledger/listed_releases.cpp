@@ -83,6 +83,7 @@ Result<ListedReleases> ListedReleases::parse(std::string_view text, LedgerFormat
     if ((bin || secret) && (part || steps_text || drawn != population || !draw->is_gaussian() || (bin && secret) ||
                             format == LedgerFormat::One))
       return malformed;
+    if (steps_text && draw->concentrated.units() != 0) return malformed;  // no local run draws such noise
     if ((bin && !is_bin(*bin)) || (secret && !is_secret_part(*secret))) return malformed;
     // Several draws of noise read a subset each; and of Gaussian releases alone it is known what a record costs that is
     // drawn twice.

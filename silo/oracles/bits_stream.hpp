@@ -33,6 +33,9 @@ class BitsStream final : public ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
     noise.add_noise(sums, *bits_);
   }
+  void fill_generalised(const noise::GeneralisedGaussian& noise, std::span<std::int64_t> out) override {
+    noise.fill(*bits_, out);
+  }
   void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
                  std::span<const std::int64_t> slots) override {
     reports.randomise(numbers, slots, *bits_);

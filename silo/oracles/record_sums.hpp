@@ -48,8 +48,8 @@ class RecordSums {
     double exponent = 0.0;  // q > 2
     double norm = 0.0;
   };
-  /// As `gradients`, each record's also clipped in l_q, exactly and in the same pass. Of linear models: a job of others
-  /// is refused where it is offered, and here the process stops.
+  /// As `gradients`, each record's also clipped in l_q, to rounding, in the same pass. Of linear models: a job of
+  /// others is refused where it is offered, and here the process stops.
   virtual void dual_gradients(const Eigen::VectorXd& point, const DualClip& dual, const mechanisms::Lattice& lattice,
                               const Drawn& drawn, std::span<std::int64_t> sum);
   /// Of gradients at a point, clamped coordinate by coordinate: replacing a record moves every coordinate by at most

@@ -11,6 +11,7 @@
 #include "shared/mechanisms/local_reports/local_reports.hpp"
 #include "shared/mechanisms/selection/exponential_mechanism.hpp"
 #include "shared/noise/binomial_table.hpp"
+#include "shared/noise/generalised_gaussian.hpp"
 #include "shared/sealed/encoding_randomness.hpp"
 #include "silo/ledger/spend_token.hpp"
 
@@ -34,6 +35,8 @@ class ReleaseStream : public sealed::EncodingRandomness {
   virtual void add_coins(const noise::BinomialTable& coins, std::span<std::int64_t> counts) = 0;
   /// @see mechanisms::LaplaceSum::add_noise
   virtual void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) = 0;
+  /// A vector of generalised Gaussian noise. @see noise::GeneralisedGaussian::fill
+  virtual void fill_generalised(const noise::GeneralisedGaussian& noise, std::span<std::int64_t> out) = 0;
   /// Makes a report of each record's number, for the slot that it stands in. @see mechanisms::LocalReports::randomise
   virtual void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
                          std::span<const std::int64_t> slots) = 0;

@@ -34,6 +34,15 @@ void add_gaussian(const mechanisms::GaussianLattice& gaussian, ReleaseStream& st
   }
 }
 
+void add_generalised(const mechanisms::GeneralisedGaussianLattice& generalised, ReleaseStream& stream,
+                     std::vector<std::int64_t>& sum) {
+  // |sum| < 2^60 by the plan, and no noise is longer: @see noise::GeneralisedGaussian. Its coordinates are drawn
+  // together.
+  std::vector<std::int64_t> noise(sum.size());
+  stream.fill_generalised(generalised.noise, noise);
+  for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += noise[j];
+}
+
 /// Of totals: the higher, the smaller.
 std::vector<std::int64_t> least_scores(const std::vector<std::int64_t>& totals) {
   std::vector<std::int64_t> out(totals.size());
@@ -275,6 +284,10 @@ queries::Answer draw_and_sum(const queries::Query& query, const planning::Releas
                  [&](const mechanisms::LaplaceLattice& laplace) -> queries::Answer {
                    stream.add_laplace(laplace.noise, sum);
                    if (statistic) return queries::NoisedSums{queries::totals_to_wire(sum, release)};
+                   return queries::NoisedSums{queries::to_wire(sum, release, wire)};
+                 },
+                 [&](const mechanisms::GeneralisedGaussianLattice& generalised) -> queries::Answer {
+                   add_generalised(generalised, stream, sum);
                    return queries::NoisedSums{queries::to_wire(sum, release, wire)};
                  },
                  [&](const mechanisms::Selection& selection) -> queries::Answer {

@@ -32,6 +32,9 @@ class SeededStream final : public ReleaseStream {
   void add_laplace(const mechanisms::LaplaceSum& noise, std::span<std::int64_t> sums) override {
     stream_.add_laplace(noise, sums);
   }
+  void fill_generalised(const noise::GeneralisedGaussian& noise, std::span<std::int64_t> out) override {
+    stream_.fill_generalised(noise, out);
+  }
   void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
                  std::span<const std::int64_t> slots) override {
     stream_.randomise(reports, numbers, slots);
@@ -99,6 +102,9 @@ class NoiselessStream final : public ReleaseStream {
     for (std::int64_t& count : counts) count += mean;
   }
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {}
+  void fill_generalised(const noise::GeneralisedGaussian& /*noise*/, std::span<std::int64_t> out) override {
+    std::fill(out.begin(), out.end(), 0);
+  }
   // A report that is not the number itself is nothing without its coins.
   void randomise(const mechanisms::LocalReports& reports, std::span<std::int64_t> numbers,
                  std::span<const std::int64_t> slots) override {

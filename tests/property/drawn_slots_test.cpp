@@ -50,6 +50,9 @@ class ToldDraw final : public silo::ReleaseStream {
   void add_coins(const noise::BinomialTable& /*coins*/, std::span<std::int64_t> /*counts*/) override {
     UNDERTONE_CHECK(false);
   }
+  void fill_generalised(const noise::GeneralisedGaussian& /*noise*/, std::span<std::int64_t> /*out*/) override {
+    UNDERTONE_CHECK(false);
+  }
   void add_laplace(const mechanisms::LaplaceSum& /*noise*/, std::span<std::int64_t> /*sums*/) override {
     UNDERTONE_CHECK(false);
   }

@@ -61,6 +61,7 @@ class NoStream final : public silo::ReleaseStream {
     UNDERTONE_CHECK(false);
   }
   void add_coins(const noise::BinomialTable&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
+  void fill_generalised(const noise::GeneralisedGaussian&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
   void add_laplace(const mechanisms::LaplaceSum&, std::span<std::int64_t>) override { UNDERTONE_CHECK(false); }
   void randomise(const mechanisms::LocalReports&, std::span<std::int64_t>, std::span<const std::int64_t>) override {
     UNDERTONE_CHECK(false);

@@ -8,8 +8,6 @@
 namespace undertone::tests {
 namespace {
 
-constexpr int kFeatures = 4;
-
 /// Training records, holdout records, epsilon, delta, weight: unequal in everything.
 struct Member {
   int records;
@@ -30,11 +28,12 @@ double normal(RandomSource& random) {
   return std::sqrt(-2.0 * std::log(1.0 - random.unit())) * std::cos(6.283185307179586 * random.unit());
 }
 
-models::Records synthetic(RandomSource& random, models::Loss loss, bool classes, int count) {
-  models::Records records{Eigen::MatrixXd(kFeatures, count), Eigen::VectorXd(count)};
+models::Records synthetic(RandomSource& random, const SmallFederation& of, int count) {
+  const bool classes = !of.model.empty();
+  models::Records records{Eigen::MatrixXd(of.features, count), Eigen::VectorXd(count)};
   for (int i = 0; i < count; ++i) {
     double score = 0.3;
-    for (int f = 0; f < kFeatures; ++f) {
+    for (int f = 0; f < of.features; ++f) {
       records.features(f, i) = 2.0 * random.unit() - 1.0;
       score += (f % 2 == 0 ? 1.0 : -0.7) * records.features(f, i);
     }
@@ -43,7 +42,7 @@ models::Records synthetic(RandomSource& random, models::Loss loss, bool classes,
       records.targets[i] = score > 0.6 ? 2.0 : score > 0.0 ? 1.0 : 0.0;
       continue;
     }
-    records.targets[i] = loss == models::Loss::Logistic ? (score > 0.0 ? 1.0 : -1.0) : score / 3.0;
+    records.targets[i] = of.loss == models::Loss::Logistic ? (score > 0.0 ? 1.0 : -1.0) : score / 3.0;
   }
   return records;
 }
@@ -51,9 +50,9 @@ models::Records synthetic(RandomSource& random, models::Loss loss, bool classes,
 }  // namespace
 
 std::string SmallFederation::job() const {
-  std::string features;
-  for (int f = 0; f < kFeatures; ++f)
-    features += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
+  std::string columns;
+  for (int f = 0; f < features; ++f)
+    columns += fmt::format("{}{{\"column\":\"x{}\",\"min\":-1,\"max\":1}}", f == 0 ? "" : ",", f);
   std::string members;
   std::string unweighted;
   for (int i = 0; i < silos; ++i) {
@@ -76,7 +75,7 @@ std::string SmallFederation::job() const {
         R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},"statistics":{},
 "privacy":{{"mode":"isrl","unit":"record","noise":"{}"}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}}}})",
-        name, label, features, statistics, noise, unweighted, quorum, join_deadline_ms, round_deadline_ms);
+        name, label, columns, statistics, noise, unweighted, quorum, join_deadline_ms, round_deadline_ms);
   }
   const std::string trained =
       model.empty() ? fmt::format(R"({{"kind":"{}","intercept":true}})", models::to_string(loss)) : model;
@@ -93,13 +92,14 @@ std::string SmallFederation::job() const {
       R"({{"format":"undertone.job/1","name":"{}","data":{{"label":{},"features":[{}]}},{}
 "model":{},"domain":{},"regulariser":{},
 "algorithm":{},
-"privacy":{{"mode":"{}","unit":"record","noise":"{}","{}":{}{}{}}},"cohort":[{}],
+"privacy":{{"mode":"{}","unit":"record","noise":"{}","{}":{}{}{}{}}},"cohort":[{}],
 "participation":{{"quorum":{},"join_deadline_ms":{},"round_deadline_ms":{},"resend_ms":300}},
 {}{}"evaluation":{{"every":{}}},"wire":{{"points":"{}","replies":"i64","reply_step_log2":-40}}}})",
-      name, label, features, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
+      name, label, columns, projection.empty() ? "" : fmt::format("\"projection\":{},", projection), trained, domain,
       regulariser, asked, shuffle.empty() ? "isrl" : "shuffle", noise,
       coordinate_bound > 0.0 ? "coordinate_bound" : "clip_norm", coordinate_bound > 0.0 ? coordinate_bound : clip_norm,
-      by_hand, shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
+      noise_law.empty() ? "" : fmt::format(R"(,"noise_law":"{}")", noise_law), by_hand,
+      shuffle.empty() ? "" : fmt::format(",\"shuffle\":{}", shuffle), members, quorum, join_deadline_ms,
       round_deadline_ms, aggregation.empty() ? "" : fmt::format("\"aggregation\":{},", aggregation),
       initial.empty() ? "" : fmt::format("\"initial\":{},", initial), evaluation_every, points);
 }
@@ -118,6 +118,8 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     double noise_multiplier = 0.0;
     int silos = 5;
     double coordinate_bound = 0.0;
+    int features = 4;
+    std::string noise_law = {};
   };
   const std::vector<std::pair<std::string, Row>> rows = {
       {"noisy_minibatch_sgd",
@@ -259,6 +261,27 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
        {R"({"kind":"mirror_descent","rounds":5,"step_size":0.5,"draw_fraction":1.0,
             "geometry":{"potential":"p_norm","norm":1.5,"radius":2}})",
         whole, none}},
+      {"noisy_mirror_descent",
+       {R"({"kind":"noisy_mirror_descent","rounds":5,"step_size":0.5,"draw_fraction":0.5,"geometry":{"norm":1}})",
+        R"({"kind":"l1_ball","radius":3})",
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        9}},
+      {"noisy_frank_wolfe, generalised Gaussian noise",
+       {R"({"kind":"noisy_frank_wolfe","rounds":3,"step_size":0.4,"smoothness":0.25,"set":{"norm":1}})",
+        R"({"kind":"l1_ball","radius":3})",
+        none,
+        {},
+        {},
+        0.0,
+        5,
+        0.0,
+        9,
+        "generalised_gaussian"}},
       {"noisy_minibatch_sgd, softmax",
        {R"({"kind":"noisy_minibatch_sgd","rounds":4,"step_size":0.5,"averaging":"last","draw_fraction":0.5})", ball,
         R"({"kind":"l2","strength":0.01})", R"({"kind":"softmax"})"}},
@@ -297,6 +320,8 @@ std::vector<std::pair<std::string, SmallFederation>> federations_of_every_algori
     federation.noise_multiplier = row.noise_multiplier;
     federation.silos = row.silos;
     federation.coordinate_bound = row.coordinate_bound;
+    federation.features = row.features;
+    federation.noise_law = row.noise_law;
     out.emplace_back(name, federation);
   }
   return out;
@@ -308,9 +333,9 @@ std::vector<simulation::SimulatedSilo> SmallFederation::cohort(std::uint64_t dat
   for (const jobs::CohortMember& member : parsed.cohort) {
     RandomSource random(data_seed * 1000 + static_cast<std::uint64_t>(member.facts.records) +
                         (equal ? 7919 * out.size() : 0));
-    data::Dataset dataset{synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.records)),
-                          synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.holdout_records))};
-    dataset.public_records = synthetic(random, loss, !model.empty(), static_cast<int>(member.facts.public_records));
+    data::Dataset dataset{synthetic(random, *this, static_cast<int>(member.facts.records)),
+                          synthetic(random, *this, static_cast<int>(member.facts.holdout_records))};
+    dataset.public_records = synthetic(random, *this, static_cast<int>(member.facts.public_records));
     silo::DatasetFacts facts{parsed.schema, member.facts.records, member.facts.holdout_records,
                              member.facts.holdout_public, member.facts.public_records};
     out.push_back({member.facts.silo, generous_policy(), std::move(facts), std::move(dataset)});

@@ -10,7 +10,7 @@
 namespace undertone::tests {
 
 /// A federation small enough to run hundreds of times: three to five silos of unequal size, epsilon, delta and weight,
-/// some with private holdouts, four features.
+/// some with private holdouts, four features or as many as are asked for.
 struct SmallFederation {
   std::string name = "small";
   models::Loss loss = models::Loss::Logistic;
@@ -19,11 +19,13 @@ struct SmallFederation {
   int silos = 5;
   int rounds = 6;
   int evaluation_every = 3;
+  int features = 4;
   double draw_fraction = 1.0;
   double step_size = 0.5;
   double clip_norm = 1.0;
   double coordinate_bound = 0.0;  // in its place where it is positive
   double noise_multiplier = 0.0;  // chosen by hand where it is positive
+  std::string noise_law;          // named where it is not empty
   std::string averaging = "uniform";
   std::string points = "f64";
   std::string noise = "test";

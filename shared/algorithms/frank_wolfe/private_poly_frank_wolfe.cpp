@@ -155,16 +155,12 @@ Result<Step> PrivatePolyFrankWolfe::advance(const folds::Gathered& gathered) {
 
 void PrivatePolyFrankWolfe::save(ByteWriter& state) const {
   state.u64(round_);
-  save_vectors(state, {&iterate_});
-  for (const Eigen::VectorXd& point : points_) save_vectors(state, {&point});
+  save_path(state, iterate_, points_);
 }
 
 Status PrivatePolyFrankWolfe::restore(ByteReader& state) {
   if (Status read = restore_count(state, settings_.extent().rounds, round_); !read) return read;
-  if (Status read = restore_vectors(state, {&iterate_}); !read) return read;
-  for (Eigen::VectorXd& point : points_)
-    if (Status read = restore_vectors(state, {&point}); !read) return read;
-  return {};
+  return restore_path(state, iterate_, points_);
 }
 
 }  // namespace undertone::algorithms

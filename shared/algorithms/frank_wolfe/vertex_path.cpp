@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "shared/algorithms/method_kit.hpp"
 #include "shared/algorithms/vertices_section.hpp"
 #include "shared/geometry/parameter.hpp"
 
@@ -92,6 +93,18 @@ releases::CoordinateBound difference_bound(const GradientShape& shape, double sm
   // A method's settings see to the second; a bound on gradients that vanishes leaves the least.
   const double most = std::min(2.0 * gradient_bound(shape).value(), smoothness * distance);
   return *releases::CoordinateBound::create(std::max(most, kTermBoundMin));
+}
+
+void save_path(ByteWriter& state, const Eigen::VectorXd& iterate, const std::vector<Eigen::VectorXd>& points) {
+  save_vectors(state, {&iterate});
+  for (const Eigen::VectorXd& point : points) save_vectors(state, {&point});
+}
+
+Status restore_path(ByteReader& state, Eigen::VectorXd& iterate, std::vector<Eigen::VectorXd>& points) {
+  if (Status read = restore_vectors(state, {&iterate}); !read) return read;
+  for (Eigen::VectorXd& point : points)
+    if (Status read = restore_vectors(state, {&point}); !read) return read;
+  return {};
 }
 
 }  // namespace undertone::algorithms

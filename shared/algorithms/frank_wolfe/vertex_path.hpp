@@ -28,6 +28,10 @@ namespace undertone::algorithms {
 [[nodiscard]] Status step_to_selected(std::string_view method, const folds::Gathered& gathered, std::uint64_t round,
                                       const geometry::Vertices& vertices, double step, Eigen::VectorXd& iterate);
 
+/// An iterate and the points of a path, and their inverse. @param points as many as were saved
+void save_path(ByteWriter& state, const Eigen::VectorXd& iterate, const std::vector<Eigen::VectorXd>& points);
+[[nodiscard]] Status restore_path(ByteReader& state, Eigen::VectorXd& iterate, std::vector<Eigen::VectorXd>& points);
+
 /// Every coordinate of a record's term is bounded, in the setup of l1. @param smoothness beta, from l1 to l_inf
 [[nodiscard]] MethodTraits path_traits(double smoothness);
 

@@ -1,5 +1,7 @@
 #include "shared/algorithms/mirror/noisy_frank_wolfe.hpp"
 
+#include <cmath>
+
 #include "shared/algorithms/method_kit.hpp"
 #include "shared/algorithms/mirror/frank_wolfe_section.hpp"
 #include "shared/algorithms/number.hpp"
@@ -22,6 +24,14 @@ MethodNumbers NoisyFrankWolfeSettings::numbers() const {
 }
 
 MethodTraits NoisyFrankWolfeSettings::traits() const { return frank_wolfe_traits(set, smoothness); }
+
+Result<NoiseShifts> NoisyFrankWolfeSettings::theorem_noise(const NoiseFacts& facts) const {
+  const NoiseConditions conditions("Algorithm 3 of Bassily, Guzman and Nandi 2021", facts);
+  if (Status fits = conditions.some_rounds(rounds); !fits) return fits.error();
+  // sqrt(kappa) s/sigma for s = 4L/n and for s = 4 beta D eta/sqrt n.
+  const double shift = facts.epsilon / std::sqrt(2.0 * conditions.log_one());
+  return NoiseShifts{{shift}, shift};
+}
 
 ParsedMethod NoisyFrankWolfe::parse(config::Section& section, const Problem& problem) {
   const std::uint64_t rounds = keys::rounds(section);

@@ -25,6 +25,11 @@ struct NoisyFrankWolfeSettings {
   [[nodiscard]] MethodNumbers numbers() const;
   [[nodiscard]] Extent extent() const { return {rounds + 1, rounds + 1}; }
   [[nodiscard]] MethodTraits traits() const;
+  /// Variances sigma^2 with the density exp(-||z||_r^2/(2 sigma^2)): 32 kappa L^2 l1/(n eps)^2 of the gradient's mean
+  /// over n/2 records and 32 kappa (beta D eta)^2 l1/(n eps^2) of a difference's over sqrt(n)/2. As shifts, sqrt(2
+  /// rho), both are eps/sqrt(2 l1), whatever the parts and the law of the noise. Source: Bassily, Guzman and Nandi
+  /// 2021, Algorithm 3. @see NoiseConditions
+  [[nodiscard]] Result<NoiseShifts> theorem_noise(const NoiseFacts& facts) const;
 };
 
 /// Noisy stochastic Frank-Wolfe, in one pass: the gradient is learnt once and followed by its differences, each of

@@ -17,6 +17,7 @@ namespace undertone::algorithms {
 namespace {
 
 constexpr const char* kMirrorStages = "the stages of mirror descent";
+constexpr std::uint64_t kPhaseRecordsMin = 2;
 
 Error stages_refusal(std::string_view what) {
   return {ErrorCode::InvalidArgument, fmt::format("{}: {}", kMirrorStages, what)};
@@ -63,7 +64,6 @@ Status check_stage_facts(const MirrorStageFacts& facts) {
   }
   UNDERTONE_TRY(geometry::check_positive(fmt::format("D of {}", kMirrorStages), facts.diameter));
   UNDERTONE_TRY(geometry::check_positive(fmt::format("L of {}", kMirrorStages), facts.lipschitz));
-  UNDERTONE_TRY(geometry::check_positive(fmt::format("lambda of {}", kMirrorStages), facts.strong_convexity));
   if (facts.rounds_max < 1 || facts.rounds_max > releases::kRoundsMax) {
     return stages_refusal(fmt::format("rounds_max must be in 1 to {}, got {}", releases::kRoundsMax, facts.rounds_max));
   }
@@ -80,7 +80,9 @@ std::vector<std::size_t> phases_of_stages(std::uint64_t records) {
   double share = 0.5 * number(records) / logarithm;  // 2^(i-2) n/log2 n
   for (double i = 1.0; i <= stages; i += 1.0, share *= 2.0) {
     std::size_t phases = 0;
-    for (auto left = static_cast<std::uint64_t>(share) / 2; left >= 2 && phases < keys::kPhasesMax; left /= 2) ++phases;
+    for (auto left = static_cast<std::uint64_t>(share) / 2; left >= kPhaseRecordsMin && phases < keys::kPhasesMax;
+         left /= 2)
+      ++phases;
     if (phases == 0) return {};
     out.push_back(phases);
   }
@@ -100,29 +102,43 @@ std::uint64_t batch_of_phase(const MirrorStageFacts& facts, const StageNumbers& 
   return static_cast<std::uint64_t>(std::min(records, std::ceil(least)));
 }
 
+SizedMirrorPhase sized_phase(const MirrorStageFacts& facts, const StageNumbers& all, std::uint64_t records) {
+  SizedMirrorPhase out;
+  out.records = records;
+  out.phase.rounds = rounds_of_phase(facts, all, number(records));
+  out.batch = batch_of_phase(facts, all, number(records));
+  return out;
+}
+
 /// Cuts the phases' rounds at one number, so that they add up to what there is.
-/// @return that number @pre there are as many rounds as phases
-std::uint64_t cut_rounds(std::vector<SizedMirrorStage>& stages, std::uint64_t most) {
+/// @return an error where there are fewer rounds than phases
+Status cut_rounds(std::vector<SizedMirrorStage>& stages, std::uint64_t most) {
+  std::uint64_t phases = 0;
+  for (const SizedMirrorStage& stage : stages) phases += stage.phases.size();
+  if (most < phases) return stages_refusal(fmt::format("{} phases of a round at least, in {} rounds", phases, most));
   const auto too_many = [&](std::uint64_t cap) {
     std::uint64_t sum = 0;
     for (const SizedMirrorStage& stage : stages)
       for (const SizedMirrorPhase& one : stage.phases) sum += std::min(one.phase.rounds, cap);
     return sum > most;
   };
-  if (!too_many(releases::kRoundsMax)) return releases::kRoundsMax;
-  const std::uint64_t cap = bisect_integers(SearchRange<std::uint64_t>{1, releases::kRoundsMax}, too_many).low;
-  for (SizedMirrorStage& stage : stages)
+  const std::uint64_t cap = too_many(releases::kRoundsMax)
+                                ? bisect_integers(SearchRange<std::uint64_t>{1, releases::kRoundsMax}, too_many).low
+                                : releases::kRoundsMax;  // at which a phase's own rounds were cut
+  for (SizedMirrorStage& stage : stages) {
+    stage.cut = stage.phases.front().phase.rounds >= cap;
     for (SizedMirrorPhase& one : stage.phases) one.phase.rounds = std::min(one.phase.rounds, cap);
-  return cap;
+  }
+  return {};
 }
 
 /// eta, the phases' radii and weights.
-void set_steps(const MirrorStageFacts& facts, const StageNumbers& all, bool capped, SizedMirrorStage& stage) {
+void set_steps(const MirrorStageFacts& facts, const StageNumbers& all, SizedMirrorStage& stage) {
   const SizedMirrorPhase& first = stage.phases.front();
   const double records = 2.0 * number(first.records) * all.silos;  // m
   double longest = std::min(1.0 / std::sqrt(all.curve * records),
                             facts.epsilon / std::sqrt(all.silos * all.d * all.private_factor * all.log_delta));
-  if (capped) longest = std::min(longest, std::sqrt(number(first.phase.rounds)) / records);
+  if (stage.cut) longest = std::min(longest, std::sqrt(number(first.phase.rounds)) / records);
   stage.step_size = stage.diameter / facts.lipschitz * longest;
   double step = stage.step_size;
   for (SizedMirrorPhase& one : stage.phases) {
@@ -151,15 +167,23 @@ double proven_bound(const MirrorStageFacts& facts, const StageNumbers& all, cons
   return bound + all.primal * std::sqrt(before);
 }
 
-double printed_order(const MirrorStageFacts& facts, const StageNumbers& all, bool capped,
-                     const SizedMirrorStage& stage) {
+double printed_order(const MirrorStageFacts& facts, const StageNumbers& all, const SizedMirrorStage& stage) {
   const SizedMirrorPhase& first = stage.phases.front();
   const double records = 2.0 * number(first.records);
   double order =
       1.0 / std::sqrt(all.curve * records * all.silos) +
       std::sqrt(all.d * all.private_factor * all.log_delta / all.silos) / (all.curve * records * facts.epsilon);
-  if (capped) order += 1.0 / (all.curve * std::sqrt(number(first.phase.rounds)));
+  if (stage.cut) order += 1.0 / (all.curve * std::sqrt(number(first.phase.rounds)));
   return facts.lipschitz * stage.diameter * order;
+}
+
+/// What follows from the rounds and from how near the stage begins.
+void settle_stage(const MirrorStageFacts& facts, const StageNumbers& all, double diameter, SizedMirrorStage& stage) {
+  stage.diameter = diameter;
+  set_steps(facts, all, stage);
+  const double bound =
+      facts.scale == StageScale::Proven ? proven_bound(facts, all, stage) : printed_order(facts, all, stage);
+  stage.bound = std::min(bound, facts.lipschitz * facts.diameter);
 }
 
 }  // namespace
@@ -175,6 +199,7 @@ std::vector<MirrorStage> MirrorStageChoice::mirror_stages() const {
 
 Result<MirrorStageChoice> choose_mirror_stages(const MirrorStageFacts& facts) {
   UNDERTONE_TRY(check_stage_facts(facts));
+  UNDERTONE_TRY(geometry::check_positive(fmt::format("lambda of {}", kMirrorStages), facts.strong_convexity));
   const StageNumbers all = stage_numbers(facts);
   const std::vector<std::size_t> counts = phases_of_stages(facts.records);
   if (counts.empty()) {
@@ -186,31 +211,33 @@ Result<MirrorStageChoice> choose_mirror_stages(const MirrorStageFacts& facts) {
   const std::uint64_t part = facts.records / tiling.parts;
   UNDERTONE_CHECK(part >= 1);
   MirrorStageChoice out;
-  std::uint64_t phases = 0;
   for (const std::vector<std::uint64_t>& spans : tiling.spans) {
     SizedMirrorStage& stage = out.stages.emplace_back();
-    for (const std::uint64_t span : spans) {
-      SizedMirrorPhase& one = stage.phases.emplace_back();
-      one.records = part * span;
-      one.phase.rounds = rounds_of_phase(facts, all, number(one.records));
-      one.batch = batch_of_phase(facts, all, number(one.records));
-      ++phases;
-    }
+    for (const std::uint64_t span : spans) stage.phases.push_back(sized_phase(facts, all, part * span));
   }
-  if (facts.rounds_max < phases)
-    return stages_refusal(fmt::format("{} phases of a round at least, in {} rounds", phases, facts.rounds_max));
-  const std::uint64_t cap = cut_rounds(out.stages, facts.rounds_max);
+  UNDERTONE_TRY(cut_rounds(out.stages, facts.rounds_max));
   double diameter = facts.diameter;
   for (SizedMirrorStage& stage : out.stages) {
-    stage.diameter = diameter;
-    const bool capped = stage.phases.front().phase.rounds == cap;
-    set_steps(facts, all, capped, stage);
-    const double bound =
-        facts.scale == StageScale::Proven ? proven_bound(facts, all, stage) : printed_order(facts, all, capped, stage);
-    stage.bound = std::min(bound, facts.lipschitz * facts.diameter);
+    settle_stage(facts, all, diameter, stage);
     diameter = std::min(facts.diameter, std::sqrt(2.0 * stage.bound / facts.strong_convexity));
   }
   return out;
+}
+
+Result<SizedMirrorStage> choose_mirror_phases(const MirrorStageFacts& facts) {
+  UNDERTONE_TRY(check_stage_facts(facts));
+  const StageNumbers all = stage_numbers(facts);
+  std::vector<SizedMirrorStage> only(1);
+  std::vector<SizedMirrorPhase>& phases = only.front().phases;
+  for (std::uint64_t left = facts.records / 2; left >= kPhaseRecordsMin && phases.size() < keys::kPhasesMax; left /= 2)
+    phases.push_back(sized_phase(facts, all, left));
+  if (phases.empty()) {
+    return stages_refusal(
+        fmt::format("the first phase has n/2 of {} records, at least {} are needed", facts.records, kPhaseRecordsMin));
+  }
+  UNDERTONE_TRY(cut_rounds(only, facts.rounds_max));
+  settle_stage(facts, all, facts.diameter, only.front());
+  return only.front();
 }
 
 }  // namespace undertone::algorithms

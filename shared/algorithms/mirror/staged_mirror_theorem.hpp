@@ -5,7 +5,7 @@
 
 #include "shared/algorithms/mirror/staged_mirror_descent.hpp"
 
-/// The stages and phases that the theorem of strongly convex objectives asks for.
+/// The phases that the theorem of convex objectives asks for, and the stages of phases of strongly convex ones.
 namespace undertone::algorithms {
 
 /// What bounds a stage's excess risk, and so how near to the optimum the next one is taken to begin. Either is public,
@@ -46,6 +46,7 @@ struct SizedMirrorStage {
   double diameter = 0.0;   // D_i
   double step_size = 0.0;  // eta of the stage
   double bound = 0.0;      // of its output's excess risk, as the scale has it
+  bool cut = false;        // whether its first phase has no more rounds than the cut left it
   std::vector<SizedMirrorPhase> phases = {};
 };
 
@@ -85,5 +86,12 @@ struct MirrorStageChoice {
 /// Source: spec non-euclidean A4, FED-A2 in 3.3, 5.2; Asi, Feldman, Koren and Talwar 2021, Theorems 4, 5 and 8, whose
 /// constants it gives; of the stage rule the source says only that each begins where the one before ended.
 [[nodiscard]] Result<MirrorStageChoice> choose_mirror_stages(const MirrorStageFacts& facts);
+
+/// One stage on all records, of convex objectives: phases j = 1, 2, .. that leave two records of floor(n/2^j) read as
+/// many, as those of LocalizedMirrorDescent do. Everything else is as above with D_1 = D; `strong_convexity` is not
+/// read, and B rests on none.
+/// @return an error where a number is out of range, n is below 4, or there are fewer rounds than phases
+/// Source: spec non-euclidean A2, FED-A2 in 3.3; Asi, Feldman, Koren and Talwar 2021, Theorems 4, 5 and 13.
+[[nodiscard]] Result<SizedMirrorStage> choose_mirror_phases(const MirrorStageFacts& facts);
 
 }  // namespace undertone::algorithms

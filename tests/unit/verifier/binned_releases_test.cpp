@@ -41,6 +41,7 @@ TEST(BinnedReleasesTest, RefusesWhatIsNoDrawOfBins) {
                            "gaussian:5*1@10/10~0:11/40:30",                                    // of another size
                            "gaussian:5*1@10/10~35:45/40:30",                                   // beyond the block
                            "gaussian:5*1@10/10~0:10/40:0", "gaussian:5*1@10/10~0:10/40:41",    // rows
+                           "gaussian:5*1@10/10~0:10/40:30,concentrated:5*1@40/40",             // of another law
                            "pure:5*1@10/10~0:10/40:30"}) {
     EXPECT_FALSE(block_of(text)) << text;
   }
@@ -68,6 +69,7 @@ TEST(BinnedReleasesTest, RefusesWhatTheoremBDoesNotCover) {
        {"gaussian:5*1@20/20=0:20/40,gaussian:5*1@20/20=20:40/40",                             // all
         "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10=10:20/40,gaussian:5*1@10/10=0:10/40",  // turns
         "gaussian:5*1@10/10=0:10/40,gaussian:5*1@40/40", "gaussian:5*1@40/40,gaussian:5*1@10/10=0:10/40",
+        "gaussian:5*1@10/10=0:10/40,concentrated:5*1@40/40",
         "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10~10:20/40:30",  // bins
         "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10+10:20",        // told
         "gaussian:5*1@10/10=0:10/40,gaussian:5*1@10/10=5:15/40",      // overlap

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "shared/accounting/accountant.hpp"
+#include "shared/accounting/renyi.hpp"
 #include "shared/releases/fixed_amount.hpp"
 #include "verifier/pure_delta.hpp"
 #include "verifier/renyi_bound.hpp"
@@ -181,6 +182,118 @@ TEST_F(OtherLawsTest, NothingIsFreeAtAnEpsilonOfZero) {
   EXPECT_NE(reserve("pure:1099511", "pure:1099511*1@100/100", "0").find("charged too little"), std::string::npos);
   at_delta(6e-7);
   EXPECT_EQ(reserve("pure:1099511", "pure:1099511*1@100/100", "0"), "");
+}
+
+/// Reservations of releases that are known by their rho alone.
+class ConcentratedLawTest : public OtherLawsTest {
+ protected:
+  /// What a product's accountant asks for so much of rho, at the delta of the fixture.
+  static double charged(double rho) {
+    return accounting::epsilon_of_zcdp(accounting::Rho::create(rho).value(), releases::Delta::create(kDelta).value());
+  }
+  static constexpr double kDelta = 1e-5;
+  static constexpr const char* kOne = "137438953472";  // a rho of 1/8
+  static constexpr const char* kTwo = "274877906944";
+};
+
+TEST_F(ConcentratedLawTest, RhoOfReleasesOfTheWholeBlockAddsUp) {
+  at_delta(kDelta);
+  const char* releases = "concentrated:137438953472*2@50/50";
+  EXPECT_EQ(reserve(fmt::format("concentrated:{}", kTwo), releases, units(charged(0.25))), "");
+  EXPECT_NE(
+      reserve(fmt::format("concentrated:{}", kTwo), releases, units(0.9 * charged(0.25))).find("charged too little"),
+      std::string::npos);
+  // The other half is another record's.
+  const char* parts = "concentrated:137438953472*1@25/25+0:25,concentrated:137438953472*1@25/25+25:50";
+  EXPECT_EQ(reserve(fmt::format("concentrated:{}", kTwo), parts, units(charged(0.125))), "");
+}
+
+TEST_F(ConcentratedLawTest, ASecretSubsetCostsLessAndNoLessThanItsBound) {
+  // 1,000 of rho 1/8 over 10 of 1,000: by rule 6 epsilon 1.501027647, at order 12 (mpmath); of all records 260.13.
+  at_delta(kDelta);
+  const char* cost = "concentrated:137438953472000";
+  const char* releases = "concentrated:137438953472*1000@10/1000";
+  EXPECT_EQ(reserve(cost, releases, units(1.501028L)), "");
+  EXPECT_NE(reserve(cost, releases, units(0.985L * 1.501028L)).find("charged too little"), std::string::npos);
+  EXPECT_NE(reserve(cost, releases, units(0.9L * 1.501028L)).find("charged too little"), std::string::npos);
+  EXPECT_NE(reserve(cost, "concentrated:137438953472*1000@1000/1000", units(1.501028L)), "");
+}
+
+TEST_F(ConcentratedLawTest, AnotherGroupIsComposedWithASubset) {
+  // The same and 10 of rho 1/64 over all records: 2.95250221, at order 8 (mpmath); as Gaussians of mu^2 1/32 no more.
+  at_delta(kDelta);
+  const char* subsets = "concentrated:137438953472*1000@10/1000";
+  EXPECT_EQ(reserve("concentrated:137610752163840", fmt::format("{},concentrated:17179869184*10@1000/1000", subsets),
+                    units(2.952503L)),
+            "");
+  const std::string beside = fmt::format("gaussian:34359738368*10@1000/1000,{}", subsets);
+  EXPECT_EQ(reserve("gaussian:343597383680+concentrated:137438953472000", beside, units(2.952503L)), "");
+  EXPECT_NE(reserve("gaussian:343597383680+concentrated:137438953472000", beside, units(0.9L * 2.952503L)), "");
+}
+
+TEST_F(ConcentratedLawTest, KeepsNothingAtNoDelta) {
+  EXPECT_NE(reserve("concentrated:1", "concentrated:1*1@50/50", units(50)).find("charged too little"),
+            std::string::npos);
+  EXPECT_NE(reserve("concentrated:1", "concentrated:1*1@1/50", units(50)).find("charged too little"),
+            std::string::npos);
+  EXPECT_NE(reserve("pure:1+concentrated:1", "pure:1*1@50/50,concentrated:1*1@50/50", units(50)), "");
+}
+
+TEST_F(ConcentratedLawTest, IsNoEpsilonThatAddsUp) {
+  // Epsilons of 1/8 + 1/8 would be 1/4 at any delta; a rho of 1/8 alone asks for more than 2.
+  at_delta(kDelta);
+  EXPECT_NE(reserve(fmt::format("pure:{0}+concentrated:{0}", kOne),
+                    fmt::format("pure:{0}*1@50/50,concentrated:{0}*1@50/50", kOne), kTwo)
+                .find("charged too little"),
+            std::string::npos);
+}
+
+TEST_F(ConcentratedLawTest, IsNotComposedWithDrawsWithReplacement) {
+  at_delta(kDelta);
+  EXPECT_NE(reserve("gaussian:1+concentrated:1", "gaussian:1*1@5/50r,concentrated:1*1@50/50", units(50)), "");
+}
+
+TEST_F(ConcentratedLawTest, IsListedAsItIsReserved) {
+  at_delta(kDelta);
+  EXPECT_NE(reserve("gaussian:300", "concentrated:100*3@50/50", units(5)).find("add up to"), std::string::npos);
+  EXPECT_NE(reserve("concentrated:300", "concentrated:100*2@50/50", units(5)).find("add up to"), std::string::npos);
+  for (const char* marked : {"concentrated:100*3@5/50r", "concentrated:100*1@5/50^3",
+                             "concentrated:100*3@50/50=0:50/60", "concentrated:100*3@50/50~0:50/60:60"}) {
+    EXPECT_NE(reserve("concentrated:300", marked, units(5)), "") << marked;
+  }
+}
+
+TEST_F(ConcentratedLawTest, IsOfNoShuffledRun) {
+  at_delta(kDelta);
+  for (const char* shuffled : {"reports:3:0", "binomial:3:0", "reports:1000:1:1000000000000:2000000000000"}) {
+    fields_["shuffled"] = shuffled;
+    const std::string found = reserve("concentrated:300", "concentrated:100*3@50/50", units(5));
+    EXPECT_NE(found.find("Gaussian releases alone"), std::string::npos) << found;
+    EXPECT_NE(found.find("rule 10"), std::string::npos) << found;
+  }
+}
+
+TEST_F(ConcentratedLawTest, IsOfNoRunUnderAFilter) {
+  at_delta(kDelta);
+  accounts_.add(2, {{"kind", "filtered"},
+                    {"epsilon", units(5)},
+                    {"delta", fields_.at("delta")},
+                    {"mechanism_delta", fields_.at("mechanism_delta")},
+                    {"shift_squared", "10995116277"}});  // mu 0.1
+  fields_["kind"] = "accepted";
+  const std::string reserved = reserve("concentrated:300", "concentrated:100*3@50/50", units(5));
+  EXPECT_NE(reserved.find("Gaussian releases alone"), std::string::npos) << reserved;
+  EXPECT_NE(reserved.find("rule 9"), std::string::npos) << reserved;
+  EXPECT_NE(release("concentrated:100").find("under the filter"), std::string::npos);
+}
+
+TEST_F(ConcentratedLawTest, WhatWasSpentIsAllThatWasCharged) {
+  at_delta(kDelta);
+  ASSERT_EQ(reserve(fmt::format("concentrated:{}", kTwo), fmt::format("concentrated:{}*2@50/50", kOne), units(6)), "");
+  EXPECT_EQ(report().runs.front().epsilon_spent, 0.0);
+  EXPECT_EQ(release(fmt::format("concentrated:{}", kOne)), "");
+  EXPECT_EQ(report().runs.front().epsilon_spent, 6.0);
+  EXPECT_NE(release(fmt::format("gaussian:{}", kOne)).find("rule 3"), std::string::npos);
 }
 
 /// Two Gaussian releases of mu = 0.1, which epsilon 1 covers at 1e-5, and what delta has left for their noise.

@@ -263,6 +263,124 @@ TEST(MirrorJobsTest, WhatWouldKeepASiloBusyForHoursIsRefused) {
   EXPECT_NE(plan.error().message.find("products"), std::string::npos) << plan.error().message;
 }
 
+Json theorem_job(const char* name) {
+  Json job = one_pass_job({{"theorem", name}});
+  if (std::string(name) == "staged_mirror_strongly_convex") job["algorithm"]["strong_convexity"] = 0.1;
+  if (std::string(name) == "lp_sgd_convex") job["domain"] = {{"kind", "box"}, {"lower", -1}, {"upper", 1}};
+  if (std::string(name) == "private_tree_frank_wolfe_convex") {
+    job["privacy"]["coordinate_bound"] = job["privacy"]["clip_norm"];
+    job["privacy"].erase("clip_norm");
+  }
+  return job;
+}
+
+constexpr std::pair<const char*, const char*> kTheoremsOfMethods[] = {
+    {"localized_mirror_convex", "localized_mirror_descent"},
+    {"staged_mirror_strongly_convex", "staged_mirror_descent"},
+    {"tree_frank_wolfe_convex", "tree_frank_wolfe"},
+    {"poly_frank_wolfe_convex", "poly_frank_wolfe"},
+    {"private_tree_frank_wolfe_convex", "private_tree_frank_wolfe"},
+    {"lp_sgd_convex", "lp_sgd"}};
+
+TEST(MirrorJobsTest, TheoremsChooseTheirMethodsAndThesePlansMeetTheirPromise) {
+  for (const auto& [name, method] : kTheoremsOfMethods) {
+    SCOPED_TRACE(name);
+    const Result<Job> job = parse_job(theorem_job(name).dump(), "job.json");
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(job->algorithm->name(), method);
+    ASSERT_TRUE(job->theorem);
+    EXPECT_EQ(job->theorem->facts.lipschitz, 0.25);
+    EXPECT_GT(job->theorem->rate, 0.0);
+    const planning::Plan plan = plan_of(*job, job->cohort.front()).value();
+    EXPECT_LE(plan.epsilon().value_rounded_up(), 1.0);
+    EXPECT_GE(plan.epsilon().value_rounded_up(), 0.98);
+    const bool votes = std::string(method) == "private_tree_frank_wolfe";
+    EXPECT_EQ(std::holds_alternative<releases::MaxBound>(job->bound), votes);
+    // Full jobs say what was chosen, and are jobs.
+    EXPECT_TRUE(full_job(theorem_job(name).dump(), "job.json"));
+  }
+}
+
+TEST(MirrorJobsTest, TheoremsOfL1TakeTheSmoothnessThatIsProvenInIt) {
+  // Logistic, of four numbers within [-1, 1]: 1/4 from l_1 to l_inf, 1 in l2.
+  const Job job = parse_job(theorem_job("tree_frank_wolfe_convex").dump(), "job.json").value();
+  EXPECT_EQ(job.algorithm->traits().smoothness, 0.25);
+  EXPECT_EQ(job.theorem->facts.smoothness, 1.0);
+  Json typed = theorem_job("tree_frank_wolfe_convex");
+  typed["algorithm"]["smoothness"] = 2.0;  // an assumption that is larger than what holds
+  EXPECT_EQ(parse_job(typed.dump(), "job.json").value().algorithm->traits().smoothness, 0.25);
+  typed["algorithm"]["smoothness"] = 0.5;
+  finds(typed, "/algorithm/smoothness: expected at least 1");
+}
+
+TEST(MirrorJobsTest, LossesWithKinksAreTakenByTheTheoremsThatAreOfThem) {
+  for (const auto& [name, method] : kTheoremsOfMethods) {
+    SCOPED_TRACE(name);
+    Json job = theorem_job(name);
+    job["model"]["kind"] = "hinge";
+    const bool taken = std::string(method) == "localized_mirror_descent" ||
+                       std::string(method) == "staged_mirror_descent" || std::string(method) == "lp_sgd";
+    if (!taken) {
+      finds(job, "has no form for losses that are not smooth");
+      continue;
+    }
+    const Job parsed = parse_job(job.dump(), "job.json").value();
+    EXPECT_FALSE(parsed.theorem->envelope);
+    EXPECT_FALSE(parsed.model->is_smooth());
+    job["algorithm"]["smoothness"] = 1.0;
+    finds(job, "/algorithm/smoothness: expected none: the loss has a kink, and the theorem takes it as it is");
+  }
+}
+
+TEST(MirrorJobsTest, TheoremsRefuseWhatTheirMethodsDo) {
+  // A bound on every coordinate is for the theorem whose silos select, and a clip for the others.
+  for (const auto& [name, method] : kTheoremsOfMethods) {
+    SCOPED_TRACE(name);
+    Json job = theorem_job(name);
+    const bool votes = job["privacy"].contains("coordinate_bound");
+    job["privacy"].erase(votes ? "coordinate_bound" : "clip_norm");
+    job["privacy"][votes ? "clip_norm" : "coordinate_bound"] = 0.25;
+    finds(job, votes ? "/privacy/coordinate_bound: missing"
+                     : "/algorithm/theorem: theorems are of gradients that are clipped: expected privacy.clip_norm");
+    Json none = theorem_job(name);
+    none["privacy"].erase("coordinate_bound");
+    none["privacy"].erase("clip_norm");
+    finds(none, "/algorithm/theorem: theorems are of gradients that are clipped");
+    Json printed = theorem_job(name);
+    printed["privacy"]["calibration"] = {{"by", "theorem"}};
+    if (std::string(method) == "lp_sgd") {
+      EXPECT_EQ(parse_job(printed.dump(), "job.json").value().algorithm->extent().rounds, 640'000U);  // (400 2)^2
+      for (Json& silo : printed["cohort"]) silo["records"] = 501;
+      finds(printed, "T = (n N)^2 = 1004004 rounds for n = 501 records of each of N = 2 silos");
+    } else {
+      finds(printed, "expected the accountant's noise");
+    }
+    Json unbounded = theorem_job(name);
+    unbounded["domain"] = {{"kind", "whole_space"}};
+    unbounded["algorithm"]["gap"] = 1;
+    finds(unbounded, "which no diameter bounds");
+    Json multiset = theorem_job(name);
+    multiset["algorithm"]["sampling"] = "with_replacement";
+    const bool draws = std::string(method) == "localized_mirror_descent" || std::string(method) == "lp_sgd";
+    EXPECT_EQ(said_of(multiset) == "accepted", draws) << said_of(multiset);
+    if (!draws) finds(multiset, "/algorithm/sampling: expected without_replacement");
+  }
+  Json few = theorem_job("tree_frank_wolfe_convex");
+  for (Json& silo : few["cohort"]) silo["records"] = 2;
+  finds(few, "n = 2 records, expected at least 3");
+}
+
+TEST(MirrorJobsTest, VotesOfATheoremsJobAreOfThoseThatAnswer) {
+  const Job job = parse_job(theorem_job("private_tree_frank_wolfe_convex").dump(), "job.json").value();
+  EXPECT_FALSE(job.aggregation.scaled_to);
+  Json unequal = theorem_job("private_tree_frank_wolfe_convex");
+  unequal["cohort"][0]["weight"] = 3;
+  EXPECT_FALSE(parse_job(unequal.dump(), "job.json").value().aggregation.scaled_to);
+  unequal = theorem_job("tree_frank_wolfe_convex");
+  unequal["cohort"][0]["weight"] = 3;
+  EXPECT_TRUE(parse_job(unequal.dump(), "job.json").value().aggregation.scaled_to);
+}
+
 TEST(MirrorJobsTest, PerturbedObjectivesAreOfLogisticLossesAlone) {
   Json job = mirror_job();
   job["algorithm"] = {{"kind", "objective_perturbation"}};

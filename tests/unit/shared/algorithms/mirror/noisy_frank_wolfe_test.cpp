@@ -91,6 +91,15 @@ TEST(NoisyFrankWolfeTest, ReadsHalfOfTheRecordsAndThenPartsOfTheOther) {
   }
 }
 
+TEST(NoisyFrankWolfeTest, ThePrintedNoiseIsOneShiftOfGradientsAndDifferences) {
+  // n = 1000, epsilon 1, ln(1/delta) = 13.81551: sigma_0 = sqrt(32 13.81551)/1000 = 0.0210261 for s = 4/1000, and
+  // 0.0040/0.0210261 = 0.1902399 = 1/sqrt(27.63102); of differences likewise.
+  const NoiseShifts shifts = Method(one_pass_settings(31, 0.1))->theorem_noise({1000.0, 500.0, 1.0, 1e-6}).value();
+  EXPECT_NEAR(shifts.gradients.front(), 0.19023987, 1e-8);
+  EXPECT_EQ(shifts.difference, shifts.gradients.front());
+  EXPECT_FALSE(Method(one_pass_settings(0, 0.1))->theorem_noise({1000.0, 500.0, 1.0, 1e-6}));
+}
+
 TEST(NoisyFrankWolfeTest, WithoutNoiseItComesNearTheOptimum) {
   // min over the l1 ball of radius 2 of ||x - c||^2/2, c = (1.5, -1, 0.2): soft threshold 0.25, x = (1.25, -0.75, 0).
   // With a step eta of all rounds the gap stays within eta beta D^2 = 0.02 4^2, and falls to it as (1 - eta)^t.

@@ -165,6 +165,81 @@ TEST(StagedMirrorTheoremTest, KeepsToItsRounds) {
   EXPECT_NE(refused.error().message.find("46 phases of a round at least, in 45 rounds"), std::string::npos);
 }
 
+TEST(StagedMirrorTheoremTest, PhasesOfOneRunReadHalvesOfAllRecords) {
+  // n = 1000: 500, 250, 125, 62, 31, 15, 7 and 3 records. m = 1000: eta = min{1/sqrt(1000), 1/sqrt(4 ln(1e6)) =
+  // 0.1345}; eta_1 500 = 500/16/sqrt(1000) = 0.988212: lambda = 2/that, R = 2 that; T = min{500, 500^2/4}.
+  MirrorStageFacts facts = kStageFacts;
+  facts.records = 1000;
+  const SizedMirrorStage run = choose_mirror_phases(facts).value();
+  ASSERT_EQ(run.phases.size(), 8U);
+  const std::uint64_t records[] = {500, 250, 125, 62, 31, 15, 7, 3};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(run.phases[i].records, records[i]) << i;
+  EXPECT_FALSE(run.cut);
+  EXPECT_NEAR(run.step_size, 1.0 / std::sqrt(1000.0), 1e-15);
+  EXPECT_NEAR(run.phases[0].phase.relative_convexity, 2.0 / 0.98821177, 1e-7);
+  EXPECT_NEAR(run.phases[0].phase.radius, 2.0 * 0.98821177, 1e-7);
+  EXPECT_EQ(run.phases[0].phase.rounds, 500U);
+  // In 80 rounds: 11 six times, then 7 and 3. A shorter step, and its order in the printed bound.
+  facts.rounds_max = 80;
+  facts.scale = StageScale::Printed;
+  const SizedMirrorStage cut = choose_mirror_phases(facts).value();
+  EXPECT_TRUE(cut.cut);
+  EXPECT_EQ(cut.phases[0].phase.rounds, 11U);
+  EXPECT_EQ(cut.phases[7].phase.rounds, 3U);
+  EXPECT_NEAR(cut.step_size, std::sqrt(11.0) / 1000.0, 1e-15);
+  const double order = 1.0 / std::sqrt(1000.0) + std::sqrt(4.0 * std::log(1e6)) / 1000.0 + 1.0 / std::sqrt(11.0);
+  EXPECT_NEAR(cut.bound, order, 1e-12);
+}
+
+TEST(StagedMirrorTheoremTest, TheBoundOfOneRunIsItsFormula) {
+  // n = 8, epsilon 100: phases of 4 and 2 records, as many rounds each, m = 8. L D = 100 is no less.
+  MirrorStageFacts facts = kStageFacts;
+  facts.records = 8;
+  facts.lipschitz = 0.01;
+  facts.diameter = 1e4;
+  facts.epsilon = 100.0;
+  const SizedMirrorStage run = choose_mirror_phases(facts).value();
+  ASSERT_EQ(run.phases.size(), 2U);
+  EXPECT_EQ(run.phases[1].phase.rounds, 2U);
+  EXPECT_EQ(run.bound, 100.0);
+  // n = 2^20, epsilon 8, L = D = 1: L_p = L of p = 2, and 2 R_j = 4 eta_j mu.
+  facts = kStageFacts;
+  facts.records = 1 << 20;
+  facts.epsilon = 8.0;
+  const SizedMirrorStage many = choose_mirror_phases(facts).value();
+  const double l1 = std::log(1e6);
+  const double root = std::sqrt(l1 + 8.0) - std::sqrt(l1);
+  double step = many.step_size;
+  double before = 1.0;
+  double bound = 0.0;
+  for (const SizedMirrorPhase& one : many.phases) {
+    step /= 16.0;
+    const auto records = static_cast<double>(one.records);
+    const auto rounds = static_cast<double>(one.phase.rounds);
+    bound += before / (step * records) + step;
+    const double longest = 5.0 + std::sqrt(4.0 * 2.0 * rounds / (root * root * records * records));
+    before = std::min(std::pow(longest * step * records, 2.0) / (rounds + 1.0), 16.0 * std::pow(step * records, 2.0));
+  }
+  bound += std::sqrt(before);
+  EXPECT_LT(bound, 1.0);
+  EXPECT_NEAR(many.bound, bound, 1e-9);
+}
+
+TEST(StagedMirrorTheoremTest, OneRunNeedsNoModulusAndFourRecords) {
+  MirrorStageFacts facts = kStageFacts;
+  facts.strong_convexity = 0.0;
+  EXPECT_TRUE(choose_mirror_phases(facts));
+  facts.records = 4;
+  EXPECT_EQ(choose_mirror_phases(facts).value().phases.size(), 1U);
+  facts.records = 3;
+  EXPECT_NE(choose_mirror_phases(facts).error().message.find("n/2 of 3 records, at least 2 are needed"),
+            std::string::npos);
+  facts = kStageFacts;
+  facts.rounds_max = 14;
+  EXPECT_NE(choose_mirror_phases(facts).error().message.find("15 phases of a round at least, in 14 rounds"),
+            std::string::npos);
+}
+
 TEST(StagedMirrorTheoremTest, RefusesFactsThatAreNone) {
   const auto refuses = [](auto change) {
     MirrorStageFacts facts = kStageFacts;

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "shared/base/result.hpp"
+#include "shared/planning/release.hpp"
+#include "shared/releases/silo_facts.hpp"
+
+namespace undertone::planning {
+
+/// What an answer takes of a silo's processor and memory beyond one pass over its records.
+struct AnswerWork {
+  double products = 0.0;  // of a record's number with another, in all
+  double held = 0.0;      // numbers that are kept meanwhile
+  double held_max = 0.0;  // of which so many are allowed
+};
+/// @pre planned
+[[nodiscard]] AnswerWork work_of(const Release& release);
+/// Refuses what would keep a silo busy for more than an hour or so, or hold more than its memory: a job's numbers are
+/// a stranger's.
+[[nodiscard]] Status check_work(const Release& release, const releases::SiloFacts& facts);
+
+}  // namespace undertone::planning

@@ -1,0 +1,230 @@
+#include "shared/theorems/one_pass_parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "shared/accounting/renyi.hpp"
+#include "shared/algorithms/frank_wolfe/private_tree_frank_wolfe.hpp"
+#include "shared/algorithms/mirror/one_pass_bounds.hpp"
+#include "shared/algorithms/number.hpp"
+
+namespace undertone::theorems {
+namespace {
+
+using algorithms::OnePassFacts;
+using algorithms::PolyFrankWolfeSettings;
+using algorithms::PrivateTreeFrankWolfeSettings;
+using algorithms::TreeFrankWolfe;
+using algorithms::TreeFrankWolfeSettings;
+
+/// Of W: a job's schedule has at most 4,000 entries, of which there are 2W + 1.
+constexpr std::uint64_t kPolyRoundsMax = 1'999;
+constexpr const char* kNoPrintedVectors = "the source prints scales of selections, and none of vectors";
+
+struct OnePassSetup {
+  geometry::FrankWolfeSet set;
+  double smoothness = 0.0;  // from l_1 to l_inf, or no less
+  double diameter = 0.0;    // in l_1
+  double shift = 0.0;       // of one release, of the silo with the least of each fact
+};
+
+/// @param printed what the source's own noise is of, and why it is refused
+Result<OnePassSetup> one_pass_setup(const TheoremConditions& conditions, std::string_view printed) {
+  using Set = geometry::FrankWolfeSet::Set;
+  if (conditions.noise() == PlannedNoise::Printed)
+    return conditions.refuse(fmt::format("{}: expected the accountant's noise", printed));
+  if (Status fits = conditions.bounded_domain(); !fits) return fits.error();
+  const TheoremFacts& facts = conditions.facts();
+  const algorithms::Problem& problem = conditions.problem();
+  const auto* ball = std::get_if<geometry::L1Ball>(&problem.domain.set());
+  const auto* simplex = std::get_if<geometry::Simplex>(&problem.domain.set());
+  if (ball == nullptr && simplex == nullptr)
+    return conditions.refuse(
+        fmt::format("the domain is {}, expected l1_ball or simplex, the sets of l_1", problem.domain.name()));
+  UNDERTONE_TRY(const geometry::FrankWolfeSet set,
+                geometry::FrankWolfeSet::create(ball != nullptr ? Set(*ball) : Set(*simplex), 1.0, problem.dimension));
+  if (Status fits = conditions.positive("the set's diameter", set.diameter()); !fits) return fits.error();
+  UNDERTONE_TRY(const double shift, shift_of_each(facts.epsilon, facts.delta, 1.0));
+  const double smoothness = facts.smoothness_l1 > 0.0 ? facts.smoothness_l1 : facts.smoothness;
+  return OnePassSetup{set, smoothness, set.diameter(), shift};
+}
+
+/// Of a first gradient over so many of the least silo's records.
+OnePassFacts first_gradient(const TheoremConditions& conditions, const OnePassSetup& setup, double records) {
+  const TheoremFacts& facts = conditions.facts();
+  const double stddev = 2.0 * facts.lipschitz / (records * setup.shift);
+  return {facts.lipschitz, conditions.dimension() * stddev * stddev / facts.answering, records * facts.answering};
+}
+
+/// b(T); 0 where there are fewer records than parts.
+double root_records(double records, std::uint64_t depth) {
+  return std::ldexp(std::floor(records / algorithms::number(algorithms::tree_parts(depth))), static_cast<int>(depth));
+}
+
+/// The T in 1 .. `deepest` with the least risk, of those whose leaves have a record.
+template <class RiskOf>
+Result<std::uint64_t> best_depth(const TheoremConditions& conditions, std::uint64_t deepest, RiskOf risk_of) {
+  const double records = conditions.facts().records;
+  std::optional<double> least;
+  std::uint64_t best = 0;
+  for (std::uint64_t depth = 1; depth <= deepest && root_records(records, depth) > 0.0; ++depth) {
+    const double risk = risk_of(depth);
+    if (least && risk >= *least) continue;
+    least = risk;
+    best = depth;
+  }
+  if (best > 0) return best;
+  return conditions.refuse(fmt::format("n = {} records, expected at least {}, the parts of a tree of depth 1", records,
+                                       algorithms::tree_parts(1)));
+}
+
+void explain_one_pass(const OnePassSetup& setup, double records, const TheoremConditions& conditions,
+                      TheoremChoice& choice) {
+  choice.reasons.push_back({"b", records, "records of the first gradient, of the silo with the fewest"});
+  choice.reasons.push_back({"smoothness", setup.smoothness,
+                            conditions.facts().smoothness_l1 > 0.0 ? "beta from l_1 to l_inf, as public bounds prove it"
+                                                                   : "beta in l2, and no less than from l_1 to l_inf"});
+  choice.reasons.push_back({"D", setup.diameter, "the set's diameter in l_1"});
+}
+
+/// The bound of silos that are alike and all answer.
+template <class Settings>
+void set_bound(const TheoremConditions& conditions, const Settings& settings, const OnePassFacts& first,
+               TheoremChoice& choice) {
+  const TheoremFacts& facts = conditions.facts();
+  if (facts.answering != facts.silos || facts.heterogeneity != 0.0) return;
+  const auto bound_at = [settings, first](double variance) {
+    return algorithms::one_pass_risk(settings, {first.lipschitz, variance, first.records})->bound;
+  };
+  choice.bound = bound_at(first.noise_variance);
+  choice.bound_at = bound_at;
+}
+
+/// D (L + beta D).
+double one_pass_scale(const TheoremConditions& conditions, const OnePassSetup& setup) {
+  return setup.diameter * (conditions.facts().lipschitz + setup.smoothness * setup.diameter);
+}
+
+/// sqrt(ln d/(n M)) and sqrt(d ln d ln(1/delta))/(n eps sqrt M).
+double sampling_rate(const TheoremConditions& conditions) {
+  const TheoremFacts& facts = conditions.facts();
+  return std::sqrt(log_at_least_one(conditions.dimension()) / (facts.records * facts.answering));
+}
+double privacy_rate(const TheoremConditions& conditions) {
+  return std::sqrt(log_at_least_one(conditions.dimension()) / conditions.private_records());
+}
+
+/// The vertices of the set that a domain is. @pre the domain is one of `one_pass_setup`
+Result<geometry::Vertices> vertices_of(const algorithms::Problem& problem) {
+  if (const auto* ball = std::get_if<geometry::L1Ball>(&problem.domain.set()))
+    return geometry::Vertices::of_l1_ball(problem.dimension, ball->radius);
+  return geometry::Vertices::of_simplex(problem.dimension, std::get<geometry::Simplex>(problem.domain.set()).scale);
+}
+
+}  // namespace
+
+Result<TheoremChoice> choose_tree_frank_wolfe_convex(const TheoremConditions& conditions) {
+  UNDERTONE_TRY(const OnePassSetup setup, one_pass_setup(conditions, kNoPrintedVectors));
+  const double n = conditions.facts().records;
+  TreeFrankWolfeSettings settings{conditions.problem(), setup.set, 1, setup.smoothness};
+  const auto risk_of = [&, tried = settings](std::uint64_t depth) mutable {
+    tried.depth = depth;
+    return algorithms::one_pass_risk(tried, first_gradient(conditions, setup, root_records(n, depth)))->bound;
+  };
+  UNDERTONE_TRY(settings.depth, best_depth(conditions, TreeFrankWolfe::kDepthMax, risk_of));
+  const double root = root_records(n, settings.depth);
+  TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
+  choice.reasons.push_back({"depth", algorithms::number(settings.depth), "T, the least point of the bound, 1 to 10"});
+  explain_one_pass(setup, root, conditions, choice);
+  set_bound(conditions, settings, first_gradient(conditions, setup, root), choice);
+  choice.rate = one_pass_scale(conditions, setup) * (sampling_rate(conditions) + privacy_rate(conditions)) +
+                setup.smoothness * setup.diameter * setup.diameter / std::exp2(algorithms::number(settings.depth));
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_poly_frank_wolfe_convex(const TheoremConditions& conditions) {
+  UNDERTONE_TRY(const OnePassSetup setup, one_pass_setup(conditions, kNoPrintedVectors));
+  const double n = conditions.facts().records;
+  const double half = std::floor(n / 2.0);
+  constexpr double kLeast = 8.0;
+  if (n < kLeast) return conditions.refuse(fmt::format("n = {} records, expected at least {}", n, kLeast));
+  PolyFrankWolfeSettings settings{conditions.problem(), setup.set, 1, 1.0, setup.smoothness};
+  // As if the first gradient had no more records than all parts of the other half together.
+  const auto first_of = [&](std::uint64_t rounds) {
+    const double parts = 2.0 * algorithms::number(rounds);
+    return first_gradient(conditions, setup, std::min(half, parts * std::floor((n - half) / parts)));
+  };
+  const auto set_rounds = [&](std::uint64_t rounds) {
+    settings.rounds = rounds;
+    settings.step_size = std::log(algorithms::number(rounds)) / algorithms::number(rounds);
+  };
+  const auto most =
+      static_cast<std::uint64_t>(std::min(algorithms::number(kPolyRoundsMax), std::floor((n - half) / 2.0)));
+  std::uint64_t best = 2;
+  double least = HUGE_VAL;
+  for (std::uint64_t rounds = 2; rounds <= most; rounds += std::max<std::uint64_t>(1, rounds / 16)) {
+    set_rounds(rounds);
+    const double risk = algorithms::one_pass_risk(settings, first_of(rounds))->bound;
+    if (risk >= least) continue;
+    least = risk;
+    best = rounds;
+  }
+  set_rounds(best);
+  const double rounds = algorithms::number(best);
+  TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
+  choice.reasons.push_back({"rounds", rounds, "W, the least point of the bound within 2, n/4 and 1999"});
+  choice.reasons.push_back({"step_size", settings.step_size, "ln W/W"});
+  explain_one_pass(setup, half, conditions, choice);
+  set_bound(conditions, settings, first_of(best), choice);
+  choice.rate =
+      one_pass_scale(conditions, setup) * (sampling_rate(conditions) + std::sqrt(rounds) * privacy_rate(conditions)) +
+      setup.smoothness * setup.diameter * setup.diameter * settings.step_size;
+  return conditions.finish(std::move(choice));
+}
+
+Result<TheoremChoice> choose_private_tree_frank_wolfe_convex(const TheoremConditions& conditions) {
+  UNDERTONE_TRY(const OnePassSetup setup,
+                one_pass_setup(conditions,
+                               "the printed scale rests on a shuffling of the tree's nodes, of which there "
+                               "are too few, and is no more than an order"));
+  const TheoremFacts& facts = conditions.facts();
+  const Result<geometry::Vertices> vertices = vertices_of(conditions.problem());
+  if (!vertices) return conditions.refuse(vertices.error().message);
+  UNDERTONE_TRY(const auto epsilon, releases::Epsilon::create(facts.epsilon));
+  UNDERTONE_TRY(const auto delta, releases::Delta::create(facts.delta));
+  const double concentrated = std::sqrt(accounting::rho_for_closed(epsilon, delta));  // sqrt w
+  const double across = setup.diameter;
+  const double moved = setup.smoothness * across;
+  const auto scale_of = [&](double depth, double root) {
+    return across * std::exp2(depth / 2.0) / (root * concentrated) * std::max(facts.lipschitz / std::sqrt(2.0), moved);
+  };
+  const double log_vertices = std::log(static_cast<double>(vertices->count()));
+  const auto risk_of = [&](std::uint64_t depth) {
+    const double root = root_records(facts.records, depth);
+    return moved * across / std::exp2(algorithms::number(depth)) +
+           scale_of(algorithms::number(depth), root) * log_vertices +
+           across * (facts.lipschitz + moved) * std::sqrt(2.0 * std::log(2.0 * conditions.dimension()) / root);
+  };
+  PrivateTreeFrankWolfeSettings settings{conditions.problem(), *vertices, 1, setup.smoothness};
+  UNDERTONE_TRY(settings.depth, best_depth(conditions, algorithms::PrivateTreeFrankWolfe::kDepthMax, risk_of));
+  const double root = root_records(facts.records, settings.depth);
+  TheoremChoice choice = conditions.begin(kPopulationRisk, settings);
+  choice.reasons.push_back({"depth", algorithms::number(settings.depth), "T, the least point of B(T), 1 to 8"});
+  choice.reasons.push_back(
+      {"B(T)", risk_of(settings.depth), "beta D^2/2^T + s_T ln m + D (L + beta D) sqrt(2 ln(2d)/b), of one silo"});
+  choice.reasons.push_back({"s_T", scale_of(algorithms::number(settings.depth), root),
+                            "D 2^(T/2) max{L/sqrt 2, beta D}/(b sqrt w), w the rho of (epsilon, delta)"});
+  explain_one_pass(setup, root, conditions, choice);
+  const double log_records = log_at_least_one(facts.records);
+  choice.rate =
+      one_pass_scale(conditions, setup) * std::sqrt(log_at_least_one(conditions.dimension()) / facts.records) *
+          log_records +
+      std::pow(std::sqrt(setup.smoothness * conditions.log_one()) * (facts.lipschitz + moved) * across * across *
+                   std::max(1.0, log_vertices) * log_records * log_records / (facts.records * facts.epsilon),
+               2.0 / 3.0);
+  return conditions.finish(std::move(choice));
+}
+
+}  // namespace undertone::theorems
