@@ -135,7 +135,7 @@ TEST(GeneralisedGaussianSumTest, NeighboursSumsDifferByAtMostTheSensitivity) {
     models::Records records{Eigen::MatrixXd(kFeatures, 2), Eigen::VectorXd(2)};
     for (Eigen::Index i = 0; i < 2; ++i) {
       for (Eigen::Index f = 0; f < kFeatures; ++f)
-        records.features(f, i) = tiny                 ? std::pow(10.0, -175.0 + 15.0 * random.unit())
+        records.features(f, i) = tiny                 ? std::pow(10.0, -185.0 + 20.0 * random.unit())
                                  : random.chance(.02) ? std::numeric_limits<double>::quiet_NaN()
                                  : random.chance(.02)
                                      ? 1.7e308
