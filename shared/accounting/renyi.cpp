@@ -104,10 +104,8 @@ std::optional<RenyiEpsilon> epsilon_of_renyi(const RenyiCurve& curve, releases::
     if (epsilon < least_epsilon) {
       least_epsilon = epsilon;
       best = u;
-    } else if (std::isinf(epsilon) && std::isfinite(least_epsilon)) {
+    } else if (std::isfinite(least_epsilon) && (std::isinf(epsilon) || u > best + 4.0)) {
       break;  // divergences only grow with the order
-    } else if (std::isfinite(least_epsilon) && u > best + 4.0) {
-      break;
     }
   }
   if (std::isinf(least_epsilon)) return std::nullopt;

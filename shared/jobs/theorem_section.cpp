@@ -13,6 +13,7 @@ constexpr double kConstantMax = 1e9;
 TheoremName parse_name(config::Section& section) {
   const std::vector<TheoremName> names = theorems::theorem_names();
   std::vector<std::string_view> texts;
+  texts.reserve(names.size());
   for (const TheoremName name : names) texts.push_back(theorems::to_string(name));
   return names[section.one_of("theorem", texts,
                               "instead of kind: chooses the algorithm and its numbers from public constants")];

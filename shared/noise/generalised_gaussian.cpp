@@ -14,10 +14,11 @@ using Words = std::function<std::uint64_t()>;
 
 /// Uniform on the odd multiples of 2^-193 in (0, 1), each exact.
 Real inner_unit(const Words& words) {
+  const Real word = 0x1p64;
   Real out = words();
-  out = ldexp(out, 64) + words();
-  out = ldexp(out, 64) + words();
-  return ldexp(2 * out + 1, -193);
+  out = out * word + words();
+  out = out * word + words();
+  return (2 * out + 1) * Real(0x1p-193);
 }
 
 /// A standard normal. Source: Marsaglia and Bray 1964, the polar method.
@@ -26,7 +27,8 @@ Real normal(const Words& words) {
     const Real u = 2 * inner_unit(words) - 1;
     const Real v = 2 * inner_unit(words) - 1;
     const Real square = u * u + v * v;
-    if (square < 1 && square > 0) return u * sqrt(-2 * log(square) / square);
+    const bool inside = square < 1;
+    if (inside && !square.is_zero()) return u * sqrt(-2 * log(square) / square);
   }
 }
 

@@ -127,7 +127,7 @@ std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds in
                                      "and replies are held to multiples of {} ms after the query: longer ones "
                                      "show which multiple",
                                      interval.count());
-  const std::string generalised = fmt::format(
+  std::string generalised = fmt::format(
       "of generalised Gaussian noise in 256-bit arithmetic from 192-bit uniform numbers, off its law by "
       "less than 2^-80 a vector, which delta covers; how long a draw takes depends on the noise, {}",
       time);

@@ -37,8 +37,8 @@ ParsedMethod NoisyFrankWolfe::parse(config::Section& section, const Problem& pro
   const std::uint64_t rounds = keys::rounds(section);
   const double step_size = keys::step_size(section);
   const double smoothness = parse_needed_smoothness(section);
-  geometry::FrankWolfeSet set = parse_frank_wolfe_set(section, problem);
-  return {NoisyFrankWolfeSettings{problem, std::move(set), rounds, step_size, smoothness}};
+  const geometry::FrankWolfeSet set = parse_frank_wolfe_set(section, problem);
+  return {NoisyFrankWolfeSettings{problem, set, rounds, step_size, smoothness}};
 }
 
 Result<std::unique_ptr<NoisyFrankWolfe>> NoisyFrankWolfe::create(const NoisyFrankWolfeSettings& settings) {
