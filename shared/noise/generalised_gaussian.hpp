@@ -26,7 +26,7 @@ class GeneralisedGaussian {
   [[nodiscard]] double norm() const noexcept { return norm_; }
   [[nodiscard]] double scale() const noexcept { return scale_; }
 
-  /// Draws a vector. Some sixty microseconds a number: drawing takes longer for some noise than for other, so who can
+  /// Draws a vector. Some seventy microseconds a number: drawing takes longer for some noise than for other, so who can
   /// time it learns of the noise; replies are held to a fixed interval where that matters (decision 11).
   /// @param out [d], 1 <= d <= kSizeMax
   template <crypto::NoiseBits Bits>
