@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 
 #include "shared/algorithms/mirror/mirror_descent.hpp"
 #include "shared/algorithms/mirror/mirror_geometry.hpp"
+#include "shared/algorithms/mirror/noisy_mirror_descent.hpp"
+#include "shared/geometry/duality_map.hpp"
+#include "shared/theorems/theorem_parameters.hpp"
 #include "tests/support/fitted_slope.hpp"
 #include "tests/support/noisy_cohort.hpp"
 
@@ -120,6 +124,120 @@ TEST(GeometryRatesTest, AndRisesWithTheRootOfTheDimension) {
   const double slope = fitted(
       {32, 64, 128, 256}, [](Setting& setting, double value) { setting.dimension = static_cast<Eigen::Index>(value); });
   EXPECT_NEAR(slope, 0.5 + 1.0 / std::log(90.0), kTolerance);
+}
+
+/// Noise of density exp(-||z||_r^2/(2 scale^2)): the textbook's direction and radius, in floating point.
+Eigen::VectorXd regular_noise(double r, double scale, Eigen::Index d, std::mt19937_64& random) {
+  std::gamma_distribution<double> coordinate(1.0 + 1.0 / r);
+  std::gamma_distribution<double> radius(0.5 * static_cast<double>(d));
+  std::uniform_real_distribution<double> side(-1.0, 1.0);
+  Eigen::VectorXd out(d);
+  for (double& value : out) value = side(random) * std::pow(coordinate(random), 1.0 / r);
+  return out * (scale * std::sqrt(2.0 * radius(random)) / geometry::lp_norm(out, r));
+}
+
+/// Noisy mirror descent over the l1 ball with noise of the generalised law: f = -gap x_1, as above the worst gap.
+double worst_regular_excess(const Setting& setting) {
+  constexpr int kSeeds = 12;
+  const Eigen::Index d = setting.dimension;
+  algorithms::Problem problem;
+  problem.dimension = d;
+  problem.domain = geometry::Domain::l1_ball(1.0).value();
+  theorems::TheoremFacts facts;
+  facts.silos = facts.answering = 1.0;
+  facts.records = static_cast<double>(setting.records);
+  facts.epsilon = setting.epsilon;
+  facts.delta = 1e-6;
+  facts.lipschitz = 1.0;
+  facts.diameter = facts.gap = 2.0;
+  facts.smoothness = facts.gradient_variance = 1.0;
+  const theorems::TheoremChoice choice = theorems::choose_by_theorem(theorems::TheoremName::NoisyMirrorConvex, facts,
+                                                                     problem, theorems::PlannedNoise::Accountant)
+                                             .value();
+  const auto& settings = *choice.method.as<algorithms::NoisyMirrorDescentSettings>();
+  algorithms::GradientShape shape{
+      releases::DualBound::create(releases::ClipNorm::create(1.0).value(), INFINITY, d).value(), 1.0};
+  shape.noise_norm = settings.noise_norm().exponent;
+  const planning::Plan plan =
+      planning::make_plan(choice.method->schedule(shape),
+                          {SiloId::create("one").value(), setting.records, 0, false,
+                           releases::ApproximateDp{releases::Epsilon::create(setting.epsilon).value(),
+                                                   releases::Delta::create(1e-6).value()}})
+          .value();
+  const auto& lattice = std::get<mechanisms::GeneralisedGaussianLattice>(plan.release({0})->mechanism);
+  const double scale = lattice.noise.scale() * lattice.lattice.step / static_cast<double>(setting.records);
+  double worst = 0.0;
+  for (const double part : {1.0, 0.7, 0.5, 0.35, 0.25, 0.18}) {
+    const double gap = part * *choice.bound;
+    double mean = 0.0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      std::mt19937_64 random(seed);
+      const auto algorithm = choice.method->make().value();
+      algorithms::Step next = algorithm->start();
+      while (const auto* query = std::get_if<queries::Query>(&next)) {
+        Eigen::VectorXd gradient = regular_noise(*shape.noise_norm, scale, d, random);
+        gradient[0] -= gap;
+        next = algorithm->advance({query->round, 1, folds::Mean{gradient}, setting.records}).value();
+      }
+      mean += gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]) / kSeeds;
+    }
+    worst = std::max(worst, mean);
+  }
+  return worst;
+}
+
+TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
+  // Theorem 10 of Bassily, Guzman and Nandi 2021: 1/(n epsilon), of n and epsilon alike.
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const double n : {8'000.0, 16'000.0, 32'000.0, 64'000.0}) {
+    const double excess = worst_regular_excess({static_cast<std::int64_t>(n), 0.5, 32});
+    std::printf("at %g: excess %.4g\n", n, excess);
+    x.push_back(std::log(n));
+    y.push_back(std::log(excess));
+  }
+  EXPECT_NEAR(tests::slope(x, y), -1.0, kTolerance);
+}
+
+/// Means of n records of f = <z, x>, z_1 of mean 1/2 - gap, without privacy: rounds of one pass each.
+TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
+  // The sampling term: 1/sqrt n. As many rounds as records leave the optimisation below it.
+  constexpr Eigen::Index kDimension = 64;
+  constexpr int kSeeds = 200;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const double n : {256.0, 512.0, 1024.0, 2048.0}) {
+    const double log_d = std::log(static_cast<double>(kDimension));
+    double worst = 0.0;
+    for (const double part : {2.0, 1.4, 1.0, 0.7, 0.5}) {
+      const double gap = part * std::sqrt(0.5 * log_d / n);
+      double mean = 0.0;
+      for (int seed = 1; seed <= kSeeds; ++seed) {
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+        Eigen::VectorXd drawn(kDimension);
+        for (Eigen::Index j = 0; j < kDimension; ++j) {
+          std::binomial_distribution<int> ones(static_cast<int>(n), j == 0 ? 0.5 - gap : 0.5);
+          drawn[j] = ones(random) / n;
+        }
+        algorithms::Problem problem;
+        problem.dimension = kDimension;
+        problem.domain = geometry::Domain::simplex(1.0).value();
+        const geometry::MirrorMap map(geometry::EntropyMap::create(1.0, kDimension).value());
+        const auto rounds = static_cast<std::uint64_t>(n);
+        const auto algorithm =
+            algorithms::MirrorDescent::create({problem, map, rounds, std::sqrt(2.0 * log_d / n)}).value();
+        algorithms::Step next = algorithm->start();
+        while (const auto* query = std::get_if<queries::Query>(&next))
+          next = algorithm->advance({query->round, 1, folds::Mean{drawn}, static_cast<std::int64_t>(n)}).value();
+        mean += gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]) / kSeeds;
+      }
+      worst = std::max(worst, mean);
+    }
+    std::printf("at %g: excess %.4g\n", n, worst);
+    x.push_back(std::log(n));
+    y.push_back(std::log(worst));
+  }
+  EXPECT_NEAR(tests::slope(x, y), -0.5, kTolerance);
 }
 
 }  // namespace
