@@ -67,8 +67,14 @@ Status check_distinct(const IntegerColumns& columns) {
   return {};
 }
 
-std::int64_t norm_l1(const Eigen::Ref<const Eigen::VectorX<std::int32_t>>& column) {
-  return column.cast<std::int64_t>().cwiseAbs().sum();
+/// max_j ||c_j - from||_1.
+std::int64_t reach_l1_of(const IntegerColumns& columns, const Eigen::VectorX<std::int32_t>& from) {
+  return (columns.colwise() - from).cwiseAbs().cast<std::int64_t>().colwise().sum().maxCoeff();
+}
+
+/// Of every coordinate the middle between its least and its largest, rounded towards 0: [d].
+Eigen::VectorX<std::int32_t> middle_of(const IntegerColumns& columns) {
+  return (columns.rowwise().minCoeff() + columns.rowwise().maxCoeff()) / 2;
 }
 
 /// max_ik ||c_i - c_k||_1. At most 2^29 differences, by the bounds on what may be listed.
@@ -84,13 +90,8 @@ std::int64_t diameter_l1(const IntegerColumns& columns) {
 
 }  // namespace
 
-Vertices::Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, std::int64_t score_factor,
-                   std::int64_t diameter) noexcept
-    : kind_(std::make_shared<const Kind>(std::move(kind))),
-      dimension_(dimension),
-      count_(count),
-      score_factor_(score_factor),
-      diameter_(diameter) {
+Vertices::Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, const Extents& extents) noexcept
+    : kind_(std::make_shared<const Kind>(std::move(kind))), dimension_(dimension), count_(count), extents_(extents) {
   Sha256 hash;
   hash.update(fmt::format("vertices {}:{}:{}:{:016x}\n", kind_->index(), dimension_, count_,
                           std::bit_cast<std::uint64_t>(unit())));
@@ -104,13 +105,13 @@ Vertices::Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, std::i
 Result<Vertices> Vertices::of_l1_ball(Eigen::Index dimension, double radius) {
   if (const Status fits = check_dimension("an l1 ball", dimension, 1); !fits) return fits.error();
   if (const Status fits = check_positive("the radius of an l1 ball", radius); !fits) return fits.error();
-  return Vertices(L1BallVertices{radius}, dimension, 2 * dimension, 1, 2);
+  return Vertices(L1BallVertices{radius}, dimension, 2 * dimension, {1, 1, 2});
 }
 
 Result<Vertices> Vertices::of_simplex(Eigen::Index dimension, double scale) {
   if (const Status fits = check_dimension("a simplex", dimension, 2); !fits) return fits.error();
   if (const Status fits = check_positive("the scale of a simplex", scale); !fits) return fits.error();
-  return Vertices(SimplexVertices{scale}, dimension, dimension, 1, 2);
+  return Vertices(SimplexVertices{scale}, dimension, dimension, {1, 1, 2});
 }
 
 Result<Vertices> Vertices::listed(const Eigen::Ref<const Eigen::MatrixXd>& columns) {
@@ -125,12 +126,13 @@ Result<Vertices> Vertices::listed(const Eigen::Ref<const Eigen::MatrixXd>& colum
   }
   const double step = std::ldexp(1.0, exponent - kListedLog2Max);
   const auto rounded = [step](double value) { return static_cast<std::int32_t>(std::lround(value / step)); };
-  ListedVertices kind{columns.unaryExpr(rounded), step};
+  ListedVertices kind{columns.unaryExpr(rounded), step, Eigen::VectorX<std::int32_t>::Zero(columns.rows())};
   if (const Status fits = check_distinct(kind.columns); !fits) return fits.error();
-  std::int64_t factor = 0;
-  for (Eigen::Index j = 0; j < kind.columns.cols(); ++j) factor = std::max(factor, norm_l1(kind.columns.col(j)));
-  const std::int64_t diameter = diameter_l1(kind.columns);
-  return Vertices(std::move(kind), columns.rows(), columns.cols(), factor, diameter);
+  Extents extents{reach_l1_of(kind.columns, kind.anchor), 0, diameter_l1(kind.columns)};
+  const Eigen::VectorX<std::int32_t> middle = middle_of(kind.columns);
+  extents.reach = std::min(extents.score_factor, reach_l1_of(kind.columns, middle));
+  if (extents.reach < extents.score_factor) kind.anchor = middle;
+  return Vertices(std::move(kind), columns.rows(), columns.cols(), extents);
 }
 
 double Vertices::unit() const noexcept {
@@ -182,13 +184,21 @@ Eigen::Index Vertices::minimiser(const Eigen::Ref<const Eigen::VectorXd>& gradie
   return best;
 }
 
-double Vertices::norm_l1_max() const noexcept { return static_cast<double>(score_factor_) * unit(); }
+double Vertices::norm_l1_max() const noexcept { return static_cast<double>(extents_.score_factor) * unit(); }
+
+double Vertices::reach_l1() const noexcept { return static_cast<double>(extents_.reach) * unit(); }
+
+Eigen::VectorXd Vertices::anchor() const {
+  const auto* listed = std::get_if<ListedVertices>(kind_.get());
+  if (listed == nullptr) return Eigen::VectorXd::Zero(dimension_);
+  return listed->anchor.cast<double>() * listed->step;
+}
 
 void Vertices::scores(std::span<const std::int64_t> gradient_sum, std::span<std::int64_t> out) const {
   UNDERTONE_CHECK(static_cast<Eigen::Index>(gradient_sum.size()) == dimension_ &&
                   static_cast<Eigen::Index>(out.size()) == count_);
   const auto [least, largest] = std::minmax_element(gradient_sum.begin(), gradient_sum.end());
-  const std::int64_t bound = kVertexScoreMax / score_factor_;
+  const std::int64_t bound = kVertexScoreMax / extents_.score_factor;
   UNDERTONE_CHECK(*least >= -bound && *largest <= bound);  // then no partial sum below leaves kVertexScoreMax
   std::visit(
       Overloaded{[&](const L1BallVertices&) {
@@ -210,12 +220,12 @@ void Vertices::scores(std::span<const std::int64_t> gradient_sum, std::span<std:
 }
 
 std::int64_t Vertices::levels_max() const noexcept {
-  return std::min(kVertexLevelsMax, kVertexRangeMax / score_factor_);
+  return std::min(kVertexLevelsMax, kVertexRangeMax / extents_.score_factor);
 }
 
 std::int64_t Vertices::score_range(std::int64_t levels) const {
   UNDERTONE_CHECK(levels >= 1 && levels <= levels_max());
-  return 2 * levels * diameter_;  // the diameter is at most twice the score factor
+  return 2 * levels * extents_.diameter;  // the diameter is at most twice the score factor
 }
 
 }  // namespace undertone::geometry

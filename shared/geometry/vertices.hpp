@@ -24,6 +24,7 @@ struct SimplexVertices {
 struct ListedVertices {
   Eigen::Matrix<std::int32_t, Eigen::Dynamic, Eigen::Dynamic> columns;  // [d, m], in units of `step`
   double step = 0.0;
+  Eigen::VectorX<std::int32_t> anchor;  // [d], in units of `step`
 };
 
 /// A finite public set of points of R^d, the vertices of a polytope, among which a Frank-Wolfe step chooses the one
@@ -72,6 +73,13 @@ class Vertices {
   [[nodiscard]] Eigen::Index minimiser(const Eigen::Ref<const Eigen::VectorXd>& gradient) const;
   /// max over vertices of ||v||_1; Frank-Wolfe's ||C||_1.
   [[nodiscard]] double norm_l1_max() const noexcept;
+  /// The point that vertices' scores are taken from where they leave a silo, <v - anchor, gradient>: a shift of all
+  /// scores alike moves no choice, and scores from a point amid the vertices are smaller, and so is their noise. 0, or
+  /// of listed vertices the middle of every coordinate's range where that is nearer to them all: [d].
+  /// Source: spec non-euclidean 3.2 A.
+  [[nodiscard]] Eigen::VectorXd anchor() const;
+  /// max over vertices of ||v - anchor||_1, at most norm_l1_max().
+  [[nodiscard]] double reach_l1() const noexcept;
 
   /// The scores of a selection that prefers the highest: s_j = -<c_j, gradient_sum>, exact, O(m) for the l1 ball and
   /// the simplex. One unit is `unit()` times the gradient lattice's step.
@@ -80,7 +88,7 @@ class Vertices {
   void scores(std::span<const std::int64_t> gradient_sum, std::span<std::int64_t> out) const;
 
   /// max_j ||c_j||_1: |s_j| is at most this times the largest magnitude in the gradient sum.
-  [[nodiscard]] std::int64_t score_factor() const noexcept { return score_factor_; }
+  [[nodiscard]] std::int64_t score_factor() const noexcept { return extents_.score_factor; }
   /// The smaller of 2^30 and 2^60 / score_factor(): every score range is then at most 2^62.
   [[nodiscard]] std::int64_t levels_max() const noexcept;
   /// How far replacing one record moves the difference of two scores, at most, where the integers that a record adds to
@@ -96,14 +104,18 @@ class Vertices {
 
  private:
   using Kind = std::variant<L1BallVertices, SimplexVertices, ListedVertices>;
-  Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, std::int64_t score_factor,
-           std::int64_t diameter) noexcept;
+  /// How far apart the vertices are, in integers.
+  struct Extents {
+    std::int64_t score_factor;  // max_j ||c_j||_1
+    std::int64_t reach;         // max_j ||c_j - anchor||_1
+    std::int64_t diameter;      // max_ik ||c_i - c_k||_1
+  };
+  Vertices(Kind kind, Eigen::Index dimension, Eigen::Index count, const Extents& extents) noexcept;
   [[nodiscard]] const Kind& kind() const noexcept { return *kind_; }
   std::shared_ptr<const Kind> kind_;  // shared by copies: a plan has one in each of thousands of segments
   Eigen::Index dimension_;
   Eigen::Index count_;
-  std::int64_t score_factor_;
-  std::int64_t diameter_;  // max_ik ||c_i - c_k||_1
+  Extents extents_;
   Digest digest_{};
 };
 

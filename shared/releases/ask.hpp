@@ -65,7 +65,8 @@ struct PathNode {
 struct PathMap {
   std::vector<PathNode> nodes;  // one or more, of disjoint slices of one permutation
 };
-/// The scores <v, gradient> of vertices, each record's together in an l2 ball: [asked].
+/// The scores <v - anchor, gradient> of vertices, each record's together in an l2 ball: [asked].
+/// @see geometry::Vertices::anchor
 struct ScoresMap {
   geometry::Vertices vertices;
   Eigen::Index asked = 0;  // so many, which the question names by their numbers, some perhaps twice

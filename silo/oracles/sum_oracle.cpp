@@ -67,12 +67,13 @@ std::vector<std::int64_t> cell_scores(const std::vector<std::int64_t>& counts, c
   return out;
 }
 
-/// The vertices that a question names; of a number that is none the first, whatever was meant.
+/// The vertices that a question names, from their anchor; of a number that is none the first, whatever was meant.
 Eigen::MatrixXd directions_of(const releases::ScoresMap& scores, const Eigen::Ref<const Eigen::VectorXd>& named) {
+  const Eigen::VectorXd anchor = scores.vertices.anchor();
   Eigen::MatrixXd out(scores.vertices.dimension(), named.size());
   for (Eigen::Index k = 0; k < named.size(); ++k) {
     const bool known = named[k] >= 0.0 && named[k] < static_cast<double>(scores.vertices.count());
-    out.col(k) = scores.vertices.vertex(known ? static_cast<Eigen::Index>(named[k]) : 0);
+    out.col(k) = scores.vertices.vertex(known ? static_cast<Eigen::Index>(named[k]) : 0) - anchor;
   }
   return out;
 }

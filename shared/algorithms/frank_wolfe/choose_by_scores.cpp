@@ -11,7 +11,7 @@ releases::Ask scores_of(const GradientShape& shape, const geometry::Vertices& ve
   UNDERTONE_CHECK(most != nullptr);
   // A bound that vanishes leaves the least: what is clipped to it is nothing.
   constexpr double kNormMin = 1e-100;
-  const double norm = std::clamp(std::sqrt(static_cast<double>(scores)) * vertices.norm_l1_max() * most->bound.value(),
+  const double norm = std::clamp(std::sqrt(static_cast<double>(scores)) * vertices.reach_l1() * most->bound.value(),
                                  kNormMin, 1.0 / kNormMin);
   return {releases::ScoresMap{vertices, scores}, {}, releases::L2Bound{*releases::ClipNorm::create(norm)}, scores};
 }

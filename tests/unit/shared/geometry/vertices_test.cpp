@@ -55,7 +55,18 @@ TEST(VerticesTest, ListedOnesAreIntegersOnAPublicLattice) {
             (std::vector<std::int64_t>{20'480, 18'432, 24'576}));  // 2048 times 20 - 10, 20 - 11, 22 - 10
   EXPECT_EQ(vertices.score_factor(), 2048 * 32);                   // 10 + 22
   EXPECT_EQ(vertices.norm_l1_max(), 32.0);
+  EXPECT_EQ(vertices.anchor(), Eigen::Vector2d(10.5, 21.0));  // the middle of 10 .. 11 and of 20 .. 22
+  EXPECT_EQ(vertices.reach_l1(), 1.5);
   EXPECT_EQ(vertices.score_range(16), 32 * 2048 * 3);  // (11, 20) and (10, 22) are 3 apart: the place of 0 is no matter
+}
+
+TEST(VerticesTest, TheAnchorIsZeroWhereTheMiddleIsNoNearer) {
+  // Of the simplex's vertices the middle is (1/2, 1/2, 1/2), 3/2 from each in l1, and 0 is 1.
+  const Vertices vertices = Vertices::listed(Eigen::Matrix3d::Identity()).value();
+  EXPECT_EQ(vertices.anchor(), Eigen::Vector3d::Zero());
+  EXPECT_EQ(vertices.reach_l1(), 1.0);
+  EXPECT_EQ(Vertices::of_l1_ball(3, 2.5).value().anchor(), Eigen::Vector3d::Zero());
+  EXPECT_EQ(Vertices::of_l1_ball(3, 2.5).value().reach_l1(), 2.5);
 }
 
 TEST(VerticesTest, ListedOnesAreRoundedToTheNearest) {

@@ -211,6 +211,28 @@ TEST(PureSensitivityTest, NoReplacedRecordMovesTwoScoresApartByMoreThanTheRange)
   EXPECT_EQ(largest, 1.0);  // the l1 ball's and the simplex's range is attained
 }
 
+TEST(SumOracleTest, ScoresAreTakenFromTheVerticesAnchor) {
+  // Gradients -y x of two records at 0: (-1, -2) and (3, 1), their sum (2, -1). From the anchor (8, 8) the vertices are
+  // (1, 1), (-1, 1) and (0, -1), the last of which the question names first and once more at its end.
+  const Eigen::MatrixXd corners = (Eigen::MatrixXd(2, 3) << 9, 7, 8, 9, 9, 7).finished();
+  const releases::ScoresMap map{geometry::Vertices::listed(corners).value(), 4};
+  ASSERT_EQ(map.vertices.anchor(), Eigen::Vector2d(8, 8));
+  const releases::Ask ask{map, {}, releases::L2Bound{releases::ClipNorm::create(64.0).value()}, 4};
+  models::Records records{Eigen::MatrixXd(2, 2), Eigen::Vector2d(1.0, -1.0)};
+  records.features << 1.0, 3.0, 2.0, 1.0;
+  const models::LinearModel model(models::Loss::LeastSquares, 2, false);
+  const auto sums = make_record_sums(model);
+  const planning::Release release = planned(ask, 2);
+  Eigen::VectorXd asked(6);
+  asked << 0.0, 0.0, 2.0, 0.0, 1.0, 2.0;
+  const std::vector<std::int64_t> sum =
+      exact_sum(queries::ScoresQuestion{asked}, release, records, everybody(records), sums.get());
+  const double step = release.lattice().step;
+  const double expected[] = {1.0, 1.0, -3.0, 1.0};
+  ASSERT_EQ(sum.size(), 4U);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(static_cast<double>(sum[k]) * step, expected[k], 4.0 * step) << k;
+}
+
 /// Least squares without intercept at 0: the gradient of (x, y) is -y x.
 models::LinearModel plain_model(Eigen::Index features) { return {models::Loss::LeastSquares, features, false}; }
 

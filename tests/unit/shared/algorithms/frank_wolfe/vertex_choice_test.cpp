@@ -123,6 +123,15 @@ TEST(VertexChoiceTest, BoundsWhatNoiseDoesToTheBestVertex) {
   }
 }
 
+TEST(VertexChoiceTest, WhereTheVerticesLieIsNoMatterForTheNoiseOfScores) {
+  // Two to either side of (8, 8): scores from there are within 2 U of 0, as those of the same vertices around 0.
+  const Eigen::MatrixXd around = (Eigen::MatrixXd(2, 4) << 1, 1, -1, -1, 1, -1, 1, -1).finished();
+  const Vertices centred = Vertices::listed(around).value();
+  const Vertices away = Vertices::listed(around.array() + 8.0).value();
+  const double noise = error_of(choose_by_scores(), centred, approximate(1.0), 1000, 5, 1);
+  EXPECT_NEAR(error_of(choose_by_scores(), away, approximate(1.0), 1000, 5, 1), noise, 1e-6 * noise);
+}
+
 TEST(VertexChoiceTest, VotesAreForFewSilosAndVectorsForMany) {
   // Spec non-euclidean 3.2: a crossover of some d ln(1/delta)/ln d silos; votes gain nothing from their number.
   const Vertices ball = Vertices::of_l1_ball(256, 1.0).value();
@@ -133,6 +142,28 @@ TEST(VertexChoiceTest, VotesAreForFewSilosAndVectorsForMany) {
   EXPECT_TRUE(better(1));
   EXPECT_TRUE(better(8));
   EXPECT_FALSE(better(4096));
+}
+
+TEST(VertexChoiceTest, VotesOfSilosThatDifferMissWhatTheirMeanWouldChoose) {
+  // Spec non-euclidean 3.2: gradients -e_1 - 0.6 e_3 and e_1 - 0.6 e_3. Alone they choose e_1 and -e_1, whose mean
+  // scores 0, and so does the better nominee; their mean chooses e_3, which scores -0.6.
+  const Vertices ball = Vertices::of_l1_ball(3, 1.0).value();
+  const Eigen::Vector3d one(-1.0, 0.0, -0.6);
+  const Eigen::Vector3d other(1.0, 0.0, -0.6);
+  const Eigen::Vector3d mean = 0.5 * (one + other);
+  const auto score = [&](const VertexTally& tally) {
+    Eigen::VectorXd direction = Eigen::VectorXd::Zero(3);
+    for (const auto& [vertex, share] : tally) ball.add_scaled(vertex, share, direction);
+    return direction.dot(mean);
+  };
+  const folds::Tally votes{{{ball.minimiser(one), 0.5}, {ball.minimiser(other), 0.5}}};
+  EXPECT_EQ(score(choose_by_vote().votes({RoundIndex{0}, 2, votes, 20}, ball, {}, 0).value()), 0.0);
+  const std::vector<Eigen::Index> nominated{ball.minimiser(one), ball.minimiser(other)};
+  const Eigen::Vector2d scores(ball.vertex(nominated[0]).dot(mean), ball.vertex(nominated[1]).dot(mean));
+  EXPECT_EQ(
+      score(choose_by_nomination().votes({RoundIndex{1}, 2, folds::Mean{scores}, 20}, ball, nominated, 1).value()),
+      0.0);
+  EXPECT_EQ(score(choose_by_vector().votes({RoundIndex{0}, 2, folds::Mean{mean}, 20}, ball, {}, 0).value()), -0.6);
 }
 
 TEST(VertexChoiceTest, PrivateFrankWolfeByVectorIsExactFrankWolfeOfItsMeans) {
