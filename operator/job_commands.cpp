@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/planned_releases.hpp"
+#include "operator/predicted_excess.hpp"
 #include "operator/shuffler_worth.hpp"
 #include "operator/weight_noise.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
-#include "shared/algorithms/mirror/one_pass_bounds.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/job.hpp"
@@ -33,24 +33,6 @@ Result<jobs::Job> load_job(const std::filesystem::path& file) {
   if (const Result<jobs::PlausibleCohort> planned = jobs::PlausibleCohort::of(*job, file.string()); !planned)
     return planned.error();
   return job;
-}
-
-/// Noise variance of a coordinate of the weighted mean of all silos' answers of a kind: sum p_i^2 sigma_i^2.
-double mean_noise_variance(const jobs::Job& job, const std::map<SiloId, planning::Plan>& plans,
-                           releases::QuestionKind kind) {
-  double weights = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
-  double variance = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) {
-    for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
-      if (segment.release.ask.kind() != kind) continue;
-      const double stddev = segment.release.noise_stddev_of_mean();
-      const double share = static_cast<double>(member.weight) / weights;
-      variance += share * share * stddev * stddev;
-      break;
-    }
-  }
-  return variance;
 }
 
 /// Payload bytes of a silo's replies and of the coordinator's queries to it, without framing. What goes to several
@@ -92,109 +74,6 @@ Json optional_json(const jobs::Job& job, const std::optional<double>& value) {
 
 using Plans = std::map<SiloId, planning::Plan>;
 
-bool count_alike(const jobs::Job& job) {
-  return std::all_of(job.cohort.begin(), job.cohort.end(),
-                     [&](const jobs::CohortMember& member) { return member.weight == job.cohort.front().weight; });
-}
-
-/// Whether the weighted mean has no more noise, and its draws vary no more, than if all silos were as the worst of them
-/// and counted alike, which is what theorems reckon with.
-bool within_what_theorems_count(const jobs::Job& job, const Plans& plans) {
-  constexpr double kRounding = 1.0 + 1e-9;
-  const auto silos = static_cast<double>(job.cohort.size());
-  double weights = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
-  for (const releases::QuestionKind kind :
-       {releases::QuestionKind::Gradient, releases::QuestionKind::GradientDifference}) {
-    double draws = 0.0;  // sum p_i^2/K_i
-    double loudest = 0.0;
-    double most_drawn = 0.0;  // the largest 1/K_i
-    for (const jobs::CohortMember& member : job.cohort) {
-      const double share = static_cast<double>(member.weight) / weights;
-      for (const planning::Plan::Segment& segment : plans.at(member.facts.silo).segments()) {
-        if (segment.release.ask.kind() != kind) continue;
-        const double drawn = 1.0 / static_cast<double>(segment.release.records_drawn);
-        draws += share * share * drawn;
-        loudest = std::max(loudest, segment.release.noise_stddev_of_mean());
-        most_drawn = std::max(most_drawn, drawn);
-        break;
-      }
-    }
-    if (silos * draws > kRounding * most_drawn) return false;
-    if (silos * mean_noise_variance(job, plans, kind) > kRounding * loudest * loudest) return false;
-  }
-  return true;
-}
-
-/// 1 / sum p_i^2/K_i of the first gradients.
-double mean_gradient_records(const jobs::Job& job, const Plans& plans) {
-  double weights = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
-  double draws = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) {
-    const planning::Release& first = plans.at(member.facts.silo).segments().front().release;
-    const double share = static_cast<double>(member.weight) / weights;
-    draws += share * share / static_cast<double>(first.records_drawn);
-  }
-  return 1.0 / draws;
-}
-
-std::vector<algorithms::WeighedPlan> weighed_plans(const jobs::Job& job, const Plans& plans) {
-  double weights = 0.0;
-  for (const jobs::CohortMember& member : job.cohort) weights += static_cast<double>(member.weight);
-  std::vector<algorithms::WeighedPlan> out;
-  for (const jobs::CohortMember& member : job.cohort)
-    out.push_back({&plans.at(member.facts.silo), static_cast<double>(member.weight) / weights});
-  return out;
-}
-
-std::optional<algorithms::RiskBound> smooth_prediction_of(const jobs::Job& job, const Plans& plans) {
-  if (job.aggregation.robust()) return std::nullopt;  // theorems are of means
-  // Bounds count noise as Gaussian, but of the methods whose own law is the other.
-  if (job.noise_norm && !job.algorithm->traits().generalised_noise) return std::nullopt;
-  if (job.model->is_convex())
-    if (std::optional<algorithms::RiskBound> own = job.algorithm->planned_risk(weighed_plans(job, plans))) return own;
-  const double gradients = mean_noise_variance(job, plans, releases::QuestionKind::Gradient);
-  const bool all_answer = !job.theorem || job.theorem->facts.answering == job.theorem->facts.silos;
-  // Bounds over some of the silos count them as alike, whatever the mean divides by.
-  if (!all_answer && !count_alike(job)) return std::nullopt;
-  const auto* dual = std::get_if<releases::DualBound>(&job.bound);
-  const releases::ClipNorm* clip = dual == nullptr ? releases::l2_clip_of(job.bound) : &dual->clip();
-  if (clip != nullptr && job.model->is_convex()) {
-    const double fewer = all_answer ? 1.0 : job.theorem->facts.silos / job.theorem->facts.answering;
-    if (std::optional<algorithms::RiskBound> own =
-            job.algorithm->predicted_risk(*clip, fewer * gradients, job.theorem.has_value()))
-      return own;
-    // Of bins a part's size varies.
-    if (all_answer && job.parts != releases::Slice::Assignment::Bins) {
-      if (std::optional<algorithms::RiskBound> own =
-              algorithms::one_pass_risk(job.algorithm, {clip->value(), gradients, mean_gradient_records(job, plans)}))
-        return own;
-    }
-  }
-  // Of multisets of all records the mean varies, and of bins how many records it is of.
-  if (!job.theorem || job.with_replacement || job.parts == releases::Slice::Assignment::Bins ||
-      !within_what_theorems_count(job, plans))
-    return std::nullopt;
-  if (job.theorem->bound_at) {
-    if (!all_answer) return std::nullopt;
-    const double differences = mean_noise_variance(job, plans, releases::QuestionKind::GradientDifference);
-    return algorithms::RiskBound{job.theorem->bound_at(gradients + differences), job.theorem->measure,
-                                 job.theorem->source};
-  }
-  // At the noise that was planned when the parameters were chosen, which noise by hand is not.
-  if (job.theorem->bound && job.noise_choice.by != jobs::NoiseChoice::By::Hand)
-    return algorithms::RiskBound{*job.theorem->bound, job.theorem->measure, job.theorem->source};
-  return std::nullopt;
-}
-
-/// A theorem's envelope is below the loss itself by as much as its gap.
-std::optional<algorithms::RiskBound> prediction_of(const jobs::Job& job, const Plans& plans) {
-  std::optional<algorithms::RiskBound> out = smooth_prediction_of(job, plans);
-  if (out && job.theorem) out->bound += job.theorem->envelope_gap();
-  return out;
-}
-
 /// L as the model and its public bounds prove it, in the norm l_q that the algorithm bounds gradients in: a record has
 /// as many numbers of at most 1 as the square of its l2 norm says, so that its l_q norm is that one's (2/q)-th power.
 std::optional<double> proven_lipschitz(const jobs::Job& job) {
@@ -210,14 +89,19 @@ Json numbers_of(const jobs::Job& job) {
   return out;
 }
 
+const std::string& rate_measure_of(const theorems::TheoremChoice& theorem) {
+  return theorem.rate_measure.empty() ? theorem.measure : theorem.rate_measure;
+}
+
 Json parameters_of(const jobs::Job& job) {
   if (!job.theorem) return {{"by", "hand"}, {"numbers", numbers_of(job)}};
   Json reasons = Json::array();
   for (const theorems::TheoremChoice::Reason& reason : job.theorem->reasons)
     reasons.push_back({{"name", reason.name}, {"value", reason.value}, {"why", reason.why}});
   return {{"by", job.theorem->source},       {"algorithm", std::string(job.algorithm->name())},
-          {"measure", job.theorem->measure}, {"rate", job.theorem->rate},
-          {"numbers", numbers_of(job)},      {"reasons", std::move(reasons)}};
+          {"measure", job.theorem->measure}, {"rate_measure", rate_measure_of(*job.theorem)},
+          {"rate", job.theorem->rate},       {"numbers", numbers_of(job)},
+          {"reasons", std::move(reasons)}};
 }
 
 /// By which choice a step of Frank-Wolfe errs least; null of other algorithms.
@@ -282,7 +166,7 @@ Json warnings_of(const planning::Plan& plan) {
 Json warnings_of(const jobs::Job& job) {
   Json out = Json::array();
   const bool mean = !job.aggregation.robust() && !job.aggregation.scaled_to;
-  if (!count_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
+  if (!weighed_alike(job) && !job.shuffle && mean && job.participation.quorum < job.cohort.size()) {
     const bool gradients = job.algorithm->traits().local_steps == 0 && job.model->moments() == nullptr;
     out.push_back(fmt::format(
         "silos have unequal weights, and {} of {} are enough for a round: its mean divides by the weights of "
@@ -423,7 +307,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
   }
   if (!job->model) return plan_statistics(*job, plans, silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);
-  const std::optional<algorithms::RiskBound> prediction = prediction_of(*job, plans);
+  const std::optional<algorithms::RiskBound> prediction = predicted_excess(*job, plans);
   const Json parameters = parameters_of(*job);
   const double record_norm = jobs::record_norm(*job->model, job->schema);
   const models::Model::Constants constants = job->model->constants(record_norm);
@@ -470,7 +354,7 @@ int plan_job(const std::filesystem::path& file, bool json) {
              job->model->dimension(), job->cohort.size());
   if (job->theorem) {
     fmt::print("parameters chosen by {}, of {}; its rate of the {}, constants dropped: {:.4g}\n", job->theorem->source,
-               job->algorithm->name(), job->theorem->measure, job->theorem->rate);
+               job->algorithm->name(), rate_measure_of(*job->theorem), job->theorem->rate);
     for (const theorems::TheoremChoice::Reason& reason : job->theorem->reasons)
       fmt::print("    {} = {:.6g}: {}\n", reason.name, reason.value, reason.why);
   } else {

@@ -67,7 +67,8 @@ std::optional<double> telling_bound(const TheoremFacts& known, const MirrorStage
 void explain_phases(const MirrorStageFacts& facts, const SizedMirrorStage& stage, TheoremChoice& choice) {
   const algorithms::SizedMirrorPhase& first = stage.phases.front();
   choice.reasons.push_back({"step_size", stage.step_size,
-                            stage.cut ? "eta = D sqrt(T_1)/(L n M), since T_1 is cut; phase i has 2^-4i of it"
+                            stage.cut ? "eta = (D/L) min{sqrt(f/(n M)), eps/sqrt(M d f ln(1/delta))}, f = max{1, log2 "
+                                        "d}, and at most D sqrt(T_1)/(L n M), since T_1 is cut; phase i has 2^-4i of it"
                                       : "eta = (D/L) min{sqrt(f/(n M)), eps/sqrt(M d f ln(1/delta))}, f = max{1, log2 "
                                         "d}; phase i has 2^-4i of it"});
   choice.reasons.push_back({"rounds of the first phase", algorithms::number(first.phase.rounds),
@@ -214,6 +215,7 @@ Result<TheoremChoice> choose_lp_sgd_convex(const TheoremConditions& conditions) 
   }
   const double left = printed ? 1.0 / std::sqrt(facts.records * facts.answering) : 1.0 / std::sqrt(rounds);
   choice.rate = across * longest * (left + 1.0 / std::sqrt(conditions.private_records()));
+  if (printed) choice.rate_measure = kPopulationRisk;
   return conditions.finish(std::move(choice));
 }
 

@@ -27,6 +27,8 @@ struct RegularSetup {
   geometry::FrankWolfeSet set;
   geometry::RegularNorm noise;  // l_r and kappa
   double diameter = 0.0;        // D in l_p
+  double smoothness = 0.0;      // beta from l_p to l_q, or a larger one
+  const char* smoothness_why = "";
 };
 
 Result<RegularSetup> regular_setup(const TheoremConditions& conditions) {
@@ -51,8 +53,14 @@ Result<RegularSetup> regular_setup(const TheoremConditions& conditions) {
       ball != nullptr ? geometry::MirrorMap(geometry::EuclideanMap(problem.domain, problem.dimension))
                       : algorithms::NoisyMirrorDescent::potential(problem, norm, std::nullopt);
   if (!map) return conditions.refuse(map.error().message);
-  return RegularSetup{*map, vertices, geometry::regular_norm(geometry::conjugate_exponent(norm), problem.dimension),
-                      vertices.diameter()};
+  const bool proven = norm == 1.0 && conditions.facts().smoothness_l1 > 0.0;
+  return RegularSetup{*map,
+                      vertices,
+                      geometry::regular_norm(geometry::conjugate_exponent(norm), problem.dimension),
+                      vertices.diameter(),
+                      proven ? conditions.facts().smoothness_l1 : conditions.facts().smoothness,
+                      proven ? "beta from l_1 to l_inf, as public bounds prove it"
+                             : "beta in l2, and no less than in the method's norm"};
 }
 
 /// sqrt(d ln(1/delta)/M)/(n eps): what one release of every silo adds to a mean, constants and norms dropped.
@@ -160,6 +168,7 @@ Result<TheoremChoice> choose_mirror_in(const TheoremConditions& conditions, cons
     return algorithms::noisy_mirror_risk(settings, longest, settings.noise_squared(variance, silos));
   };
   choice.rate = noisy_mirror_rate(conditions, setup, longest);
+  choice.rate_measure = kPopulationRisk;
   return conditions.finish(std::move(choice));
 }
 
@@ -181,11 +190,12 @@ Differences differences_of(const TheoremConditions& conditions, const RegularSet
 double noisy_frank_wolfe_rate(const TheoremConditions& conditions, const RegularSetup& setup) {
   const TheoremFacts& facts = conditions.facts();
   const Differences differences = differences_of(conditions, setup);
-  const double curvature = facts.smoothness * setup.diameter * setup.diameter * differences.logarithm;
+  const double curvature = setup.smoothness * setup.diameter * setup.diameter * differences.logarithm;
   const double scale = facts.lipschitz * setup.diameter;
-  return curvature / differences.count + scale * setup.noise.regularity / std::sqrt(facts.records * facts.answering) +
-         (scale + curvature * std::sqrt(differences.count)) * std::sqrt(setup.noise.regularity) *
-             regular_noise(conditions);
+  const double root = std::sqrt(setup.noise.regularity);
+  return curvature / differences.count +
+         (scale * root + curvature) * root / std::sqrt(facts.records * facts.answering) +
+         (scale + curvature * std::sqrt(differences.count)) * root * regular_noise(conditions);
 }
 
 Result<TheoremChoice> choose_frank_wolfe_in(const TheoremConditions& conditions, const RegularSetup& setup) {
@@ -200,12 +210,12 @@ Result<TheoremChoice> choose_frank_wolfe_in(const TheoremConditions& conditions,
   if (!(step <= 1.0)) return conditions.refuse(fmt::format("a step of {}, which must be at most 1", step));
   UNDERTONE_TRY(const std::uint64_t rounds, conditions.whole_rounds(count));
   TheoremChoice choice = conditions.begin(
-      kExcessRisk, NoisyFrankWolfeSettings{conditions.problem(), setup.set, rounds, step, facts.smoothness});
+      kPopulationRisk, NoisyFrankWolfeSettings{conditions.problem(), setup.set, rounds, step, setup.smoothness});
   choice.reasons.push_back(
       {"rounds", count,
        printed ? "floor(sqrt n)" : "(2/b)^(2/3), b = sqrt(kappa d ln(1/delta)/M)/(n eps), within 2, n/2 and 3999"});
   choice.reasons.push_back({"step_size", step, printed ? "ln n/(2 sqrt n)" : "ln W/W"});
-  choice.reasons.push_back({"smoothness", facts.smoothness, "beta in l2, and no less than in the method's norm"});
+  choice.reasons.push_back({"smoothness", setup.smoothness, setup.smoothness_why});
   explain_setup(setup, choice);
   choice.rate = noisy_frank_wolfe_rate(conditions, setup);
   return conditions.finish(std::move(choice));

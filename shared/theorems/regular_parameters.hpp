@@ -26,15 +26,18 @@ namespace undertone::theorems {
 /// Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 10, of M = 1; spec non-euclidean B2, 3.3, 5.14.
 [[nodiscard]] Result<TheoremChoice> choose_noisy_mirror_convex(const TheoremConditions& conditions);
 
-/// Noisy stochastic Frank-Wolfe, with beta of the facts, which is that of l2: no loss has a larger one from l_p to l_q.
+/// Noisy stochastic Frank-Wolfe, with beta from l_1 to l_inf where the facts have it and p = 1, else that of l2: no
+/// loss has a larger one from l_p to l_q.
 ///   printed:  W = floor(sqrt n), eta = ln n/(2 sqrt n) <= 1
 ///   planned:  W = (2/b)^(2/3), the least point of 1/W + b sqrt W with b = sqrt(kappa d l1/M)/(n eps), rounded and
 ///             between 2, n/2 and 3,999; eta = ln W/W
-/// Rate: beta D^2 (ln W)/W + L D kappa/sqrt(n M) + D (L + beta D sqrt(W) ln W) sqrt(kappa d l1/M)/(n eps), which for
-/// the printed W = sqrt n has ln n as printed, and of M = 1 is that of Theorem 12 with sqrt(kappa) of Gaussian noise in
-/// kappa's place and the term L D sqrt(kappa d l1)/(n eps) that its proof has and its statement drops.
-/// No bound with constants is stated.
-/// Source: Bassily, Guzman and Nandi 2021, Algorithm 3, Theorems 11 and 12; spec non-euclidean B3, 3.3.
+/// Rate, of the risk over the population: beta D^2 (ln W)/W + (L D kappa + beta D^2 sqrt(kappa) ln W)/sqrt(n M)
+///   + D (L + beta D sqrt(W) ln W) sqrt(kappa d l1/M)/(n eps),
+/// which for the printed W = sqrt n has ln n as printed, and of M = 1 is that of Theorem 12 with sqrt(kappa) of
+/// Gaussian noise in kappa's place and two terms that its proof has and its statement drops: L D sqrt(kappa d l1)/(n
+/// eps), and what the differences vary by with the records, W times a step over n/(2 W) of them, whatever W is. No
+/// bound with constants is stated. Source: Bassily, Guzman and Nandi 2021, Algorithm 3, Theorems 11 and 12; spec
+/// non-euclidean B3, 3.3.
 [[nodiscard]] Result<TheoremChoice> choose_noisy_frank_wolfe_convex(const TheoremConditions& conditions);
 
 /// Whichever of the two has the smaller rate, by public numbers alone; the other where its conditions fail. Of many

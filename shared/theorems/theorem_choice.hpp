@@ -76,7 +76,8 @@ struct TheoremChoice {
   };
   std::vector<Reason> reasons = {};
   TheoremFacts facts = {};           // what it was made of
-  std::string measure = {};          // what `bound` and `rate` are of: "excess risk"
+  std::string measure = {};          // what `bound` is of, and `rate` where it has no measure of its own
+  std::string rate_measure = {};     // "excess risk over the population"; empty: as of the bound
   std::optional<double> bound = {};  // with its constants, at the planned noise; nothing where none is known to hold
   // The same at any noise, where that is known before the accountant has planned: of the variance per coordinate of the
   // means over silos, all kinds of answers added up. It holds where all silos answer.

@@ -66,8 +66,9 @@ std::optional<RiskBound> ConstrainedFrankWolfeSettings::predicted_risk(releases:
                                                                        double noise_variance,
                                                                        bool /*modulus_known*/) const {
   if (!curvature) return std::nullopt;
+  // The step is no linear function of the mean, so that what a mean varies by beside the noise does not average out.
   return RiskBound{frank_wolfe_risk_over(*this, noise_variance), "excess risk",
-                   "Frank-Wolfe, as in the proof of Theorem B.2"};
+                   "Frank-Wolfe, as in the proof of Theorem B.2", true};
 }
 
 ParsedMethod ConstrainedFrankWolfe::parse(config::Section& section, const Problem& problem) {

@@ -42,10 +42,11 @@ double chain_risk_of_one(const PrivatePolyFrankWolfeSettings& settings, const pl
       excess = lipschitz * across;
       proxy = squared / records;
     } else {
-      // A part has 1/W of the first half's records; the terms are those of d_(t+1).
+      // A part has 1/W of the first half's records. One record is in both of its terms, (1 - eta) times a difference
+      // and eta times a gradient, so that their sizes add up and not their squares.
       const double ratio = std::min(2.0, settings.smoothness * eta * across / lipschitz);
-      const double part = number(settings.rounds) * squared / records;
-      proxy = kept * kept * (proxy + ratio * ratio * part) + eta * eta * part;
+      const double size = kept * ratio + eta;
+      proxy = kept * kept * proxy + size * size * number(settings.rounds) * squared / records;
     }
     first = false;
     const double behind =

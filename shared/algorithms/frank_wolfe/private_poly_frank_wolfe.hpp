@@ -31,7 +31,11 @@ struct PrivatePolyFrankWolfeSettings {
   /// A bound on E F(output) - min F over the population whose independent draws the silos' records are, for convex
   /// losses of which L and beta are true: the mean over the silos of what h_(t+1) <= (1 - eta) h_t + eta (S_t + D
   /// sqrt(2 ln(2d) P_t)) + eta^2 beta D^2/2 leads to from h_0 = L D, with S_t the scale of the t-th selection times ln
-  /// m and P_t as of `one_pass_risk` without noise. Source: spec non-euclidean B1, 3.5.
+  /// m, b the records of the first half and
+  ///   P_0 = L^2/b,  P_t = (1 - eta)^2 P_(t-1) + ((1 - eta) c + eta)^2 W L^2/b,  c = min(2, beta eta D/L).
+  /// Proof: a part's estimate adds the mean of (1 - eta) difference + eta gradient over records that no estimate before
+  /// has read, of size L ((1 - eta) c + eta) at most; what it errs by is sub-Gaussian given the past (Hoeffding).
+  /// Source: spec non-euclidean B1, 3.5.
   [[nodiscard]] std::optional<RiskBound> planned_risk(std::span<const WeighedPlan> silos) const;
 };
 

@@ -223,6 +223,30 @@ TEST(MirrorJobsTest, MethodsThatSelectAlongPathsArePlannedAndTheirRiskIsBounded)
   }
 }
 
+TEST(MirrorJobsTest, TheRiskOfAChainCountsBothOfARecordsTermsTogether) {
+  // W = 1, eta = 0.3, beta = 1/4, L = 1, D = 4: a difference is at most c = 0.25 x 0.3 x 4 = 0.3 of L, and what a
+  // record of the part adds 0.7 x 0.3 + 0.3 = 0.51, of W/b: P_1 = 0.49 P_0 + 0.2601/b with P_0 = 1/b.
+  const Job job =
+      parse_job(
+          path_job({{"kind", "private_poly_frank_wolfe"}, {"rounds", 1}, {"step_size", 0.3}, {"smoothness", 0.25}})
+              .dump(),
+          "job.json")
+          .value();
+  const planning::Plan plan = plan_of(job, job.cohort.front()).value();
+  const double half = static_cast<double>(job.cohort.front().facts.records / 2);
+  const double log_count = 2.0 * std::log(2.0 * static_cast<double>(job.model->dimension()));
+  const auto of_selection = [&](std::uint64_t round) {
+    const auto& selection = std::get<mechanisms::PathSelection>(plan.release({round})->mechanism);
+    return selection.draw.expected_loss_max(static_cast<std::size_t>(2 * job.model->dimension())) *
+           selection.lattice.unit() * 2.0;
+  };
+  const double first = 0.7 * 4.0 + 0.3 * (of_selection(0) + 4.0 * std::sqrt(log_count / half)) + 0.045 * 4.0;
+  const double second =
+      0.7 * first + 0.3 * (of_selection(1) + 4.0 * std::sqrt(log_count * 0.7501 / half)) + 0.045 * 4.0;
+  const std::vector<algorithms::WeighedPlan> silos{{&plan, 1.0}};
+  EXPECT_NEAR(job.algorithm->planned_risk(silos)->bound, second, 1e-9 * second);
+}
+
 TEST(MirrorJobsTest, NumbersThatVanishAreRefusedBeforeAnythingIsPlanned) {
   // A coordinator's offer is parsed before any policy is asked.
   for (const double tiny : {5e-324, 1e-300}) {
