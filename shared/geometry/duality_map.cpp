@@ -7,6 +7,29 @@
 #include "shared/base/result.hpp"
 
 namespace undertone::geometry {
+namespace {
+
+constexpr double kWholeMax = 64.0;
+
+/// sum_j (|x_j|/largest)^exponent by squarings, some at a time so that they stay in registers. @param exponent >= 1
+double sum_of_whole_powers(const Eigen::Ref<const Eigen::VectorXd>& x, double largest, unsigned exponent) {
+  constexpr Eigen::Index kTogether = 64;
+  using Block = Eigen::Array<double, Eigen::Dynamic, 1, 0, kTogether, 1>;
+  double sum = 0.0;
+  for (Eigen::Index from = 0; from < x.size(); from += kTogether) {
+    const Eigen::Index count = std::min(kTogether, x.size() - from);
+    Block square = x.segment(from, count).array().abs() / largest;
+    Block power = Block::Ones(count);
+    for (unsigned left = exponent; left > 0; left >>= 1U) {
+      if ((left & 1U) != 0) power *= square;
+      square = square.square().eval();
+    }
+    sum += power.sum();
+  }
+  return sum;
+}
+
+}  // namespace
 
 double l1_setup_exponent(Eigen::Index dimension) {
   UNDERTONE_CHECK(dimension >= 1);
@@ -17,7 +40,10 @@ double conjugate_exponent(double exponent) {
   UNDERTONE_CHECK(exponent >= 1.0);
   if (exponent == 1.0) return std::numeric_limits<double>::infinity();
   if (std::isinf(exponent)) return 1.0;
-  return exponent / (exponent - 1.0);
+  // That of 1.2 is 6, and not what is left of it after a rounding: whole powers are quick.
+  const double out = exponent / (exponent - 1.0);
+  const double whole = std::round(out);
+  return std::abs(out - whole) <= 1e-13 * whole ? whole : out;
 }
 
 double lp_norm(const Eigen::Ref<const Eigen::VectorXd>& x, double exponent) {
@@ -27,11 +53,9 @@ double lp_norm(const Eigen::Ref<const Eigen::VectorXd>& x, double exponent) {
   const double largest = x.lpNorm<Eigen::Infinity>();
   if (std::isinf(exponent) || largest == 0.0) return largest;
   if (exponent == 2.0) return x.stableNorm();
-  // Of the duals of l_1.5, l_4/3 and l_1.2 without a power a coordinate.
-  const double sum = exponent == 3.0   ? (x.array().abs() / largest).cube().sum()
-                     : exponent == 4.0 ? (x.array() / largest).square().square().sum()
-                     : exponent == 6.0 ? (x.array() / largest).cube().square().sum()
-                                       : (x.array().abs() / largest).pow(exponent).sum();
+  const bool whole = exponent <= kWholeMax && exponent == std::floor(exponent);
+  const double sum = whole ? sum_of_whole_powers(x, largest, static_cast<unsigned>(exponent))
+                           : (x.array().abs() / largest).pow(exponent).sum();
   return largest * std::pow(sum, 1.0 / exponent);
 }
 

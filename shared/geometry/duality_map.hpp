@@ -9,7 +9,7 @@ namespace undertone::geometry {
 /// holds.
 [[nodiscard]] double l1_setup_exponent(Eigen::Index dimension);
 
-/// p/(p - 1) of p > 1; infinity for p = 1, 1 for p = infinity.
+/// p/(p - 1) of p > 1, a whole number where it is one but for rounding; infinity for p = 1, 1 for p = infinity.
 [[nodiscard]] double conjugate_exponent(double exponent);
 
 /// ||x||_p for p in [1, infinity], by powers of the coordinates relative to the largest: no overflow where the result

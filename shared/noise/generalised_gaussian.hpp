@@ -26,8 +26,9 @@ class GeneralisedGaussian {
   [[nodiscard]] double norm() const noexcept { return norm_; }
   [[nodiscard]] double scale() const noexcept { return scale_; }
 
-  /// Draws a vector. Some seventy microseconds a number: drawing takes longer for some noise than for other, so who can
-  /// time it learns of the noise; replies are held to a fixed interval where that matters (decision 11).
+  /// Draws a vector. Some seventy microseconds a number, and a little longer for some noise than for other: no relation
+  /// to the noise's size was found. Owners who do not rely on that hold replies to an interval (decision 11), and the
+  /// statement names the channel where they do not.
   /// @param out [d], 1 <= d <= kSizeMax
   template <crypto::NoiseBits Bits>
   void fill(Bits& bits, std::span<std::int64_t> out) const {

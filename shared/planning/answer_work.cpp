@@ -8,10 +8,9 @@ namespace {
 constexpr double kProductsMax = 0x1p42;    // an hour or so
 constexpr double kDirectionsMax = 0x1p26;  // numbers: half a gigabyte
 constexpr double kRecordsMax = 0x1p32;     // numbers of records, in memory anyway
+constexpr double kProductsADraw = 1e5;     // as long as a number of generalised Gaussian noise takes
 
-}  // namespace
-
-AnswerWork work_of(const Release& release) {
+AnswerWork work_of_map(const Release& release) {
   const auto width = static_cast<double>(release.ask.dimension);
   const auto records = static_cast<double>(release.records_drawn);
   const auto one_pass = [](const auto& /*map*/) { return AnswerWork{}; };
@@ -37,6 +36,15 @@ AnswerWork work_of(const Release& release) {
                  [&](const releases::FeaturesMap& map) { return one_pass(map); },
                  [&](const releases::PathMap& map) { return one_pass(map); }},
       release.ask.map);
+}
+
+}  // namespace
+
+AnswerWork work_of(const Release& release) {
+  AnswerWork work = work_of_map(release);
+  if (std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(release.mechanism))
+    work.products += kProductsADraw * static_cast<double>(release.answer_size());
+  return work;
 }
 
 Status check_work(const Release& release, const releases::SiloFacts& facts) {

@@ -8,7 +8,7 @@ namespace undertone::planning {
 
 /// What an answer takes of a silo's processor and memory beyond one pass over its records.
 struct AnswerWork {
-  double products = 0.0;  // of a record's number with another, in all
+  double products = 0.0;  // of a record's number with another, in all; a slow sampler's draws count as so many
   double held = 0.0;      // numbers that are kept meanwhile
   double held_max = 0.0;  // of which so many are allowed
 };

@@ -36,11 +36,13 @@ std::vector<Action> SiloAgent::on(const wire::JobOffer& offer) {
 bool SiloAgent::answers_quickly(const wire::Message& message) const {
   const auto* query = std::get_if<wire::QueryMessage>(&message);
   const SiloMachine* machine = query == nullptr ? nullptr : machine_of(query->run);
-  constexpr std::int64_t kProductsMax = 100'000;
-  return machine != nullptr && !machine->projects(query->run) &&
-         queries::kind_of(query->query.question) != releases::QuestionKind::LocalRun &&
-         std::max<Eigen::Index>(queries::point_of(query->query.question).size(), 1) * machine->records() <=
-             kProductsMax;
+  constexpr double kProductsMax = 1e5;
+  if (machine == nullptr || machine->projects(query->run) ||
+      queries::kind_of(query->query.question) == releases::QuestionKind::LocalRun)
+    return false;
+  const double width = static_cast<double>(std::max<Eigen::Index>(queries::point_of(query->query.question).size(), 1));
+  return width * static_cast<double>(machine->records()) + machine->extra_products(query->run, query->query.round) <=
+         kProductsMax;
 }
 
 std::vector<Action> SiloAgent::on_message(const wire::Message& message) {

@@ -1,10 +1,12 @@
 #include "silo/agent/silo_machine.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/round_spec.hpp"
+#include "shared/planning/answer_work.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/sealed/seal_reply.hpp"
 #include "silo/agent/encoded_column.hpp"
@@ -81,9 +83,10 @@ Status check_answerable(const jobs::Job& job, const releases::Ask& ask) {
       return refuse("selections are by gradients of linear models: a network's records have none of their own");
     // Of those that nothing but a linear model has an oracle for.
     const bool linear = ask.path() != nullptr || ask.kind() == releases::QuestionKind::Scores ||
-                        std::holds_alternative<releases::MinimiserMap>(ask.map);
+                        std::holds_alternative<releases::MinimiserMap>(ask.map) ||
+                        std::holds_alternative<releases::DualBound>(ask.bound);
     if (linear && job.model->linear() == nullptr)
-      return refuse("paths, scores and minimisers are of linear models alone");
+      return refuse("paths, scores, minimisers and bounds in dual norms are of linear models alone");
     if (std::holds_alternative<releases::MinimiserMap>(ask.map) &&
         (job.model->linear()->loss() != models::Loss::Logistic || job.model->linear()->linear_loss().logit_max()))
       return refuse("the objective that is perturbed is a logistic loss without a largest logit");
@@ -365,6 +368,12 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
   actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt, {}}));
   actions.push_back(receipt());
   return actions;
+}
+
+double SiloMachine::extra_products(const RunId& run, RoundIndex round) const {
+  const auto known = accepted_.find(run);
+  const planning::Release* release = known == accepted_.end() ? nullptr : known->second.plan.release(round);
+  return release == nullptr ? std::numeric_limits<double>::infinity() : planning::work_of(*release).products;
 }
 
 Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {

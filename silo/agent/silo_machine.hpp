@@ -109,6 +109,9 @@ class SiloMachine {
     const auto known = accepted_.find(run);
     return known != accepted_.end() && known->second.job.projection.has_value();
   }
+  /// What an answer takes beyond one pass over the records; infinite of a round that is not planned.
+  /// @see planning::AnswerWork
+  [[nodiscard]] double extra_products(const RunId& run, RoundIndex round) const;
   /// All of the data set's, whatever they are used for.
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }

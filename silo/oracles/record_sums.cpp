@@ -78,7 +78,7 @@ class LinearSums final : public RecordSums {
                       const Drawn& drawn, std::span<std::int64_t> sum) override {
     add_up(lattice, drawn, sum, [&](std::span<const std::int64_t> positions, Numbers& factors, Numbers& norms_squared) {
       derivatives(point, drawn, positions, factors, norms_squared);
-      clip_factors(dual, drawn, positions, factors, norms_squared);
+      clip_factors(dual, drawn, positions, factors);
     });
   }
 
@@ -89,7 +89,7 @@ class LinearSums final : public RecordSums {
       derivatives(points.subtrahend, drawn, positions, there, norms_squared);
       derivatives(points.minuend, drawn, positions, factors, norms_squared);
       for (std::size_t i = 0; i < positions.size(); ++i) factors[i] -= there[i];
-      clip_factors(dual, drawn, positions, factors, norms_squared);
+      clip_factors(dual, drawn, positions, factors);
     });
   }
 
@@ -152,20 +152,15 @@ class LinearSums final : public RecordSums {
                        std::span(norms_squared).first(positions.size()));
   }
 
-  /// Of records a (x, 1) that are longer than the bound in l_q, a smaller a: |a| ||(x, 1)||_q is then the bound.
-  void clip_factors(const DualClip& dual, const Drawn& drawn, std::span<const std::int64_t> positions, Numbers& factors,
-                    const Numbers& norms_squared) const {
-    constexpr double kSquareMin = 0x1p-400;  // below it a coordinate's square may be nothing
-    constexpr double kSquareMax = 0x1p400;
+  /// Of records a (x, 1) that are longer than the bound in l_q, a smaller a: |a| ||(x, 1)||_q is then the bound. Norms
+  /// are computed of every record, also of those that are short in l2: how many need a clip is not for a clock to tell.
+  void clip_factors(const DualClip& dual, const Drawn& drawn, std::span<const std::int64_t> positions,
+                    Numbers& factors) const {
     for (std::size_t i = 0; i < positions.size(); ++i) {
-      // l_q is at most l2 for q >= 2, and most records need no power.
-      const double square = norms_squared[i];
-      if (square > kSquareMin && square < kSquareMax && std::abs(factors[i]) * std::sqrt(square) <= dual.norm) continue;
-      if (std::isnan(factors[i])) continue;  // adds nothing
       const auto x = drawn.block.features.col(positions[i]);
       double norm = geometry::lp_norm(x, dual.exponent);
       if (model_.intercept()) norm = geometry::lp_norm(Eigen::Vector2d(norm, 1.0), dual.exponent);
-      if (std::abs(factors[i]) * norm <= dual.norm) continue;
+      if (std::isnan(factors[i]) || std::abs(factors[i]) * norm <= dual.norm) continue;  // the first add nothing
       // Of a norm that is no number, or so large that the quotient has lost digits, the record adds nothing.
       const double cut = dual.norm / norm;
       factors[i] = std::isnormal(cut) ? std::copysign(cut, factors[i]) : 0.0;

@@ -12,8 +12,9 @@ constexpr int kLog2ClipMax = 40;
 constexpr double kScaleEnough = 0x1p16;  // lattice units: rounding to them is nothing beside the noise
 constexpr double kSumMax = 0x1p60;       // as much again is left for the noise
 
-/// A computed l_q norm, which a record was clipped by, is too small by a factor of at most 1 + (d + 64) 2^-50: of d
-/// powers below 1 of relative error 2^-50 each, d additions, and a root.
+/// A computed l_q norm, which a record was clipped by, is too small by a factor of at most 1 + (d + 64) 2^-50: a power
+/// of a coordinate relative to the largest is off by (q + 64) 2^-53 of it (q for what the quotient was rounded, the
+/// rest the power's own error), d additions by d 2^-53 of the sum, and the q-th root takes a q-th of both.
 double norm_error(double dimension) { return 1.0 + (dimension + 64.0) * 0x1p-50; }
 
 }  // namespace

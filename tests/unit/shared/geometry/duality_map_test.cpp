@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 #include "tests/support/convex_sets.hpp"
 
@@ -27,6 +28,10 @@ TEST(DualityMapTest, ConjugatesAreAsTheTextbookHasThem) {
   EXPECT_DOUBLE_EQ(conjugate_exponent(1.5), 3.0);
   EXPECT_TRUE(std::isinf(conjugate_exponent(1.0)));
   EXPECT_EQ(conjugate_exponent(std::numeric_limits<double>::infinity()), 1.0);
+  // Whole but for rounding: 1.2 - 1 is 0.19999999999999996.
+  EXPECT_EQ(conjugate_exponent(1.2), 6.0);
+  EXPECT_EQ(conjugate_exponent(1.1), 11.0);
+  EXPECT_DOUBLE_EQ(conjugate_exponent(1.3), 1.3 / 0.3);
 }
 
 TEST(DualityMapTest, NormsNeitherOverflowNorVanish) {
@@ -38,6 +43,19 @@ TEST(DualityMapTest, NormsNeitherOverflowNorVanish) {
   EXPECT_NEAR(lp_norm(1e200 * point, 3.0) / 1e200, std::cbrt(91.0), 1e-14);
   EXPECT_NEAR(lp_norm(1e-200 * point, 40.0) / 1e-200, 4.0 * std::pow(1.0 + std::pow(0.75, 40.0), 1.0 / 40.0), 1e-14);
   EXPECT_EQ(lp_norm(Eigen::Vector2d::Zero(), 3.0), 0.0);
+}
+
+TEST(DualityMapTest, NormsOfWholeExponentsAreThoseOfTheirNeighbours) {
+  // ||x||_q is continuous in q: by powers of x at q (1 + 1e-12) and by squarings at q, of sizes that fill blocks or
+  // not.
+  std::mt19937_64 random(6);
+  std::normal_distribution<double> normal;
+  for (const Eigen::Index d : {1, 63, 64, 65, 1000}) {
+    Eigen::VectorXd x(d);
+    for (double& value : x) value = normal(random);
+    for (int q = 3; q <= 66; ++q)
+      EXPECT_NEAR(lp_norm(x, q) / lp_norm(x, q * (1.0 + 1e-12)), 1.0, 2e-11) << d << " " << q;
+  }
 }
 
 TEST(DualityMapTest, HasTheValuesOfItsFormula) {

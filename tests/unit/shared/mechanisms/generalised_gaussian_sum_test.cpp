@@ -166,5 +166,32 @@ TEST(GeneralisedGaussianSumTest, NeighboursSumsDifferByAtMostTheSensitivity) {
   }
 }
 
+TEST(GeneralisedGaussianSumTest, EqualCoordinatesAttainTheSensitivity) {
+  // Gradients -y x of x = 1000 (1, .., 1), y = 1 and -1: cut to L d^(-1/q) in every coordinate, one to either side.
+  for (const Eigen::Index d : {8, 64, 1000}) {
+    for (const double q : {2.5, 3.0, 7.5, 11.0, kInfinity}) {
+      for (const double part : {0.3, 1.0}) {
+        const double r = 2.0 + (std::min(q, 30.0) - 2.0) * part;
+        SCOPED_TRACE(fmt::format("d {} q {} r {}", d, q, r));
+        const releases::DualBound bound = bound_of(1.0, q, d);
+        const auto made = generalised_gaussian_lattice(bound, r, rho_of(0.01), d, 1).value();
+        const models::LinearModel model(models::Loss::LeastSquares, d, false);
+        const std::unique_ptr<silo::RecordSums> sums = silo::make_record_sums(models::Model(model));
+        models::Records records{Eigen::MatrixXd::Constant(d, 2, 1e3), Eigen::Vector2d(1.0, -1.0)};
+        Eigen::VectorXd apart = Eigen::VectorXd::Zero(d);
+        for (const std::int64_t i : {0, 1}) {
+          const std::vector<std::int64_t> drawn = {i};
+          std::vector<std::int64_t> sum(static_cast<std::size_t>(d));
+          sums->dual_gradients(Eigen::VectorXd::Zero(d), {bound.exponent(), 1.0}, made.lattice, {records, drawn}, sum);
+          for (Eigen::Index j = 0; j < d; ++j)
+            apart[j] += (i == 0 ? 1.0 : -1.0) * static_cast<double>(sum[static_cast<std::size_t>(j)]);
+        }
+        EXPECT_LE(geometry::lp_norm(apart, r), made.sensitivity);
+        EXPECT_GE(geometry::lp_norm(apart, r), 0.999 * made.sensitivity);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace undertone::mechanisms

@@ -4,6 +4,7 @@
 
 #include "shared/accounting/accountant.hpp"
 #include "shared/accounting/renyi.hpp"
+#include "shared/planning/answer_work.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_digest.hpp"
 #include "verifier/ledger_texts.hpp"
@@ -60,6 +61,14 @@ TEST(GeneralisedPlansTest, AnEpsilonAndADeltaAreMetByTheRenyiAccountant) {
   EXPECT_GT(all, accounting::rho_for_closed(*releases::Epsilon::create(1.0), *releases::Delta::create(kDelta)));
   EXPECT_NEAR(all, accounting::rho_for(*releases::Epsilon::create(1.0), *plan.mechanism_delta()), 1e-4 * all);
   EXPECT_NE(plan.accountant().find("Renyi"), std::string::npos);
+}
+
+TEST(GeneralisedPlansTest, ItsDrawsAreWorkThatASiloCounts) {
+  const Plan plan = make_plan({{asked(), 1}}, silo_of(approximate(1.0))).value();
+  EXPECT_EQ(work_of(*plan.release({0})).products, 1e5 * static_cast<double>(asked().dimension));
+  releases::Ask gaussian = asked();
+  gaussian.form = releases::SumForm{};
+  EXPECT_EQ(work_of(*make_plan({{gaussian, 1}}, silo_of(approximate(1.0))).value().release({0})).products, 0.0);
 }
 
 TEST(GeneralisedPlansTest, SmallSubsetsAreLouder) {
