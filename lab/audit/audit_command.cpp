@@ -115,15 +115,18 @@ int report_transcripts(const std::vector<ShapeFinding>& findings, const AuditReq
 Status check_known(const jobs::Job& job, bool canaries) {
   const algorithms::MethodTraits traits = job.algorithm->traits();
   const planning::Schedule schedule = jobs::schedule_of(job);
-  const bool differences = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
-    return part.ask.kind() == releases::QuestionKind::GradientDifference;
+  const auto unknown = std::find_if(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
+    const releases::QuestionKind kind = part.ask.kind();
+    return kind != releases::QuestionKind::Gradient && kind != releases::QuestionKind::Metrics &&
+           kind != releases::QuestionKind::Statistic;
   });
-  if (job.model && (job.model->moments() != nullptr || traits.local_steps != 0 || differences || job.projection)) {
+  const bool asks_more = unknown != schedule.end();
+  if (asks_more || (job.model && (job.model->moments() != nullptr || traits.local_steps != 0 || job.projection))) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("the audit knows the worst pairs for statistics, and for gradients of linear models and "
                              "networks whether they leave as sums or select, not for {} and {}{}{}",
-                             job.model->name(), job.algorithm->name(),
-                             differences ? ", which asks for differences of gradients" : "",
+                             job.model ? job.model->name() : "no model", job.algorithm->name(),
+                             asks_more ? fmt::format(", which asks for \"{}\"", to_string(unknown->ask.kind())) : "",
                              job.projection ? ", of projected features" : "")};
   }
   if (std::any_of(schedule.begin(), schedule.end(),
@@ -139,12 +142,6 @@ Status check_known(const jobs::Job& job, bool canaries) {
     return Error{ErrorCode::InvalidArgument,
                  "the audit plays sums and selections of vertices: the law of a selection of totals is enumerated by "
                  "statistic_selection_test"};
-  }
-  if (job.noise_norm) {
-    return Error{
-        ErrorCode::InvalidArgument,
-        "the audit has no distinguisher for generalised Gaussian noise: its law and its divergences are held to "
-        "numbers by generalised_gaussian_test and generalised_gaussian_sum_test"};
   }
   const bool sums_of_linear =
       job.model && job.model->linear() != nullptr && std::holds_alternative<releases::L2Bound>(job.bound);

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "lab/audit/laplace_distinguisher.hpp"
+#include "lab/audit/likelihood_distinguisher.hpp"
 #include "lab/audit/totals_distinguisher.hpp"
 #include "shared/base/overloaded.hpp"
 
@@ -122,7 +122,7 @@ WorstPair statistics_pair(const jobs::Job& job, const planning::Plan& plan, data
   pair.second = records;
   pair.first = std::move(records);
   ends.write(pair.first.training, pair.second.training);
-  if (laplace) return {pair, std::make_shared<LaplaceDistinguisher>(job, plan, pair, Eigen::VectorXd())};
+  if (laplace) return {pair, std::make_shared<LikelihoodDistinguisher>(job, plan, pair, Eigen::VectorXd())};
   return {pair, std::make_shared<TotalsDistinguisher>(plan, pair)};
 }
 

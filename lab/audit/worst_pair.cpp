@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lab/audit/gaussian_distinguisher.hpp"
-#include "lab/audit/laplace_distinguisher.hpp"
+#include "lab/audit/likelihood_distinguisher.hpp"
 #include "lab/audit/selection_distinguisher.hpp"
 #include "lab/audit/statistics_pair.hpp"
 #include "shared/models/layered_model.hpp"
@@ -276,8 +276,9 @@ WorstPair worst_pair(const jobs::Job& job, const jobs::CohortMember& member, con
   if (shape != PairShape::Holdout && selects(plan)) return selection_pair(job, member, plan, shape);
   SumPair pair = job.model->network() != nullptr ? network_pair(job, member, shape) : linear_pair(job, member, shape);
   const Neighbours& neighbours = pair.neighbours;
-  if (std::holds_alternative<mechanisms::LaplaceLattice>(first_release(plan, neighbours.block).mechanism))
-    return {neighbours, std::make_shared<LaplaceDistinguisher>(job, plan, neighbours, pair.projection.point)};
+  const mechanisms::Mechanism& mechanism = first_release(plan, neighbours.block).mechanism;
+  if (!std::holds_alternative<mechanisms::GaussianLattice>(mechanism))
+    return {neighbours, std::make_shared<LikelihoodDistinguisher>(job, plan, neighbours, pair.projection.point)};
   return {neighbours, std::make_shared<GaussianDistinguisher>(plan, neighbours.block, std::move(pair.projection))};
 }
 

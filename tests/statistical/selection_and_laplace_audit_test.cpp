@@ -13,7 +13,7 @@ namespace undertone::lab {
 namespace {
 
 /// What can be wrong with a silo that selects, or adds Laplace noise.
-enum class Flaw { None, NoiseHalved, NoiseReused, BoundForgotten, ConstantSeed };
+enum class Flaw { None, NoiseHalved, NoiseQuartered, NoiseReused, BoundForgotten, ConstantSeed };
 
 /// The silo's pipeline without messages and ledger, fast enough for thousands of runs, with a flaw.
 class FlawedSilo final : public AuditedSilo {
@@ -68,21 +68,29 @@ class FlawedSilo final : public AuditedSilo {
 
   Eigen::VectorXd noised(const planning::Release& release, const data::Dataset& dataset, const Eigen::VectorXd& point,
                          crypto::TestBits& bits) const {
-    const auto& laplace = std::get<mechanisms::LaplaceLattice>(release.mechanism);
     const queries::Question question = queries::question_of(release.ask.kind(), point);
     const models::Records& block =
         release.ask.records.block == releases::Block::Training ? dataset.training : dataset.holdout;
     std::vector<std::int64_t> sum = flaw_ == Flaw::BoundForgotten
                                         ? unbounded(release, block, point)
                                         : silo::exact_sum(question, release, block, all(release), sums_.get());
-    mechanisms::LaplaceSum noise = laplace.noise;
-    if (flaw_ == Flaw::NoiseHalved)
-      noise = *mechanisms::LaplaceSum::create(doubled(noise.epsilon()), noise.sensitivity());
-    noise.add_noise(sum, bits);
+    if (const auto* laplace = std::get_if<mechanisms::LaplaceLattice>(&release.mechanism)) {
+      mechanisms::LaplaceSum noise = laplace->noise;
+      if (flaw_ == Flaw::NoiseHalved)
+        noise = *mechanisms::LaplaceSum::create(doubled(noise.epsilon()), noise.sensitivity());
+      noise.add_noise(sum, bits);
+    } else {
+      noise::GeneralisedGaussian noise = std::get<mechanisms::GeneralisedGaussianLattice>(release.mechanism).noise;
+      if (flaw_ == Flaw::NoiseQuartered)
+        noise = *noise::GeneralisedGaussian::create(noise.norm(), 0.25 * noise.scale());
+      std::vector<std::int64_t> drawn(sum.size());
+      noise.fill(bits, drawn);
+      for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += drawn[j];
+    }
     const double over = point.size() == 0 ? 1.0 : static_cast<double>(release.records_drawn);
     Eigen::VectorXd out(static_cast<Eigen::Index>(sum.size()));
     for (std::size_t j = 0; j < sum.size(); ++j)
-      out[static_cast<Eigen::Index>(j)] = static_cast<double>(sum[j]) * laplace.lattice.step / over;
+      out[static_cast<Eigen::Index>(j)] = static_cast<double>(sum[j]) * release.lattice().step / over;
     return out;
   }
 
@@ -173,6 +181,21 @@ std::string pure_gradient_job(double epsilon, bool evaluated = false) {
 "cohort":[{{"silo":"one","records":20,"holdout_records":10,"holdout_public":{},"epsilon":{},"delta":0}}],
 {},"evaluation":{{"every":1}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
       evaluated ? "false" : "true", epsilon, kParticipation);
+}
+
+/// One round of gradients of eight features, bounded in l_inf, with noise of the l_r norm that matches.
+std::string generalised_job() {
+  std::string features;
+  for (int j = 0; j < 8; ++j) features += fmt::format(R"({}{{"column":"x{}","min":-1,"max":1}})", j == 0 ? "" : ",", j);
+  return fmt::format(
+      R"({{"format":"undertone.job/1","name":"audited","data":{{"label":{{"column":"y","negative":"n","positive":"p"}},
+"features":[{}]}},
+"model":{{"kind":"logistic","intercept":false}},"domain":{{"kind":"l1_ball","radius":2}},"regulariser":{{"kind":"none"}},
+"algorithm":{{"kind":"mirror_descent","rounds":1,"step_size":0.5,"draw_fraction":1,"geometry":{{"potential":"p_norm","norm":1}}}},
+"privacy":{{"mode":"isrl","unit":"record","noise":"test","clip_norm":0.125,"noise_law":"generalised_gaussian"}},
+"cohort":[{{"silo":"one","records":20,"holdout_records":10,"holdout_public":true,"epsilon":2,"delta":1e-5}}],
+{},"evaluation":{{"every":1}},"wire":{{"points":"f64","replies":"i64","reply_step_log2":-40}}}})",
+      features, kParticipation);
 }
 
 struct AuditedJob {
@@ -276,6 +299,26 @@ TEST(SelectionAuditTest, OneChoiceComesNearItsEpsilonWhereItIsOutvotedAndToHalfO
   const AuditFinding more = outvoted.audit(Flaw::None, 7, 40'000);
   EXPECT_GT(more.lower_told, 1.5);
   EXPECT_LE(more.lower, more.claimed);
+}
+
+TEST(GeneralisedAuditTest, FindsEachFlawAndNeverFlagsASoundSilo) {
+  // A draw takes half a millisecond, and its charge is a bound: with as many runs as a minute has, noise that is half
+  // of what it should be stays below the claim, a quarter of it does not. A gradient of 1/2 is four times the clip.
+  const AuditedJob crowd(generalised_job(), PairShape::Crowd);
+  const AuditedJob alone(generalised_job(), PairShape::Alone);
+  ASSERT_TRUE(std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(crowd.plan.release({0})->mechanism));
+  EXPECT_NEAR(crowd.pair.test->reach(), 1.0, 1e-3);
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    SCOPED_TRACE(seed);
+    const AuditFinding quartered = crowd.audit(Flaw::NoiseQuartered, seed, 2500);
+    const AuditFinding unclipped = alone.audit(Flaw::BoundForgotten, seed, 2500);
+    const AuditFinding sound = crowd.audit(Flaw::None, seed, 2500);
+    std::printf("claimed %.3f: quartered %.3f, unclipped %.3f, sound %.3f\n", sound.claimed, quartered.lower,
+                unclipped.lower, sound.lower);
+    EXPECT_TRUE(quartered.flagged());
+    EXPECT_TRUE(unclipped.flagged());
+    EXPECT_FALSE(sound.flagged());
+  }
 }
 
 TEST(LaplaceAuditTest, ComesCloseToTheTruthOfASoundSilo) {
