@@ -47,8 +47,8 @@ if(UNDERTONE_HARDEN)
   add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 
-# A hundred test programs are linked, each a hundred MB with its debug information: lld takes a third of the time. What is
-# shipped keeps the system's linker.
+# A hundred programs of some 60 MB are linked, of which most are tests: lld takes a third of the time. What is shipped keeps
+# the system's linker.
 find_program(UNDERTONE_LLD ld.lld)
 if(UNDERTONE_LLD AND NOT UNDERTONE_HARDEN)
   add_link_options(-fuse-ld=lld)

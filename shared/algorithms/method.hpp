@@ -52,7 +52,7 @@ struct RiskBound {
   double bound = 0.0;
   std::string measure;  // "excess risk"
   std::string source;
-  bool exact_means = false;  // only where every mean is of all silos, and of records that are no multiset
+  bool exact_means = false;  // only where the theorem, if any, has all silos answer, and no batch is a multiset
 };
 
 /// One silo of a cohort, as what asks it sees it.

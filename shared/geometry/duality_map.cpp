@@ -18,11 +18,12 @@ double sum_of_whole_powers(const Eigen::Ref<const Eigen::VectorXd>& x, double la
   double sum = 0.0;
   for (Eigen::Index from = 0; from < x.size(); from += kTogether) {
     const Eigen::Index count = std::min(kTogether, x.size() - from);
-    Block square = x.segment(from, count).array().abs() / largest;
+    Block base = x.segment(from, count).array().abs() / largest;
     Block power = Block::Ones(count);
-    for (unsigned left = exponent; left > 0; left >>= 1U) {
-      if ((left & 1U) != 0) power *= square;
-      square = square.square().eval();
+    for (unsigned left = exponent;; left >>= 1U) {
+      if ((left & 1U) != 0) power *= base;
+      if (left == 1U) break;
+      base = base.square().eval();
     }
     sum += power.sum();
   }

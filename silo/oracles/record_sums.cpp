@@ -152,8 +152,9 @@ class LinearSums final : public RecordSums {
                        std::span(norms_squared).first(positions.size()));
   }
 
-  /// Of records a (x, 1) that are longer than the bound in l_q, a smaller a: |a| ||(x, 1)||_q is then the bound. Norms
-  /// are computed of every record, also of those that are short in l2: how many need a clip is not for a clock to tell.
+  /// Of records a (x, 1) that are longer than the bound in l_q, a smaller a: |a| ||(x, 1)||_q is then the bound. The
+  /// norm, which takes longest, is computed of every record, also of those that are short in l2: its time tells no
+  /// count.
   void clip_factors(const DualClip& dual, const Drawn& drawn, std::span<const std::int64_t> positions,
                     Numbers& factors) const {
     for (std::size_t i = 0; i < positions.size(); ++i) {

@@ -146,7 +146,8 @@ Eigen::VectorXd textbook_answer(const simulation::SimulatedSilo& silo, const job
       const Eigen::VectorXd gradient = gradient_of(*job.model, records, j, points.head(d));
       Eigen::VectorXd own(release.ask.dimension);
       for (Eigen::Index k = 0; k < own.size(); ++k)
-        own[k] = scores->vertices.vertex(static_cast<Eigen::Index>(points[d + k])).dot(gradient);
+        own[k] = (scores->vertices.vertex(static_cast<Eigen::Index>(points[d + k])) - scores->vertices.anchor())
+                     .dot(gradient);
       sum += clipped(own, release.ask.clip().value());
     }
     return sum / static_cast<double>(records.count());

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <gtest/gtest.h>
 #include <vector>
@@ -15,7 +16,9 @@
 namespace undertone {
 namespace {
 
-constexpr double kSlopeTolerance = 0.15;  // the specification's
+/// The specification's. A fitted slope varies by some 0.02 over seeds, and the seeds are fixed; noise that is charged
+/// by the wrong power of the records, of epsilon or of 2^T is off by 1/4 at least.
+constexpr double kSlopeTolerance = 0.15;
 
 algorithms::Problem on_the_simplex(Eigen::Index d) {
   algorithms::Problem problem;
@@ -32,14 +35,18 @@ releases::SiloFacts silo_of(std::int64_t records, double epsilon, bool pure) {
   return {SiloId::create("one").value(), records, 0, false, target};
 }
 
-/// Runs of means over seeds, the worst of a grid of gaps around the noise: a smaller gap costs less where it is missed,
-/// a larger one is not.
+/// The most of a grid of gaps around the noise, of means over seeds: where the noise hides a gap it costs all of it, so
+/// that smaller ones cost less, and one that is far above the noise must be seen.
 template <class Excess>
-double worst_over_gaps(double noise, int seeds, const Excess& excess) {
+double worst_over_gaps(double largest, int seeds, const Excess& excess) {
   double worst = 0.0;
-  for (const double part : {8.0, 4.0, 2.0, 1.0, 0.5}) {
+  double gap = largest;
+  for (int halving = 0; halving < 6; ++halving, gap *= 0.5) {
     double mean = 0.0;
-    for (int seed = 1; seed <= seeds; ++seed) mean += excess(part * noise, static_cast<std::uint64_t>(seed)) / seeds;
+    for (int seed = 1; seed <= seeds; ++seed) mean += excess(gap, static_cast<std::uint64_t>(seed)) / seeds;
+    if (gap == largest) {
+      EXPECT_LE(mean, 0.25 * gap);  // a method that learns nothing has all of it
+    }
     worst = std::max(worst, mean);
   }
   return worst;
@@ -53,22 +60,10 @@ struct Trees {
   bool pure = false;
 };
 
-/// f(x) = |x|^2/2 - gap (x_1 + .. + x_128): Frank-Wolfe without noise ends some 1/K above the least, since after K
-/// steps no more than K numbers are not 0.
 constexpr Eigen::Index kWide = 1024;
-constexpr Eigen::Index kGood = 128;
 
-double wide_loss(double gap, const Eigen::VectorXd& x) { return 0.5 * x.squaredNorm() - gap * x.head(kGood).sum(); }
-
-double wide_least(double gap) {
-  // The mass on the good numbers, equal on them and equal on the others: 0 = -gap + mass/128 - (1 - mass)/896.
-  const double good = static_cast<double>(kGood);
-  const double other = static_cast<double>(kWide - kGood);
-  const double mass = std::min(1.0, (gap + 1.0 / other) / (1.0 / good + 1.0 / other));
-  return 0.5 * (mass * mass / good + (1.0 - mass) * (1.0 - mass) / other) - gap * mass;
-}
-
-double tree_excess(const Trees& trees) {
+/// The theorems' privacy term: the excess of f(x) = -gap x_1, which K exact steps minimise but for 1/K^2.
+double excess_of_noise(const Trees& trees) {
   const geometry::Vertices vertices = geometry::Vertices::of_simplex(kWide, 1.0).value();
   const algorithms::PrivateTreeFrankWolfeSettings settings{on_the_simplex(kWide), vertices, trees.depth, 1.0};
   const auto t = static_cast<std::int64_t>(trees.depth);
@@ -84,33 +79,31 @@ double tree_excess(const Trees& trees) {
            selection.lattice.unit() * vertices.unit();
   };
   const double last = scale_at({algorithms::tree_rounds(trees.depth) - 1});
-  return worst_over_gaps(last, 6, [&](double gap, std::uint64_t seed) {
+  return worst_over_gaps(16.0 * last, 24, [&](double gap, std::uint64_t seed) {
     RandomSource random(seed * 104'729);
     const auto algorithm = algorithms::PrivateTreeFrankWolfe::create(settings).value();
     algorithms::Step next = algorithm->start();
-    Eigen::VectorXd x = Eigen::VectorXd::Zero(kWide);
+    Eigen::VectorXd scores(kWide);
     while (const auto* query = std::get_if<queries::Query>(&next)) {
-      x = algorithm->candidate();
-      Eigen::VectorXd scores = x;
-      scores.head(kGood).array() -= gap;
       const double scale = scale_at(query->round);
+      for (double& score : scores) score = scale * std::log(-std::log(random.unit() + 0x1p-54));  // less a Gumbel
+      scores[0] -= gap;
       Eigen::Index chosen = 0;
-      for (double& score : scores) score += scale * std::log(-std::log(random.unit() + 0x1p-54));  // less a Gumbel
       scores.minCoeff(&chosen);
       next = algorithm->advance({query->round, 1, folds::Tally{{{chosen, 1.0}}}, records}).value();
     }
-    return wide_loss(gap, std::get<algorithms::Finished>(next).outcome.vectors.at("weights")) - wide_least(gap);
+    return gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]);
   });
 }
 
-/// Of the excess over the noise's own axis, b or epsilon, a point for each depth.
+/// Of what noise adds over its own axis, b or epsilon, a point for each depth.
 double tree_slope(const std::vector<Trees>& points, double (*axis)(const Trees&)) {
   std::vector<double> x;
   std::vector<double> y;
   for (const Trees& point : points) {
-    const double excess = tree_excess(point);
-    std::printf("b %lld, epsilon %g, T %d: excess %.4g\n", static_cast<long long>(point.root_records), point.epsilon,
-                static_cast<int>(point.depth), excess);
+    const double excess = excess_of_noise(point);
+    std::printf("b %lld, epsilon %g, T %d: noise adds %.4g\n", static_cast<long long>(point.root_records),
+                point.epsilon, static_cast<int>(point.depth), excess);
     x.push_back(std::log(axis(point)));
     y.push_back(std::log(excess));
   }
@@ -133,20 +126,36 @@ TEST(FrankWolfeRatesTest, PureTreesFallWithTheRootOfTheRecordsAndOfEpsilon) {
               kSlopeTolerance);
 }
 
+TEST(FrankWolfeRatesTest, APhaseMoreDoublesPureNoiseAndMultipliesTheOtherByRootTwo) {
+  // At equal b and epsilon: what the two theorems differ by. Of few leaves the accountant has less noise than zCDP
+  // says.
+  for (const bool pure : {true, false}) {
+    std::vector<double> x;
+    std::vector<double> y;
+    for (const std::uint64_t depth : {4U, 5U, 6U, 7U}) {
+      x.push_back(static_cast<double>(depth) * std::log(2.0));
+      y.push_back(std::log(excess_of_noise({40'960, 1.0, depth, pure})));
+    }
+    const double slope = tests::slope(x, y);
+    std::printf("%s: slope over 2^T %.3f\n", pure ? "pure" : "with delta", slope);
+    EXPECT_NEAR(slope, pure ? 1.0 : 0.5, kSlopeTolerance);
+  }
+}
+
 TEST(FrankWolfeRatesTest, TreesOfTwoParametersFallFaster) {
   // T = 2/3 ln2(b epsilon ..): 2^(3/2) times the axis for one more phase; Theorem 7.
-  EXPECT_NEAR(tree_slope({{2272, 1.0, 3}, {6400, 1.0, 4}, {18'112, 1.0, 5}, {51'200, 1.0, 6}}, records_of), -2.0 / 3.0,
-              kSlopeTolerance);
-  EXPECT_NEAR(tree_slope({{6400, 0.35355, 3}, {6400, 1.0, 4}, {6400, 2.8284, 5}}, epsilon_of), -2.0 / 3.0,
+  EXPECT_NEAR(tree_slope({{6400, 1.0, 4}, {18'112, 1.0, 5}, {51'200, 1.0, 6}, {144'896, 1.0, 7}}, records_of),
+              -2.0 / 3.0, kSlopeTolerance);
+  EXPECT_NEAR(tree_slope({{51'200, 0.35355, 5}, {51'200, 1.0, 6}, {51'200, 2.8284, 7}}, epsilon_of), -2.0 / 3.0,
               kSlopeTolerance);
 }
 
 constexpr Eigen::Index kNarrow = 64;
 
-/// f(x) = -gap x_1 of a method whose silos send noised vectors. Gaps are around the noise that all answers add up to
-/// where points are `apart` in l1.
+/// f(x) = -gap x_1 of a method whose silos send noised vectors. Gaps are halves of `largest` times the noise that all
+/// answers add up to where points are `apart` in l1.
 template <class Algorithm, class Settings>
-double vector_excess(const Settings& settings, std::int64_t records, double epsilon, double apart) {
+double vector_excess(const Settings& settings, std::int64_t records, double epsilon, double apart, double largest) {
   const planning::Plan plan =
       planning::make_plan(
           Algorithm::schedule(
@@ -157,7 +166,7 @@ double vector_excess(const Settings& settings, std::int64_t records, double epsi
   double variance = 0.0;
   for (std::uint64_t round = 0; round < settings.extent().rounds; ++round)
     variance += std::pow(plan.release({round})->scaled_to(apart).noise_stddev_of_mean(), 2.0);
-  return worst_over_gaps(std::sqrt(variance), 24, [&](double gap, std::uint64_t seed) {
+  return worst_over_gaps(largest * std::sqrt(variance), 24, [&](double gap, std::uint64_t seed) {
     tests::NormalSource noise(seed * 7919);
     const auto algorithm = Algorithm::create(settings).value();
     algorithms::Step next = algorithm->start();
@@ -198,7 +207,7 @@ double noisy_frank_wolfe(double n, double epsilon) {
                                                      static_cast<std::uint64_t>(std::sqrt(n)),
                                                      std::log(n) / (2.0 * std::sqrt(n)), 1.0};
   return vector_excess<algorithms::NoisyFrankWolfe>(settings, static_cast<std::int64_t>(n), epsilon,
-                                                    2.0 * settings.step_size);
+                                                    2.0 * settings.step_size, 8.0);
 }
 
 TEST(FrankWolfeRatesTest, NoisyFrankWolfesPrivacyTermFallsByThreeQuarters) {
@@ -215,7 +224,7 @@ TEST(FrankWolfeRatesTest, NoisedTreesFallWithTheRecords) {
   // Of one depth, whose noise is all that the excess of a linear loss is made of: 1/(n epsilon).
   const algorithms::TreeFrankWolfeSettings settings{on_the_simplex(kNarrow), narrow_simplex(), 4, 1.0};
   const auto excess = [&](double n, double epsilon) {
-    return vector_excess<algorithms::TreeFrankWolfe>(settings, static_cast<std::int64_t>(n), epsilon, 0.5);
+    return vector_excess<algorithms::TreeFrankWolfe>(settings, static_cast<std::int64_t>(n), epsilon, 0.5, 0.5);
   };
   EXPECT_NEAR(vector_slope({16'384, 32'768, 65'536, 131'072}, [&](double n) { return excess(n, 1.0); }), -1.0,
               kSlopeTolerance);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -16,7 +17,12 @@
 namespace undertone {
 namespace {
 
-constexpr double kTolerance = 0.15;  // the specification's
+/// The specification's. A fitted slope varies by some 0.02 over seeds, and the seeds are fixed; noise charged by
+/// another power of n, epsilon or d is off by 1/2.
+constexpr double kTolerance = 0.15;
+/// Of the bound: a gap that every run must see, since a method that never moves has all of the largest gap for its
+/// excess.
+constexpr double kSeen = 4.0;
 
 struct Setting {
   std::int64_t records = 32'000;
@@ -69,8 +75,8 @@ double worst_excess(const Setting& setting) {
   problem.domain = geometry::Domain::simplex(1.0).value();
   const geometry::MirrorMap map(geometry::EntropyMap::create(1.0, setting.dimension).value());
   double worst = 0.0;
-  for (const double part : {1.0, 0.7, 0.5, 0.35, 0.25, 0.18}) {
-    const double gap = std::min(0.5, part * numbers.bound);
+  for (const double part : {kSeen, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18}) {
+    const double gap = part * numbers.bound;
     double mean = 0.0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       tests::NormalSource noise(seed * 7919 + static_cast<std::uint64_t>(1e3 * part));
@@ -84,6 +90,9 @@ double worst_excess(const Setting& setting) {
         next = algorithm->advance({query->round, 1, folds::Mean{gradient}, setting.records}).value();
       }
       mean += gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]) / kSeeds;
+    }
+    if (part == kSeen) {
+      EXPECT_LE(mean, 0.25 * gap);
     }
     worst = std::max(worst, mean);
   }
@@ -167,7 +176,7 @@ double worst_regular_excess(const Setting& setting) {
   const auto& lattice = std::get<mechanisms::GeneralisedGaussianLattice>(plan.release({0})->mechanism);
   const double scale = lattice.noise.scale() * lattice.lattice.step / static_cast<double>(setting.records);
   double worst = 0.0;
-  for (const double part : {1.0, 0.7, 0.5, 0.35, 0.25, 0.18}) {
+  for (const double part : {kSeen, 1.0, 0.7, 0.5, 0.35, 0.25, 0.18}) {
     const double gap = part * *choice.bound;
     double mean = 0.0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -180,6 +189,9 @@ double worst_regular_excess(const Setting& setting) {
         next = algorithm->advance({query->round, 1, folds::Mean{gradient}, setting.records}).value();
       }
       mean += gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]) / kSeeds;
+    }
+    if (part == kSeen) {
+      EXPECT_LE(mean, 0.25 * gap);
     }
     worst = std::max(worst, mean);
   }
@@ -203,13 +215,13 @@ TEST(GeometryRatesTest, SoDoesThatOfNoiseInTheNormItself) {
 TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
   // The sampling term: 1/sqrt n. As many rounds as records leave the optimisation below it.
   constexpr Eigen::Index kDimension = 64;
-  constexpr int kSeeds = 200;
+  constexpr int kSeeds = 60;
   std::vector<double> x;
   std::vector<double> y;
-  for (const double n : {256.0, 512.0, 1024.0, 2048.0}) {
+  for (const double n : {1024.0, 2048.0, 4096.0, 8192.0}) {
     const double log_d = std::log(static_cast<double>(kDimension));
     double worst = 0.0;
-    for (const double part : {2.0, 1.4, 1.0, 0.7, 0.5}) {
+    for (const double part : {2.0 * kSeen, 4.0, 2.0, 1.4, 1.0, 0.7, 0.5}) {
       const double gap = part * std::sqrt(0.5 * log_d / n);
       double mean = 0.0;
       for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -230,6 +242,9 @@ TEST(GeometryRatesTest, WithoutNoiseTheRecordsAreAllThatIsLacking) {
         while (const auto* query = std::get_if<queries::Query>(&next))
           next = algorithm->advance({query->round, 1, folds::Mean{drawn}, static_cast<std::int64_t>(n)}).value();
         mean += gap * (1.0 - std::get<algorithms::Finished>(next).outcome.vectors.at("weights")[0]) / kSeeds;
+      }
+      if (part == 2.0 * kSeen) {
+        EXPECT_LE(mean, 0.25 * gap);
       }
       worst = std::max(worst, mean);
     }

@@ -67,8 +67,10 @@ std::optional<RiskBound> ConstrainedFrankWolfeSettings::predicted_risk(releases:
                                                                        bool /*modulus_known*/) const {
   if (!curvature) return std::nullopt;
   // The step is no linear function of the mean, so that what a mean varies by beside the noise does not average out.
-  return RiskBound{frank_wolfe_risk_over(*this, noise_variance), "excess risk",
-                   "Frank-Wolfe, as in the proof of Theorem B.2", true};
+  return RiskBound{.bound = frank_wolfe_risk_over(*this, noise_variance),
+                   .measure = "excess risk",
+                   .source = "Frank-Wolfe, as in the proof of Theorem B.2",
+                   .exact_means = true};
 }
 
 ParsedMethod ConstrainedFrankWolfe::parse(config::Section& section, const Problem& problem) {

@@ -68,6 +68,7 @@ TEST(PredictedExcessTest, OfFrankWolfesStepsNothingIsSaidWhereMeansVaryByMoreTha
   // A step is no linear function of the mean: what a silo that was not asked would have said does not average out.
   EXPECT_TRUE(predicts(theorem_job("constrained_frank_wolfe", {}, 0.0)));
   EXPECT_FALSE(predicts(theorem_job("constrained_frank_wolfe", {{"answering", 2}, {"heterogeneity", 1}}, 0.0)));
+  EXPECT_FALSE(predicts(theorem_job("constrained_frank_wolfe", {{"sampling", "with_replacement"}}, 0.0)));
 }
 
 TEST(PredictedExcessTest, OfSilosOwnChoicesNothingIsSaidWhereSilosDiffer) {

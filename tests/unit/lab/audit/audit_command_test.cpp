@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
+#include <string>
 
 #include "shared/service/exit_code.hpp"
 #include "tests/support/small_federation.hpp"
@@ -12,6 +14,27 @@ namespace {
 
 TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
   // Whose worst pairs nobody knows, of paths and scores say, are refused: none may stop the process.
+  const std::set<std::string> refused = {"prox_svrg",
+                                         "spider",
+                                         "spider_alternate",
+                                         "local_sgd",
+                                         "local_minibatch_sgd",
+                                         "fedprox",
+                                         "private_frank_wolfe, by scores",
+                                         "private_frank_wolfe, by scores of vertices away from 0",
+                                         "private_frank_wolfe, by nomination",
+                                         "private_tree_frank_wolfe",
+                                         "private_poly_frank_wolfe",
+                                         "one_shot_frank_wolfe",
+                                         "objective_perturbation",
+                                         "noisy_frank_wolfe",
+                                         "noisy_frank_wolfe, l_1.5",
+                                         "poly_frank_wolfe",
+                                         "tree_frank_wolfe",
+                                         "noisy_frank_wolfe, generalised Gaussian noise",
+                                         "spider, network",
+                                         "noisy_minibatch_sgd, moments",
+                                         "spider_alternate, projected features"};
   const tests::TemporaryFolder folder;
   for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
     SCOPED_TRACE(name);
@@ -28,14 +51,13 @@ TEST(AuditCommandTest, EveryMethodIsAuditedOrRefusedInWords) {
     const int code = run_audit(request);
     const std::string printed = testing::internal::GetCapturedStdout();
     const std::string said = testing::internal::GetCapturedStderr();
-    if (code == service::kDone) {
-      EXPECT_NE(printed.find("epsilon_lower"), std::string::npos);
+    if (refused.contains(name)) {
+      EXPECT_EQ(code, service::kRefused);
+      EXPECT_NE(said.find("the audit knows the worst pairs"), std::string::npos) << said;
     } else {
-      EXPECT_FALSE(said.empty());
-      EXPECT_EQ(printed.find("FLAGGED"), std::string::npos) << printed;
-      EXPECT_EQ(printed.find("\"flagged\": true"), std::string::npos) << printed;
+      EXPECT_EQ(code, service::kDone) << said;
+      EXPECT_NE(printed.find("\"flagged\": false"), std::string::npos) << printed;
     }
-    std::printf("%s: %d %s\n", name.c_str(), code, said.substr(0, 160).c_str());
   }
 }
 

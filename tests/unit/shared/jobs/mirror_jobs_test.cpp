@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -43,13 +44,13 @@ Json frank_wolfe_job(double smoothness) {
   return job;
 }
 
-std::string said_of(const Json& job) {
+std::string said_of_mirror(const Json& job) {
   const Result<Job> parsed = parse_job(job.dump(), "job.json");
   return parsed ? "accepted" : parsed.error().message;
 }
 
-void finds(const Json& job, const std::string& problem) {
-  const std::string said = said_of(job);
+void mirror_finds(const Json& job, const std::string& problem) {
+  const std::string said = said_of_mirror(job);
   EXPECT_NE(said.find(problem), std::string::npos) << said;
 }
 
@@ -79,30 +80,39 @@ TEST(MirrorJobsTest, PlansMeetTheirPromise) {
 TEST(MirrorJobsTest, RefusesOtherModelsShufflersAndNoClip) {
   Json job = mirror_job();
   job["privacy"].erase("clip_norm");
-  finds(job, "/privacy/clip_norm: missing");
+  mirror_finds(job, "/privacy/clip_norm: missing");
   job = mirror_job();
   job["privacy"]["coordinate_bound"] = 0.5;
-  finds(job, "/privacy/coordinate_bound: expected none: mirror_descent bounds a record's gradient by clip_norm");
+  mirror_finds(job, "/privacy/coordinate_bound: expected none: mirror_descent bounds a record's gradient by clip_norm");
   job = mirror_job();
   job["model"] = {{"kind", "softmax"}};
   job["data"]["label"] = {{"column", "y"}, {"classes", {"low", "middle", "high"}}};
-  finds(job, "/model/kind: expected a linear model: mirror_descent has no form for softmax");
+  mirror_finds(job, "/model/kind: expected a linear model: mirror_descent has no form for softmax");
   job["algorithm"]["geometry"] = {{"potential", "euclidean"}};
-  EXPECT_EQ(said_of(job), "accepted");
+  EXPECT_EQ(said_of_mirror(job), "accepted");
   job = mirror_job();
   job["regulariser"] = {{"kind", "l1"}, {"strength", 0.1}};
-  finds(job, "is not smooth");
+  mirror_finds(job, "is not smooth");
+}
+
+TEST(MirrorJobsTest, APotentialThatIsNoneIsOneProblem) {
+  Json job = mirror_job();
+  job["domain"] = {{"kind", "box"}, {"lower", -1}, {"upper", 1}};
+  const std::string said = said_of_mirror(job);
+  EXPECT_NE(said.find("/algorithm/geometry/potential"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 0) << said;
 }
 
 TEST(MirrorJobsTest, RefusesASmoothnessBelowWhatIsProven) {
   // Logistic: 1/4 times ||x||_inf^2 <= 1; of l_2, times the 4 numbers of a record.
-  EXPECT_EQ(said_of(frank_wolfe_job(0.25)), "accepted");
-  finds(frank_wolfe_job(0.2), "/algorithm/smoothness: expected at least 0.25, which is what holds for every record");
+  EXPECT_EQ(said_of_mirror(frank_wolfe_job(0.25)), "accepted");
+  mirror_finds(frank_wolfe_job(0.2),
+               "/algorithm/smoothness: expected at least 0.25, which is what holds for every record");
   Json euclidean = frank_wolfe_job(0.9);
   euclidean["algorithm"]["set"] = {{"norm", 2}};
-  finds(euclidean, "/algorithm/smoothness: expected at least 1,");
+  mirror_finds(euclidean, "/algorithm/smoothness: expected at least 1,");
   euclidean["algorithm"]["smoothness"] = 1.0;
-  EXPECT_EQ(said_of(euclidean), "accepted");
+  EXPECT_EQ(said_of_mirror(euclidean), "accepted");
 }
 
 TEST(MirrorJobsTest, ReadsEveryRecordOfNoisyFrankWolfeOnce) {
@@ -156,7 +166,7 @@ TEST(MirrorJobsTest, EveryOnePassMethodCostsWhatOneReleaseDoes) {
   // A smoothness below what is proven would cut differences short.
   deep["algorithm"]["depth"] = 2;
   deep["algorithm"]["smoothness"] = 0.1;
-  finds(deep, "/algorithm/smoothness: expected at least 0.25");
+  mirror_finds(deep, "/algorithm/smoothness: expected at least 0.25");
 }
 
 Json vertex_job(const char* choice) {
@@ -192,10 +202,10 @@ TEST(MirrorJobsTest, PlansCompareTheChoicesOfAVertexWhicheverTheJobHas) {
   EXPECT_TRUE(compare_vertex_choices(parse_job(mirror_job().dump(), "job.json").value()).empty());
   Json other = vertex_job("vector");
   other["algorithm"]["choice"] = "lot";
-  finds(other, "/algorithm/choice: expected one of \"vote\", \"vector\", \"scores\", \"nominate\"");
+  mirror_finds(other, "/algorithm/choice: expected one of \"vote\", \"vector\", \"scores\", \"nominate\"");
   other = vertex_job("vector");
   other["privacy"] = vertex_job("vote")["privacy"];
-  finds(other, "/privacy/clip_norm: missing");
+  mirror_finds(other, "/privacy/clip_norm: missing");
 }
 
 Json path_job(const Json& algorithm) {
@@ -250,21 +260,23 @@ TEST(MirrorJobsTest, TheRiskOfAChainCountsBothOfARecordsTermsTogether) {
 TEST(MirrorJobsTest, NumbersThatVanishAreRefusedBeforeAnythingIsPlanned) {
   // A coordinator's offer is parsed before any policy is asked.
   for (const double tiny : {5e-324, 1e-300}) {
-    finds(path_job({{"kind", "private_poly_frank_wolfe"}, {"rounds", 5}, {"step_size", tiny}, {"smoothness", 0.25}}),
-          "bounds differences by less than");
+    mirror_finds(
+        path_job({{"kind", "private_poly_frank_wolfe"}, {"rounds", 5}, {"step_size", tiny}, {"smoothness", 0.25}}),
+        "bounds differences by less than");
     Json unproven = path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", tiny}});
-    EXPECT_NE(said_of(unproven), "accepted");
+    EXPECT_NE(said_of_mirror(unproven), "accepted");
     Json bound = path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", 0.25}});
     bound["privacy"]["coordinate_bound"] = tiny;
-    (void)said_of(bound);  // whatever is said, it is said
+    (void)said_of_mirror(bound);  // whatever is said, it is said
     for (const char* choice : {"scores", "nominate"}) {
       Json scores = vertex_job(choice);
       scores["privacy"]["coordinate_bound"] = tiny;
-      (void)said_of(scores);
+      (void)said_of_mirror(scores);
     }
   }
-  finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", 0.1}}), "/algorithm/smoothness");
-  finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 9}, {"smoothness", 0.25}}), "in 1 to 8");
+  mirror_finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 2}, {"smoothness", 0.1}}),
+               "/algorithm/smoothness");
+  mirror_finds(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 9}, {"smoothness", 0.25}}), "in 1 to 8");
   const Job deep =
       parse_job(path_job({{"kind", "private_tree_frank_wolfe"}, {"depth", 6}, {"smoothness", 0.25}}).dump(), "job.json")
           .value();
@@ -279,7 +291,7 @@ TEST(MirrorJobsTest, WhatWouldKeepASiloBusyForHoursIsRefused) {
       {"kind", "one_shot_frank_wolfe"}, {"iterates", 100'000}, {"vertices", {{"kind", "l1_ball"}, {"radius", 2}}}};
   busy["privacy"]["coordinate_bound"] = 1;
   busy["privacy"].erase("clip_norm");
-  EXPECT_EQ(said_of(busy), "accepted");
+  EXPECT_EQ(said_of_mirror(busy), "accepted");
   for (Json& silo : busy["cohort"]) silo["records"] = 1'000'000'000;
   const Job job = parse_job(busy.dump(), "job.json").value();
   const Result<planning::Plan> plan = plan_of(job, job.cohort.front());
@@ -334,7 +346,7 @@ TEST(MirrorJobsTest, TheoremsOfL1TakeTheSmoothnessThatIsProvenInIt) {
   typed["algorithm"]["smoothness"] = 2.0;  // an assumption that is larger than what holds
   EXPECT_EQ(parse_job(typed.dump(), "job.json").value().algorithm->traits().smoothness, 0.25);
   typed["algorithm"]["smoothness"] = 0.5;
-  finds(typed, "/algorithm/smoothness: expected at least 1");
+  mirror_finds(typed, "/algorithm/smoothness: expected at least 1");
 }
 
 TEST(MirrorJobsTest, LossesWithKinksAreTakenByTheTheoremsThatAreOfThem) {
@@ -345,14 +357,14 @@ TEST(MirrorJobsTest, LossesWithKinksAreTakenByTheTheoremsThatAreOfThem) {
     const bool taken = std::string(method) == "localized_mirror_descent" ||
                        std::string(method) == "staged_mirror_descent" || std::string(method) == "lp_sgd";
     if (!taken) {
-      finds(job, "has no form for losses that are not smooth");
+      mirror_finds(job, "has no form for losses that are not smooth");
       continue;
     }
     const Job parsed = parse_job(job.dump(), "job.json").value();
     EXPECT_FALSE(parsed.theorem->envelope);
     EXPECT_FALSE(parsed.model->is_smooth());
     job["algorithm"]["smoothness"] = 1.0;
-    finds(job, "/algorithm/smoothness: expected none: the loss has a kink, and the theorem takes it as it is");
+    mirror_finds(job, "/algorithm/smoothness: expected none: the loss has a kink, and the theorem takes it as it is");
   }
 }
 
@@ -364,34 +376,35 @@ TEST(MirrorJobsTest, TheoremsRefuseWhatTheirMethodsDo) {
     const bool votes = job["privacy"].contains("coordinate_bound");
     job["privacy"].erase(votes ? "coordinate_bound" : "clip_norm");
     job["privacy"][votes ? "clip_norm" : "coordinate_bound"] = 0.25;
-    finds(job, votes ? "/privacy/coordinate_bound: missing"
-                     : "/algorithm/theorem: theorems are of gradients that are clipped: expected privacy.clip_norm");
+    mirror_finds(job,
+                 votes ? "/privacy/coordinate_bound: missing"
+                       : "/algorithm/theorem: theorems are of gradients that are clipped: expected privacy.clip_norm");
     Json none = theorem_job(name);
     none["privacy"].erase("coordinate_bound");
     none["privacy"].erase("clip_norm");
-    finds(none, "/algorithm/theorem: theorems are of gradients that are clipped");
+    mirror_finds(none, "/algorithm/theorem: theorems are of gradients that are clipped");
     Json printed = theorem_job(name);
     printed["privacy"]["calibration"] = {{"by", "theorem"}};
     if (std::string(method) == "lp_sgd") {
       EXPECT_EQ(parse_job(printed.dump(), "job.json").value().algorithm->extent().rounds, 640'000U);  // (400 2)^2
       for (Json& silo : printed["cohort"]) silo["records"] = 501;
-      finds(printed, "T = (n N)^2 = 1004004 rounds for n = 501 records of each of N = 2 silos");
+      mirror_finds(printed, "T = (n N)^2 = 1004004 rounds for n = 501 records of each of N = 2 silos");
     } else {
-      finds(printed, "expected the accountant's noise");
+      mirror_finds(printed, "expected the accountant's noise");
     }
     Json unbounded = theorem_job(name);
     unbounded["domain"] = {{"kind", "whole_space"}};
     unbounded["algorithm"]["gap"] = 1;
-    finds(unbounded, "which no diameter bounds");
+    mirror_finds(unbounded, "which no diameter bounds");
     Json multiset = theorem_job(name);
     multiset["algorithm"]["sampling"] = "with_replacement";
     const bool draws = std::string(method) == "localized_mirror_descent" || std::string(method) == "lp_sgd";
-    EXPECT_EQ(said_of(multiset) == "accepted", draws) << said_of(multiset);
-    if (!draws) finds(multiset, "/algorithm/sampling: expected without_replacement");
+    EXPECT_EQ(said_of_mirror(multiset) == "accepted", draws) << said_of_mirror(multiset);
+    if (!draws) mirror_finds(multiset, "/algorithm/sampling: expected without_replacement");
   }
   Json few = theorem_job("tree_frank_wolfe_convex");
   for (Json& silo : few["cohort"]) silo["records"] = 2;
-  finds(few, "n = 2 records, expected at least 3");
+  mirror_finds(few, "n = 2 records, expected at least 3");
 }
 
 TEST(MirrorJobsTest, VotesOfATheoremsJobAreOfThoseThatAnswer) {
@@ -410,7 +423,7 @@ TEST(MirrorJobsTest, PerturbedObjectivesAreOfLogisticLossesAlone) {
   job["algorithm"] = {{"kind", "objective_perturbation"}};
   job["domain"] = {{"kind", "l2_ball"}, {"radius", 2}};
   job["privacy"]["clip_norm"] = 1;
-  EXPECT_EQ(said_of(job), "accepted");
+  EXPECT_EQ(said_of_mirror(job), "accepted");
   Json pure = job;
   for (Json& silo : pure["cohort"]) silo["delta"] = 0;
   const Job promised = parse_job(pure.dump(), "job.json").value();
@@ -418,7 +431,7 @@ TEST(MirrorJobsTest, PerturbedObjectivesAreOfLogisticLossesAlone) {
   Json squares = job;
   squares["model"]["kind"] = "least_squares";
   squares["data"]["label"] = {{"column", "y"}, {"min", -1}, {"max", 1}};
-  finds(squares, "second derivatives");
+  mirror_finds(squares, "second derivatives");
 }
 
 }  // namespace

@@ -135,6 +135,23 @@ TEST(SiloMachineTest, AnswersAPlannedQueryAndChargesIt) {
   EXPECT_TRUE(std::holds_alternative<wire::ReceiptMessage>(heard.messages.back()));
 }
 
+TEST(SiloMachineTest, SlowNoiseIsWorkThatIsNotDoneBesideHeartbeats) {
+  // One pass over the records is what the agent knows anyway; of generalised Gaussian noise every number counts beside.
+  Agent plain{{}};
+  ASSERT_EQ(plain.offer(), std::nullopt);
+  EXPECT_EQ(plain.machine().extra_products(plain.run, {0}), 0.0);
+  EXPECT_TRUE(std::isinf(plain.machine().extra_products(plain.run, {1000})));
+  EXPECT_TRUE(std::isinf(plain.machine().extra_products({sha256("another"), {}}, {0})));
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    if (name != "noisy_mirror_descent") continue;
+    Agent slow{federation};
+    ASSERT_EQ(slow.offer(), std::nullopt);
+    EXPECT_EQ(slow.machine().extra_products(slow.run, {0}), 1e5 * static_cast<double>(slow.parsed.model->dimension()));
+    return;
+  }
+  FAIL() << "no federation of the method";
+}
+
 /// As a version would that clips otherwise: at the same cost, since the noise grows with the clip.
 Result<planning::Plan> plan_with_a_longer_clip(const jobs::Job& job, const jobs::CohortMember& member) {
   const Result<planning::Plan> plan = jobs::plan_of(job, member);
