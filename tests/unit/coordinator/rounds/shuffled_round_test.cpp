@@ -12,15 +12,15 @@ using std::chrono::milliseconds;
 using State = ShuffledRound::State;
 using Actions = std::vector<ShuffledRound::Action>;
 
-const TimePoint kStart{};
+const TimePoint kOpened{};
 const RunId kRun{sha256("job"), {}};
 constexpr RoundIndex kRound{3};
 
-SiloId silo(std::string_view name) { return SiloId::create(name).value(); }
+SiloId silo_named(std::string_view name) { return SiloId::create(name).value(); }
 
 std::vector<SiloId> silos(std::initializer_list<std::string_view> names) {
   std::vector<SiloId> out;
-  for (const std::string_view name : names) out.push_back(silo(name));
+  for (const std::string_view name : names) out.push_back(silo_named(name));
   return out;
 }
 
@@ -70,7 +70,7 @@ struct Round {
     setup.shufflers = std::move(shufflers);
     setup.receipt_secret = sha256("secret");
     setup.adds = adds;
-    setup.expected = {silo("a"), silo("b"), silo("c")};
+    setup.expected = {silo_named("a"), silo_named("b"), silo_named("c")};
     setup.replies_min = 2;
     setup.message_bytes = 64;
     setup.unit_bytes = adds ? 64 : 32;
@@ -88,13 +88,13 @@ struct Round {
     std::map<std::string, Digest> out;
     for (const std::string& name : machine->setup().shufflers) {
       const Digest key = sealed::receipt_key(sha256("secret"), name);
-      out.emplace(name, sealed::receipt_of(key, {kRun, kRound, attempt, silo(of), terms_for(name)}));
+      out.emplace(name, sealed::receipt_of(key, {kRun, kRound, attempt, silo_named(of), terms_for(name)}));
     }
     return out;
   }
-  Actions handed_over(std::string_view who) const { return machine->on_handed_over(silo(who), receipts(who)); }
+  Actions handed_over(std::string_view who) const { return machine->on_handed_over(silo_named(who), receipts(who)); }
 
-  Actions say(std::string_view shuffler, wire::Message message, TimePoint now = kStart) const {
+  Actions say(std::string_view shuffler, wire::Message message, TimePoint now = kOpened) const {
     return machine->on_shuffler_message(shuffler, std::move(message), now);
   }
   Actions opened(std::string_view shuffler, std::uint32_t attempt = 0) const {
@@ -116,14 +116,14 @@ struct Round {
 
 Round mixing() {
   Round round({"mix"}, false);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("mix");
   return round;
 }
 
 Round adding() {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("one");
   (void)round.opened("two");
   return round;
@@ -172,7 +172,7 @@ std::string abortion(const Actions& actions) {
 
 TEST(ShuffledRoundTest, CommitsWhomItExpectsBeforeItOpensAnything) {
   Round round({"one", "two"}, true);
-  const Actions actions = round->open(kStart);
+  const Actions actions = round->open(kOpened);
   ASSERT_EQ(actions.size(), 4U);
   const auto& commit = std::get<ShuffledRound::Commit>(actions[0]);
   EXPECT_EQ(commit.attempt, 0U);
@@ -191,65 +191,68 @@ TEST(ShuffledRoundTest, CommitsWhomItExpectsBeforeItOpensAnything) {
   EXPECT_EQ(open.word_bytes, 4U);
   EXPECT_EQ(open.query, sha256("query"));
   EXPECT_EQ(open.deadline, milliseconds(100));
-  EXPECT_EQ(std::get<ShuffledRound::ArmDeadline>(actions[3]).at, kStart + milliseconds(200));
+  EXPECT_EQ(std::get<ShuffledRound::ArmDeadline>(actions[3]).at, kOpened + milliseconds(200));
 }
 
 TEST(ShuffledRoundTest, SilosAreAskedWhenEveryShufflerHasOpened) {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   EXPECT_TRUE(round.opened("two").empty());
   EXPECT_TRUE(round.opened("two").empty());
-  EXPECT_FALSE(round->wants(silo("a")));
-  const Actions actions = round.say("one", wire::BatchOpened{kRun, kRound, 0}, kStart + milliseconds(30));
+  EXPECT_FALSE(round->wants(silo_named("a")));
+  const Actions actions = round.say("one", wire::BatchOpened{kRun, kRound, 0}, kOpened + milliseconds(30));
   const auto asked = all<ShuffledRound::AskSilos>(actions);
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0].silos, silos({"a", "b", "c"}));
-  EXPECT_EQ(all<ShuffledRound::ArmDeadline>(actions).at(0).at, kStart + milliseconds(230));
-  EXPECT_TRUE(round->wants(silo("a")));
+  EXPECT_EQ(all<ShuffledRound::ArmDeadline>(actions).at(0).at, kOpened + milliseconds(230));
+  EXPECT_TRUE(round->wants(silo_named("a")));
   EXPECT_TRUE(round.opened("one").empty()) << "nobody is asked twice";
 }
 
 TEST(ShuffledRoundTest, WantsNothingMoreOfASiloThatHandedOverOrWillNotAnswer) {
   const Round round = mixing();
-  EXPECT_TRUE(round->on_handed_over(silo("a"), {}).empty());
-  EXPECT_TRUE(round->on_lost(silo("b")).empty());
-  EXPECT_FALSE(round->wants(silo("a")));
-  EXPECT_FALSE(round->wants(silo("b")));
-  EXPECT_TRUE(round->wants(silo("c")));
-  EXPECT_FALSE(round->wants(silo("z")));
+  EXPECT_TRUE(round->on_handed_over(silo_named("a"), {}).empty());
+  EXPECT_TRUE(round->on_lost(silo_named("b")).empty());
+  EXPECT_FALSE(round->wants(silo_named("a")));
+  EXPECT_FALSE(round->wants(silo_named("b")));
+  EXPECT_TRUE(round->wants(silo_named("c")));
+  EXPECT_FALSE(round->wants(silo_named("z")));
 }
 
 TEST(ShuffledRoundTest, AReplyInASilosOwnNameIsNotReceivedAndNobodyJoinsAnOpenBatch) {
   const Round round = mixing();
   std::optional<ShuffledRound::Reception> reception;
-  EXPECT_TRUE(round->on_reply(silo("a"), {kRun, sha256("query"), queries::ReplyType::I64, {}}, reception).empty());
+  EXPECT_TRUE(
+      round->on_reply(silo_named("a"), {kRun, sha256("query"), queries::ReplyType::I64, {}}, reception).empty());
   EXPECT_EQ(reception, std::nullopt);
-  EXPECT_EQ(round->refuses(silo("a"), {wire::Kind::Reply, kRun, kRound, 1, 8, 8}), ShuffledRound::Reception::Foreign);
-  EXPECT_FALSE(round->expect(silo("d"), {}));
+  EXPECT_EQ(round->refuses(silo_named("a"), {wire::Kind::Reply, kRun, kRound, 1, 8, 8}),
+            ShuffledRound::Reception::Foreign);
+  EXPECT_FALSE(round->expect(silo_named("d"), {}));
   EXPECT_EQ(round->missing(), silos({"a", "b", "c"}));
 }
 
 TEST(ShuffledRoundTest, ClosesWithTheBatchOfAMixer) {
   const Round round = mixing();
-  (void)round->on_handed_over(silo("a"), {});
-  (void)round->on_handed_over(silo("c"), {});
+  (void)round->on_handed_over(silo_named("a"), {});
+  (void)round->on_handed_over(silo_named("c"), {});
   const Actions actions = round.forwarded("mix", 2, "mixed");
   ASSERT_EQ(actions.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<ShuffledRound::CloseRound>(actions[0]));
   EXPECT_EQ(round->state(), State::Closed);
   EXPECT_EQ(round.script->taken, (std::vector<ScriptedFold::Taken>{{0, 2, "mixed"}}));
   EXPECT_EQ(round->gathered().replies, 2);
-  EXPECT_EQ(round->digests(), (std::map<SiloId, Digest>{{silo("a"), sha256("mixed")}, {silo("c"), sha256("mixed")}}));
-  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("c")}));
+  EXPECT_EQ(round->digests(),
+            (std::map<SiloId, Digest>{{silo_named("a"), sha256("mixed")}, {silo_named("c"), sha256("mixed")}}));
+  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo_named("a"), silo_named("c")}));
   EXPECT_EQ(round->missing(), silos({"b"}));
 }
 
 TEST(ShuffledRoundTest, NobodyIsMissingWhereAMixerHasAllBeforeTheySayIt) {
   const Round round = mixing();
-  (void)round->on_handed_over(silo("a"), {});
+  (void)round->on_handed_over(silo_named("a"), {});
   (void)round.forwarded("mix", 3, "mixed");
   EXPECT_EQ(round->state(), State::Closed);
-  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b"), silo("c")}));
+  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo_named("a"), silo_named("b"), silo_named("c")}));
   EXPECT_TRUE(round->missing().empty());
 }
 
@@ -280,13 +283,13 @@ TEST(ShuffledRoundTest, ClosesWhenEveryAdderHasForwarded) {
   ASSERT_EQ(actions.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<ShuffledRound::CloseRound>(actions[0]));
   EXPECT_EQ(round.script->taken, (std::vector<ScriptedFold::Taken>{{1, 2, "second"}, {0, 2, "first"}}));
-  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b")})) << "whoever handed over";
+  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo_named("a"), silo_named("b")})) << "whoever handed over";
   EXPECT_EQ(round->missing(), silos({"c"}));
 }
 
 TEST(ShuffledRoundTest, OneAdderWillDo) {
   Round round({"add"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("add");
   EXPECT_EQ(told<wire::BatchClose>(round.collected("add", silos({"b", "c"}))).at("add").silos, silos({"b", "c"}));
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("add", 2)).size(), 1U);
@@ -349,7 +352,7 @@ TEST(ShuffledRoundTest, AMixerThatDropsAReplyIsNamed) {
 
 TEST(ShuffledRoundTest, AMixerThatDropsAReplyIsNamedWhenTheSiloIsHeardLater) {
   Round round({"one", "two"}, false);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("one");
   (void)round.opened("two");
   (void)round.forwarded("two", 2);
@@ -374,7 +377,7 @@ TEST(ShuffledRoundTest, AnAdderThatDropsAReplyIsNamedWhenTheSiloIsHeardLater) {
 
 TEST(ShuffledRoundTest, EachShufflerIsToldAReceiptKeyOfItsOwn) {
   Round round({"one", "two"}, true);
-  const Actions actions = round->open(kStart);
+  const Actions actions = round->open(kOpened);
   for (const char* name : {"one", "two"})
     EXPECT_EQ(told<wire::BatchOpen>(actions).at(name).receipt_key, sealed::receipt_key(sha256("secret"), name));
 }
@@ -394,14 +397,14 @@ TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAdders) {
     const Round round = adding();
     for (const char* name : {"a", "b"}) (void)round.handed_over(name);
     if (early) {
-      EXPECT_TRUE(round->on_handed_over(silo("c"), {}).empty());
+      EXPECT_TRUE(round->on_handed_over(silo_named("c"), {}).empty());
     }
     Actions said = round.collected("one", silos({"a", "b"}));
-    if (!early) said = round->on_handed_over(silo("c"), {});
+    if (!early) said = round->on_handed_over(silo_named("c"), {});
     ASSERT_EQ(said.size(), 1U);
     EXPECT_EQ(std::get<ShuffledRound::LogEvent>(said[0]).event, unproven("one", "c"));
-    EXPECT_TRUE(round->on_handed_over(silo("c"), {}).empty()) << "it is named once";
-    EXPECT_FALSE(round->wants(silo("c"))) << "it is not asked again";
+    EXPECT_TRUE(round->on_handed_over(silo_named("c"), {}).empty()) << "it is named once";
+    EXPECT_FALSE(round->wants(silo_named("c"))) << "it is not asked again";
     EXPECT_EQ(told<wire::BatchClose>(round.collected("two", silos({"a", "b"}))).at("two").silos, silos({"a", "b"}));
     (void)round.forwarded("one", 2);
     EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 2)).size(), 1U);
@@ -413,16 +416,16 @@ TEST(ShuffledRoundTest, ALieAboutAHandOverEndsNoRoundOfAMixer) {
   for (const bool early : {true, false}) {
     SCOPED_TRACE(early);
     Round round({"one", "two"}, false);
-    (void)round->open(kStart);
+    (void)round->open(kOpened);
     for (const char* name : {"one", "two"}) (void)round.opened(name);
     for (const char* name : {"a", "b"}) (void)round.handed_over(name);
-    if (early) (void)round->on_handed_over(silo("c"), {});
+    if (early) (void)round->on_handed_over(silo_named("c"), {});
     Actions said = round.forwarded("one", 2);
-    if (!early) said = round->on_handed_over(silo("c"), {});
+    if (!early) said = round->on_handed_over(silo_named("c"), {});
     ASSERT_EQ(said.size(), 1U);
     EXPECT_EQ(std::get<ShuffledRound::LogEvent>(said[0]).event, unproven("one", "c"));
     EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 2)).size(), 1U);
-    EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b")}));
+    EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo_named("a"), silo_named("b")}));
     EXPECT_EQ(round->missing(), silos({"c"}));
   }
 }
@@ -431,7 +434,7 @@ TEST(ShuffledRoundTest, AReceiptOfAnotherShufflerSiloAttemptOrOtherTermsAccusesN
   const auto said_with = [](const std::map<std::string, Digest>& receipts) {
     const Round round = adding();
     (void)round.collected("one", silos({"a", "b"}));
-    const Actions actions = round->on_handed_over(silo("c"), receipts);
+    const Actions actions = round->on_handed_over(silo_named("c"), receipts);
     EXPECT_EQ(all<ShuffledRound::LogEvent>(actions).size(), actions.size());
     return round->state();
   };
@@ -442,7 +445,7 @@ TEST(ShuffledRoundTest, AReceiptOfAnotherShufflerSiloAttemptOrOtherTermsAccusesN
   EXPECT_EQ(said_with(receipts), State::Collecting);
   EXPECT_EQ(said_with(honest.receipts("a")), State::Collecting);
   EXPECT_EQ(said_with(honest.receipts("c", 1)), State::Collecting);
-  receipts["one"] = sealed::receipt_of(key, {kRun, kRound, 0, silo("c"), sha256("terms of its own")});
+  receipts["one"] = sealed::receipt_of(key, {kRun, kRound, 0, silo_named("c"), sha256("terms of its own")});
   EXPECT_EQ(said_with(receipts), State::Collecting);
   receipts.erase("one");
   EXPECT_EQ(said_with(receipts), State::Collecting);
@@ -453,7 +456,7 @@ TEST(ShuffledRoundTest, AReceiptOfTheFirstAttemptAccusesNobodyInTheSecond) {
   for (const char* name : {"a", "b", "c"}) (void)round.handed_over(name);
   (void)round.failed("mix");
   (void)round.opened("mix", 1);
-  for (const char* name : {"a", "b"}) (void)round->on_handed_over(silo(name), round.receipts(name, 1));
+  for (const char* name : {"a", "b"}) (void)round->on_handed_over(silo_named(name), round.receipts(name, 1));
   (void)round.handed_over("c");
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("mix", 2)).size(), 1U);
   EXPECT_EQ(round->missing(), silos({"c"}));
@@ -461,7 +464,7 @@ TEST(ShuffledRoundTest, AReceiptOfTheFirstAttemptAccusesNobodyInTheSecond) {
 
 TEST(ShuffledRoundTest, AReceiptThatComesAfterTheLieStillNamesTheShuffler) {
   const Round round = closing();
-  (void)round->on_handed_over(silo("c"), {});
+  (void)round->on_handed_over(silo_named("c"), {});
   EXPECT_EQ(abortion(round.handed_over("c")), "round 3: shuffler one dropped the replies of 1 silos: c");
 }
 
@@ -492,8 +495,8 @@ TEST(ShuffledRoundTest, AnAdderMustAddExactlyTheClosedSet) {
 
 TEST(ShuffledRoundTest, AnAttemptOfWhichNothingWasForwardedIsMadeAgainOnce) {
   const Round round = mixing();
-  (void)round->on_lost(silo("c"));
-  (void)round->on_handed_over(silo("a"), {});
+  (void)round->on_lost(silo_named("c"));
+  (void)round->on_handed_over(silo_named("a"), {});
   const Actions again = round.failed("mix");
   ASSERT_EQ(again.size(), 4U);
   EXPECT_TRUE(std::holds_alternative<ShuffledRound::LogEvent>(again[0]));
@@ -502,10 +505,10 @@ TEST(ShuffledRoundTest, AnAttemptOfWhichNothingWasForwardedIsMadeAgainOnce) {
   EXPECT_EQ(commit.expected, silos({"a", "b"})) << "c will not answer";
   EXPECT_EQ(told<wire::BatchOpen>(again).at("mix").attempt, 1U);
   EXPECT_EQ(told<wire::BatchOpen>(again).at("mix").expected, silos({"a", "b"}));
-  EXPECT_EQ(std::get<ShuffledRound::ArmDeadline>(again[3]).at, kStart + milliseconds(200));
+  EXPECT_EQ(std::get<ShuffledRound::ArmDeadline>(again[3]).at, kOpened + milliseconds(200));
   EXPECT_TRUE(round.opened("mix", 0).empty()) << "of the earlier attempt";
   EXPECT_EQ(all<ShuffledRound::AskSilos>(round.opened("mix", 1)).at(0).silos, silos({"a", "b"}));
-  (void)round->on_handed_over(silo("b"), {});
+  (void)round->on_handed_over(silo_named("b"), {});
   EXPECT_EQ(abortion(round.failed("mix", 1, 1)),
             "round 3: shuffler mix forwarded nothing, with 1 replies, minimum is 2; missing: a");
 }
@@ -521,7 +524,7 @@ TEST(ShuffledRoundTest, TheSecondAttemptCanClose) {
 TEST(ShuffledRoundTest, HandOversOfTheEarlierAttemptDoNotAccuseAShuffler) {
   const Round round = mixing();
   (void)round.failed("mix");
-  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(round->on_handed_over(silo(name), {}).empty());
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(round->on_handed_over(silo_named(name), {}).empty());
   (void)round.opened("mix", 1);
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("mix", 2)).size(), 1U);
 }
@@ -532,7 +535,7 @@ TEST(ShuffledRoundTest, WaitsUntilEveryShufflerHasGivenTheAttemptUp) {
   EXPECT_EQ(told_whom<wire::BatchAbandon>(given_up), "one");
   EXPECT_TRUE(told<wire::BatchOpen>(given_up).empty());
   EXPECT_EQ(round->state(), State::Retracting);
-  EXPECT_FALSE(round->wants(silo("a")));
+  EXPECT_FALSE(round->wants(silo_named("a")));
   EXPECT_TRUE(round.failed("two").empty());
   EXPECT_EQ(told_whom<wire::BatchAbandon>(round.collected("one", silos({"a", "b"}))), "one") << "they crossed";
   const Actions again = round.failed("one", 2);
@@ -593,81 +596,81 @@ TEST(ShuffledRoundTest, AnAttemptThatFailsAfterItsSetWasToldMayCloseWithAnotherS
 
 TEST(ShuffledRoundTest, TheDeadlineNamesWhoDidNotOpen) {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("one");
-  EXPECT_TRUE(round->on_deadline(kStart + milliseconds(199)).empty());
-  const Actions actions = round->on_deadline(kStart + milliseconds(200));
+  EXPECT_TRUE(round->on_deadline(kOpened + milliseconds(199)).empty());
+  const Actions actions = round->on_deadline(kOpened + milliseconds(200));
   EXPECT_EQ(abortion(actions), "round 3: shuffler two did not open its batch until the deadline");
   EXPECT_EQ(told_whom<wire::BatchAbandon>(actions), "one two");
-  EXPECT_TRUE(round->on_deadline(kStart + milliseconds(500)).empty());
+  EXPECT_TRUE(round->on_deadline(kOpened + milliseconds(500)).empty());
 }
 
 TEST(ShuffledRoundTest, TheDeadlineNamesWhoDidNotForward) {
-  EXPECT_EQ(abortion(mixing()->on_deadline(kStart + milliseconds(200))),
+  EXPECT_EQ(abortion(mixing()->on_deadline(kOpened + milliseconds(200))),
             "round 3: shuffler mix did not forward its batch until the deadline");
   const Round round = closing();
   (void)round.forwarded("one", 2);
-  EXPECT_EQ(abortion(round->on_deadline(kStart + milliseconds(200))),
+  EXPECT_EQ(abortion(round->on_deadline(kOpened + milliseconds(200))),
             "round 3: shuffler two did not forward its batch until the deadline");
 }
 
 TEST(ShuffledRoundTest, TheDeadlineNamesWhoDidNotCollect) {
   const Round round = adding();
   (void)round.collected("two", silos({"a", "b"}));
-  EXPECT_EQ(abortion(round->on_deadline(kStart + milliseconds(200))),
+  EXPECT_EQ(abortion(round->on_deadline(kOpened + milliseconds(200))),
             "round 3: shuffler one did not say what it collected until the deadline");
 }
 
 TEST(ShuffledRoundTest, TheDeadlineNamesWhoDidNotGiveUp) {
   const Round round = adding();
   (void)round.failed("two");
-  EXPECT_EQ(abortion(round->on_deadline(kStart + milliseconds(200))),
+  EXPECT_EQ(abortion(round->on_deadline(kOpened + milliseconds(200))),
             "round 3: shuffler one did not give up its batch until the deadline");
 }
 
 TEST(ShuffledRoundTest, TooFewThatCanStillAnswerEndTheRoundAtOnce) {
   const Round round = adding();
-  EXPECT_TRUE(round->on_lost(silo("c")).empty());
-  const Actions actions = round->on_lost(silo("a"));
+  EXPECT_TRUE(round->on_lost(silo_named("c")).empty());
+  const Actions actions = round->on_lost(silo_named("a"));
   EXPECT_EQ(abortion(actions), "round 3: 1 silos can still answer, minimum is 2; will not answer: a, c");
   EXPECT_EQ(told_whom<wire::BatchAbandon>(actions), "one two");
 }
 
 TEST(ShuffledRoundTest, ALostSiloThatHandedOverAfterAllCounts) {
   const Round round = mixing();
-  (void)round->on_lost(silo("c"));
-  (void)round->on_handed_over(silo("c"), {});
-  EXPECT_TRUE(round->on_lost(silo("c")).empty());
-  EXPECT_TRUE(round->on_lost(silo("a")).empty());
+  (void)round->on_lost(silo_named("c"));
+  (void)round->on_handed_over(silo_named("c"), {});
+  EXPECT_TRUE(round->on_lost(silo_named("c")).empty());
+  EXPECT_TRUE(round->on_lost(silo_named("a")).empty());
   EXPECT_EQ(round->state(), State::Collecting);
 }
 
 TEST(ShuffledRoundTest, OnceSomethingIsCollectedLostSilosDoNotEndTheRound) {
   const Round round = adding();
   (void)round.collected("one", silos({"a", "b"}));
-  EXPECT_TRUE(round->on_lost(silo("b")).empty());
-  EXPECT_TRUE(round->on_lost(silo("c")).empty());
+  EXPECT_TRUE(round->on_lost(silo_named("b")).empty());
+  EXPECT_TRUE(round->on_lost(silo_named("c")).empty());
   EXPECT_EQ(told_whom<wire::BatchClose>(round.collected("two", silos({"a", "b"}))), "one two");
 }
 
 TEST(ShuffledRoundTest, NoSecondAttemptWhereTooFewCanStillAnswer) {
   const Round round = adding();
   (void)round.collected("one", silos({"a", "b"}));
-  (void)round->on_lost(silo("b"));
-  (void)round->on_lost(silo("c"));
+  (void)round->on_lost(silo_named("b"));
+  (void)round->on_lost(silo_named("c"));
   (void)round.failed("two");
   EXPECT_EQ(abortion(round.failed("one", 2)), "round 3: 1 silos can still answer, minimum is 2; will not answer: b, c");
 }
 
 TEST(ShuffledRoundTest, FewerExpectedThanTheMinimumAreNotAsked) {
   Round round({"mix"}, false, ShuffledRound::Commit{1, silos({"a"}), std::nullopt});
-  const Actions actions = round->open(kStart);
+  const Actions actions = round->open(kOpened);
   EXPECT_EQ(abortion(actions), "round 3: 1 silos can still answer, minimum is 2");
 }
 
 TEST(ShuffledRoundTest, AShufflerThatDoesNotKnowTheJobIsOfferedItThreeTimes) {
   Round round({"mix"}, false);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   for (int i = 0; i < ShuffledRound::kOffersMax; ++i) {
     const Actions actions = round.refused("mix", wire::BatchRefusal::UnknownJob);
     ASSERT_EQ(actions.size(), 2U);
@@ -680,7 +683,7 @@ TEST(ShuffledRoundTest, AShufflerThatDoesNotKnowTheJobIsOfferedItThreeTimes) {
 
 TEST(ShuffledRoundTest, ABusyShufflerIsAskedAgainLater) {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.opened("two");
   EXPECT_TRUE(all<ShuffledRound::ToShuffler>(round.refused("one", wire::BatchRefusal::Busy)).empty());
   EXPECT_EQ(told_whom<wire::BatchOpen>(round->on_resend()), "one");
@@ -690,7 +693,7 @@ TEST(ShuffledRoundTest, ABusyShufflerIsAskedAgainLater) {
 
 TEST(ShuffledRoundTest, AnyOtherRefusalEndsTheRound) {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   const Actions actions = round.refused("one", wire::BatchRefusal::NotOfJob);
   EXPECT_EQ(abortion(actions), "round 3: shuffler one does not open its batch: not_of_job");
   EXPECT_EQ(told_whom<wire::BatchAbandon>(actions), "one two");
@@ -711,7 +714,7 @@ TEST(ShuffledRoundTest, AShufflerThatConnectsAgainIsAskedWhereItStands) {
 
 TEST(ShuffledRoundTest, AShufflerThatWasAwayWhenTheAttemptWasGivenUpGivesItUpWhenItConnects) {
   Round round({"one", "two"}, true, ShuffledRound::Commit{0, silos({"a", "b", "c"}), std::nullopt});
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   EXPECT_TRUE(told<wire::BatchAbandon>(round.failed("one")).empty()) << "two is not known to hold anything";
   EXPECT_EQ(told_whom<wire::BatchOpen>(round->on_resend()), "two");
   EXPECT_EQ(told_whom<wire::BatchOpen>(round->on_shuffler_connected("two")), "two");
@@ -722,59 +725,59 @@ TEST(ShuffledRoundTest, AShufflerThatWasAwayWhenTheAttemptWasGivenUpGivesItUpWhe
 
 TEST(ShuffledRoundTest, AShufflerThatWasAwayWhenTheRoundEndedHearsOfIt) {
   Round round({"one", "two"}, true);
-  (void)round->open(kStart);
-  (void)round->on_deadline(kStart + milliseconds(200));
+  (void)round->open(kOpened);
+  (void)round->on_deadline(kOpened + milliseconds(200));
   EXPECT_EQ(told_whom<wire::BatchAbandon>(round->on_shuffler_connected("one")), "one");
   EXPECT_TRUE(round->on_resend().empty());
 }
 
 TEST(ShuffledRoundTest, AfterACrashItClosesWithTheCommittedSetAndNoOther) {
   Round round({"one", "two"}, true, ShuffledRound::Commit{1, silos({"a", "b", "c"}), silos({"a", "b"})});
-  const Actions opened = round->open(kStart);
+  const Actions opened = round->open(kOpened);
   EXPECT_TRUE(all<ShuffledRound::Commit>(opened).empty()) << "the store has it";
   EXPECT_EQ(told<wire::BatchOpen>(opened).at("one").attempt, 1U);
-  EXPECT_FALSE(round->wants(silo("c")));
+  EXPECT_FALSE(round->wants(silo_named("c")));
   // Both have c, which was left out: the set was chosen before.
   const Actions one = round.collected("one", silos({"a", "b", "c"}), 1);
   EXPECT_TRUE(all<ShuffledRound::Commit>(one).empty());
   EXPECT_EQ(told<wire::BatchClose>(one).at("one").silos, silos({"a", "b"}));
   EXPECT_TRUE(round.forwarded("two", 2).empty()) << "it had heard before the crash";
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("one", 2)).size(), 1U);
-  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo("a"), silo("b")}));
+  EXPECT_EQ(round->accepted(), (std::set<SiloId>{silo_named("a"), silo_named("b")}));
 }
 
 TEST(ShuffledRoundTest, AfterACrashAnAdderMustStillHaveTheCommittedSet) {
   Round round({"one", "two"}, true, ShuffledRound::Commit{0, silos({"a", "b", "c"}), silos({"a", "b"})});
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   EXPECT_EQ(abortion(round.collected("one", silos({"b", "c"}))),
             "round 3: shuffler one no longer has the replies of 1 silos: a");
 }
 
 TEST(ShuffledRoundTest, AfterACrashTheSameAttemptExpectsTheSameSilos) {
   Round round({"mix"}, false, ShuffledRound::Commit{0, silos({"a", "c"}), std::nullopt});
-  const Actions opened = round->open(kStart);
+  const Actions opened = round->open(kOpened);
   EXPECT_TRUE(all<ShuffledRound::Commit>(opened).empty());
   EXPECT_EQ(told<wire::BatchOpen>(opened).at("mix").expected, silos({"a", "c"})) << "b joined while it was down";
 }
 
 TEST(ShuffledRoundTest, AfterACrashAMixerMayHaveForwardedAlready) {
   Round round({"mix"}, false, ShuffledRound::Commit{0, silos({"a", "b", "c"}), std::nullopt});
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("mix", 3)).size(), 1U);
 }
 
 TEST(ShuffledRoundTest, AfterACrashNobodyIsAskedWhereOneHasForwarded) {
   Round round({"one", "two"}, false, ShuffledRound::Commit{0, silos({"a", "b", "c"}), std::nullopt});
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   (void)round.forwarded("one", 3);
   EXPECT_TRUE(all<ShuffledRound::AskSilos>(round.opened("two")).empty());
-  EXPECT_FALSE(round->wants(silo("a")));
+  EXPECT_FALSE(round->wants(silo_named("a")));
   EXPECT_EQ(all<ShuffledRound::CloseRound>(round.forwarded("two", 3)).size(), 1U);
 }
 
 TEST(ShuffledRoundTest, AfterACrashTheSecondAttemptIsStillTheLast) {
   Round round({"mix"}, false, ShuffledRound::Commit{1, silos({"a", "b", "c"}), std::nullopt});
-  (void)round->open(kStart);
+  (void)round->open(kOpened);
   EXPECT_EQ(abortion(round.failed("mix", 0, 1)),
             "round 3: shuffler mix forwarded nothing, with 0 replies, minimum is 2; missing: a, b, c");
 }
@@ -792,8 +795,8 @@ TEST(ShuffledRoundTest, ForeignAndLateMessagesHaveNoEffect) {
   EXPECT_TRUE(no_effect(round.say("mix", wire::ReplyHandedOver{kRun, kRound})));
   EXPECT_TRUE(no_effect(round.say("mix", wire::BatchClose{kRun, kRound, 0, silos({"a", "b"})})));
   EXPECT_TRUE(no_effect(round.forwarded("stranger", 3)));
-  EXPECT_TRUE(no_effect(round->on_handed_over(silo("z"), {})));
-  EXPECT_TRUE(no_effect(round->on_lost(silo("z"))));
+  EXPECT_TRUE(no_effect(round->on_handed_over(silo_named("z"), {})));
+  EXPECT_TRUE(no_effect(round->on_lost(silo_named("z"))));
   EXPECT_EQ(round->state(), State::Collecting);
   EXPECT_TRUE(round->accepted().empty());
   EXPECT_TRUE(round.script->taken.empty());

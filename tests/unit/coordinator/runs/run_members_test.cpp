@@ -6,7 +6,7 @@
 namespace undertone::coordinator {
 namespace {
 
-SiloId silo(std::string_view name) { return SiloId::create(name).value(); }
+SiloId member_named(std::string_view name) { return SiloId::create(name).value(); }
 
 /// A job of the silos a, b and c.
 jobs::Job job() {
@@ -31,56 +31,57 @@ jobs::Job job() {
 TEST(RunMembersTest, KnowsTheSilosOfTheCohortAndNoOthers) {
   const jobs::Job small = job();
   RunMembers members(small, {});
-  EXPECT_EQ(members.find(silo("b"))->of_job, small.member(silo("b")));
-  EXPECT_EQ(members.find(silo("stranger")), nullptr);
-  EXPECT_FALSE(members.connected(silo("stranger")));
-  EXPECT_FALSE(members.takes_part(silo("stranger")));
+  EXPECT_EQ(members.find(member_named("b"))->of_job, small.member(member_named("b")));
+  EXPECT_EQ(members.find(member_named("stranger")), nullptr);
+  EXPECT_FALSE(members.connected(member_named("stranger")));
+  EXPECT_FALSE(members.takes_part(member_named("stranger")));
 }
 
 TEST(RunMembersTest, EverybodyHasAnsweredOnceEachHasWhateverTheAnswer) {
   const jobs::Job small = job();
-  RunMembers members(small, {{silo("a"), std::nullopt}});
+  RunMembers members(small, {{member_named("a"), std::nullopt}});
   const auto answer = [&](const char* name, const std::optional<wire::Refusal>& refusal) {
-    members.answer(*members.find(silo(name)), refusal);
+    members.answer(*members.find(member_named(name)), refusal);
   };
   answer("b", wire::Refusal::Budget);
   answer("b", std::nullopt);  // it thinks better of it, and counts once
   EXPECT_FALSE(members.everybody_answered());
   answer("c", wire::Refusal::Policy);
   EXPECT_TRUE(members.everybody_answered());
-  EXPECT_EQ(members.participants(), (std::set<SiloId>{silo("a"), silo("b")}));
+  EXPECT_EQ(members.participants(), (std::set<SiloId>{member_named("a"), member_named("b")}));
 }
 
 TEST(RunMembersTest, AnAnswerOfASiloThatIsNotOfTheCohortDoesNotCount) {
   const jobs::Job small = job();
-  const RunMembers members(small,
-                           {{silo("a"), std::nullopt}, {silo("b"), std::nullopt}, {silo("stranger"), std::nullopt}});
+  const RunMembers members(
+      small,
+      {{member_named("a"), std::nullopt}, {member_named("b"), std::nullopt}, {member_named("stranger"), std::nullopt}});
   EXPECT_FALSE(members.everybody_answered());
-  EXPECT_FALSE(members.takes_part(silo("stranger")));
+  EXPECT_FALSE(members.takes_part(member_named("stranger")));
 }
 
 TEST(RunMembersTest, WhoWasDroppedTakesNoPartThoughItAccepted) {
   const jobs::Job small = job();
-  RunMembers members(small, {{silo("a"), std::nullopt}});
-  EXPECT_TRUE(members.takes_part(silo("a")));
-  members.find(silo("a"))->dropped = true;
-  EXPECT_FALSE(members.takes_part(silo("a")));
-  EXPECT_TRUE(members.accepted(silo("a")));
+  RunMembers members(small, {{member_named("a"), std::nullopt}});
+  EXPECT_TRUE(members.takes_part(member_named("a")));
+  members.find(member_named("a"))->dropped = true;
+  EXPECT_FALSE(members.takes_part(member_named("a")));
+  EXPECT_TRUE(members.accepted(member_named("a")));
 }
 
 TEST(RunMembersTest, SaysWhoIsAbsentAndWhy) {
   const jobs::Job small = job();
-  const RunMembers members(small, {{silo("a"), wire::Refusal::Budget}, {silo("b"), std::nullopt}});
+  const RunMembers members(small, {{member_named("a"), wire::Refusal::Budget}, {member_named("b"), std::nullopt}});
   EXPECT_EQ(members.absent(), "a (budget), c (no answer)");
 }
 
 TEST(RunMembersTest, TheSameAnswerAgainIsNoNews) {
   const jobs::Job small = job();
-  const RunMembers members(small, {{silo("a"), wire::Refusal::Budget}});
-  EXPECT_FALSE(members.is_news(silo("a"), wire::Refusal::Budget));
-  EXPECT_TRUE(members.is_news(silo("a"), wire::Refusal::Policy));
-  EXPECT_TRUE(members.is_news(silo("a"), std::nullopt));
-  EXPECT_TRUE(members.is_news(silo("b"), std::nullopt));
+  const RunMembers members(small, {{member_named("a"), wire::Refusal::Budget}});
+  EXPECT_FALSE(members.is_news(member_named("a"), wire::Refusal::Budget));
+  EXPECT_TRUE(members.is_news(member_named("a"), wire::Refusal::Policy));
+  EXPECT_TRUE(members.is_news(member_named("a"), std::nullopt));
+  EXPECT_TRUE(members.is_news(member_named("b"), std::nullopt));
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace undertone::accounting {
 namespace {
 
-releases::Epsilon epsilon(double value) { return releases::Epsilon::create(value).value(); }
-releases::Delta delta(double value) { return releases::Delta::create(value).value(); }
-releases::GaussianShift shift(double value) { return releases::GaussianShift::create(value).value(); }
+releases::Epsilon epsilon_at(double value) { return releases::Epsilon::create(value).value(); }
+releases::Delta delta_at(double value) { return releases::Delta::create(value).value(); }
+releases::GaussianShift shift_at(double value) { return releases::GaussianShift::create(value).value(); }
 
 TEST(ShufflingTest, TheClosedFormIsThePublishedOne) {
   // Reference table, rows 98, 100, 102, 104, 106.
@@ -22,12 +22,12 @@ TEST(ShufflingTest, TheClosedFormIsThePublishedOne) {
                          Row{10'000, 2.0, 1e-6, 0.500920087251}, Row{1'000, 1.0, 1e-5, 0.53198744136},
                          Row{1'000, 0.5, 1e-5, 0.253841820341}}) {
     SCOPED_TRACE(row.epsilon);
-    EXPECT_NEAR(shuffled_epsilon_closed(row.messages, epsilon(row.local), delta(row.delta)).value(), row.epsilon,
+    EXPECT_NEAR(shuffled_epsilon_closed(row.messages, epsilon_at(row.local), delta_at(row.delta)).value(), row.epsilon,
                 1e-9 * row.epsilon);
   }
   // Rows 108, 110, 112: out of its range.
-  EXPECT_FALSE(shuffled_epsilon_closed(100, epsilon(0.5), delta(1e-5)));
-  EXPECT_FALSE(shuffled_epsilon_closed(50, epsilon(0.1), delta(1e-6)));
+  EXPECT_FALSE(shuffled_epsilon_closed(100, epsilon_at(0.5), delta_at(1e-5)));
+  EXPECT_FALSE(shuffled_epsilon_closed(50, epsilon_at(0.1), delta_at(1e-6)));
 }
 
 TEST(ShufflingTest, TheNumericBoundIsTheReferenceAndNeverBelowIt) {
@@ -43,7 +43,7 @@ TEST(ShufflingTest, TheNumericBoundIsTheReferenceAndNeverBelowIt) {
         Row{1'000, 1.0, 1e-5, 0.154046812}, Row{1'000, 0.5, 1e-5, 0.0582674787}, Row{100, 0.5, 1e-5, 0.205096854},
         Row{100, 1.0, 1e-5, 0.553189811}, Row{50, 0.1, 1e-6, 0.0505875223}}) {
     SCOPED_TRACE(row.epsilon);
-    const double found = shuffled_epsilon(row.messages, epsilon(row.local), delta(row.delta)).value();
+    const double found = shuffled_epsilon(row.messages, epsilon_at(row.local), delta_at(row.delta)).value();
     EXPECT_NEAR(found, row.epsilon, 1e-6 * row.epsilon);
     EXPECT_GE(found, row.epsilon * (1.0 - 1e-7));
   }
@@ -51,9 +51,10 @@ TEST(ShufflingTest, TheNumericBoundIsTheReferenceAndNeverBelowIt) {
 
 TEST(ShufflingTest, SilosThatDoNotLookAlikeNeedTwoEpsilons) {
   // Rows 115 to 117.
-  EXPECT_NEAR(shuffled_silos_epsilon(50, epsilon(0.1), epsilon(1.0), delta(1e-6)).value(), 0.082834534, 1e-7);
-  EXPECT_NEAR(shuffled_silos_epsilon(100, epsilon(0.05), epsilon(1.0), delta(1e-6)).value(), 0.0272757378, 1e-7);
-  EXPECT_NEAR(shuffled_silos_epsilon(100, epsilon(0.5), epsilon(2.0), delta(1e-6)).value(), 0.498345208, 1e-6);
+  EXPECT_NEAR(shuffled_silos_epsilon(50, epsilon_at(0.1), epsilon_at(1.0), delta_at(1e-6)).value(), 0.082834534, 1e-7);
+  EXPECT_NEAR(shuffled_silos_epsilon(100, epsilon_at(0.05), epsilon_at(1.0), delta_at(1e-6)).value(), 0.0272757378,
+              1e-7);
+  EXPECT_NEAR(shuffled_silos_epsilon(100, epsilon_at(0.5), epsilon_at(2.0), delta_at(1e-6)).value(), 0.498345208, 1e-6);
 }
 
 TEST(ShufflingTest, TheBoundAgreesWithAnExactSumOverTheTwoCounts) {
@@ -91,7 +92,7 @@ TEST(ShufflingTest, TheBoundAgreesWithAnExactSumOverTheTwoCounts) {
 
 TEST(ShufflingTest, GaussianReportsGainWhereTheyCanAndSayWhereTheyCannot) {
   // Row 143 at (0.1, 2.9) gives 0.04803061; a search may only do better.
-  const ShuffledRound gain = shuffled_gaussians(1000, shift(0.5 / 20), shift(0.5), delta(1e-6)).value();
+  const ShuffledRound gain = shuffled_gaussians(1000, shift_at(0.5 / 20), shift_at(0.5), delta_at(1e-6)).value();
   EXPECT_TRUE(gain.gains());
   EXPECT_NEAR(gain.local_epsilon, 0.0901383, 1e-6);
   EXPECT_LE(gain.epsilon, 0.04803061);
@@ -100,16 +101,17 @@ TEST(ShufflingTest, GaussianReportsGainWhereTheyCanAndSayWhereTheyCannot) {
   const double spent = clone_delta(999, gain.record_epsilon, gain.silo_epsilon, gain.epsilon) +
                        (1.0 + std::exp(gain.epsilon)) * gain.total_variation;
   EXPECT_LE(spent, 1e-6);
-  const ShuffledRound none = shuffled_gaussians(100, shift(0.05), shift(0.5), delta(1e-6)).value();
+  const ShuffledRound none = shuffled_gaussians(100, shift_at(0.05), shift_at(0.5), delta_at(1e-6)).value();
   EXPECT_FALSE(none.gains());
   EXPECT_EQ(none.epsilon, none.local_epsilon);
 }
 
 TEST(ShufflingTest, RefusesNumbersThatMeanNothing) {
-  EXPECT_FALSE(shuffled_epsilon(0, epsilon(1.0), delta(1e-6)));
-  EXPECT_FALSE(shuffled_epsilon(1'000'000'000'000, epsilon(1.0), delta(1e-6)));
-  EXPECT_FALSE(shuffled_epsilon(100, epsilon(60.0), delta(1e-6)));
-  EXPECT_FALSE(shuffled_gaussians(100, shift(1.0), shift(0.5), delta(1e-6)));  // a record moves more than a silo
+  EXPECT_FALSE(shuffled_epsilon(0, epsilon_at(1.0), delta_at(1e-6)));
+  EXPECT_FALSE(shuffled_epsilon(1'000'000'000'000, epsilon_at(1.0), delta_at(1e-6)));
+  EXPECT_FALSE(shuffled_epsilon(100, epsilon_at(60.0), delta_at(1e-6)));
+  EXPECT_FALSE(
+      shuffled_gaussians(100, shift_at(1.0), shift_at(0.5), delta_at(1e-6)));  // a record moves more than a silo
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Table {
 
 /// Numbers of every kind, whole cells of indicators, some broken ones, and values that are edges themselves.
 Table table_of(std::uint64_t seed) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> wild{kNan, HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 0.0, -0.0, 1.0, -1.0, 0.25, -0.5, 5e-324};
+  constexpr double kOneNan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> wild{kOneNan, HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 0.0, -0.0, 1.0, -1.0, 0.25, -0.5, 5e-324};
   RandomSource random(seed);
   Table out;
   for (std::size_t i = 0; i < kRecords; ++i) {

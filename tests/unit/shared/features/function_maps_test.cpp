@@ -9,10 +9,10 @@
 namespace undertone::statistics {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-Eigen::VectorXd phi(const FeatureMap& map, const std::vector<double>& features, double label = 0.0) {
+Eigen::VectorXd mapped(const FeatureMap& map, const std::vector<double>& features, double label = 0.0) {
   Eigen::VectorXd out(dimension(map));
   contribution(map, {features, label}, out);
   return out;
@@ -66,7 +66,7 @@ TEST(ConjunctionsTest, ARecordIsCountedInTheChoicesOfItsOwnValues) {
   for (std::size_t degree = 1; degree <= 6; ++degree) {
     const ConjunctionsMap map = three_columns(degree);
     for (const std::vector<double>& record : all_indicators(7)) {
-      const Eigen::VectorXd counted = phi(map, record);
+      const Eigen::VectorXd counted = mapped(map, record);
       for (Eigen::Index place = 0; place < counted.size(); ++place) {
         double holds = 1.0;
         for (const std::size_t literal : conjunction_at(static_cast<std::size_t>(place), 6, degree))
@@ -91,7 +91,7 @@ TEST(ConjunctionsTest, NoTwoRecordsDifferInMoreThanTheBoundAndSomeInAsMany) {
       const ConjunctionsMap map{literals, degree};
       ASSERT_TRUE(check(map, 8));
       std::vector<Eigen::VectorXd> images;
-      for (const std::vector<double>& record : all_indicators(7)) images.push_back(phi(map, record));
+      for (const std::vector<double>& record : all_indicators(7)) images.push_back(mapped(map, record));
       double most = 0.0;
       for (const Eigen::VectorXd& a : images)
         for (const Eigen::VectorXd& b : images) most = std::max(most, (a - b).lpNorm<1>());
@@ -108,7 +108,7 @@ TEST(ConjunctionsTest, TwoWaysOfReadingOneColumnAreTwoColumns) {
   const ConjunctionsMap map{{{IndicatorCells{0, 2}, 0}, {IndicatorCells{0, 2}, 1}, {IndicatorCells{1, 1}, 0}}, 2};
   ASSERT_TRUE(check(map, 3));
   const auto distance = [&](const std::vector<double>& a, const std::vector<double>& b) {
-    return (phi(map, a) - phi(map, b)).lpNorm<1>();
+    return (mapped(map, a) - mapped(map, b)).lpNorm<1>();
   };
   EXPECT_LE(distance({1.0, 0.0}, {0.0, 1.0}), pairwise_bound(map).l1);
   EXPECT_LE(distance({0.0, 1.0}, {1.0, 1.0}), pairwise_bound(map).l1);
@@ -133,7 +133,7 @@ TEST(CosinesTest, AreProductsOfCosinesOfEachCoordinate) {
   for (const double a : {-1.0, -0.3, 0.0, 0.7, 1.0}) {
     for (const double b : {-1.0, 0.2, 1.0}) {
       const std::vector<double> record{a, 9.0, b};
-      const Eigen::VectorXd out = phi(map, record);
+      const Eigen::VectorXd out = mapped(map, record);
       for (std::size_t v = 0; v < 4; ++v) {
         for (std::size_t w = 0; w < 4; ++w) {
           if (v + w == 0) continue;
@@ -146,8 +146,8 @@ TEST(CosinesTest, AreProductsOfCosinesOfEachCoordinate) {
       }
     }
   }
-  for (const double wild : {kNan, kInfinity, -kInfinity, 1e300, -5.0}) {
-    const Eigen::VectorXd out = phi(map, {wild, 0.0, wild});
+  for (const double wild : {kNoNumber, kUnbounded, -kUnbounded, 1e300, -5.0}) {
+    const Eigen::VectorXd out = mapped(map, {wild, 0.0, wild});
     EXPECT_LE(out.lpNorm<Eigen::Infinity>(), 1.0);
   }
   EXPECT_EQ(cosine_count(8, 64), kCellsMax + 1);
@@ -168,16 +168,16 @@ TEST(LossesTest, AreOfEveryPointOfTheGridAndInZeroToOne) {
     EXPECT_EQ(grid_point(map, 124), Eigen::Vector3d(3.0, 3.0, 3.0));
     EXPECT_EQ(grid_point(map, 1 + 5 * 2 + 25 * 3), Eigen::Vector3d(-1.5, 0.0, 1.5));
     const std::vector<double> record{0.5, -0.25};
-    const Eigen::VectorXd out = phi(map, record, 1.0);
+    const Eigen::VectorXd out = mapped(map, record, 1.0);
     for (std::size_t place = 0; place < 125; ++place) {
       const Eigen::VectorXd w = grid_point(map, place);
       const double score = 0.5 * w[0] - 0.25 * w[1] + w[2];
       EXPECT_NEAR(out[static_cast<Eigen::Index>(place)] * largest_of(loss, 9.0), value_of(loss, score, 1.0), 1e-12);
       EXPECT_EQ(coordinate_of(map, {record, 1.0}, place), out[static_cast<Eigen::Index>(place)]);
     }
-    for (const double wild : {kNan, kInfinity, -kInfinity, 1e300, 1.0, -1.0}) {
-      for (const double label : {kNan, kInfinity, -1e300, 1.0, -1.0}) {
-        const Eigen::VectorXd wide = phi(map, {wild, -wild}, label);
+    for (const double wild : {kNoNumber, kUnbounded, -kUnbounded, 1e300, 1.0, -1.0}) {
+      for (const double label : {kNoNumber, kUnbounded, -1e300, 1.0, -1.0}) {
+        const Eigen::VectorXd wide = mapped(map, {wild, -wild}, label);
         EXPECT_GE(wide.minCoeff(), 0.0);
         EXPECT_LE(wide.maxCoeff(), 1.0);
       }
@@ -199,7 +199,7 @@ TEST(LossesTest, RefusesWhatIsNoLoss) {
   EXPECT_TRUE(refused({ScalarLoss::Logistic, {0, 4}, 4, false, 1.0, 4}));  // the label among the features
   EXPECT_TRUE(refused({ScalarLoss::Logistic, {5}, 4, false, 1.0, 4}));
   EXPECT_TRUE(refused({ScalarLoss::Logistic, {0}, 4, false, 0.0, 4}));
-  EXPECT_TRUE(refused({ScalarLoss::Logistic, {0}, 4, false, kNan, 4}));
+  EXPECT_TRUE(refused({ScalarLoss::Logistic, {0}, 4, false, kNoNumber, 4}));
   EXPECT_TRUE(refused({ScalarLoss::Logistic, {0}, 4, false, 1.0, 0}));
   EXPECT_TRUE(refused({ScalarLoss::Logistic, {0, 1, 2}, 4, false, 1.0, 128}));  // 129^3
 }
@@ -214,7 +214,7 @@ TEST(ReportedRangeTest, IsOfMapsOfWhichARecordMayReportOneCoordinate) {
 
 TEST(FunctionMapsTest, OnALatticeTheIntegersKeepTheBound) {
   std::vector<std::vector<double>> records = all_indicators(5);
-  for (const double wild : {kNan, kInfinity, -1e300, 0.3, -0.99}) records.push_back({wild, 1.0, wild, -1.0, 0.0});
+  for (const double wild : {kNoNumber, kUnbounded, -1e300, 0.3, -0.99}) records.push_back({wild, 1.0, wild, -1.0, 0.0});
   for (const FeatureMap& map :
        std::vector<FeatureMap>{CosinesMap{{0, 1}, 5}, LossesMap{ScalarLoss::Squared, {0, 1}, 2, false, 2.0, 6},
                                ConjunctionsMap{{{IndicatorCells{0, 2}, 0}, {IndicatorCells{2, 3}, 1}}, 2}}) {

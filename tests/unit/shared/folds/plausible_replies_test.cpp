@@ -11,7 +11,7 @@ namespace {
 
 using Asked = PlausibleReplies::Asked;
 
-constexpr queries::WireLattice kWire{queries::ReplyType::I64, -30};
+constexpr queries::WireLattice kReplyWire{queries::ReplyType::I64, -30};
 std::normal_distribution<double> normal;
 
 releases::SiloFacts facts(std::int64_t records) {
@@ -24,7 +24,7 @@ struct Planned {
   explicit Planned(planning::Schedule schedule, std::int64_t records = 100)
       : shapes(schedule),
         plan(planning::make_plan(schedule, facts(records)).value()),
-        plausible(PlausibleReplies::of(plan, shapes, kWire)) {}
+        plausible(PlausibleReplies::of(plan, shapes, kReplyWire)) {}
   Planned(releases::Ask shape, std::uint64_t rounds) : Planned(planning::Schedule{{std::move(shape), rounds}}) {}
   [[nodiscard]] Asked asked(queries::Question question, std::uint64_t round = 0) const {
     return {{{round}, std::move(question)}, shapes};
@@ -49,7 +49,7 @@ std::vector<std::int64_t> reply_of(double length, Eigen::Index dimension, std::m
   Eigen::VectorXd direction(dimension);
   for (double& x : direction) x = normal(random);
   direction *= length / direction.norm();
-  return queries::to_wire(direction, kWire);
+  return queries::to_wire(direction, kReplyWire);
 }
 
 double norm(const std::vector<std::int64_t>& values) {
@@ -89,7 +89,7 @@ TEST(PlausibleRepliesTest, HonestRepliesAreAdmittedAndNotMuchMore) {
       std::vector<std::int64_t> noise(sum.size());
       noise::fill_rounded_gaussian(bits, gaussian.log2_stddev, noise);
       for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += noise[j];
-      const std::vector<std::int64_t> reply = queries::to_wire(sum, release, kWire);
+      const std::vector<std::int64_t> reply = queries::to_wire(sum, release, kReplyWire);
       EXPECT_TRUE(plausible.admits(query, reply));
       longest = std::max(longest, norm(reply));
     }
@@ -139,7 +139,7 @@ TEST(PlausibleRepliesTest, ALocalRunIsMeasuredFromWhereItBegan) {
   EXPECT_NEAR(reach,
               5 * 0.1 * 2.0 + 1.05 * 0.1 * s * std::sqrt(5.0) * (std::sqrt(3.0) + std::sqrt(160.0 * std::log(2.0))),
               1e-3 * reach);
-  const auto ended = [&](double off) { return queries::to_wire(start + Eigen::Vector3d(0.0, off, 0.0), kWire); };
+  const auto ended = [&](double off) { return queries::to_wire(start + Eigen::Vector3d(0.0, off, 0.0), kReplyWire); };
   EXPECT_TRUE(plausible.admits(query, ended(0.999 * reach)));
   EXPECT_FALSE(plausible.admits(query, ended(1.001 * reach)));
   EXPECT_FALSE(plausible.admits(query, {0, 0, 0}));
@@ -162,7 +162,7 @@ TEST(PlausibleRepliesTest, AreKeptAndReadAsTheyWereAndRoundsThatTakeTurnsCostNoM
   planned.plausible.save(writer);
   EXPECT_EQ(writer.bytes().size(), 80U);  // five numbers of each
   ByteReader reader(writer.bytes());
-  const PlausibleReplies read = PlausibleReplies::read(reader, 2, kWire).value();
+  const PlausibleReplies read = PlausibleReplies::read(reader, 2, kReplyWire).value();
   EXPECT_TRUE(reader.end());
   for (std::uint64_t round = 0; round < 240; ++round) {
     const Asked asked = planned.gradient(3, round);
@@ -175,7 +175,7 @@ TEST(PlausibleRepliesTest, AreKeptAndReadAsTheyWereAndRoundsThatTakeTurnsCostNoM
   }
   for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
     ByteReader half(std::string_view(writer.bytes()).substr(0, size));
-    EXPECT_FALSE(PlausibleReplies::read(half, 2, kWire));
+    EXPECT_FALSE(PlausibleReplies::read(half, 2, kReplyWire));
   }
 }
 

@@ -43,7 +43,7 @@ Json job_asking(const Json& questions, double delta = 1e-6, std::int64_t records
   return job;
 }
 
-std::string said_of(const Json& question, double delta = 1e-6, std::int64_t records = 1000) {
+std::string said_of_function(const Json& question, double delta = 1e-6, std::int64_t records = 1000) {
   const Result<Job> parsed = parse_job(job_asking(Json::array({question}), delta, records).dump(), "job.json");
   return parsed ? "accepted" : parsed.error().message;
 }
@@ -115,21 +115,23 @@ TEST(FunctionQuestionTest, EachSiloPaysForTotalsAsMuchAsItPromisesAndARecordForI
 }
 
 TEST(FunctionQuestionTest, SaysWhatCannotBeAsked) {
-  finds(said_of(with(kMarginals, "width", 6)), "/width: expected at most the 5 values that are asked about, got 6");
-  finds(said_of(with(kMarginals, "degree", 4)), "/degree: expected at most the width, 3, got 4");
-  finds(said_of(with(kMarginals, "columns", {"age"})), "expected a column with listed values");
-  finds(said_of(with(kKernels, "columns", {"ward"})), "expected a column of numbers");
-  finds(said_of(with(kKernels, "columns", {"age", "age"})), "expected each column once");
-  finds(said_of(with(kLoss, "columns", {"age", "hours", "ward"})), "expected 2 columns at most, got 3");
-  finds(said_of(with(kLoss, "response", "ward")), "expected a column of numbers");
-  finds(said_of(with(kLoss, "columns", {"hours", "gone"})), "expected a feature or the label of data, got \"gone\"");
-  finds(said_of(with(kLoss, "columns", {"hour"})), "got \"hour\"; do you mean \"hours\"?");
-  finds(said_of(with(kLoss, "parameter_bound", 0)), "/parameter_bound");
+  finds(said_of_function(with(kMarginals, "width", 6)),
+        "/width: expected at most the 5 values that are asked about, got 6");
+  finds(said_of_function(with(kMarginals, "degree", 4)), "/degree: expected at most the width, 3, got 4");
+  finds(said_of_function(with(kMarginals, "columns", {"age"})), "expected a column with listed values");
+  finds(said_of_function(with(kKernels, "columns", {"ward"})), "expected a column of numbers");
+  finds(said_of_function(with(kKernels, "columns", {"age", "age"})), "expected each column once");
+  finds(said_of_function(with(kLoss, "columns", {"age", "hours", "ward"})), "expected 2 columns at most, got 3");
+  finds(said_of_function(with(kLoss, "response", "ward")), "expected a column of numbers");
+  finds(said_of_function(with(kLoss, "columns", {"hours", "gone"})),
+        "expected a feature or the label of data, got \"gone\"");
+  finds(said_of_function(with(kLoss, "columns", {"hour"})), "got \"hour\"; do you mean \"hours\"?");
+  finds(said_of_function(with(kLoss, "parameter_bound", 0)), "/parameter_bound");
   // Ten records and more for each number.
-  finds(said_of(with(with(kLoss, "form", "reports"), "degree", 20), 0.0, 1000),
+  finds(said_of_function(with(with(kLoss, "form", "reports"), "degree", 20), 0.0, 1000),
         "silo a has 1000 records that report on 441 numbers, one each: ten times as many as numbers are needed");
-  finds(said_of(with(with(kLoss, "intercept", false), "degree", 1025)), "/degree");
-  finds(said_of(with(with(kLoss, "columns", {"age", "hours"}), "degree", 200)),
+  finds(said_of_function(with(with(kLoss, "intercept", false), "degree", 1025)), "/degree");
+  finds(said_of_function(with(with(kLoss, "columns", {"age", "hours"}), "degree", 200)),
         "more than 65536 numbers would be released");
   Json many = Json::array();
   for (int i = 0; i < 17; ++i) many.push_back(kLoss);
@@ -262,14 +264,16 @@ TEST(FunctionQuestionTest, EndsOfSelectedQuantilesAreStatedWhateverThePromisesAr
 /// Whoever may propose a job may write any of these: none takes time or memory before it is refused.
 TEST(ReleasedFunctionTest, WhatNobodyCouldAnswerIsRefusedAtOnce) {
   const Json selected = {{"kind", "selected_quantile"}, {"column", "age"}, {"bins", 4096}};
-  finds(said_of(with(selected, "probabilities", std::vector<double>(20'000, 0.5))),
+  finds(said_of_function(with(selected, "probabilities", std::vector<double>(20'000, 0.5))),
         "expected 1 to 8 numbers in (0, 1), got 20000 of them");
   for (const double p : {0.0, 1.0, -0.5, 1.5})
-    finds(said_of(with(selected, "probabilities", {p})), fmt::format("expected 1 to 8 numbers in (0, 1), got {}", p));
-  finds(said_of(with(kLoss, "degree", 257)), "expected a degree of 256 at most");
-  finds(said_of(with(with(kLoss, "columns", {"age"}), "degree", 256)), "more than 65536 numbers would be released");
+    finds(said_of_function(with(selected, "probabilities", {p})),
+          fmt::format("expected 1 to 8 numbers in (0, 1), got {}", p));
+  finds(said_of_function(with(kLoss, "degree", 257)), "expected a degree of 256 at most");
+  finds(said_of_function(with(with(kLoss, "columns", {"age"}), "degree", 256)),
+        "more than 65536 numbers would be released");
   const Json many = {{"kind", "table"}, {"columns", std::vector<std::string>(20'000, "ward")}};
-  finds(said_of(many), "expected each column once");
+  finds(said_of_function(many), "expected each column once");
   // The largest grid of a loss that is taken has an order without a search.
   const FunctionAsked large = function_of(job_of(with(kLoss, "degree", 255), 1e-6, 1'000'000));
   EXPECT_EQ(std::get<algorithms::LossOf>(large.of).order, 2U);

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 using algorithms::StatisticsSettings;
 
 /// Encoded: 0 age, 1 sex=female, 2 sex=male, 3 hours, 4 the label.
-Json job_asking(const Json& questions, double delta = 1e-6) {
+Json job_of_question(const Json& questions, double delta = 1e-6) {
   Json job = Json::parse(R"({
     "format": "undertone.job/1", "name": "census",
     "data": {"label": {"column": "pay", "min": 0, "max": 1000},
@@ -33,17 +33,17 @@ Json job_asking(const Json& questions, double delta = 1e-6) {
   return job;
 }
 
-std::string said_of(const Json& job) {
+std::string said_of_question(const Json& job) {
   const Result<Job> parsed = parse_job(job.dump(), "job.json");
   return parsed ? "accepted" : parsed.error().message;
 }
 std::string said_of_one(const Json& question, double delta = 1e-6) {
-  return said_of(job_asking(Json::array({question}), delta));
+  return said_of_question(job_of_question(Json::array({question}), delta));
 }
 
 const StatisticsSettings& settings_of(const Job& job) { return *job.algorithm.as<StatisticsSettings>(); }
 
-void finds(const std::string& said, const std::string& problem) {
+void question_finds(const std::string& said, const std::string& problem) {
   EXPECT_NE(said.find(problem), std::string::npos) << said;
 }
 
@@ -55,7 +55,7 @@ const Json kVariance = {{"kind", "variance"}, {"column", "hours"}};
 const Json kRegression = {{"kind", "regression"}, {"response", "pay"}, {"columns", {"age", "sex"}}};
 
 TEST(StatisticQuestionsTest, EdgesAreThoseThatRecordsAreEncodedWith) {
-  const Job job = parse_job(job_asking(Json::array({kHistogram})).dump(), "job.json").value();
+  const Job job = parse_job(job_of_question(Json::array({kHistogram})).dump(), "job.json").value();
   const auto& histogram = std::get<algorithms::HistogramAsked>(settings_of(job).questions[0].what);
   EXPECT_EQ(histogram.edges, (std::vector<double>{20, 30, 40, 50, 60, 70, 80}));
   EXPECT_EQ(histogram.encoded.front(), -1.0);
@@ -68,7 +68,7 @@ TEST(StatisticQuestionsTest, ReportsAreOfEveryRecordAtTheWholeOfAQuestionsEpsilo
   const Json several = {
       {"kind", "mean"}, {"columns", {"age", "hours"}}, {"form", "reports"}, {"randomiser", "laplace"}};
   const Job job =
-      parse_job(job_asking(Json::array({kReportedMean, kReportedShare, several})).dump(), "job.json").value();
+      parse_job(job_of_question(Json::array({kReportedMean, kReportedShare, several})).dump(), "job.json").value();
   EXPECT_EQ(settings_of(job).noise, statistics::NoiseKind::Laplace);
   const planning::Plan plan = plan_of(job, job.cohort.front()).value();
   EXPECT_EQ(plan.rounds(), 3U);
@@ -91,7 +91,7 @@ TEST(StatisticQuestionsTest, ReportsAreOfEveryRecordAtTheWholeOfAQuestionsEpsilo
 }
 
 TEST(StatisticQuestionsTest, WhatReportsAndOneNoisedTotalWouldTellIsPlanned) {
-  const Job job = parse_job(job_asking(Json::array({kReportedMean}), 0.0).dump(), "job.json").value();
+  const Job job = parse_job(job_of_question(Json::array({kReportedMean}), 0.0).dump(), "job.json").value();
   const std::map<SiloId, planning::Plan> plans = plans_of(job).value();
   const auto widths = planned_widths(job, plans);
   ASSERT_TRUE(widths) << widths.error().message;
@@ -104,65 +104,72 @@ TEST(StatisticQuestionsTest, WhatReportsAndOneNoisedTotalWouldTellIsPlanned) {
 }
 
 TEST(StatisticQuestionsTest, RefusesReportsOfWhatHasNone) {
-  Json gaussian = job_asking(Json::array({kReportedMean}));
+  Json gaussian = job_of_question(Json::array({kReportedMean}));
   gaussian["statistics"]["noise"] = "gaussian";
-  finds(said_of(gaussian), "from reports of single records");
-  Json weighed = job_asking(Json::array({kReportedMean}));
+  question_finds(said_of_question(gaussian), "from reports of single records");
+  Json weighed = job_of_question(Json::array({kReportedMean}));
   weighed["statistics"]["budget"] = "weights";
-  finds(said_of(weighed), "expected the budget \"equal\"");
-  finds(said_of(job_asking(Json::array({kReportedMean, kRegression}))), "is asked for with Gaussian noise alone");
+  question_finds(said_of_question(weighed), "expected the budget \"equal\"");
+  question_finds(said_of_question(job_of_question(Json::array({kReportedMean, kRegression}))),
+                 "is asked for with Gaussian noise alone");
   Json table = kReportedShare;
   table.erase("value");
-  finds(said_of_one(table), "/0/form: expected reports on one value");
+  question_finds(said_of_one(table), "/0/form: expected reports on one value");
   Json both = kReportedMean;
   both["columns"] = {"age", "hours"};
-  finds(said_of_one(both), "/0/column: expected none beside columns");
-  finds(said_of_one({{"kind", "mean"}, {"columns", {"age"}}}), "/0/columns");
-  finds(said_of_one({{"kind", "mean"}, {"column", "age"}, {"randomiser", "bit"}}), "/0/randomiser");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 3}, {"form", "reports"}}), "/0/form");
-  finds(said_of_one({{"kind", "mean"}, {"columns", {"age", "age"}}, {"form", "reports"}}), "each once");
-  finds(said_of_one({{"kind", "mean"}, {"column", "age"}, {"form", "reports"}, {"half_width", 1.0}}), "accepted");
+  question_finds(said_of_one(both), "/0/column: expected none beside columns");
+  question_finds(said_of_one({{"kind", "mean"}, {"columns", {"age"}}}), "/0/columns");
+  question_finds(said_of_one({{"kind", "mean"}, {"column", "age"}, {"randomiser", "bit"}}), "/0/randomiser");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 3}, {"form", "reports"}}), "/0/form");
+  question_finds(said_of_one({{"kind", "mean"}, {"columns", {"age", "age"}}, {"form", "reports"}}), "each once");
+  question_finds(said_of_one({{"kind", "mean"}, {"column", "age"}, {"form", "reports"}, {"half_width", 1.0}}),
+                 "accepted");
 }
 
 TEST(StatisticQuestionsTest, RefusesWhatIsNone) {
-  finds(said_of_one({{"kind", "histogram"}, {"column", "sex"}, {"bins", 3}}),
-        "/0/column: expected a column of numbers");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "nobody"}, {"bins", 3}}), "expected a feature or the label");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}}), "/0/bins: missing");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 1}}), "/0/bins");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 4097}}), "/0/bins");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"edges", {20, 50, 50, 80}}}),
-        "/0/edges: expected ascending edges, got 50 after 50");
-  finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"edges", {20, 50, 90}}}),
-        "/0/edges: expected edges from 20 to 80, the bounds of \"age\"");
-  finds(said_of_one({{"kind", "table"}, {"columns", {"age"}}}), "/0/columns: expected a column with listed values");
-  finds(said_of_one({{"kind", "table"}, {"columns", {"sex", "sex"}}}), "/0/columns: expected each column once");
-  finds(said_of_one({{"kind", "covariance"}, {"columns", {"age"}}}), "/0/columns: expected 2 to 64 columns");
-  finds(said_of_one({{"kind", "covariance"}, {"columns", {"age", "sex"}}}), "/0/columns: expected a column of numbers");
-  finds(said_of_one({{"kind", "regression"}, {"response", "pay"}, {"columns", {"age", "pay"}}}),
-        "the response not among");
-  finds(said_of_one({{"kind", "quantiles"}, {"column", "age"}, {"bins", 16}, {"probabilities", {0.5, 1.0}}}),
-        "/0/probabilities: expected 1 to 99 numbers in (0, 1)");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "sex"}, {"bins", 3}}),
+                 "/0/column: expected a column of numbers");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "nobody"}, {"bins", 3}}),
+                 "expected a feature or the label");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}}), "/0/bins: missing");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 1}}), "/0/bins");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"bins", 4097}}), "/0/bins");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"edges", {20, 50, 50, 80}}}),
+                 "/0/edges: expected ascending edges, got 50 after 50");
+  question_finds(said_of_one({{"kind", "histogram"}, {"column", "age"}, {"edges", {20, 50, 90}}}),
+                 "/0/edges: expected edges from 20 to 80, the bounds of \"age\"");
+  question_finds(said_of_one({{"kind", "table"}, {"columns", {"age"}}}),
+                 "/0/columns: expected a column with listed values");
+  question_finds(said_of_one({{"kind", "table"}, {"columns", {"sex", "sex"}}}),
+                 "/0/columns: expected each column once");
+  question_finds(said_of_one({{"kind", "covariance"}, {"columns", {"age"}}}), "/0/columns: expected 2 to 64 columns");
+  question_finds(said_of_one({{"kind", "covariance"}, {"columns", {"age", "sex"}}}),
+                 "/0/columns: expected a column of numbers");
+  question_finds(said_of_one({{"kind", "regression"}, {"response", "pay"}, {"columns", {"age", "pay"}}}),
+                 "the response not among");
+  question_finds(said_of_one({{"kind", "quantiles"}, {"column", "age"}, {"bins", 16}, {"probabilities", {0.5, 1.0}}}),
+                 "/0/probabilities: expected 1 to 99 numbers in (0, 1)");
   // Covariances and regressions have Gaussian noise, which a delta of 0 does not keep.
-  finds(said_of_one(kRegression, 0.0), "the regression of pay is asked for with Gaussian noise alone");
-  Json laplace = job_asking(Json::array({kRegression}));
+  question_finds(said_of_one(kRegression, 0.0), "the regression of pay is asked for with Gaussian noise alone");
+  Json laplace = job_of_question(Json::array({kRegression}));
   laplace["statistics"]["noise"] = "laplace";
-  finds(said_of(laplace), "Gaussian noise alone");
-  Json gaussian = job_asking(Json::array({kHistogram}), 0.0);
+  question_finds(said_of_question(laplace), "Gaussian noise alone");
+  Json gaussian = job_of_question(Json::array({kHistogram}), 0.0);
   gaussian["statistics"]["noise"] = "gaussian";
-  finds(said_of(gaussian), "/statistics: Gaussian noise keeps no promise of delta 0");
+  question_finds(said_of_question(gaussian), "/statistics: Gaussian noise keeps no promise of delta 0");
 }
 
 TEST(StatisticQuestionsTest, TablesHaveALimitOfCells) {
-  Json job = job_asking({{{"kind", "table"}, {"columns", {"c0", "c1", "c2", "c3", "c4"}}}});
+  Json job = job_of_question({{{"kind", "table"}, {"columns", {"c0", "c1", "c2", "c3", "c4"}}}});
   std::vector<std::string> values;
   values.reserve(10);
   for (int v = 0; v < 10; ++v) values.push_back(fmt::format("v{}", v));
   for (int c = 0; c < 5; ++c)
     job["data"]["features"].push_back({{"column", fmt::format("c{}", c)}, {"categories", values}});
-  finds(said_of(job), "/statistics/questions/0/columns: expected at most 12 columns and 65536 combinations");
+  question_finds(said_of_question(job),
+                 "/statistics/questions/0/columns: expected at most 12 columns and 65536 combinations");
   job["statistics"]["questions"][0]["columns"] = {"c0", "c1", "c2", "c3"};
-  EXPECT_EQ(said_of(job), "accepted");
+  EXPECT_EQ(said_of_question(job), "accepted");
   // What all silos say is held: 10^4 cells of two silos three times are, of a thousand silos are not.
   Json silos = Json::array();
   for (int s = 0; s < 1000; ++s) {
@@ -171,12 +178,12 @@ TEST(StatisticQuestionsTest, TablesHaveALimitOfCells) {
     silos.push_back(silo);
   }
   job["cohort"] = silos;
-  finds(said_of(job), "a coordinator holds at most");
+  question_finds(said_of_question(job), "a coordinator holds at most");
 }
 
 TEST(StatisticQuestionsTest, TheCheaperNoiseIsChosen) {
   const auto noise_of_job = [](const Json& questions, double delta) {
-    return settings_of(parse_job(job_asking(questions, delta).dump(), "job.json").value()).noise;
+    return settings_of(parse_job(job_of_question(questions, delta).dump(), "job.json").value()).noise;
   };
   // One histogram: Laplace at any delta (spec statistics 3). Without a delta everything is.
   EXPECT_EQ(noise_of_job(Json::array({kHistogram}), 1e-6), statistics::NoiseKind::Laplace);
@@ -189,7 +196,7 @@ TEST(StatisticQuestionsTest, TheCheaperNoiseIsChosen) {
 }
 
 TEST(StatisticQuestionsTest, SharesAreSpentWholeAndNoMore) {
-  Json job = job_asking({kHistogram, kTable, kVariance});
+  Json job = job_of_question({kHistogram, kTable, kVariance});
   job["statistics"]["budget"] = "weights";
   job["statistics"]["questions"][1]["weight"] = 16.0;
   for (const char* noise : {"laplace", "gaussian"}) {
@@ -207,10 +214,10 @@ TEST(StatisticQuestionsTest, SharesAreSpentWholeAndNoMore) {
 }
 
 TEST(StatisticQuestionsTest, HalfWidthsAreMetAndTheRestIsNotSpent) {
-  Json job = job_asking({kHistogram, kTable});
+  Json job = job_of_question({kHistogram, kTable});
   job["statistics"]["budget"] = "half_widths";
   job["statistics"]["questions"][0]["half_width"] = 40;
-  finds(said_of(job), "/statistics: the counts of sex: expected half_width");
+  question_finds(said_of_question(job), "/statistics: the counts of sex: expected half_width");
   job["statistics"]["questions"][1]["half_width"] = 25;
   for (const char* noise : {"laplace", "gaussian"}) {
     SCOPED_TRACE(noise);
@@ -231,15 +238,15 @@ TEST(StatisticQuestionsTest, HalfWidthsAreMetAndTheRestIsNotSpent) {
 }
 
 TEST(StatisticQuestionsTest, PlansWarnWhereIntervalsSayNothing) {
-  Json job = job_asking({{{"kind", "histogram"}, {"column", "age"}, {"bins", 4096}}, kRegression});
+  Json job = job_of_question({{{"kind", "histogram"}, {"column", "age"}, {"bins", 4096}}, kRegression});
   for (Json& silo : job["cohort"]) silo["epsilon"] = 0.01;
   const Job parsed = parse_job(job.dump(), "job.json").value();
   const auto widths = planned_widths(parsed, plans_of(parsed).value());
   ASSERT_TRUE(widths) << widths.error().message;
   ASSERT_FALSE((*widths)[0].warnings.empty());
-  finds((*widths)[0].warnings[0], "4096 cells for 1500 records: a cell has 0.37 on average");
+  question_finds((*widths)[0].warnings[0], "4096 cells for 1500 records: a cell has 0.37 on average");
   ASSERT_FALSE((*widths)[1].warnings.empty());
-  finds((*widths)[1].warnings[0], "every coefficient will be refused");
+  question_finds((*widths)[1].warnings[0], "every coefficient will be refused");
 }
 
 /// What silos say without any noise, as their plans' releases would have it on the wire.
@@ -249,7 +256,8 @@ struct Noiseless {
   std::vector<std::vector<std::int64_t>> totals;  // of each silo
 
   Noiseless(const Json& question, const std::vector<std::vector<double>>& real)
-      : job(parse_job(job_asking(Json::array({question})).dump(), "job.json").value()), plans(plans_of(job).value()) {
+      : job(parse_job(job_of_question(Json::array({question})).dump(), "job.json").value()),
+        plans(plans_of(job).value()) {
     const releases::Ask& ask = plans.begin()->second.segments().front().release.ask;
     const int step = round_spec(job, ask).lattice.step_log2;
     for (const std::vector<double>& silo : real) {
@@ -310,7 +318,7 @@ TEST(StatedQuestionsTest, QuantilesAreEdges) {
 TEST(StatedQuestionsTest, ARegressionIsInTheUnitsOfItsColumns) {
   // (age, sex=male, pay) scaled: x1 = +-1 alike, x2 = 0 or 1 alike, y = 0.5 x1 + 0.2 x2 exactly. With d = 3, R^2 = 3:
   // released are sum x / sqrt(3), then per pair sum x_j x_k / 3, squares over sqrt(2) more.
-  Json job = job_asking(Json::array({kRegression}));
+  Json job = job_of_question(Json::array({kRegression}));
   for (Json& silo : job["cohort"]) {
     silo["records"] = 1'000'000;
     silo["epsilon"] = 8;

@@ -33,7 +33,7 @@ Json statistics_job() {
     "participation": {"quorum": 1, "join_deadline_ms": 1000, "round_deadline_ms": 1000, "resend_ms": 500}})");
 }
 
-std::string said_of(const Json& job) {
+std::string said_of_section(const Json& job) {
   const Result<Job> parsed = parse_job(job.dump(), "job.json");
   return parsed ? "accepted" : parsed.error().message;
 }
@@ -41,10 +41,10 @@ std::string said_of(const Json& job) {
 std::string said_of_questions(const Json& questions) {
   Json job = statistics_job();
   job["statistics"]["questions"] = questions;
-  return said_of(job);
+  return said_of_section(job);
 }
 
-void finds(const std::string& said, const std::string& problem) {
+void section_finds(const std::string& said, const std::string& problem) {
   EXPECT_NE(said.find(problem), std::string::npos) << said;
 }
 
@@ -87,41 +87,45 @@ TEST(StatisticsSectionTest, NumericLabelsAndDatesHaveMeans) {
 
 TEST(StatisticsSectionTest, SaysWhatIsWrongWithAQuestion) {
   const auto one = [](const Json& question) { return said_of_questions(Json::array({question})); };
-  finds(one({{"kind", "count"}, {"column", "nobody"}, {"value", "x"}}),
-        "/statistics/questions/0/column: expected a feature or the label of data, got \"nobody\"");
-  finds(one({{"kind", "median"}, {"column", "age"}}),
-        "/statistics/questions/0/kind: expected one of \"count\", \"mean\", \"missing\"");
-  finds(one({{"kind", "mean"}, {"column", "sex"}}),
-        "/0/column: expected a column of numbers: \"sex\" has listed values");
-  finds(one({{"kind", "mean"}, {"column", "income"}}), "expected a column of numbers: \"income\" has listed values");
-  finds(one({{"kind", "count"}, {"column", "age"}, {"value", "30"}}),
-        "/0/column: expected a column with listed values: \"age\" has numbers");
-  finds(one({{"kind", "count"}, {"column", "sex"}, {"value", "other"}}),
-        "/0/value: expected a value that data lists for \"sex\", got \"other\"");
-  finds(one({{"kind", "count"}, {"column", "income"}, {"value", "middle"}}),
-        "/0/value: expected a value that data lists for \"income\", got \"middle\"");
+  section_finds(one({{"kind", "count"}, {"column", "nobody"}, {"value", "x"}}),
+                "/statistics/questions/0/column: expected a feature or the label of data, got \"nobody\"");
+  section_finds(one({{"kind", "median"}, {"column", "age"}}),
+                "/statistics/questions/0/kind: expected one of \"count\", \"mean\", \"missing\"");
+  section_finds(one({{"kind", "mean"}, {"column", "sex"}}),
+                "/0/column: expected a column of numbers: \"sex\" has listed values");
+  section_finds(one({{"kind", "mean"}, {"column", "income"}}),
+                "expected a column of numbers: \"income\" has listed values");
+  section_finds(one({{"kind", "count"}, {"column", "age"}, {"value", "30"}}),
+                "/0/column: expected a column with listed values: \"age\" has numbers");
+  section_finds(one({{"kind", "count"}, {"column", "sex"}, {"value", "other"}}),
+                "/0/value: expected a value that data lists for \"sex\", got \"other\"");
+  section_finds(one({{"kind", "count"}, {"column", "income"}, {"value", "middle"}}),
+                "/0/value: expected a value that data lists for \"income\", got \"middle\"");
   EXPECT_EQ(one({{"kind", "count"}, {"column", "sex"}}), "accepted");  // of each value
-  finds(one({{"kind", "mean"}, {"column", "age"}, {"value", "30"}}), "/0/value: unknown key");
-  finds(one({{"kind", "mean"}}), "/0/column: missing");
-  finds(one({{"kind", "missing"}, {"column", "hours"}}),
-        "/0/column: expected a feature with a missing indicator, and \"hours\" has none");
-  finds(one({{"kind", "missing"}, {"column", "sex"}}), "/0/column: expected a column of numbers");
+  section_finds(one({{"kind", "mean"}, {"column", "age"}, {"value", "30"}}), "/0/value: unknown key");
+  section_finds(one({{"kind", "mean"}}), "/0/column: missing");
+  section_finds(one({{"kind", "missing"}, {"column", "hours"}}),
+                "/0/column: expected a feature with a missing indicator, and \"hours\" has none");
+  section_finds(one({{"kind", "missing"}, {"column", "sex"}}), "/0/column: expected a column of numbers");
   const Json twice = {{"kind", "mean"}, {"column", "age"}};
-  finds(said_of_questions({twice, {{"kind", "mean"}, {"column", "hours"}}, twice}),
-        "/statistics/questions/2/column: question 0 asks for the same");
-  finds(said_of_questions(Json::array()), "/statistics/questions: expected an array of 1 to 256 objects, got one of 0");
+  section_finds(said_of_questions({twice, {{"kind", "mean"}, {"column", "hours"}}, twice}),
+                "/statistics/questions/2/column: question 0 asks for the same");
+  section_finds(said_of_questions(Json::array()),
+                "/statistics/questions: expected an array of 1 to 256 objects, got one of 0");
   Json many = Json::array();
   for (int i = 0; i < 257; ++i) many.push_back(twice);
-  finds(said_of_questions(many), "/statistics/questions: expected an array of 1 to 256 objects, got one of 257");
+  section_finds(said_of_questions(many),
+                "/statistics/questions: expected an array of 1 to 256 objects, got one of 257");
   Json job = statistics_job();
   job["statistics"]["every"] = 1;
-  finds(said_of(job), "/statistics/every: unknown key");
+  section_finds(said_of_section(job), "/statistics/every: unknown key");
 }
 
 TEST(StatisticsSectionTest, ClassesOfALabelHaveNoIndicators) {
   Json job = statistics_job();
   job["data"]["label"] = {{"column", "income"}, {"classes", {"low", "middle", "high"}}};
-  finds(said_of(job), "/statistics/questions/3/column: expected a column with an indicator for each value");
+  section_finds(said_of_section(job),
+                "/statistics/questions/3/column: expected a column with an indicator for each value");
 }
 
 TEST(StatisticsSectionTest, NothingOfATrainingJobStandsBesideThem) {
@@ -129,26 +133,26 @@ TEST(StatisticsSectionTest, NothingOfATrainingJobStandsBesideThem) {
        {"model", "domain", "regulariser", "algorithm", "evaluation", "initial", "projection", "aggregation", "wire"}) {
     Json job = statistics_job();
     job[key] = Json::object();
-    const std::string said = said_of(job);
-    finds(said, fmt::format("job.json: /{}: expected none beside statistics: ", key));
+    const std::string said = said_of_section(job);
+    section_finds(said, fmt::format("job.json: /{}: expected none beside statistics: ", key));
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;  // one problem, no more
   }
   for (const char* key : {"clip_norm", "coordinate_bound", "calibration", "shuffle"}) {
     Json job = statistics_job();
     job["privacy"][key] = 1;
-    const std::string said = said_of(job);
-    finds(said, fmt::format("job.json: /privacy/{}: expected none: ", key));
+    const std::string said = said_of_section(job);
+    section_finds(said, fmt::format("job.json: /privacy/{}: expected none: ", key));
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
   Json shuffled = statistics_job();
   shuffled["privacy"]["mode"] = "shuffle";
-  finds(said_of(shuffled), "/privacy/mode: expected \"isrl\": no shuffler hides statistics");
+  section_finds(said_of_section(shuffled), "/privacy/mode: expected \"isrl\": no shuffler hides statistics");
   Json neither = statistics_job();
   neither.erase("statistics");
-  finds(said_of(neither), "/model: missing");
+  section_finds(said_of_section(neither), "/model: missing");
   Json person = statistics_job();
   person["privacy"]["unit"] = "person";
-  finds(said_of(person), "/privacy/unit: expected \"record\", got \"person\"");
+  section_finds(said_of_section(person), "/privacy/unit: expected \"record\", got \"person\"");
 }
 
 TEST(StatisticsSectionTest, NoAlgorithmKindNamesThemAndPoliciesDo) {

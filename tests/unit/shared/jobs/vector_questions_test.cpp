@@ -18,7 +18,7 @@ using algorithms::LinearModelAsked;
 using algorithms::StatisticsSettings;
 using algorithms::VectorMeanAsked;
 
-Json job_asking(const Json& questions, double delta = 1e-6, std::int64_t public_records = 20) {
+Json job_of_vectors(const Json& questions, double delta = 1e-6, std::int64_t public_records = 20) {
   Json job = Json::parse(R"({
     "format": "undertone.job/1", "name": "vectors",
     "data": {"label": {"column": "sick", "negative": "no", "positive": "yes"},
@@ -39,12 +39,12 @@ Json job_asking(const Json& questions, double delta = 1e-6, std::int64_t public_
 }
 
 Result<Job> parsed(const Json& job) { return parse_job(job.dump(), "job.json"); }
-std::string said_of(const Json& question, double delta = 1e-6) {
-  const Result<Job> job = parsed(job_asking(Json::array({question}), delta));
+std::string said_of_vectors(const Json& question, double delta = 1e-6) {
+  const Result<Job> job = parsed(job_of_vectors(Json::array({question}), delta));
   return job ? "accepted" : job.error().message;
 }
-const StatisticsSettings& settings_of(const Job& job) { return *job.algorithm.as<StatisticsSettings>(); }
-void finds(const std::string& said, const std::string& problem) {
+const StatisticsSettings& settings_of_vectors(const Job& job) { return *job.algorithm.as<StatisticsSettings>(); }
+void vectors_find(const std::string& said, const std::string& problem) {
   EXPECT_NE(said.find(problem), std::string::npos) << said;
 }
 
@@ -56,8 +56,8 @@ Json with(Json question, const Json& more) {
 }
 
 TEST(VectorQuestionsTest, PublicRecordsAreAskedForFirstAndCostNothing) {
-  const Job job = parsed(job_asking(Json::array({with(kMean, {{"public_records", "weighted"}})}))).value();
-  ASSERT_EQ(settings_of(job).questions.size(), 2U);
+  const Job job = parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", "weighted"}})}))).value();
+  ASSERT_EQ(settings_of_vectors(job).questions.size(), 2U);
   const planning::Plan plan = plan_of(job, job.cohort.front()).value();
   const planning::Release& open = *plan.release({0});
   EXPECT_TRUE(open.is_public());
@@ -77,7 +77,7 @@ TEST(VectorQuestionsTest, PublicRecordsAreAskedForFirstAndCostNothing) {
 }
 
 TEST(VectorQuestionsTest, ThrowingAwayReadsNoProtectedRecord) {
-  const Job job = parsed(job_asking(Json::array({with(kMean, {{"public_records", "throw_away"}})}))).value();
+  const Job job = parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", "throw_away"}})}))).value();
   const planning::Plan plan = plan_of(job, job.cohort.front()).value();
   EXPECT_EQ(plan.rounds(), 1U);
   EXPECT_FALSE(plan.protects(releases::Block::Training));
@@ -85,64 +85,66 @@ TEST(VectorQuestionsTest, ThrowingAwayReadsNoProtectedRecord) {
 }
 
 TEST(VectorQuestionsTest, ReportsHaveTheLawOfTheirRandomiser) {
-  const Job directions = parsed(job_asking(Json::array({with(kMean, {{"form", "reports"}})}))).value();
-  EXPECT_EQ(settings_of(directions).noise, statistics::NoiseKind::Laplace);
+  const Job directions = parsed(job_of_vectors(Json::array({with(kMean, {{"form", "reports"}})}))).value();
+  EXPECT_EQ(settings_of_vectors(directions).noise, statistics::NoiseKind::Laplace);
   const planning::Plan plan = plan_of(directions, directions.cohort.front()).value();
   EXPECT_EQ(plan.release({0})->answer_size(), 2000);
   EXPECT_GT(plan.release({0})->cost().pure.value_rounded_up(), 0.999);
   EXPECT_LE(plan.release({0})->cost().pure.value_rounded_up(), 1.0);
-  const Job models = parsed(job_asking(Json::array({with(kModel, {{"form", "reports"}})}))).value();
-  EXPECT_EQ(settings_of(models).noise, statistics::NoiseKind::Gaussian);
+  const Job models = parsed(job_of_vectors(Json::array({with(kModel, {{"form", "reports"}})}))).value();
+  EXPECT_EQ(settings_of_vectors(models).noise, statistics::NoiseKind::Gaussian);
   const planning::Plan noised = plan_of(models, models.cohort.front()).value();
   EXPECT_TRUE(noised.release({0})->cost().is_gaussian());
   EXPECT_LE(noised.epsilon().value_rounded_up(), 1.0);
-  const auto& model = std::get<LinearModelAsked>(settings_of(models).questions[0].what);
+  const auto& model = std::get<LinearModelAsked>(settings_of_vectors(models).questions[0].what);
   EXPECT_EQ(model.degree, 1U);  // sigma = 9: no more is taken
   EXPECT_EQ(model.columns.size(), 3U);
   // Copies share what is promised: five of two numbers, and their releases cost what one does.
   const Json copies = with(kModel, {{"form", "reports"}, {"copies", true}, {"degree", 2}});
-  const Job seven = parsed(job_asking(Json::array({copies}))).value();
+  const Job seven = parsed(job_of_vectors(Json::array({copies}))).value();
   const planning::Plan of_copies = plan_of(seven, seven.cohort.front()).value();
   EXPECT_EQ(of_copies.release({0})->answer_size(), 1000 * 7 * 3);
   EXPECT_LE(of_copies.epsilon().value_rounded_up(), 1.0);
 }
 
 TEST(VectorQuestionsTest, RefusesWhatIsNone) {
-  finds(said_of(with(kMean, {{"norm", 1e-310}})), "/0/norm");
-  finds(said_of(with(kMean, {{"norm", 0}})), "/0/norm");
-  finds(said_of(with(kMean, {{"columns", {"age", "age"}}})), "each column once");
-  finds(said_of(with(kMean, {{"columns", {"nobody"}}})), "expected a feature or the label");
-  finds(said_of(with(kMean, {{"columns", {"sick"}}})), "/0/columns");
-  finds(said_of(with(kMean, {{"public_records", "weighted"}, {"spread", 2}})), "/0/spread");
-  finds(said_of(with(kMean, {{"spread", 0.5}})), "/0/spread");
-  finds(said_of(with(kMean, {{"columns", {"age"}}, {"form", "reports"}})), "two or more");
-  finds(said_of(with(kMean, {{"form", "reports"}, {"adapter", "normalise"}, {"public_records", "empirical"}})),
-        "normalised reports");
-  finds(said_of(with(kMean, {{"adapter", "lift"}})), "/0/adapter");
-  finds(said_of(with(kMean, {{"form", "reports"}, {"randomiser", "gaussian"}}), 0.0), "delta above 0");
-  finds(said_of(with(kModel, {{"response", "age"}})), "a label of two values");
-  finds(said_of(with(kModel, {{"degree", 3}})), "/0/degree: expected 1");
-  finds(said_of(with(kModel, {{"copies", true}})), "/0/copies");
-  finds(said_of(kModel, 0.0), "every silo needs a delta above 0");
-  finds(said_of(with(kModel, {{"form", "reports"}}), 0.0), "delta above 0");
-  finds(said_of(with(kModel, {{"degree", 6}, {"form", "reports"}})), "/0/degree");
-  Json mixed = job_asking(Json::array({with(kModel, {{"form", "reports"}}), with(kMean, {{"form", "reports"}})}));
+  vectors_find(said_of_vectors(with(kMean, {{"norm", 1e-310}})), "/0/norm");
+  vectors_find(said_of_vectors(with(kMean, {{"norm", 0}})), "/0/norm");
+  vectors_find(said_of_vectors(with(kMean, {{"columns", {"age", "age"}}})), "each column once");
+  vectors_find(said_of_vectors(with(kMean, {{"columns", {"nobody"}}})), "expected a feature or the label");
+  vectors_find(said_of_vectors(with(kMean, {{"columns", {"sick"}}})), "/0/columns");
+  vectors_find(said_of_vectors(with(kMean, {{"public_records", "weighted"}, {"spread", 2}})), "/0/spread");
+  vectors_find(said_of_vectors(with(kMean, {{"spread", 0.5}})), "/0/spread");
+  vectors_find(said_of_vectors(with(kMean, {{"columns", {"age"}}, {"form", "reports"}})), "two or more");
+  vectors_find(
+      said_of_vectors(with(kMean, {{"form", "reports"}, {"adapter", "normalise"}, {"public_records", "empirical"}})),
+      "normalised reports");
+  vectors_find(said_of_vectors(with(kMean, {{"adapter", "lift"}})), "/0/adapter");
+  vectors_find(said_of_vectors(with(kMean, {{"form", "reports"}, {"randomiser", "gaussian"}}), 0.0), "delta above 0");
+  vectors_find(said_of_vectors(with(kModel, {{"response", "age"}})), "a label of two values");
+  vectors_find(said_of_vectors(with(kModel, {{"degree", 3}})), "/0/degree: expected 1");
+  vectors_find(said_of_vectors(with(kModel, {{"copies", true}})), "/0/copies");
+  vectors_find(said_of_vectors(kModel, 0.0), "every silo needs a delta above 0");
+  vectors_find(said_of_vectors(with(kModel, {{"form", "reports"}}), 0.0), "delta above 0");
+  vectors_find(said_of_vectors(with(kModel, {{"degree", 6}, {"form", "reports"}})), "/0/degree");
+  Json mixed = job_of_vectors(Json::array({with(kModel, {{"form", "reports"}}), with(kMean, {{"form", "reports"}})}));
   const Result<Job> both = parsed(mixed);
   ASSERT_FALSE(both);
   // A silo that has no public records has no plan for a question of them.
-  const Job none = parsed(job_asking(Json::array({with(kMean, {{"public_records", "weighted"}})}), 1e-6, 0)).value();
+  const Job none =
+      parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", "weighted"}})}), 1e-6, 0)).value();
   EXPECT_FALSE(plan_of(none, none.cohort.front()));
 }
 
 TEST(VectorQuestionsTest, PlansSayWhatEveryEstimateIsExpectedToBeOff) {
   const Job job =
-      parsed(job_asking(Json::array({with(kMean, {{"public_records", "weighted"}, {"spread", 0.6}})}))).value();
+      parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", "weighted"}, {"spread", 0.6}})}))).value();
   const auto widths = planned_widths(job, plans_of(job).value()).value();
   ASSERT_EQ(widths.size(), 2U);
   EXPECT_EQ(widths[0].half_width, 0.0);
   // V / sqrt(n_pub) = 0.6 / sqrt(40) by public records alone.
-  finds(widths[1].of, "by the 40 public records alone 0.09487");
-  const Job model = parsed(job_asking(Json::array({kModel}))).value();
+  vectors_find(widths[1].of, "by the 40 public records alone 0.09487");
+  const Job model = parsed(job_of_vectors(Json::array({kModel}))).value();
   const PlannedWidth width = planned_widths(model, plans_of(model).value()).value().front();
   // N17: reports of single records against totals: sqrt of the records, weighed by both silos'.
   ASSERT_TRUE(width.as_reports.has_value());
@@ -155,8 +157,8 @@ TEST(StatedVectorsTest, WithoutNoiseEveryEstimateIsTheMeanItIsOf) {
   const double unit = 0x1p20;
   for (const char* how : {"weighted", "empirical"}) {
     SCOPED_TRACE(how);
-    const Job job = parsed(job_asking(Json::array({with(kMean, {{"public_records", how}})}))).value();
-    const auto& what = std::get<VectorMeanAsked>(settings_of(job).questions[1].what);
+    const Job job = parsed(job_of_vectors(Json::array({with(kMean, {{"public_records", how}})}))).value();
+    const auto& what = std::get<VectorMeanAsked>(settings_of_vectors(job).questions[1].what);
     const std::map<SiloId, planning::Plan> plans = plans_of(job).value();
     const std::vector<std::vector<double>> own = {{200.0, -100.0}, {250.0, 150.0}};
     const std::vector<std::vector<double>> open = {{2.0, 2.0, 1.2}, {2.0, 2.0, 1.2}};
@@ -200,8 +202,8 @@ TEST(StatedVectorsTest, WithoutNoiseEveryEstimateIsTheMeanItIsOf) {
 TEST(StatedVectorsTest, IntervalsOfDirectionsHoldTheMeanOftenEnough) {
   // 400 runs at 95 %: below 0.92 with probability 3e-3 were it exact; Bernstein's is wider, by Hoeffding's kind of
   // margin.
-  const Job job = parsed(job_asking(Json::array({with(kMean, {{"form", "reports"}})}), 0.0)).value();
-  const auto& what = std::get<VectorMeanAsked>(settings_of(job).questions[0].what);
+  const Job job = parsed(job_of_vectors(Json::array({with(kMean, {{"form", "reports"}})}), 0.0)).value();
+  const auto& what = std::get<VectorMeanAsked>(settings_of_vectors(job).questions[0].what);
   const planning::Plan plan = plan_of(job, job.cohort[1]).value();
   const planning::Release& release = *plan.release({0});
   const auto& reports = std::get<mechanisms::LocalReports>(release.mechanism);

@@ -15,7 +15,7 @@ using releases::Slice;
 
 constexpr double kDelta = 1e-5;
 
-releases::Target approximate(double epsilon, double delta = kDelta) {
+releases::Target approximate_at(double epsilon, double delta = kDelta) {
   return releases::ApproximateDp{releases::Epsilon::create(epsilon).value(), releases::Delta::create(delta).value()};
 }
 releases::SiloFacts silo_with(std::int64_t records, releases::Target target) {
@@ -50,7 +50,7 @@ ScheduledRounds evaluation(std::uint64_t rounds, double fraction = 1.0) {
 double shift_of(const Plan& plan) { return std::sqrt(plan.release({0})->cost_of_draw().gaussian.value_rounded_up()); }
 
 TEST(SecretBinsTest, TakeLessNoiseThanPartsThatAreTold) {
-  const releases::SiloFacts facts = silo_with(10'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(10'000, approximate_at(1.0));
   const Plan bins = make_plan(one_pass(Slice::Assignment::Bins, 100), facts).value();
   const Plan permutation = make_plan(one_pass(Slice::Assignment::Permutation, 100), facts).value();
   EXPECT_LE(bins.epsilon().value_rounded_up(), 1.0);
@@ -66,7 +66,7 @@ TEST(SecretBinsTest, TakeLessNoiseThanPartsThatAreTold) {
 }
 
 TEST(SecretPermutationTest, TakesLessNoiseThanPartsThatAreTold) {
-  const releases::SiloFacts facts = silo_with(10'001, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(10'001, approximate_at(1.0));
   const Plan secret = make_plan(one_pass(Slice::Assignment::SecretPermutation, 100), facts).value();
   EXPECT_LE(secret.epsilon().value_rounded_up(), 1.0);
   EXPECT_GE(secret.epsilon().value_rounded_up(), 0.98);
@@ -107,7 +107,7 @@ TEST(SecretPermutationTest, OnePositionAtLeastIsReadByNobody) {
 
 TEST(SecretPermutationTest, ThePlanSaysWhatNobodyMustKnow) {
   const Plan plan =
-      make_plan(one_pass(Slice::Assignment::SecretPermutation, 3), silo_with(99, approximate(1.0))).value();
+      make_plan(one_pass(Slice::Assignment::SecretPermutation, 3), silo_with(99, approximate_at(1.0))).value();
   const Release& second = *plan.release({1});
   EXPECT_EQ(second.positions, (Slice::Positions{32, 64}));
   EXPECT_EQ(second.records_drawn, 32);
@@ -117,12 +117,12 @@ TEST(SecretPermutationTest, ThePlanSaysWhatNobodyMustKnow) {
   EXPECT_EQ(plan.releases_text(Block::Training),
             each + "*1@32/32=0:32/99," + each + "*1@32/32=32:64/99," + each + "*1@32/32=64:96/99");
   EXPECT_NE(plan.accountant().find("read by nobody"), std::string::npos);
-  const Plan told = make_plan(one_pass(Slice::Assignment::Permutation, 3), silo_with(99, approximate(1.0))).value();
+  const Plan told = make_plan(one_pass(Slice::Assignment::Permutation, 3), silo_with(99, approximate_at(1.0))).value();
   EXPECT_NE(plan_digest(plan), plan_digest(told));
 }
 
 TEST(SecretPermutationTest, ThePlanTakesParallelCompositionWhereThatIsCheaperAndSaysSo) {
-  const releases::SiloFacts facts = silo_with(1'000'001, approximate(8.0));
+  const releases::SiloFacts facts = silo_with(1'000'001, approximate_at(8.0));
   const Plan secret = make_plan(one_pass(Slice::Assignment::SecretPermutation, 1), facts).value();
   const Plan told = make_plan(one_pass(Slice::Assignment::Permutation, 1), facts).value();
   EXPECT_EQ(*secret.parts_credit()->gain, 1.0);
@@ -132,7 +132,7 @@ TEST(SecretPermutationTest, ThePlanTakesParallelCompositionWhereThatIsCheaperAnd
 }
 
 TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
-  const releases::SiloFacts facts = silo_with(1'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(1'000, approximate_at(1.0));
   constexpr auto kSecret = Slice::Assignment::SecretPermutation;
   const auto why = [&](const Schedule& schedule, const releases::SiloFacts& of,
                        const std::optional<Shuffling>& shuffling = std::nullopt) {
@@ -173,7 +173,7 @@ TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
   const releases::Target pure = releases::PureDp{releases::Epsilon::create(1.0).value()};
   EXPECT_NE(why(one_pass(kSecret, 10), silo_with(1'000, pure)).find("an epsilon and a delta"), std::string::npos);
   // As many parts as records leave one without any.
-  EXPECT_NE(why(one_pass(kSecret, 10), silo_with(10, approximate(1.0))).find("leaves none"), std::string::npos);
+  EXPECT_NE(why(one_pass(kSecret, 10), silo_with(10, approximate_at(1.0))).find("leaves none"), std::string::npos);
 }
 
 TEST(SecretPermutationTest, AnOdometerThatCannotTellWhichPartWasReadSaysThePlansEpsilon) {
@@ -184,13 +184,13 @@ TEST(SecretPermutationTest, AnOdometerThatCannotTellWhichPartWasReadSaysThePlans
     schedule.push_back({part(Slice::Assignment::Permutation, i, 2, Slice::Cut::Halving), 10 * (i + 1)});
     schedule.back().ask.shift = releases::GaussianShift::create(0.05).value();
   }
-  const Plan halves = make_plan(schedule, silo_with(1'000, approximate(2.0))).value();
+  const Plan halves = make_plan(schedule, silo_with(1'000, approximate_at(2.0))).value();
   const releases::Cost once = halves.release({0})->cost();
   ASSERT_EQ(once, halves.release({10})->cost());
   EXPECT_EQ(halves.epsilon_of(*once.times(20), {}), halves.epsilon().value_rounded_up());
   // Parts that are read alike: ten of any of them cost what ten of the first do.
   schedule[1].rounds = 10;
-  const Plan alike = make_plan(schedule, silo_with(1'000, approximate(2.0))).value();
+  const Plan alike = make_plan(schedule, silo_with(1'000, approximate_at(2.0))).value();
   EXPECT_LT(alike.epsilon_of(*once.times(5), {}), 0.8 * alike.epsilon().value_rounded_up());
 }
 
@@ -198,7 +198,7 @@ TEST(SecretPermutationTest, HalvesAreChargedAsTheTheoremSays) {
   Schedule schedule;
   for (std::uint64_t i = 0; i < 3; ++i)
     schedule.push_back({part(Slice::Assignment::SecretPermutation, i, 3, Slice::Cut::Halving), std::uint64_t{1} << i});
-  const Plan plan = make_plan(schedule, silo_with(8'000, approximate(2.0))).value();
+  const Plan plan = make_plan(schedule, silo_with(8'000, approximate_at(2.0))).value();
   EXPECT_GT(*plan.parts_credit()->gain, 1.1);
   std::vector<accounting::AllocatedParts> parts;
   double unread = 1.0;
@@ -218,7 +218,7 @@ TEST(SecretPermutationTest, HalvesAreChargedAsTheTheoremSays) {
 }
 
 TEST(SecretBinsTest, ThePlanSaysWhatNobodyMustKnow) {
-  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 3), silo_with(100, approximate(1.0))).value();
+  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 3), silo_with(100, approximate_at(1.0))).value();
   // 33 positions each, and one that no bin reads.
   const Release& second = *plan.release({1});
   EXPECT_EQ(second.positions, (Slice::Positions{33, 66}));
@@ -248,7 +248,7 @@ TEST(SecretBinsTest, RowsAreWhatBernsteinSays) {
 }
 
 TEST(SecretBinsTest, DeltaPaysForWhatOverflows) {
-  const releases::SiloFacts facts = silo_with(10'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(10'000, approximate_at(1.0));
   const Plan bins = make_plan(one_pass(Slice::Assignment::Bins, 20), facts).value();
   const Plan permutation = make_plan(one_pass(Slice::Assignment::Permutation, 20), facts).value();
   EXPECT_EQ(bins.mechanism_delta_amount().units() + bins.parts_credit()->overflow.units(),
@@ -262,7 +262,7 @@ TEST(SecretBinsTest, HalvesAndReadsComposeAsOneAllocation) {
   Schedule schedule;
   for (std::uint64_t i = 0; i < 3; ++i)
     schedule.push_back({part(Slice::Assignment::Bins, i, 3, Slice::Cut::Halving), std::uint64_t{1} << i});
-  const Plan plan = make_plan(schedule, silo_with(8'000, approximate(2.0))).value();
+  const Plan plan = make_plan(schedule, silo_with(8'000, approximate_at(2.0))).value();
   EXPECT_LE(plan.epsilon().value_rounded_up(), 2.0);
   EXPECT_GT(*plan.parts_credit()->gain, 1.5);
   std::vector<accounting::AllocatedParts> parts;
@@ -281,7 +281,7 @@ TEST(SecretBinsTest, HalvesAndReadsComposeAsOneAllocation) {
 }
 
 TEST(SecretBinsTest, WhatElseReadsTheRecordsIsComposedWithThem) {
-  const releases::SiloFacts facts = silo_with(10'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(10'000, approximate_at(1.0));
   Schedule schedule = one_pass(Slice::Assignment::Bins, 100);
   schedule.push_back(evaluation(1));
   Schedule told = one_pass(Slice::Assignment::Permutation, 100);
@@ -310,7 +310,7 @@ TEST(SecretBinsTest, WhatElseReadsTheRecordsIsComposedWithThem) {
 }
 
 TEST(SecretBinsTest, FreshSubsetsBesidesAreComposedToo) {
-  const releases::SiloFacts facts = silo_with(1'000, approximate(2.0));
+  const releases::SiloFacts facts = silo_with(1'000, approximate_at(2.0));
   Schedule schedule = one_pass(Slice::Assignment::Bins, 10);
   const Plan alone = make_plan(schedule, facts).value();
   schedule.push_back(evaluation(3, 0.1));
@@ -321,7 +321,7 @@ TEST(SecretBinsTest, FreshSubsetsBesidesAreComposedToo) {
 }
 
 TEST(SecretBinsTest, PassesWithBinsOfTheirOwnAreEpochs) {
-  const releases::SiloFacts facts = silo_with(1'000, approximate(2.0));
+  const releases::SiloFacts facts = silo_with(1'000, approximate_at(2.0));
   const Plan one = make_plan(passes(1, 20), facts).value();
   const Plan three = make_plan(passes(3, 20), facts).value();
   EXPECT_LE(three.epsilon().value_rounded_up(), 2.0);
@@ -341,7 +341,7 @@ TEST(SecretBinsTest, PassesWithBinsOfTheirOwnAreEpochs) {
 }
 
 TEST(SecretBinsTest, AnotherDeltaPaysForOverflowToo) {
-  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 20), silo_with(10'000, approximate(1.0))).value();
+  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 20), silo_with(10'000, approximate_at(1.0))).value();
   const double whole = plan.epsilon_at(Block::Training, releases::Delta::create(kDelta).value()).value();
   EXPECT_NEAR(whole, 1.0, 0.01);
   // A delta that the overflow alone takes leaves nothing to evaluate at.
@@ -356,7 +356,7 @@ TEST(SecretBinsTest, AnotherDeltaPaysForOverflowToo) {
 TEST(SecretBinsTest, SharesThatChoseTheNoiseHaveNoGain) {
   Schedule schedule = one_pass(Slice::Assignment::Bins, 10);
   for (ScheduledRounds& rounds : schedule) rounds.ask.share = 1.0;
-  const Plan plan = make_plan(schedule, silo_with(1'000, approximate(1.0))).value();
+  const Plan plan = make_plan(schedule, silo_with(1'000, approximate_at(1.0))).value();
   EXPECT_FALSE(plan.parts_credit()->gain);
   EXPECT_LT(plan.epsilon().value_rounded_up(), 0.6);
 }
@@ -366,7 +366,7 @@ TEST(SecretBinsTest, ChosenNoiseIsChargedTogetherToo) {
   Schedule told = one_pass(Slice::Assignment::Permutation, 50);
   for (Schedule* one : {&schedule, &told})
     for (ScheduledRounds& rounds : *one) rounds.ask.shift = releases::GaussianShift::create(0.25).value();
-  const releases::SiloFacts facts = silo_with(5'000, approximate(2.0));
+  const releases::SiloFacts facts = silo_with(5'000, approximate_at(2.0));
   const Plan bins = make_plan(schedule, facts).value();
   const Plan permutation = make_plan(told, facts).value();
   EXPECT_LT(bins.epsilon().value_rounded_up(), 0.5 * permutation.epsilon().value_rounded_up());
@@ -375,19 +375,19 @@ TEST(SecretBinsTest, ChosenNoiseIsChargedTogetherToo) {
 }
 
 TEST(SecretBinsTest, APartialPassIsAnOdometerOfWhatWasToldOrThePlans) {
-  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 10), silo_with(1'000, approximate(1.0))).value();
+  const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 10), silo_with(1'000, approximate_at(1.0))).value();
   // No odometer takes the credit: one bin that is told costs more than the whole plan, which is what stands.
   EXPECT_EQ(plan.epsilon_of(plan.release({0})->cost(), {}), plan.epsilon().value_rounded_up());
 }
 
 TEST(SecretBinsTest, BinsAreAnotherPlanThanAPermutation) {
-  const releases::SiloFacts facts = silo_with(1'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(1'000, approximate_at(1.0));
   const Plan permutation = make_plan(one_pass(Slice::Assignment::Permutation, 10), facts).value();
   EXPECT_NE(plan_digest(permutation), plan_digest(make_plan(one_pass(Slice::Assignment::Bins, 10), facts).value()));
 }
 
 TEST(SecretBinsTest, WhatIsNotKnownToBeHiddenHasNoPlan) {
-  const releases::SiloFacts facts = silo_with(1'000, approximate(1.0));
+  const releases::SiloFacts facts = silo_with(1'000, approximate_at(1.0));
   const auto why = [](const Schedule& schedule, const releases::SiloFacts& silo,
                       std::optional<Shuffling> shuffling = {}) {
     const Result<Plan> plan = make_plan(schedule, silo, shuffling);

@@ -154,8 +154,8 @@ Eigen::MatrixXd margins(Eigen::Index records, Normals& normals) {
 
 TEST(HermiteLearningTest, ReachesTheSpecsExcessAndNoMoreDegreesHelp) {
   Normals normals(12);
-  constexpr Eigen::Index kRecords = 60'000;
-  const Eigen::MatrixXd u = margins(kRecords, normals);
+  constexpr Eigen::Index kSolvedRecords = 60'000;
+  const Eigen::MatrixXd u = margins(kSolvedRecords, normals);
   const auto risk = [&](const Eigen::VectorXd& w) {
     const Eigen::ArrayXd t = (u.transpose() * w).array() - 0.5;
     return (-0.5 * t + 0.5 * (t.square() + 0.0625).sqrt()).mean();
@@ -164,13 +164,13 @@ TEST(HermiteLearningTest, ReachesTheSpecsExcessAndNoMoreDegreesHelp) {
       [&](const Eigen::Ref<const Eigen::VectorXd>& w) {
         const Eigen::VectorXd slopes =
             (u.transpose() * w).unaryExpr([](double t) { return slope_of(MarginLoss::Hinge, 0.25, t); });
-        return Eigen::VectorXd(u * slopes / static_cast<double>(kRecords));
+        return Eigen::VectorXd(u * slopes / static_cast<double>(kSolvedRecords));
       },
       5, 1.0, 2.0, 400);
   // epsilon = 8, delta = 1e-5: mu = 1.76, sigma = 2 / mu.
   constexpr double kStddev = 1.14;
   Eigen::MatrixXd noised = u;
-  for (Eigen::Index i = 0; i < kRecords; ++i) noised.col(i) += kStddev * normals.vector(5);
+  for (Eigen::Index i = 0; i < kSolvedRecords; ++i) noised.col(i) += kStddev * normals.vector(5);
   const auto excess = [&](std::size_t degree) {
     const SlopePolynomial slope = chebyshev_slope(MarginLoss::Hinge, 0.25, degree);
     return risk(least_in_ball(

@@ -15,14 +15,14 @@
 namespace undertone::statistics {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 const Confidence k95 = Confidence::create(0.95).value();
 
 NoiseLaw counting(double scale) { return NoiseLaw::create({{LaplaceNoise{scale, 1.0}, 1.0}}).value(); }
 NoiseLaw gaussian(double stddev) { return NoiseLaw::create({{GaussianNoise{stddev, 0.0}, 1.0}}).value(); }
 
 TEST(ConfidenceTest, RefusesWhatIsNone) {
-  for (const double value : {0.0, 0.49, 1.0, 1.5, -1.0, kNan}) EXPECT_FALSE(Confidence::create(value)) << value;
+  for (const double value : {0.0, 0.49, 1.0, 1.5, -1.0, kUndefined}) EXPECT_FALSE(Confidence::create(value)) << value;
   EXPECT_NEAR(k95.z(), 1.959963984540054, 1e-12);
   EXPECT_NEAR(k95.shared_by(5).alpha(), 0.01, 1e-15);
 }
@@ -86,7 +86,8 @@ TEST(CountTest, ACellOfManyIsAsWideAsItsShareOfAlpha) {
 }
 
 TEST(CountTest, RefusesWhatIsNoCount) {
-  for (const double total : {kNan, HUGE_VAL}) EXPECT_FALSE(state_count(total, 30, counting(1.0), k95, true)) << total;
+  for (const double total : {kUndefined, HUGE_VAL})
+    EXPECT_FALSE(state_count(total, 30, counting(1.0), k95, true)) << total;
   for (const std::int64_t records : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX})
     EXPECT_FALSE(state_count(1.0, records, counting(1.0), k95, true)) << records;
 }
@@ -128,8 +129,8 @@ TEST(MeanTest, ChernoffWantsSilosByTheirRecords) {
 
 TEST(MeanTest, RefusesWhatIsNoMean) {
   EXPECT_FALSE(state_mean({}, k95, Sampling::None));
-  EXPECT_FALSE(state_mean({silo(kNan, 0.1, 10, 1.0, 0.1)}, k95, Sampling::None));
-  EXPECT_FALSE(state_mean({silo(0.1, kNan, 10, 1.0, 0.1)}, k95, Sampling::None));
+  EXPECT_FALSE(state_mean({silo(kUndefined, 0.1, 10, 1.0, 0.1)}, k95, Sampling::None));
+  EXPECT_FALSE(state_mean({silo(0.1, kUndefined, 10, 1.0, 0.1)}, k95, Sampling::None));
   EXPECT_FALSE(state_mean({silo(0.1, 0.1, 0, 1.0, 0.1)}, k95, Sampling::None));
   EXPECT_FALSE(state_mean({silo(0.1, 0.1, 10, 0.9, 0.1)}, k95, Sampling::None));
   EXPECT_FALSE(state_mean({silo(0.1, 0.1, 10, 2.0, 0.1), silo(0.1, 0.1, 10, -1.0, 0.1)}, k95, Sampling::None));
@@ -167,7 +168,7 @@ TEST(VarianceTest, FourMomentsAreRefusedBehindMuchNoise) {
   const Stated refused = state_variance_by_four_moments(moments, k95, true).value();
   EXPECT_FALSE(refused.value);
   EXPECT_EQ(refused.population->high, 1.0);
-  moments.moments[3] = kNan;
+  moments.moments[3] = kUndefined;
   EXPECT_FALSE(state_variance_by_four_moments(moments, k95, true));
 }
 
@@ -211,7 +212,7 @@ TEST(GroupMeanTest, OfAGroupThatMayBeEmptyThereIsNone) {
     EXPECT_NE(mean.note.find("may be empty"), std::string::npos);
   }
   EXPECT_TRUE(state_group_mean({40.1, 3.0, std::nullopt, noise, noise, 0.0}, k95, true)->value);
-  EXPECT_FALSE(state_group_mean({kNan, 3.0, std::nullopt, noise, noise, 0.0}, k95, true));
+  EXPECT_FALSE(state_group_mean({kUndefined, 3.0, std::nullopt, noise, noise, 0.0}, k95, true));
 }
 
 TEST(GroupMeanTest, SquaresNarrowItWhereTheSpreadIsSmall) {

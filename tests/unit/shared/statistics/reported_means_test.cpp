@@ -9,10 +9,10 @@
 namespace undertone::statistics {
 namespace {
 
-const Confidence k95 = Confidence::create(0.95).value();
+const Confidence kOfReports95 = Confidence::create(0.95).value();
 
 Stated stated(const std::vector<ReportedTotal>& silos, Reporting reporting = {}, bool sampling = true) {
-  return state_reported_mean(silos, reporting, k95, sampling).value();
+  return state_reported_mean(silos, reporting, kOfReports95, sampling).value();
 }
 
 /// P[so many ones], of bits of a uniform draw of k of the records, whose chances of a one are given: by the numbers of
@@ -158,9 +158,9 @@ TEST(ReportedMeansTest, RefusesWhatNobodyReports) {
         ReportedTotal(ReportedBits{10, -1, 0.5}), ReportedTotal(ReportedBits{10, 1, 0.0}),
         ReportedTotal(ReportedBits{10, 1, 1.0}), ReportedTotal(ReportedNumbers{10, std::nan(""), {1.0, 1.0}}),
         ReportedTotal(ReportedNumbers{10, 1.0, {0.0, 1.0}})}) {
-    EXPECT_FALSE(state_reported_mean({silo}, {}, k95, true));
+    EXPECT_FALSE(state_reported_mean({silo}, {}, kOfReports95, true));
   }
-  EXPECT_FALSE(state_reported_mean({}, {}, k95, true));
+  EXPECT_FALSE(state_reported_mean({}, {}, kOfReports95, true));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace undertone::statistics {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const Confidence k95 = Confidence::create(0.95).value();
+const Confidence kOfStructures95 = Confidence::create(0.95).value();
 
 Eigen::VectorXd noise(Eigen::Index size, unsigned seed) {
   std::mt19937_64 words(seed);
@@ -92,32 +92,33 @@ TEST(QuantileTest, ThePointIsWhereTheRunningMaximumReachesTheRank) {
   Eigen::VectorXd counts(4);
   counts << 10, 52, 48, 90;
   const PrefixCounts prefixes{counts, Eigen::VectorXd::Constant(4, 1.0)};
-  const StatedQuantile median = state_quantile(prefixes, 100, 0.5, k95, false).value();
+  const StatedQuantile median = state_quantile(prefixes, 100, 0.5, kOfStructures95, false).value();
   EXPECT_EQ(median.edge, 2U);
   // Rank 50: e_1 and no other is below 50 - 1.96; e_4 alone is above 49 + 1.96 from behind (48 is not).
   EXPECT_EQ(median.noise.low, 1U);
   EXPECT_EQ(median.noise.high, 4U);
   EXPECT_FALSE(median.population);
-  EXPECT_EQ(state_quantile(prefixes, 100, 0.95, k95, false)->edge, 5U);  // no inner edge reaches it
+  EXPECT_EQ(state_quantile(prefixes, 100, 0.95, kOfStructures95, false)->edge, 5U);  // no inner edge reaches it
 }
 
 TEST(QuantileTest, RefusesWhatIsNoQuantile) {
   const PrefixCounts prefixes{Eigen::VectorXd::Ones(3), Eigen::VectorXd::Ones(3)};
-  for (const double p : {0.0, 1.0, -0.1, kNan}) EXPECT_FALSE(state_quantile(prefixes, 10, p, k95, true)) << p;
-  EXPECT_FALSE(state_quantile({Eigen::VectorXd::Ones(3), Eigen::VectorXd::Zero(3)}, 10, 0.5, k95, true));
-  EXPECT_FALSE(state_quantile({Eigen::VectorXd::Ones(3), Eigen::VectorXd::Ones(2)}, 10, 0.5, k95, true));
-  EXPECT_FALSE(state_quantile({Eigen::VectorXd(), Eigen::VectorXd()}, 10, 0.5, k95, true));
+  for (const double p : {0.0, 1.0, -0.1, kNan})
+    EXPECT_FALSE(state_quantile(prefixes, 10, p, kOfStructures95, true)) << p;
+  EXPECT_FALSE(state_quantile({Eigen::VectorXd::Ones(3), Eigen::VectorXd::Zero(3)}, 10, 0.5, kOfStructures95, true));
+  EXPECT_FALSE(state_quantile({Eigen::VectorXd::Ones(3), Eigen::VectorXd::Ones(2)}, 10, 0.5, kOfStructures95, true));
+  EXPECT_FALSE(state_quantile({Eigen::VectorXd(), Eigen::VectorXd()}, 10, 0.5, kOfStructures95, true));
 }
 
 TEST(QuantileTest, SelectionsOfFewRecordsHaveNoInterval) {
   // t = 4 ln(4 * 65 / 0.05) / 2000 = 0.01711; z at alpha / 4 is 2.2414, times sqrt(0.25 / 2000) = 0.02506.
-  const SelectedRanks ranks = selection_ranks(0.5, 2000, 65, 1.0, k95).value();
+  const SelectedRanks ranks = selection_ranks(0.5, 2000, 65, 1.0, kOfStructures95).value();
   EXPECT_NEAR(ranks.high, 0.5 + 0.01711 + 0.02506, 1e-5);
   EXPECT_NEAR(ranks.low + ranks.high, 1.0, 1e-12);
-  EXPECT_FALSE(selection_ranks(0.5, 60, 65, 1.0, k95));     // t = 0.57
-  EXPECT_FALSE(selection_ranks(0.01, 2000, 65, 1.0, k95));  // t > p
-  EXPECT_FALSE(selection_ranks(0.5, 2000, 65, 0.0, k95));
-  EXPECT_FALSE(selection_ranks(kNan, 2000, 65, 1.0, k95));
+  EXPECT_FALSE(selection_ranks(0.5, 60, 65, 1.0, kOfStructures95));     // t = 0.57
+  EXPECT_FALSE(selection_ranks(0.01, 2000, 65, 1.0, kOfStructures95));  // t > p
+  EXPECT_FALSE(selection_ranks(0.5, 2000, 65, 0.0, kOfStructures95));
+  EXPECT_FALSE(selection_ranks(kNan, 2000, 65, 1.0, kOfStructures95));
 }
 
 TEST(TableTest, SharedMarginsAgreeAndAreLeastSquares) {
@@ -231,11 +232,11 @@ TEST(VectorMomentsTest, AreUnpackedFromTheirScale) {
 
 TEST(CorrelationTest, IsRefusedBelowThreeStandardDeviations) {
   // Noise of a mean square: sqrt 2 R^2 sigma / n = 4.243e-3 sigma; of 0.2: 3 sds at sigma = 15.7.
-  const Stated stated = state_correlation(moments_of(0.2, 15.0), 0, 1, k95, Shape::Unknown);
+  const Stated stated = state_correlation(moments_of(0.2, 15.0), 0, 1, kOfStructures95, Shape::Unknown);
   EXPECT_TRUE(stated.value);
   EXPECT_FALSE(stated.population);  // nobody declared a shape
   EXPECT_NE(stated.note.find("near-normal"), std::string::npos);
-  const Stated refused = state_correlation(moments_of(0.2, 17.0), 0, 1, k95, Shape::NearNormal);
+  const Stated refused = state_correlation(moments_of(0.2, 17.0), 0, 1, kOfStructures95, Shape::NearNormal);
   EXPECT_FALSE(refused.value);
   EXPECT_EQ(refused.noise.low, -1.0);
   EXPECT_EQ(refused.population->high, 1.0);
@@ -258,12 +259,12 @@ TEST(RegressionTest, IsRefusedWhereTheNoiseIsAsLargeAsTheMatrix) {
   EXPECT_EQ(carried(10.0).carries, Carries::Barely);
   EXPECT_NEAR(carried(10.0).rho, 200.0 / 60.0, 1e-9);
   EXPECT_EQ(carried(17.0).carries, Carries::Nothing);
-  for (const Stated& stated : state_coefficients(carried(17.0), 3, k95)) {
+  for (const Stated& stated : state_coefficients(carried(17.0), 3, kOfStructures95)) {
     EXPECT_FALSE(stated.value);
     EXPECT_EQ(stated.noise.high, HUGE_VAL);
     EXPECT_NE(stated.note.find("does not carry"), std::string::npos);
   }
-  EXPECT_NE(state_coefficients(carried(10.0), 3, k95)[1].note.find("flagged"), std::string::npos);
+  EXPECT_NE(state_coefficients(carried(10.0), 3, kOfStructures95)[1].note.find("flagged"), std::string::npos);
   // A Gram matrix that noise made indefinite has rho < 0.
   EXPECT_EQ(regress(regression_moments(moments_of(-0.2, 8.0), {0, 1}, 2).value()).carries, Carries::Nothing);
 }
@@ -297,20 +298,20 @@ TEST(RegressionTest, ARidgeKeepsPredictionsFinite) {
 TEST(BudgetSplitTest, ALaplaceTargetIsMetAndHardlyMore) {
   const std::vector<TargetWidth> targets{{6.0, 1.0, 1.0}, {0.5, 2.0, 0x1p-20}};
   for (const std::int64_t silos : {std::int64_t{1}, std::int64_t{5}}) {
-    const std::vector<double> epsilons = laplace_epsilons_for(targets, silos, k95).value();
+    const std::vector<double> epsilons = laplace_epsilons_for(targets, silos, kOfStructures95).value();
     for (std::size_t i = 0; i < targets.size(); ++i) {
       SCOPED_TRACE(testing::Message() << silos << " silos, question " << i);
       const auto width = [&](double epsilon) {
         const PairwiseBound bound{targets[i].sensitivity, targets[i].sensitivity};
         const auto noise_there = laplace_noise(bound, releases::Epsilon::create(epsilon).value(), targets[i].step);
-        return expected_half_width(noise_there, silos, k95).value();
+        return expected_half_width(noise_there, silos, kOfStructures95).value();
       };
       EXPECT_LE(width(epsilons[i]), targets[i].half_width);
       EXPECT_GT(width(epsilons[i] * (1.0 - 1e-5)), targets[i].half_width);
     }
   }
   // One count, k = 6: 2 q^7 / (1 + q) = 0.05 has q = 0.63324, epsilon = 0.45690.
-  EXPECT_NEAR(laplace_epsilons_for({&targets[0], 1}, 1, k95).value()[0], 0.45690, 2e-5);
+  EXPECT_NEAR(laplace_epsilons_for({&targets[0], 1}, 1, kOfStructures95).value()[0], 0.45690, 2e-5);
 }
 
 TEST(BudgetSplitTest, RefusesWhatCannotBeSplit) {
@@ -318,11 +319,12 @@ TEST(BudgetSplitTest, RefusesWhatCannotBeSplit) {
   for (const double bad : {0.0, -1.0, kNan, HUGE_VAL}) {
     EXPECT_FALSE(gaussian_shares(std::vector<QuestionSize>{{bad, 1, 1.0}})) << bad;
     EXPECT_FALSE(laplace_shares(std::vector<QuestionSize>{{1.0, 1, bad}})) << bad;
-    EXPECT_FALSE(gaussian_shifts_for(std::vector<TargetWidth>{{bad, 1.0, 1.0}}, 1, k95)) << bad;
-    EXPECT_FALSE(laplace_epsilons_for(std::vector<TargetWidth>{{1.0, bad, 1.0}}, 1, k95)) << bad;
+    EXPECT_FALSE(gaussian_shifts_for(std::vector<TargetWidth>{{bad, 1.0, 1.0}}, 1, kOfStructures95)) << bad;
+    EXPECT_FALSE(laplace_epsilons_for(std::vector<TargetWidth>{{1.0, bad, 1.0}}, 1, kOfStructures95)) << bad;
   }
   EXPECT_FALSE(gaussian_shares(std::vector<QuestionSize>{{1.0, 0, 1.0}}));
-  EXPECT_FALSE(laplace_epsilons_for(std::vector<TargetWidth>{{1e-6, 1.0, 0x1p-20}}, 1, k95));  // out of reach
+  EXPECT_FALSE(
+      laplace_epsilons_for(std::vector<TargetWidth>{{1e-6, 1.0, 0x1p-20}}, 1, kOfStructures95));  // out of reach
 }
 
 TEST(NoiseChoiceTest, OneHistogramIsLaplaceAndATreeIsGaussian) {

@@ -16,12 +16,12 @@ using wire::BatchRefusal;
 using wire::ReplyRefusal;
 
 const TimePoint kStart{};
-const RunId kRun{sha256("job"), {1}};
+const RunId kMachineRun{sha256("job"), {1}};
 const RunId kOtherRun{sha256("job"), {2}};
-const RoundIndex kRound{3};
-const Digest kTerms = sha256("terms");
+const RoundIndex kMachineRound{3};
+const Digest kMachineTerms = sha256("terms");
 
-SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
+SiloId silo_named(const std::string& name) { return SiloId::create(name).value(); }
 
 /// Last in, first out.
 class Reversing final : public Permuter {
@@ -36,10 +36,11 @@ class Reversing final : public Permuter {
 };
 
 /// As messages of one unit of four bytes are made.
-Making making(const Digest& terms = kTerms, std::size_t unit_bytes = 4) { return {terms, unit_bytes, 0}; }
+Making making_batch(const Digest& terms = kMachineTerms, std::size_t unit_bytes = 4) { return {terms, unit_bytes, 0}; }
 
-BatchSpec spec(const RunId& run = kRun) {
-  return {run, kRound, 0, {silo("a"), silo("b"), silo("c")}, 2, 4, 4, 0, {}, milliseconds(100)};
+BatchSpec spec(const RunId& run = kMachineRun) {
+  return {run, kMachineRound,    0, {silo_named("a"), silo_named("b"), silo_named("c")}, 2, 4, 4, 0,
+          {},  milliseconds(100)};
 }
 
 template <class Kind>
@@ -70,12 +71,13 @@ class BatchMachineTest : public ::testing::Test {
  protected:
   std::size_t unit_bytes_ = 4;  // as silos make them
   Actions open(const BatchSpec& wanted) { return machine_.open(wanted, now_); }
-  Actions send(const char* name, const std::string& message, RoundIndex round = kRound) {
-    return machine_.on_message(silo(name), kRun, round, making(kTerms, unit_bytes_), message, now_);
+  Actions send(const char* name, const std::string& message, RoundIndex round = kMachineRound) {
+    return machine_.on_message(silo_named(name), kMachineRun, round, making_batch(kMachineTerms, unit_bytes_), message,
+                               now_);
   }
   Actions deadline_after(milliseconds time) {
     now_ += time;
-    return machine_.on_deadline(kRun, kRound, now_);
+    return machine_.on_deadline(kMachineRun, kMachineRound, now_);
   }
   void forward_all() {
     (void)open(spec());
@@ -97,7 +99,7 @@ TEST_F(BatchMachineTest, OpensOnDiskFirstAndArmsTheDeadline) {
   const Actions opened = open(spec());
   ASSERT_EQ(opened.size(), 3U);
   EXPECT_EQ(std::get<BatchOpened>(std::get<BatchMachine::Store>(opened[0]).change).spec, spec());
-  EXPECT_EQ(std::get<BatchMachine::Opened>(opened[1]).round, kRound);
+  EXPECT_EQ(std::get<BatchMachine::Opened>(opened[1]).round, kMachineRound);
   EXPECT_EQ(std::get<BatchMachine::ArmDeadline>(opened[2]).at, kStart + milliseconds(100));
 }
 
@@ -107,7 +109,7 @@ TEST_F(BatchMachineTest, HoldsEverythingUntilAllExpectedHaveSent) {
     const Actions taken = send(name, std::string(4, name[0]));
     ASSERT_EQ(taken.size(), 2U);
     EXPECT_TRUE(std::holds_alternative<BatchMachine::Store>(taken[0]));
-    EXPECT_EQ(std::get<BatchMachine::Acknowledge>(taken[1]).silo, silo(name));
+    EXPECT_EQ(std::get<BatchMachine::Acknowledge>(taken[1]).silo, silo_named(name));
   }
   const Actions closed = send("c", "cccc");
   ASSERT_EQ(closed.size(), 5U);
@@ -126,7 +128,8 @@ TEST_F(BatchMachineTest, TheOrderOfArrivalLeavesNoTrace) {
     (void)machine.open(spec(), kStart);
     Actions closed;
     for (const std::string& name : names)
-      closed = machine.on_message(silo(name), kRun, kRound, making(), std::string(4, name[0]), kStart);
+      closed = machine.on_message(silo_named(name), kMachineRun, kMachineRound, making_batch(), std::string(4, name[0]),
+                                  kStart);
     const auto* forward = only<BatchMachine::Forward>(closed);
     ASSERT_NE(forward, nullptr);
     if (first.empty()) first = forward->units;
@@ -153,10 +156,12 @@ TEST_F(BatchMachineTest, MixesTheUnitsOfAllSilosAndNotTheirMessages) {
 TEST_F(BatchMachineTest, TakesNothingThatItsSiloDidNotMakeToBeCutOrAddedSo) {
   // A coordinator that has whole messages mixed could take each apart and see a silo's own bits.
   (void)open(spec());
-  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kRun, kRound, {kTerms, 2, 0}, "aaaa", now_)),
-            ReplyRefusal::OtherTerms);
-  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kRun, kRound, {kTerms, 4, 1}, "aaaa", now_)),
-            ReplyRefusal::OtherTerms);
+  EXPECT_EQ(
+      refusal(machine_.on_message(silo_named("a"), kMachineRun, kMachineRound, {kMachineTerms, 2, 0}, "aaaa", now_)),
+      ReplyRefusal::OtherTerms);
+  EXPECT_EQ(
+      refusal(machine_.on_message(silo_named("a"), kMachineRun, kMachineRound, {kMachineTerms, 4, 1}, "aaaa", now_)),
+      ReplyRefusal::OtherTerms);
   EXPECT_NE(only<BatchMachine::Acknowledge>(send("a", "aaaa")), nullptr);
 }
 
@@ -182,13 +187,14 @@ TEST_F(BatchMachineTest, OneSilosTermsEndNoBatchWheneverTheyCome) {
     (void)machine.open(spec(), kStart);
     Actions closed;
     for (const std::string& name : names) {
-      const Digest terms = name == "a" ? sha256("other terms") : kTerms;
-      closed = machine.on_message(silo(name), kRun, kRound, making(terms), std::string(4, name[0]), kStart);
+      const Digest terms = name == "a" ? sha256("other terms") : kMachineTerms;
+      closed = machine.on_message(silo_named(name), kMachineRun, kMachineRound, making_batch(terms),
+                                  std::string(4, name[0]), kStart);
       EXPECT_NE(only<BatchMachine::Acknowledge>(closed), nullptr);
     }
     const auto* differing = only<BatchMachine::TermsDiffer>(closed);
     ASSERT_NE(differing, nullptr);
-    EXPECT_EQ(differing->silos, std::vector<SiloId>{silo("a")});
+    EXPECT_EQ(differing->silos, std::vector<SiloId>{silo_named("a")});
     const auto* forward = only<BatchMachine::Forward>(closed);
     ASSERT_NE(forward, nullptr);
     EXPECT_EQ(forward->units, (Messages{"cccc", "bbbb"}));
@@ -200,19 +206,19 @@ TEST_F(BatchMachineTest, OneSilosTermsEndNoBatchWheneverTheyCome) {
 TEST_F(BatchMachineTest, RepliesOfDifferentTermsAreNeverForwardedTogether) {
   // Two of four are the minimum: of two pairs that of the lowest slot is taken, whichever came first.
   BatchSpec pairs = spec();
-  pairs.expected.push_back(silo("d"));
+  pairs.expected.push_back(silo_named("d"));
   for (const Messages& names : {Messages{"a", "b", "c", "d"}, Messages{"d", "b", "c", "a"}}) {
     BatchMachine machine(limits_, permuter_, adder_);
     (void)machine.open(pairs, kStart);
     Actions closed;
     for (const std::string& name : names) {
       const bool outer = name == "a" || name == "d";
-      closed = machine.on_message(silo(name), kRun, kRound, making(sha256(outer ? "outer" : "inner")),
-                                  std::string(4, name[0]), kStart);
+      closed = machine.on_message(silo_named(name), kMachineRun, kMachineRound,
+                                  making_batch(sha256(outer ? "outer" : "inner")), std::string(4, name[0]), kStart);
     }
     ASSERT_NE(only<BatchMachine::Forward>(closed), nullptr);
     EXPECT_EQ(only<BatchMachine::Forward>(closed)->units, (Messages{"dddd", "aaaa"}));
-    EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo("b"), silo("c")}));
+    EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo_named("b"), silo_named("c")}));
   }
 }
 
@@ -220,11 +226,12 @@ TEST_F(BatchMachineTest, WhereNoTermsHaveTheMinimumTheBatchFails) {
   (void)open(spec());
   Actions closed;
   for (const char* name : {"a", "b", "c"})
-    closed = machine_.on_message(silo(name), kRun, kRound, making(sha256(name)), "same", now_);
+    closed =
+        machine_.on_message(silo_named(name), kMachineRun, kMachineRound, making_batch(sha256(name)), "same", now_);
   EXPECT_EQ(only<BatchMachine::Forward>(closed), nullptr);
   ASSERT_NE(only<BatchMachine::Failed>(closed), nullptr);
   EXPECT_EQ(only<BatchMachine::Failed>(closed)->replies, 1U);
-  EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo("b"), silo("c")}));
+  EXPECT_EQ(only<BatchMachine::TermsDiffer>(closed)->silos, (std::vector<SiloId>{silo_named("b"), silo_named("c")}));
   EXPECT_EQ(machine_.held_bytes(), 0U);
 }
 
@@ -233,7 +240,7 @@ TEST_F(BatchMachineTest, GivesAReceiptOfTheReplyWithTheNewestKeyThatItWasTold) {
   const Digest second = sha256("second key");
   const auto receipt = [](const Actions& actions) { return only<BatchMachine::Acknowledge>(actions)->receipt; };
   (void)machine_.open(spec(), now_, first);
-  sealed::TakenReply taken{kRun, kRound, 0, silo("a"), kTerms};
+  sealed::TakenReply taken{kMachineRun, kMachineRound, 0, silo_named("a"), kMachineTerms};
   EXPECT_EQ(receipt(send("a", "aaaa")), sealed::receipt_of(first, taken));
   EXPECT_EQ(receipt(send("a", "aaaa")), sealed::receipt_of(first, taken)) << "a repeat is taken alike";
   // The coordinator was started again.
@@ -244,8 +251,9 @@ TEST_F(BatchMachineTest, GivesAReceiptOfTheReplyWithTheNewestKeyThatItWasTold) {
   EXPECT_EQ(batch_refusal(machine_.open(other, now_, first)), BatchRefusal::Different);
   EXPECT_EQ(receipt(send("a", "aaaa")), sealed::receipt_of(second, taken));
   // A reply of other terms gets a receipt of those.
-  taken = {kRun, kRound, 0, silo("b"), sha256("other terms")};
-  EXPECT_EQ(receipt(machine_.on_message(silo("b"), kRun, kRound, making(taken.terms), "bbbb", now_)),
+  taken = {kMachineRun, kMachineRound, 0, silo_named("b"), sha256("other terms")};
+  EXPECT_EQ(receipt(machine_.on_message(silo_named("b"), kMachineRun, kMachineRound, making_batch(taken.terms), "bbbb",
+                                        now_)),
             sealed::receipt_of(second, taken));
   // One that knows of no receipts tells no key.
   EXPECT_NE(only<BatchMachine::Opened>(open(spec())), nullptr);
@@ -257,17 +265,22 @@ TEST_F(BatchMachineTest, ASiloHasOneSlotWhateverItsTerms) {
   const std::size_t set_aside = machine_.held_bytes();
   (void)send("b", "bbbb");
   for (int i = 0; i < 100; ++i) {
-    const Making other = making(sha256(std::to_string(i)));
-    EXPECT_EQ(refusal(machine_.on_message(silo("b"), kRun, kRound, other, "bbbb", now_)), ReplyRefusal::OtherTerms);
-    EXPECT_EQ(refusal(machine_.on_message(silo("b"), kRun, kRound, other, "BBBB", now_)), ReplyRefusal::OtherTerms);
+    const Making other = making_batch(sha256(std::to_string(i)));
+    EXPECT_EQ(refusal(machine_.on_message(silo_named("b"), kMachineRun, kMachineRound, other, "bbbb", now_)),
+              ReplyRefusal::OtherTerms);
+    EXPECT_EQ(refusal(machine_.on_message(silo_named("b"), kMachineRun, kMachineRound, other, "BBBB", now_)),
+              ReplyRefusal::OtherTerms);
   }
   EXPECT_EQ(machine_.held_bytes(), set_aside);
   // What failed binds nobody.
-  (void)machine_.abandon(kRun, kRound);
+  (void)machine_.abandon(kMachineRun, kMachineRound);
   BatchSpec again = spec();
   again.attempt = 1;
   (void)open(again);
-  EXPECT_EQ(machine_.on_message(silo("b"), kRun, kRound, making(sha256("another")), "bbbb", now_).size(), 2U);
+  EXPECT_EQ(
+      machine_.on_message(silo_named("b"), kMachineRun, kMachineRound, making_batch(sha256("another")), "bbbb", now_)
+          .size(),
+      2U);
 }
 
 TEST_F(BatchMachineTest, ForwardsWhatThereIsAtTheDeadlineFromTheMinimumUp) {
@@ -321,24 +334,25 @@ TEST_F(BatchMachineTest, AcknowledgesARepeatAndRefusesADifferentSecondMessage) {
 }
 
 TEST_F(BatchMachineTest, RefusesByTheHeaderWhatItWouldRefuseWhole) {
-  const auto refused = [this](const char* name, RoundIndex round, std::uint64_t bytes, const Making& made = making()) {
-    return machine_.refuses(silo(name), kRun, round, made, bytes);
+  const auto refused = [this](const char* name, RoundIndex round, std::uint64_t bytes,
+                              const Making& made = making_batch()) {
+    return machine_.refuses(silo_named(name), kMachineRun, round, made, bytes);
   };
-  EXPECT_EQ(refused("a", kRound, 4), ReplyRefusal::UnknownBatch);
+  EXPECT_EQ(refused("a", kMachineRound, 4), ReplyRefusal::UnknownBatch);
   (void)open(spec());
-  EXPECT_EQ(refused("a", kRound, 4), std::nullopt);
+  EXPECT_EQ(refused("a", kMachineRound, 4), std::nullopt);
   EXPECT_EQ(refused("a", {4}, 4), ReplyRefusal::UnknownBatch);
   EXPECT_EQ(refused("a", {2}, 4), ReplyRefusal::Closed);
-  EXPECT_EQ(refused("d", kRound, 4), ReplyRefusal::NotExpected);
-  EXPECT_EQ(refused("a", kRound, std::uint64_t{1} << 27U), ReplyRefusal::WrongLength);
-  EXPECT_EQ(refused("a", kRound, 4, making(kTerms, 2)), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refused("d", kMachineRound, 4), ReplyRefusal::NotExpected);
+  EXPECT_EQ(refused("a", kMachineRound, std::uint64_t{1} << 27U), ReplyRefusal::WrongLength);
+  EXPECT_EQ(refused("a", kMachineRound, 4, making_batch(kMachineTerms, 2)), ReplyRefusal::OtherTerms);
   (void)send("a", "aaaa");
-  EXPECT_EQ(refused("a", kRound, 4), std::nullopt);  // it may be the same, and is acknowledged again
-  EXPECT_EQ(refused("a", kRound, 4, making(sha256("other"))), ReplyRefusal::OtherTerms);
-  EXPECT_EQ(refused("b", kRound, 4, making(sha256("other"))), std::nullopt);  // terms are a slot's own
+  EXPECT_EQ(refused("a", kMachineRound, 4), std::nullopt);  // it may be the same, and is acknowledged again
+  EXPECT_EQ(refused("a", kMachineRound, 4, making_batch(sha256("other"))), ReplyRefusal::OtherTerms);
+  EXPECT_EQ(refused("b", kMachineRound, 4, making_batch(sha256("other"))), std::nullopt);  // terms are a slot's own
   (void)send("b", "bbbb");
   (void)send("c", "cccc");
-  EXPECT_EQ(refused("a", kRound, 4), ReplyRefusal::Closed);
+  EXPECT_EQ(refused("a", kMachineRound, 4), ReplyRefusal::Closed);
 }
 
 TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
@@ -346,7 +360,7 @@ TEST_F(BatchMachineTest, RefusesWhatIsNotExpected) {
   (void)open(spec());
   EXPECT_EQ(refusal(send("a", "aaaa", {4})), ReplyRefusal::UnknownBatch);
   EXPECT_EQ(refusal(send("a", "aaaa", {2})), ReplyRefusal::Closed);
-  EXPECT_EQ(refusal(machine_.on_message(silo("a"), kOtherRun, kRound, making(), "aaaa", now_)),
+  EXPECT_EQ(refusal(machine_.on_message(silo_named("a"), kOtherRun, kMachineRound, making_batch(), "aaaa", now_)),
             ReplyRefusal::UnknownBatch);
   EXPECT_EQ(refusal(send("d", "dddd")), ReplyRefusal::NotExpected);
   EXPECT_EQ(refusal(send("a", "aaa")), ReplyRefusal::WrongLength);
@@ -365,27 +379,27 @@ TEST_F(BatchMachineTest, AForwardedBatchIsFinalAndRepeatedWordForWord) {
   for (const std::uint32_t attempt : {0U, 1U, 7U}) {
     BatchSpec again = spec();
     again.attempt = attempt;
-    again.expected.push_back(silo("newcomer"));
+    again.expected.push_back(silo_named("newcomer"));
     const Actions repeated = open(again);
     ASSERT_EQ(repeated.size(), 1U);
     EXPECT_EQ(std::get<BatchMachine::Forward>(repeated[0]).units, forwarded);
   }
-  EXPECT_EQ(only<BatchMachine::Forward>(machine_.abandon(kRun, kRound))->units, forwarded);
+  EXPECT_EQ(only<BatchMachine::Forward>(machine_.abandon(kMachineRun, kMachineRound))->units, forwarded);
   EXPECT_EQ(permuter_.drawn, 1);
 }
 
 TEST_F(BatchMachineTest, ADeliveredBatchIsGone) {
   forward_all();
-  EXPECT_TRUE(machine_.on_delivered(kRun, {2}).empty());
-  EXPECT_TRUE(machine_.on_delivered(kOtherRun, kRound).empty());
-  const Actions delivered = machine_.on_delivered(kRun, kRound);
+  EXPECT_TRUE(machine_.on_delivered(kMachineRun, {2}).empty());
+  EXPECT_TRUE(machine_.on_delivered(kOtherRun, kMachineRound).empty());
+  const Actions delivered = machine_.on_delivered(kMachineRun, kMachineRound);
   ASSERT_EQ(delivered.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<BatchFinished>(std::get<BatchMachine::Store>(delivered[0]).change));
-  EXPECT_TRUE(machine_.on_delivered(kRun, kRound).empty());
+  EXPECT_TRUE(machine_.on_delivered(kMachineRun, kMachineRound).empty());
   BatchSpec again = spec();
   again.attempt = 1;
   EXPECT_EQ(batch_refusal(open(again)), BatchRefusal::Past);
-  EXPECT_EQ(batch_refusal(machine_.abandon(kRun, kRound)), BatchRefusal::Past);
+  EXPECT_EQ(batch_refusal(machine_.abandon(kMachineRun, kMachineRound)), BatchRefusal::Past);
   EXPECT_EQ(refusal(send("a", "aaaa")), ReplyRefusal::Closed);
   EXPECT_EQ(machine_.batches(), 0U);
   EXPECT_EQ(machine_.held_bytes(), 0U);
@@ -397,7 +411,7 @@ TEST_F(BatchMachineTest, ARunHasOneBatchAtATimeAndNeverAnEarlierOne) {
   next.round = {4};
   EXPECT_EQ(batch_refusal(open(next)), BatchRefusal::Busy);
   for (const char* name : {"a", "b", "c"}) (void)send(name, "aaaa");
-  (void)machine_.on_delivered(kRun, kRound);
+  (void)machine_.on_delivered(kMachineRun, kMachineRound);
   EXPECT_NE(only<BatchMachine::Opened>(open(next)), nullptr);
   EXPECT_EQ(batch_refusal(open(spec())), BatchRefusal::Past);
   EXPECT_NE(only<BatchMachine::Opened>(open(spec(kOtherRun))), nullptr);
@@ -424,8 +438,8 @@ TEST_F(BatchMachineTest, RefusesASpecOutsideTheLimits) {
   };
   const auto invalid = BatchRefusal::InvalidSpec;
   EXPECT_EQ(refused([](BatchSpec& s) { s.expected.clear(); }), invalid);
-  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo("b"), silo("a")}; }), invalid);
-  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo("a"), silo("a")}; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo_named("b"), silo_named("a")}; }), invalid);
+  EXPECT_EQ(refused([](BatchSpec& s) { s.expected = {silo_named("a"), silo_named("a")}; }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.replies_min = 4; }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.message_bytes = 0; }), invalid);
   EXPECT_EQ(refused([](BatchSpec& s) { s.unit_bytes = 0; }), invalid);
@@ -434,7 +448,7 @@ TEST_F(BatchMachineTest, RefusesASpecOutsideTheLimits) {
   // Alone too many: 4096 silos of 2^17 bytes and one unit more; three silos of a third of all units and one more.
   EXPECT_EQ(refused([this](BatchSpec& s) {
               s.expected.clear();
-              for (int i = 0; i < 4096; ++i) s.expected.push_back(silo(fmt::format("s{:04}", i)));
+              for (int i = 0; i < 4096; ++i) s.expected.push_back(silo_named(fmt::format("s{:04}", i)));
               s.message_bytes = limits_.held_bytes_max / 4096 + 4;
             }),
             invalid);
@@ -464,7 +478,7 @@ TEST_F(BatchMachineTest, TakesNoMoreBatchesBytesAndRunsThanTheLimitsSay) {
   BatchSpec large = numbered(2);
   large.message_bytes = large.unit_bytes = 7;  // 12 + 21 > 30
   BatchSpec many = numbered(2);
-  many.expected.push_back(silo("d"));
+  many.expected.push_back(silo_named("d"));
   (void)machine.open(numbered(1), now_);
   EXPECT_EQ(batch_refusal(machine.open(large, now_)), BatchRefusal::Busy);
   EXPECT_EQ(batch_refusal(machine.open(many, now_)), BatchRefusal::InvalidSpec);
@@ -472,10 +486,10 @@ TEST_F(BatchMachineTest, TakesNoMoreBatchesBytesAndRunsThanTheLimitsSay) {
   EXPECT_NE(only<BatchMachine::Opened>(machine.open(large, now_)), nullptr);
   EXPECT_EQ(machine.held_bytes(), 30U);
   EXPECT_EQ(batch_refusal(machine.open(numbered(3), now_)), BatchRefusal::Busy);
-  (void)machine.abandon(numbered(2).run, kRound);
+  (void)machine.abandon(numbered(2).run, kMachineRound);
   EXPECT_EQ(machine.held_bytes(), 12U);
   EXPECT_NE(only<BatchMachine::Opened>(machine.open(numbered(3), now_)), nullptr);
-  (void)machine.abandon(numbered(3).run, kRound);
+  (void)machine.abandon(numbered(3).run, kMachineRound);
   EXPECT_EQ(batch_refusal(machine.open(numbered(4), now_)), BatchRefusal::Busy);
 }
 
@@ -496,8 +510,8 @@ TEST_F(BatchMachineTest, TakesNoMoreUnitsThanTheLimitsSay) {
 TEST_F(BatchMachineTest, AnEarlyDeadlineDoesNothing) {
   (void)open(spec());
   EXPECT_TRUE(deadline_after(milliseconds(99)).empty());
-  EXPECT_TRUE(machine_.on_deadline(kRun, {2}, now_ + milliseconds(500)).empty());
-  EXPECT_TRUE(machine_.on_deadline(kOtherRun, kRound, now_ + milliseconds(500)).empty());
+  EXPECT_TRUE(machine_.on_deadline(kMachineRun, {2}, now_ + milliseconds(500)).empty());
+  EXPECT_TRUE(machine_.on_deadline(kOtherRun, kMachineRound, now_ + milliseconds(500)).empty());
   (void)send("a", "aaaa");
   (void)send("b", "bbbb");
   EXPECT_NE(only<BatchMachine::Forward>(deadline_after(milliseconds(1))), nullptr);
@@ -514,15 +528,15 @@ TEST_F(BatchMachineTest, WhatIsNotDeliveredForTooLongIsWipedAndNeverMadeAgain) {
 }
 
 TEST_F(BatchMachineTest, AnAbandonedCollectionFailsEvenAboveTheMinimum) {
-  EXPECT_EQ(batch_refusal(machine_.abandon(kRun, kRound)), BatchRefusal::Past);
+  EXPECT_EQ(batch_refusal(machine_.abandon(kMachineRun, kMachineRound)), BatchRefusal::Past);
   (void)open(spec());
   (void)send("a", "aaaa");
   (void)send("b", "bbbb");
-  const Actions given_up = machine_.abandon(kRun, kRound);
+  const Actions given_up = machine_.abandon(kMachineRun, kMachineRound);
   ASSERT_EQ(given_up.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<BatchFailed>(std::get<BatchMachine::Store>(given_up[0]).change));
   EXPECT_EQ(std::get<BatchMachine::Failed>(given_up[1]).replies, 2U);
-  EXPECT_NE(only<BatchMachine::Failed>(machine_.abandon(kRun, kRound)), nullptr);
+  EXPECT_NE(only<BatchMachine::Failed>(machine_.abandon(kMachineRun, kMachineRound)), nullptr);
 }
 
 TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
@@ -534,11 +548,11 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   const auto run = [](std::uint8_t number) { return RunId{sha256("job"), {number}}; };
   Batch collecting = batch(run(1), BatchState::Collecting, 0);
   collecting.received.emplace(1, "bbbb");
-  collecting.terms.emplace(1, kTerms);
+  collecting.terms.emplace(1, kMachineTerms);
   Batch complete = batch(run(2), BatchState::Collecting, 0);
   for (std::size_t slot = 0; slot < 3; ++slot) {
     complete.received.emplace(slot, std::string(4, "abc"[slot]));
-    complete.terms.emplace(slot, kTerms);
+    complete.terms.emplace(slot, kMachineTerms);
   }
   Batch forwarding = batch(run(3), BatchState::Forwarding, 2);
   forwarding.units = {"yyyy", "xxxx"};
@@ -552,7 +566,8 @@ TEST_F(BatchMachineTest, GoesOnWithWhatTheStoreHeld) {
   EXPECT_EQ(std::get<BatchMachine::Forward>(restored[4]).units, (Messages{"yyyy", "xxxx"}));
   EXPECT_EQ(machine_.batches(), 3U);
   EXPECT_NE(only<BatchMachine::Opened>(open(spec(run(1)))), nullptr);
-  EXPECT_EQ(refusal(machine_.on_message(silo("b"), run(1), kRound, making(), "BBBB", now_)), ReplyRefusal::Different);
+  EXPECT_EQ(refusal(machine_.on_message(silo_named("b"), run(1), kMachineRound, making_batch(), "BBBB", now_)),
+            ReplyRefusal::Different);
   EXPECT_EQ(batch_refusal(open(spec(run(4)))), BatchRefusal::Past);
   EXPECT_EQ(only<BatchMachine::Failed>(open(spec(run(5))))->replies, 1U);
 }

@@ -19,23 +19,24 @@ namespace {
 using std::chrono::milliseconds;
 using store::Database;
 
-SiloId silo(const std::string& name) { return SiloId::create(name).value(); }
+SiloId silo_in_store(const std::string& name) { return SiloId::create(name).value(); }
 RunId run(std::uint8_t number) { return {sha256("job"), {number}}; }
-BatchSpec spec(const RunId& of) {
-  const std::vector<SiloId> silos{silo("hospital-north"), silo("hospital-south"), silo("hospital-west")};
+BatchSpec store_spec(const RunId& of) {
+  const std::vector<SiloId> silos{silo_in_store("hospital-north"), silo_in_store("hospital-south"),
+                                  silo_in_store("hospital-west")};
   return {of, {3}, 1, silos, 2, 8, 4, 0, sha256("query"), milliseconds(500)};
 }
-const Digest kTerms = sha256("terms");
+const Digest kStoreTerms = sha256("terms");
 /// Of three words of two bytes.
 BatchSpec adding(const RunId& of) {
-  BatchSpec out = spec(of);
+  BatchSpec out = store_spec(of);
   out.message_bytes = out.unit_bytes = tests::PlainAdder::kSealing + 6;
   out.word_bytes = 2;
   return out;
 }
 const std::vector<std::string> kUnits{"west", "rthn", "nort", "tsew"};
 
-std::size_t count(const std::string& haystack, const std::string& needle) {
+std::size_t occurrences(const std::string& haystack, const std::string& needle) {
   std::size_t found = 0;
   for (std::size_t at = haystack.find(needle); at != std::string::npos; at = haystack.find(needle, at + 1)) ++found;
   return found;
@@ -55,14 +56,14 @@ class BatchStoreTest : public ::testing::Test {
     ASSERT_TRUE(applied) << applied.error().message;
   }
   void collect(const RunId& of) {
-    apply(BatchOpened{spec(of)});
-    apply(MessageReceived{of, 2, kTerms, "westtsew"});
-    apply(MessageReceived{of, 0, kTerms, "nortrthn"});
+    apply(BatchOpened{store_spec(of)});
+    apply(MessageReceived{of, 2, kStoreTerms, "westtsew"});
+    apply(MessageReceived{of, 0, kStoreTerms, "nortrthn"});
   }
   void collect_shares(const RunId& of) {
     apply(BatchOpened{adding(of)});
-    apply(MessageReceived{of, 1, kTerms, share("south.")});
-    apply(MessageReceived{of, 0, kTerms, share("north.")});
+    apply(MessageReceived{of, 1, kStoreTerms, share("south.")});
+    apply(MessageReceived{of, 0, kStoreTerms, share("north.")});
     apply(BatchCollected{of});
   }
   static std::string share(const char* words) { return tests::PlainAdder::share(words); }
@@ -92,9 +93,9 @@ TEST_F(BatchStoreTest, KeepsAnOpenBatchWithItsSlots) {
   reopen();
   const Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Collecting);
-  EXPECT_EQ(batch.spec, spec(run(1)));
+  EXPECT_EQ(batch.spec, store_spec(run(1)));
   EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, "nortrthn"}, {2, "westtsew"}}));
-  EXPECT_EQ(count(bytes(), "hospital-north"), 1U);  // the search below can find what is there
+  EXPECT_EQ(occurrences(bytes(), "hospital-north"), 1U);  // the search below can find what is there
 }
 
 TEST_F(BatchStoreTest, KeepsAPermutedBatchByPlaceAndNoSilo) {
@@ -102,9 +103,9 @@ TEST_F(BatchStoreTest, KeepsAPermutedBatchByPlaceAndNoSilo) {
   apply(BatchPermuted{run(1), 2, kUnits});
   EXPECT_EQ(std::filesystem::file_size(file().string() + "-wal"), 0U);
   const std::string kept = bytes();
-  EXPECT_EQ(count(kept, "hospital"), 0U);
-  for (const std::string& unit : kUnits) EXPECT_EQ(count(kept, unit), 1U);
-  EXPECT_EQ(count(kept, "westtsew") + count(kept, "nortrthn"), 0U);
+  EXPECT_EQ(occurrences(kept, "hospital"), 0U);
+  for (const std::string& unit : kUnits) EXPECT_EQ(occurrences(kept, unit), 1U);
+  EXPECT_EQ(occurrences(kept, "westtsew") + occurrences(kept, "nortrthn"), 0U);
   reopen();
   const Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Forwarding);
@@ -120,7 +121,7 @@ TEST_F(BatchStoreTest, FailedAndFinishedBatchesLeaveOnlyTheirNumbers) {
   collect(run(2));
   apply(BatchPermuted{run(2), 2, kUnits});
   apply(BatchFinished{run(2)});
-  for (const char* gone : {"hospital", "west", "tsew", "nort", "rthn"}) EXPECT_EQ(count(bytes(), gone), 0U);
+  for (const char* gone : {"hospital", "west", "tsew", "nort", "rthn"}) EXPECT_EQ(occurrences(bytes(), gone), 0U);
   reopen();
   const std::vector<Batch> batches = store_->load().value();
   ASSERT_EQ(batches.size(), 2U);
@@ -138,7 +139,7 @@ TEST_F(BatchStoreTest, FailedAndFinishedBatchesLeaveOnlyTheirNumbers) {
 TEST_F(BatchStoreTest, ARunGoesFromRoundToRound) {
   collect(run(1));
   apply(BatchFailed{run(1), 2});
-  BatchSpec next = spec(run(1));
+  BatchSpec next = store_spec(run(1));
   next.attempt = 2;
   apply(BatchOpened{next});
   apply(BatchPermuted{run(1), 2, kUnits});
@@ -156,13 +157,13 @@ TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
   Batch batch = only();
   EXPECT_EQ(batch.state, BatchState::Collected);
   EXPECT_EQ(batch.spec, adding(run(1)));
-  EXPECT_EQ(batch.terms, (std::map<std::size_t, Digest>{{0, kTerms}, {1, kTerms}}));
+  EXPECT_EQ(batch.terms, (std::map<std::size_t, Digest>{{0, kStoreTerms}, {1, kStoreTerms}}));
   EXPECT_EQ(batch.received, (std::map<std::size_t, std::string>{{0, share("north.")}, {1, share("south.")}}));
-  EXPECT_EQ(count(bytes(), "south."), 1U);
+  EXPECT_EQ(occurrences(bytes(), "south."), 1U);
   apply(BatchAdded{run(1), 2, sha256("north and south"), "totals"});
   EXPECT_EQ(std::filesystem::file_size(file().string() + "-wal"), 0U);
-  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(count(bytes(), gone), 0U);
-  EXPECT_EQ(count(bytes(), "totals"), 1U);
+  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(occurrences(bytes(), gone), 0U);
+  EXPECT_EQ(occurrences(bytes(), "totals"), 1U);
   reopen();
   batch = only();
   EXPECT_EQ(batch.state, BatchState::Forwarding);
@@ -171,7 +172,8 @@ TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
   EXPECT_EQ(batch.added, sha256("north and south"));
   EXPECT_TRUE(batch.spec.expected.empty() && batch.received.empty() && batch.terms.empty());
   apply(BatchFinished{run(1)});
-  EXPECT_EQ(count(bytes(), "totals") + count(bytes(), std::string(as_bytes(sha256("north and south")))), 0U);
+  EXPECT_EQ(occurrences(bytes(), "totals") + occurrences(bytes(), std::string(as_bytes(sha256("north and south")))),
+            0U);
   EXPECT_EQ(only().state, BatchState::Final);
   EXPECT_EQ(only().replies, 2U);
   EXPECT_TRUE(only().units.empty() && !only().added);
@@ -180,8 +182,8 @@ TEST_F(BatchStoreTest, KeepsCollectedSharesAndThenTheTotalAlone) {
 TEST_F(BatchStoreTest, KeepsWhatTermsEachReplyHasAndTheSameOnesGoTogetherAfterARestart) {
   apply(BatchOpened{adding(run(1))});
   apply(MessageReceived{run(1), 0, sha256("other terms"), share("north.")});
-  apply(MessageReceived{run(1), 2, kTerms, share("west..")});
-  apply(MessageReceived{run(1), 1, kTerms, share("south.")});
+  apply(MessageReceived{run(1), 2, kStoreTerms, share("west..")});
+  apply(MessageReceived{run(1), 1, kStoreTerms, share("south.")});
   apply(BatchCollected{run(1)});
   EXPECT_EQ(agreeing_slots(only()), (std::set<std::size_t>{1, 2}));
   reopen();
@@ -189,15 +191,15 @@ TEST_F(BatchStoreTest, KeepsWhatTermsEachReplyHasAndTheSameOnesGoTogetherAfterAR
   EXPECT_EQ(only().terms.at(0), sha256("other terms"));
   EXPECT_EQ(agreeing_slots(only()), (std::set<std::size_t>{1, 2}));
   apply(BatchAdded{run(1), 2, sha256("south and west"), "totals"});
-  for (const char* gone : {"hospital", "north.", "south.", "west.."}) EXPECT_EQ(count(bytes(), gone), 0U);
+  for (const char* gone : {"hospital", "north.", "south.", "west.."}) EXPECT_EQ(occurrences(bytes(), gone), 0U);
 }
 
 TEST_F(BatchStoreTest, CollectedSharesThatFailAreGone) {
   collect_shares(run(1));
   apply(BatchFailed{run(1), 2});
   EXPECT_EQ(only().state, BatchState::Failed);
-  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(count(bytes(), gone), 0U);
-  BatchSpec next = spec(run(1));  // a run of another kind of batch: its row is the same
+  for (const char* gone : {"hospital", "north.", "south.", "oooo"}) EXPECT_EQ(occurrences(bytes(), gone), 0U);
+  BatchSpec next = store_spec(run(1));  // a run of another kind of batch: its row is the same
   next.attempt = 2;
   apply(BatchOpened{next});
   EXPECT_EQ(only().spec, next);
@@ -207,9 +209,9 @@ TEST_F(BatchStoreTest, CollectedSharesThatFailAreGone) {
 TEST_F(BatchStoreTest, AChangeThatDoesNotFitIsNoChange) {
   const auto changes_of = [](const RunId& of, const std::string& message) {
     return std::map<std::string, Change>{
-        {"opened", BatchOpened{spec(of)}},
-        {"received", MessageReceived{of, 1, kTerms, message}},
-        {"received twice", MessageReceived{of, 0, kTerms, message}},
+        {"opened", BatchOpened{store_spec(of)}},
+        {"received", MessageReceived{of, 1, kStoreTerms, message}},
+        {"received twice", MessageReceived{of, 0, kStoreTerms, message}},
         {"collected", BatchCollected{of}},
         {"permuted", BatchPermuted{of, 2, kUnits}},
         {"added", BatchAdded{of, 2, sha256("north and west"), "totals"}},
@@ -229,8 +231,8 @@ TEST_F(BatchStoreTest, AChangeThatDoesNotFitIsNoChange) {
       {"collecting shares",
        [this](const RunId& of) {
          apply(BatchOpened{adding(of)});
-         apply(MessageReceived{of, 0, kTerms, share("north.")});
-         apply(MessageReceived{of, 2, kTerms, share("west..")});
+         apply(MessageReceived{of, 0, kStoreTerms, share("north.")});
+         apply(MessageReceived{of, 2, kStoreTerms, share("west..")});
        },
        {"received", "collected", "failed"},
        share("middle")},
@@ -327,7 +329,7 @@ TEST_F(BatchStoreTest, OpeningErasesWhatADeathAfterTheCommitLeft) {
     std::size_t found = 0;
     for (const char* suffix : {"", "-wal"}) {
       std::ifstream in(left.string() + suffix, std::ios::binary);
-      found += count(std::string(std::istreambuf_iterator<char>(in), {}), "hospital");
+      found += occurrences(std::string(std::istreambuf_iterator<char>(in), {}), "hospital");
     }
     return found;
   };
@@ -352,14 +354,14 @@ TEST_F(BatchStoreTest, NothingStaysBehindWherePagesSplit) {
     std::map<std::pair<std::size_t, std::size_t>, std::string> messages;
     std::vector<std::pair<std::size_t, std::size_t>> arrivals;
     for (std::size_t of = 0; of < 3; ++of) {
-      BatchSpec wanted = spec(numbered(of));
+      BatchSpec wanted = store_spec(numbered(of));
       wanted.round = {length};
       wanted.expected.clear();
       wanted.message_bytes = of == 2 ? tests::PlainAdder::kSealing + length : 2 * length;
       wanted.unit_bytes = of == 2 ? wanted.message_bytes : length;
       wanted.word_bytes = of == 2 ? 4 : 0;
       for (std::size_t slot = 0; slot < kSilos; ++slot) {
-        wanted.expected.push_back(silo(name(of, slot)));
+        wanted.expected.push_back(silo_in_store(name(of, slot)));
         std::string& message = messages[{of, slot}];
         while (message.size() < wanted.message_bytes) message.push_back(static_cast<char>(random.word()));
         arrivals.emplace_back(of, slot);
@@ -368,11 +370,11 @@ TEST_F(BatchStoreTest, NothingStaysBehindWherePagesSplit) {
     }
     for (const std::size_t i : random.permutation(arrivals.size())) {
       const auto [of, slot] = arrivals[i];
-      apply(MessageReceived{numbered(of), slot, kTerms, messages.at(arrivals[i])});
+      apply(MessageReceived{numbered(of), slot, kStoreTerms, messages.at(arrivals[i])});
     }
     // A unit longer than a page lies in pieces: its beginning and its end stand for it.
     const auto found = [&](const std::string& kept, const std::string& unit) {
-      return std::max(count(kept, unit.substr(0, 20)), count(kept, unit.substr(unit.size() - 20)));
+      return std::max(occurrences(kept, unit.substr(0, 20)), occurrences(kept, unit.substr(unit.size() - 20)));
     };
     for (std::size_t of = 0; of < 2; ++of) {
       std::vector<std::string> units;
@@ -384,17 +386,17 @@ TEST_F(BatchStoreTest, NothingStaysBehindWherePagesSplit) {
       for (const std::size_t from : random.permutation(units.size())) permuted.units.push_back(units[from]);
       apply(permuted);
       const std::string kept = bytes();
-      EXPECT_EQ(count(kept, fmt::format("clinic-{}-{}-", length, of)), 0U);
+      EXPECT_EQ(occurrences(kept, fmt::format("clinic-{}-{}-", length, of)), 0U);
       for (const std::string& unit : units) EXPECT_EQ(found(kept, unit), 1U);
     }
     apply(BatchCollected{numbered(2)});
     apply(BatchAdded{numbered(2), kSilos, sha256("all"), std::string(length, 't')});
     std::string kept = bytes();
-    EXPECT_EQ(count(kept, "clinic-"), 0U);
+    EXPECT_EQ(occurrences(kept, "clinic-"), 0U);
     for (std::size_t slot = 0; slot < kSilos; ++slot) EXPECT_EQ(found(kept, messages.at({2, slot})), 0U);
     for (std::size_t of = 0; of < 3; ++of) apply(BatchFinished{numbered(of)});
     kept = bytes();
-    EXPECT_EQ(count(kept, std::string(20, 't')), 0U);
+    EXPECT_EQ(occurrences(kept, std::string(20, 't')), 0U);
     for (const auto& [key, message] : messages) EXPECT_EQ(found(kept, message), 0U);
   }
 }

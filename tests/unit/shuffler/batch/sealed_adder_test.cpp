@@ -15,14 +15,14 @@ namespace {
 
 using namespace std::string_literals;
 
-const RunId kRun{sha256("job"), {1}};
+const RunId kAddedRun{sha256("job"), {1}};
 
 /// A round of `dimension` words of `word_bytes`, and the adder that it is sealed to.
 class SealedAdderTest : public ::testing::Test {
  protected:
   BatchSpec spec(std::size_t dimension, std::uint32_t word_bytes) const {
     const std::size_t bytes = sealed::ReplyLength::kOverheadBytes + dimension * word_bytes;
-    return {kRun, {3}, 0, {}, 2, bytes, bytes, word_bytes, sha256("query"), std::chrono::milliseconds(1)};
+    return {kAddedRun, {3}, 0, {}, 2, bytes, bytes, word_bytes, sha256("query"), std::chrono::milliseconds(1)};
   }
   static sealed::RoundTerms terms(const BatchSpec& of) {
     return {of.run, of.round, of.query, sealed::ReplyLength::create(total_bytes(of)).value()};
@@ -79,7 +79,7 @@ TEST_F(SealedAdderTest, TheTotalOfAnyWordSizeIsTheSum) {
 
 TEST_F(SealedAdderTest, NamesTheFirstShareThatIsNotOfThisBatch) {
   const BatchSpec of = spec(2, 2);
-  const sealed::ReplyMacKey mac_key = sealed::adder_mac_key(kRun);
+  const sealed::ReplyMacKey mac_key = sealed::adder_mac_key(kAddedRun);
   const std::string good = sealed(of, "abcd");
   std::string altered = good;
   altered.back() = static_cast<char>(altered.back() ^ 1);
@@ -124,7 +124,7 @@ TEST_F(SealedAdderTest, ACopiedShareIsNotAddedAgain) {
   const BatchSpec of = spec(2, 2);
   const std::string share = sealed(of, "abcd");
   const sealed::Ticket ticket = sealed::Ticket::draw();
-  const auto sealed_again = [&] { return sealed(terms(of), sealed::adder_mac_key(kRun), "abcd", ticket); };
+  const auto sealed_again = [&] { return sealed(terms(of), sealed::adder_mac_key(kAddedRun), "abcd", ticket); };
   for (const std::vector<std::string>& copies :
        {std::vector{share, share}, std::vector{sealed_again(), sealed_again()}}) {
     const Total total = adder_.add(of, {copies[0], sealed(of, "abcd"), copies[1]});
@@ -140,7 +140,7 @@ TEST_F(SealedAdderTest, WhatIsWrongIsSaidWithoutAWordOfTheShare) {
   other.query = sha256("another query");
   other.round = {77'777};
   for (const std::string& bad :
-       {sealed(other, sealed::adder_mac_key(kRun), "secr"), sealed(of, "se"), std::string(of.unit_bytes, 's')}) {
+       {sealed(other, sealed::adder_mac_key(kAddedRun), "secr"), sealed(of, "se"), std::string(of.unit_bytes, 's')}) {
     const Total total = adder_.add(of, {bad});
     ASSERT_FALSE(total);
     const std::string& said = total.error().why.message;

@@ -14,7 +14,7 @@ using Pmf = std::vector<double>;  // of 0, 1, 2, ...
 
 releases::Epsilon epsilon(double value) { return releases::Epsilon::create(value).value(); }
 releases::Delta delta(double value) { return releases::Delta::create(value).value(); }
-BinomialParameters parameters(std::int64_t grid, std::int64_t coins, noise::Rational heads) {
+BinomialParameters sum_parameters(std::int64_t grid, std::int64_t coins, noise::Rational heads) {
   return BinomialParameters::create(grid, coins, heads).value();
 }
 BinomialDemand demand(double at_epsilon, double at_delta, Eigen::Index dimension, std::int64_t vectors) {
@@ -147,7 +147,7 @@ TEST(PublishedBinomialTest, ReproducesTheReference) {
     };
     EXPECT_LE(at(row.coins), row.epsilon);
     EXPECT_GT(at(row.coins - 1), row.epsilon);
-    const BinomialParameters one = parameters(row.grid, row.coins, {1, 4});
+    const BinomialParameters one = sum_parameters(row.grid, row.coins, {1, 4});
     const auto vectors = static_cast<double>(row.vectors);
     const double step = 2.0 / static_cast<double>(row.grid);
     const double found = static_cast<double>(row.dimension) * step * step * (0.25 + one.noise_variance()) / vectors;
@@ -170,7 +170,7 @@ TEST(BinomialShiftTest, IsNeverBelowTheExactCostOfANumber) {
     for (const std::int64_t coins : {33, 150, 1000, 5000, 40'000}) {
       for (const std::int64_t grid : {1, 3, 9, 20}) {
         for (const double failure : {1e-2, 1e-6, 1e-15}) {
-          const auto bound = binomial_shift(parameters(grid, coins, heads), 1, 1, failure);
+          const auto bound = binomial_shift(sum_parameters(grid, coins, heads), 1, 1, failure);
           if (!bound) continue;
           ++bounds;
           for (const double at : {0.0, 0.1, 1.0, 3.0, 5.0, 8.0}) {
@@ -188,7 +188,7 @@ TEST(BinomialShiftTest, IsNeverBelowTheExactCostOfANumber) {
 TEST(BinomialShiftTest, IsNotFarAboveTheExactCostOfANumber) {
   // Skew and the slope far out cost a shift that is some parts in a hundred larger.
   for (const noise::Rational heads : {noise::Rational{1, 4}, noise::Rational{1, 2}}) {
-    const BinomialShift bound = binomial_shift(parameters(32, 90'000, heads), 1, 1, 1e-9).value();
+    const BinomialShift bound = binomial_shift(sum_parameters(32, 90'000, heads), 1, 1, 1e-9).value();
     for (const double at : {0.1, 0.4, 0.8}) {
       const double exact = scalar_binomial_delta(90'000, heads, 32, at);
       ASSERT_GT(exact, 1e-7);
@@ -206,7 +206,7 @@ TEST(BinomialShiftTest, APartOfAMoveCostsThatPartOfTheShiftHoweverItIsRounded) {
                                               : noise::Rational{1, 10};
     for (const int coins : {300, 900}) {
       for (const int grid : {1, 2, 5}) {
-        const BinomialShift bound = binomial_shift(parameters(grid, coins, heads), 1, 1, 1e-5).value();
+        const BinomialShift bound = binomial_shift(sum_parameters(grid, coins, heads), 1, 1, 1e-5).value();
         const Pmf noise = coins_of(coins, p);
         std::vector<std::pair<double, Pmf>> laws;
         for (const double place : {0.0, 0.03, 0.31, 0.5, 0.62, 0.97, 1.0, 1.25, 1.9, 3.5, 4.4, 5.0})
@@ -250,7 +250,8 @@ TEST(BinomialShiftTest, IsNeverBelowTheExactCostOfAVector) {
       const auto dimension = static_cast<Eigen::Index>(pair.from.size());
       const int coins = dimension == 2 ? 240 : 96;
       const Pmf noise = coins_of(coins, p);
-      const BinomialShift bound = binomial_shift(parameters(pair.grid, coins / 12, heads), dimension, 12, 1e-5).value();
+      const BinomialShift bound =
+          binomial_shift(sum_parameters(pair.grid, coins / 12, heads), dimension, 12, 1e-5).value();
       std::vector<Pmf> before;
       std::vector<Pmf> after;
       for (std::size_t j = 0; j < pair.from.size(); ++j) {
@@ -274,7 +275,7 @@ TEST(BinomialShiftTest, ComposesOverRoundsAsItSays) {
   constexpr int kCoins = 300;
   for (const double p : {0.25, 0.5}) {
     const noise::Rational heads = p == 0.5 ? noise::Rational{1, 2} : noise::Rational{1, 4};
-    const BinomialShift bound = binomial_shift(parameters(kGrid, kCoins, heads), 1, 1, 1e-6).value();
+    const BinomialShift bound = binomial_shift(sum_parameters(kGrid, kCoins, heads), 1, 1, 1e-6).value();
     Pmf up = convolved(coins_of(kCoins, p), rounding_of(kGrid, kGrid));
     Pmf stay = convolved(coins_of(kCoins, p), rounding_of(0.0, kGrid));
     for (const double at : {0.0, 0.4, 1.0}) {
@@ -302,12 +303,12 @@ TEST(BinomialShiftTest, IsTwoReleasesToTheAccountant) {
 }
 
 TEST(BinomialShiftTest, RefusesTooFewCoinsAndNonsense) {
-  EXPECT_FALSE(binomial_shift(parameters(4, 3, {1, 2}), 10, 1, 1e-6));
-  EXPECT_FALSE(binomial_shift(parameters(4, 1000, {1, 2}), 0, 1, 1e-6));
-  EXPECT_FALSE(binomial_shift(parameters(4, 1000, {1, 2}), 1, 0, 1e-6));
-  EXPECT_FALSE(binomial_shift(parameters(4, 1000, {1, 2}), 1, 1, 0.0));
-  EXPECT_FALSE(binomial_shift(parameters(4, 1000, {1, 2}), 1, 1, std::nan("")));
-  const auto many = binomial_shift(parameters(4, BinomialParameters::kCoinsMax, {1, 2}), 1, 1'000'000, 1e-6);
+  EXPECT_FALSE(binomial_shift(sum_parameters(4, 3, {1, 2}), 10, 1, 1e-6));
+  EXPECT_FALSE(binomial_shift(sum_parameters(4, 1000, {1, 2}), 0, 1, 1e-6));
+  EXPECT_FALSE(binomial_shift(sum_parameters(4, 1000, {1, 2}), 1, 0, 1e-6));
+  EXPECT_FALSE(binomial_shift(sum_parameters(4, 1000, {1, 2}), 1, 1, 0.0));
+  EXPECT_FALSE(binomial_shift(sum_parameters(4, 1000, {1, 2}), 1, 1, std::nan("")));
+  const auto many = binomial_shift(sum_parameters(4, BinomialParameters::kCoinsMax, {1, 2}), 1, 1'000'000, 1e-6);
   ASSERT_FALSE(many);
   EXPECT_EQ(many.error().code, ErrorCode::LimitExceeded);
 }
@@ -322,8 +323,8 @@ TEST(BinomialParametersTest, RefuseWhatIsOutOfRange) {
   EXPECT_FALSE(BinomialParameters::create(1, 1, {2, 3}));
   EXPECT_FALSE(BinomialParameters::create(1, 1, {1, 65'537}));
   // b p (1 - p) = 100 x 3/16.
-  EXPECT_DOUBLE_EQ(parameters(1, 100, {1, 4}).noise_variance(), 18.75);
-  EXPECT_EQ(parameters(7, 100, {1, 4}).bits(), 107);
+  EXPECT_DOUBLE_EQ(sum_parameters(1, 100, {1, 4}).noise_variance(), 18.75);
+  EXPECT_EQ(sum_parameters(7, 100, {1, 4}).bits(), 107);
 }
 
 TEST(BinomialChoiceTest, MeetsWhatItWasAskedForAndNotMuchMore) {
@@ -341,7 +342,7 @@ TEST(BinomialChoiceTest, MeetsWhatItWasAskedForAndNotMuchMore) {
           return scalar_binomial_delta(each * asked.vectors, {1, 2}, grid, asked.epsilon.value()) <=
                  asked.delta.value();
         const auto times = static_cast<double>(rounds);
-        const auto bound = binomial_shift(parameters(grid, each, {1, 2}), asked.dimension, asked.vectors,
+        const auto bound = binomial_shift(sum_parameters(grid, each, {1, 2}), asked.dimension, asked.vectors,
                                           asked.delta.value() / 1024.0 / times);
         return bound && certified_delta(*bound, asked.epsilon.value(), times) <= asked.delta.value();
       };
