@@ -115,9 +115,17 @@ bool draws_generalised(const planning::Plan& plan) {
   });
 }
 
+/// Whether scores of vertices are sent, whose bound is not that of the job's gradients.
+bool sends_scores(const planning::Plan& plan) {
+  return std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+    return segment.release.ask.kind() == releases::QuestionKind::Scores;
+  });
+}
+
 /// Where one sentence of clipped sums does not say what all releases are by.
 bool lists_mechanisms(const jobs::Job& job, const planning::Plan& plan) {
-  return draws_exactly(plan) || draws_generalised(plan) || !job.model || holds_but_for_failures(plan);
+  return draws_exactly(plan) || draws_generalised(plan) || !job.model || holds_but_for_failures(plan) ||
+         sends_scores(plan);
 }
 
 std::string samplers_of(const planning::Plan& plan, std::chrono::milliseconds interval) {
@@ -238,6 +246,7 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
     const auto* range = std::get_if<releases::RangeBound>(&release.ask.bound);
     const auto* statistic = std::get_if<releases::StatisticMap>(&release.ask.map);
     const auto* features = std::get_if<releases::FeaturesMap>(&release.ask.map);
+    const bool scores = release.ask.kind() == releases::QuestionKind::Scores;
     const auto bounded = [&] {
       if (std::holds_alternative<statistics::ConjunctionsMap>(features->features))
         return std::string(
@@ -281,10 +290,11 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             [&](const mechanisms::LaplaceLattice& /*noise*/) -> std::string {
               if (features != nullptr) return "discrete Laplace noise on " + bounded();
               if (statistic == nullptr)
-                return fmt::format("discrete Laplace noise on {} of records clipped to {}",
+                return fmt::format("discrete Laplace noise on {} of {} clipped to {}",
                                    network ? "sums rounded to a lattice, the clip norm less by a proven bound on "
                                              "all rounding,"
                                            : "integer sums",
+                                   scores ? "records' scores of vertices, together" : "records",
                                    clip_statement(release.ask.bound));
               if (statistic->indicators) return "discrete Laplace noise on counts";
               return fmt::format("discrete Laplace noise on integer totals of encoded numbers clamped to [{}, {}]",
@@ -292,10 +302,9 @@ std::vector<std::string> mechanisms_of(const jobs::Job& job, const planning::Pla
             },
             [&](const mechanisms::GaussianLattice& /*noise*/) {
               if (features != nullptr) return "Gaussian noise, exactly rounded to a lattice, on " + bounded();
-              return fmt::format(
-                  "Gaussian noise, exactly rounded to a lattice, on sums of records clipped to "
-                  "{}",
-                  clip_statement(release.ask.bound));
+              return fmt::format("Gaussian noise, exactly rounded to a lattice, on sums of {} clipped to {}",
+                                 scores ? "records' scores of vertices, together" : "records",
+                                 clip_statement(release.ask.bound));
             },
             [&](const mechanisms::GeneralisedGaussianLattice& generalised) {
               return fmt::format(

@@ -962,6 +962,20 @@ TEST(JobSummaryTest, NamesWhatASelectionAndAStatisticRelease) {
   EXPECT_EQ(statistic.find("clipped"), std::string::npos);
 }
 
+TEST(PrivacyStatementTest, SaysWhatScoresAreCutTo) {
+  // The job bounds every coordinate of a gradient; what leaves is bounded in l2, root(5) times the vertices' reach.
+  for (const auto& [name, federation] : tests::federations_of_every_algorithm()) {
+    if (name != "private_frank_wolfe, by scores of vertices away from 0") continue;
+    Agent agent{federation};
+    ASSERT_EQ(agent.offer(), std::nullopt);
+    const std::string text = statement_by(agent, std::chrono::milliseconds(0)).text;
+    EXPECT_NE(text.find("on sums of records' scores of vertices, together clipped to norm"), std::string::npos) << text;
+    EXPECT_EQ(text.find("in every coordinate"), std::string::npos) << text;
+    return;
+  }
+  FAIL() << "no federation of the choice";
+}
+
 TEST(PrivacyStatementTest, SaysEverythingItMustAndIsVoidForTestNoise) {
   Agent agent{{}};
   ASSERT_EQ(agent.offer(), std::nullopt);
