@@ -77,7 +77,7 @@ MirrorMap parse_mirror_map(config::Section section, const Problem& problem) {
   }
   section.finish();
   // Fits the problem, so that nothing else is said of a potential that is none.
-  const MirrorMap harmless(geometry::EuclideanMap(problem.domain, std::max<Eigen::Index>(problem.dimension, 1)));
+  MirrorMap harmless(geometry::EuclideanMap(problem.domain, std::max<Eigen::Index>(problem.dimension, 1)));
   if (section.recording() || problem.dimension < 1) return harmless;
   const Result<MirrorMap> made =
       potential == Potential::Entropy ? entropy_over(problem)

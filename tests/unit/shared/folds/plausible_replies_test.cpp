@@ -21,7 +21,7 @@ releases::SiloFacts facts(std::int64_t records) {
 
 /// A plan and what it makes plausible.
 struct Planned {
-  explicit Planned(planning::Schedule schedule, std::int64_t records = 100)
+  explicit Planned(const planning::Schedule& schedule, std::int64_t records = 100)
       : shapes(schedule),
         plan(planning::make_plan(schedule, facts(records)).value()),
         plausible(PlausibleReplies::of(plan, shapes, kReplyWire)) {}

@@ -243,7 +243,7 @@ TEST(MirrorJobsTest, TheRiskOfAChainCountsBothOfARecordsTermsTogether) {
           "job.json")
           .value();
   const planning::Plan plan = plan_of(job, job.cohort.front()).value();
-  const double half = static_cast<double>(job.cohort.front().facts.records / 2);
+  const double half = 0.5 * static_cast<double>(job.cohort.front().facts.records);
   const double log_count = 2.0 * std::log(2.0 * static_cast<double>(job.model->dimension()));
   const auto of_selection = [&](std::uint64_t round) {
     const auto& selection = std::get<mechanisms::PathSelection>(plan.release({round})->mechanism);

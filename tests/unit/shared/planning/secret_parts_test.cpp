@@ -18,8 +18,8 @@ constexpr double kDelta = 1e-5;
 releases::Target approximate_at(double epsilon, double delta = kDelta) {
   return releases::ApproximateDp{releases::Epsilon::create(epsilon).value(), releases::Delta::create(delta).value()};
 }
-releases::SiloFacts silo_with(std::int64_t records, releases::Target target) {
-  return {SiloId::create("one").value(), records, 0, true, std::move(target)};
+releases::SiloFacts silo_with(std::int64_t records, const releases::Target& target) {
+  return {SiloId::create("one").value(), records, 0, true, target};
 }
 releases::Ask part(Slice::Assignment assignment, std::uint64_t index, std::uint64_t of,
                    Slice::Cut cut = Slice::Cut::Equal) {

@@ -64,7 +64,7 @@ TEST(CountTest, TheExactIntervalCoversByCountingOut) {
     const BinomialWeights law = binomial_weights(n, p);
     double covered = 0.0;
     for (int r = -40; r <= 70; ++r) {
-      if (!intervals[static_cast<std::size_t>(r + 40)].holds(p)) continue;
+      if (!intervals[static_cast<std::size_t>(r) + 40].holds(p)) continue;
       for (std::size_t s = 0; s < law.weights.size(); ++s) {
         const double z = std::abs(r - static_cast<double>(law.first) - static_cast<double>(s));
         covered += law.weights[s] * std::tanh(0.5 / scale) * std::exp(-z / scale);

@@ -38,6 +38,7 @@ std::vector<double> law_of_ones(const std::vector<double>& chances, std::size_t 
 /// How often the interval for the records holds their mean, exactly.
 double coverage(const std::vector<double>& shares, double contrast, std::size_t drawn) {
   std::vector<double> chances;
+  chances.reserve(shares.size());
   for (const double share : shares) chances.push_back(0.5 * (1.0 - contrast) + contrast * share);
   const std::vector<double> law = law_of_ones(chances, drawn);
   EXPECT_NEAR(std::accumulate(law.begin(), law.end(), 0.0), 1.0, 1e-9);

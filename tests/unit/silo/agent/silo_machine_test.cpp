@@ -154,7 +154,7 @@ TEST(SiloMachineTest, SlowNoiseIsWorkThatIsNotDoneBesideHeartbeats) {
 
 /// As a version would that clips otherwise: at the same cost, since the noise grows with the clip.
 Result<planning::Plan> plan_with_a_longer_clip(const jobs::Job& job, const jobs::CohortMember& member) {
-  const Result<planning::Plan> plan = jobs::plan_of(job, member);
+  Result<planning::Plan> plan = jobs::plan_of(job, member);
   if (!plan) return plan;
   planning::Schedule schedule;
   for (const planning::Plan::Segment& segment : plan->segments()) {

@@ -263,7 +263,7 @@ TEST(PureOraclesTest, ATotalIsNotDividedByTheRecords) {
   const auto stream = NoiselessRandomness(5, one_silo()).stream(RunId{}, {0});
   const queries::Answer answer =
       draw_and_sum({{0}, queries::StatisticQuestion{}}, release, {dataset, kNoPlaces}, nullptr, kWire, *stream);
-  EXPECT_EQ(std::get<queries::NoisedSums>(answer).values, std::vector<std::int64_t>{1000 * (1 << 19)});
+  EXPECT_EQ(std::get<queries::NoisedSums>(answer).values, std::vector<std::int64_t>{std::int64_t{1000} * (1 << 19)});
 }
 
 TEST(PureOraclesTest, AStatisticOfASliceReadsThePermutationsRecords) {
