@@ -33,7 +33,8 @@ SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgen
       noise_(noise),
       worker_(1),
       interval_(context),
-      housekeeping_(context) {}
+      housekeeping_(context),
+      gate_(config.policy.release_interval) {}
 
 SiloHost::~SiloHost() { worker_.join(); }
 
@@ -100,8 +101,7 @@ void SiloHost::dial_shufflers() {
     net::Link::Handlers handlers;
     handlers.message = [this, name](wire::Message message) -> asio::awaitable<void> {
       if (std::holds_alternative<wire::Welcome>(message)) {
-        reconnected_.insert(name);
-        if (!computing_) send_again();
+        if (gate_.serve_now(name)) send_again({name});
       } else {
         handle(hand_over_.on_message(name, message));
       }
@@ -127,27 +127,33 @@ asio::awaitable<void> SiloHost::keep_credentials() {
 
 asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   const auto asked = std::chrono::steady_clock::now();
-  std::vector<Action> actions;
   // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
-  const bool holds = config_->policy.release_interval.count() > 0;
-  if (!holds && agent_->answers_quickly(message)) {
-    actions = agent_->on_message(message);
-  } else {
-    asio::awaitable<std::vector<Action>> work = enter(*agent_, message);
-    computing_ = true;
-    actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
-    computing_ = false;
-    send_again();
+  if (!gate_.holds() && agent_->answers_quickly(message)) {
+    handle(agent_->on_message(message));
+    co_return;
   }
-  if (holds && std::holds_alternative<wire::QueryMessage>(message)) co_await hold(asked);
-  if (!stopped_) handle(std::move(actions));
+  gate_.close();
+  asio::awaitable<std::vector<Action>> work = enter(*agent_, message);
+  std::vector<Action> actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
+  if (const auto* query = std::get_if<wire::QueryMessage>(&message); query != nullptr && gate_.holds()) {
+    asio::awaitable<void> held = hold(*query, asked);
+    co_await std::move(held);
+  }
+  const std::set<std::string> put_off = gate_.open();
+  if (stopped_) co_return;
+  handle(std::move(actions));
+  send_again(put_off);
 }
 
-asio::awaitable<void> SiloHost::hold(std::chrono::steady_clock::time_point asked) {
-  const auto interval = std::chrono::duration_cast<std::chrono::nanoseconds>(config_->policy.release_interval);
-  const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - asked);
-  interval_.expires_at(asked + (spent / interval + 1) * interval);
+asio::awaitable<void> SiloHost::hold(const wire::QueryMessage& query, std::chrono::steady_clock::time_point asked) {
+  const std::uint64_t before = gate_.overruns();
+  const auto leaves = gate_.leaves_at(asked, std::chrono::steady_clock::now());
+  interval_.expires_at(leaves);
   (void)co_await interval_.async_wait(kAwait);
+  if (gate_.overruns() == before) co_return;
+  const auto intervals = (leaves - asked) / config_->policy.release_interval;
+  spdlog::warn("answer_overran run={} round={} intervals={} overruns={} release_interval_ms={}", query.run.hex(),
+               query.query.round.value, intervals, gate_.overruns(), config_->policy.release_interval.count());
 }
 
 void SiloHost::handle(std::vector<Action> actions) {
@@ -172,8 +178,8 @@ void SiloHost::handle(std::vector<Action> actions) {
   }
 }
 
-void SiloHost::send_again() {
-  for (const std::string& shuffler : std::exchange(reconnected_, {})) handle(hand_over_.on_connected(shuffler));
+void SiloHost::send_again(const std::set<std::string>& shufflers) {
+  for (const std::string& shuffler : shufflers) handle(hand_over_.on_connected(shuffler));
 }
 
 bool SiloHost::may_release(const RunId& run) const {

@@ -9,6 +9,7 @@
 
 #include "shared/net/link.hpp"
 #include "silo/agent/hand_over.hpp"
+#include "silo/agent/release_gate.hpp"
 #include "silo/agent/silo_agent.hpp"
 #include "silo/owner/silo_config.hpp"
 
@@ -35,12 +36,13 @@ class SiloHost {
   [[nodiscard]] boost::asio::awaitable<void> on_coordinator(wire::Message message);
   void handle(std::vector<Action> actions);
   void handle(const std::vector<HandOver::Action>& actions);
-  /// What shufflers that came back have not taken. Asks the agent, so never while it computes.
-  void send_again();
+  /// What these shufflers have not taken. Asks the agent, so never while it computes.
+  void send_again(const std::set<std::string>& shufflers);
   [[nodiscard]] bool may_release(const RunId& run) const;
-  /// Waits for the next multiple of the policy's interval after a query, whatever its answer is. Nothing else is read
-  /// or answered meanwhile: it would tell when the computation was done.
-  [[nodiscard]] boost::asio::awaitable<void> hold(std::chrono::steady_clock::time_point asked);
+  /// Waits until the answer to a query may leave. Nothing else is read or answered meanwhile: it would tell when the
+  /// computation was done.
+  [[nodiscard]] boost::asio::awaitable<void> hold(const wire::QueryMessage& query,
+                                                  std::chrono::steady_clock::time_point asked);
   [[nodiscard]] boost::asio::awaitable<void> keep_credentials();
   /// Whether an ended run's statement stands and says all that is known; one that does not is put aside.
   [[nodiscard]] bool has_statement(const SiloMachine& machine, const RunId& run, const RunAccount& account) const;
@@ -58,8 +60,7 @@ class SiloHost {
   std::optional<net::Link> coordinator_;
   HandOver hand_over_;
   std::map<std::string, std::unique_ptr<net::Link>> shufflers_;
-  std::set<std::string> reconnected_;  // shufflers, since the last send_again
-  bool computing_ = false;             // the agent is the worker's
+  ReleaseGate gate_;  // closed while the agent is the worker's, and until what it computed has left
   std::optional<Error> halted_;
   bool stopped_ = false;
 };
