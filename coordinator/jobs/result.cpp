@@ -36,17 +36,16 @@ class Costs {
     UNDERTONE_TRY(planning::Plan plan, report_->planner(report_->job, member));
     return &plans_.emplace(jobs::planned_facts(member.facts), std::move(plan)).first->second;
   }
-  [[nodiscard]] double epsilon(const planning::Plan& plan, const releases::Cost& training,
-                               const releases::Cost& holdout) {
-    const auto [known, is_new] = spent_.try_emplace(std::tuple(&plan, training.to_string(), holdout.to_string()), 0.0);
-    if (is_new) known->second = plan.epsilon_of(training, holdout);
+  [[nodiscard]] double epsilon(const planning::Plan& plan, const RoundSet& made) {
+    const auto [known, is_new] = spent_.try_emplace(std::pair(&plan, made), 0.0);
+    if (is_new) known->second = plan.epsilon_of(made);
     return known->second;
   }
 
  private:
   const RunReport* report_;
   std::map<jobs::PlannedFacts, planning::Plan> plans_;
-  std::map<std::tuple<const planning::Plan*, std::string, std::string>, double> spent_;
+  std::map<std::pair<const planning::Plan*, RoundSet>, double> spent_;
 };
 
 /// Of all private releases, each once.
@@ -64,20 +63,16 @@ std::string mechanisms_of(const planning::Plan& plan) {
 Json privacy_of(const RunReport& report, const jobs::CohortMember& member, const planning::Plan* plan, Costs& costs) {
   const SiloId& silo = member.facts.silo;
   const auto answer = report.answers.find(silo);
-  releases::Cost training;
-  releases::Cost holdout;
+  RoundSet made;
   std::uint64_t replies = 0;
   for (const RoundRecord& round : report.rounds) {
     if (!round.accepted.contains(silo)) continue;
     ++replies;
-    const planning::Release* release = plan->release(round.round);
-    UNDERTONE_CHECK(release != nullptr);
-    auto& spent = release->ask.records.block == Block::Training ? training : holdout;
-    spent = *spent.plus(release->cost());
+    made.append(round.round);
   }
   const bool accepted = answer != report.answers.end() && !answer->second;
   const bool took_part = accepted || replies > 0;
-  const double odometer = costs.epsilon(*plan, training, holdout);
+  const double odometer = costs.epsilon(*plan, made);
   Json out;
   out["silo"] = silo.name();
   out["took_part"] = took_part;

@@ -1,15 +1,13 @@
 #include "lab/report/epsilon_spent.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "lab/report/metric_noise.hpp"
 
 namespace undertone::lab {
 namespace {
-
-using releases::Block;
-using releases::Cost;
 
 // Measured: one evaluation of one silo. A plan costs about as much as a few of them.
 constexpr std::uint64_t kExactMs = 1;
@@ -31,24 +29,21 @@ bool answered(const ClosedRound& round, const std::string& silo) {
 Result<std::vector<double>> odometer(const RunResult& result, const std::string& silo, const planning::Plan& plan,
                                      std::set<std::uint64_t>& evaluating) {
   std::vector<double> out(result.evaluations.size(), 0.0);
-  Cost training;
-  Cost holdout;
+  RoundSet made;
   std::size_t evaluation = 0;
+  std::optional<std::uint64_t> last;
   for (const ClosedRound& round : result.participation) {
     const planning::Release* release = plan.release(RoundIndex{round.round});
     if (release == nullptr) {
       return Error{ErrorCode::InvalidData,
                    fmt::format("round {} is not one of the {} that the job plans", round.round, plan.rounds())};
     }
-    if (answered(round, silo)) {
-      auto& spent = release->ask.records.block == Block::Training ? training : holdout;
-      const auto sum = spent.plus(release->cost());
-      if (!sum) return Error{ErrorCode::InvalidData, "the rounds cost more than can be added up"};
-      spent = *sum;
-    }
+    if (last && round.round <= *last)
+      return Error{ErrorCode::InvalidData, fmt::format("round {} follows round {}", round.round, *last)};
+    last = round.round;
+    if (answered(round, silo)) made.append(RoundIndex{round.round});
     if (release->ask.kind() != releases::QuestionKind::Metrics) continue;
-    if (evaluation < out.size() && accounted(evaluation, out.size()))
-      out[evaluation] = plan.epsilon_of(training, holdout);
+    if (evaluation < out.size() && accounted(evaluation, out.size())) out[evaluation] = plan.epsilon_of(made);
     evaluating.insert(round.round);
     ++evaluation;
   }

@@ -4,6 +4,7 @@
 
 #include "shared/accounting/composition_theorems.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -31,6 +32,7 @@ Result<double> smallest_multiplier(const std::function<Result<double>(double mul
   double low_excess = 0.0;
   double high_excess = 0.0;
   for (int i = 0; i < 80; ++i) {
+    if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the calibration was stopped"};
     const Result<double> value = cost(std::exp(at));
     // A noise so small that no accountant bounds it is too small.
     const double excess = value ? std::log(std::max(*value, 1e-300) / target) : INFINITY;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "shared/base/work_meter.hpp"
+
 namespace undertone::accounting {
 namespace {
 
@@ -59,6 +61,7 @@ class FairTails {
     above_.assign(at_.size(), 0.0L);
     for (std::size_t i = at_.size() - 1; i-- > 0;) above_[i] = above_[i + 1] + at_[i + 1];
   }
+  [[nodiscard]] std::size_t size() const noexcept { return at_.size(); }
   [[nodiscard]] LossTails of(long double a) const {
     const auto i = static_cast<std::size_t>(std::max(0.0L, a - from_));
     if (i >= at_.size()) return {};
@@ -124,6 +127,7 @@ LossLawPtr make_law(std::uint64_t others, long double record_epsilon, long doubl
   std::vector<long double> profile(kPoints + 1, 0.0L);
   for (const Clones& some : clones.counts) {
     const FairTails tails(some.count);
+    WorkMeter::charge(tails.size() + kPoints);
     for (std::size_t i = 0; i < kPoints; ++i) {  // nothing exceeds the last loss
       // The losses above are those of a > theta (c + 1).
       const LossTails fair = tails.of(floorl(theta[i] * (some.count + 1.0L)));

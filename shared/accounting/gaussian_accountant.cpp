@@ -5,6 +5,8 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 
+#include "shared/base/work_meter.hpp"
+
 namespace undertone::accounting {
 namespace {
 
@@ -29,6 +31,7 @@ double log_tail_integral(double a, double mu) {
   double sum = 0.0;
   for (double left = start; left < end;) {
     const double right = std::min(end, left + width);
+    WorkMeter::charge(40);
     sum += boost::math::quadrature::gauss<double, 20>::integrate(integrand, left, right);
     left = right;
     width = std::min(width_max, 2.0 * width);

@@ -7,6 +7,7 @@
 #include <unsupported/Eigen/FFT>
 
 #include "shared/base/bisection.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -45,6 +46,7 @@ double edge_of(const Predicate& holds) {
 
 /// @param log_cut ln of the delta above, and of the mass below, that may be left out
 Extent extent_of(const LossLaw& law, double log_cut) {
+  WorkMeter::charge(10'000);  // the edges and the variance evaluate the law some thousand times
   const long double cut = expl(log_cut);
   const long double infinite = law.infinite();
   Extent out;
@@ -74,6 +76,7 @@ GridLaw dots(const LossLaw& law, const Extent& extent, double step) {
   out.first = static_cast<std::int64_t>(std::floor(extent.low / step));
   const auto last = std::max(out.first + 1, static_cast<std::int64_t>(std::ceil(extent.high / step)));
   out.mass.assign(static_cast<std::size_t>(last - out.first + 1), 0.0);
+  WorkMeter::charge(8 * out.mass.size());
   const auto width = static_cast<long double>(step);
   // Everything below the grid is taken for its first point.
   LossTails before = law.above(static_cast<long double>(out.first) * width);
@@ -124,6 +127,7 @@ GridLaw tangents(const LossLaw& law, const Extent& extent, double step) {
   out.first = static_cast<std::int64_t>(std::floor(extent.low / step)) - 1;
   const auto last = std::max(out.first + 2, static_cast<std::int64_t>(std::ceil(extent.high / step))) + 1;
   const auto count = static_cast<std::size_t>(last - out.first + 1);
+  WorkMeter::charge(16 * count);
   const auto width = static_cast<long double>(step);
   out.infinite = law.infinite() * (1.0 - 1e-12);
   std::vector<long double> order(count);
@@ -218,6 +222,7 @@ class Composition {
 
  private:
   [[nodiscard]] double log_moment(const GridLaw& law, double tilt) const {
+    WorkMeter::charge(law.log_mass.size());
     const double slope = tilt * step_;
     const double start = slope * static_cast<double>(law.first);
     double largest = -INFINITY;
@@ -296,6 +301,7 @@ Result<Composition::Convolved> Composition::convolve(double tilt, double log_cut
   std::vector<std::complex<double>> log_sum(points / 2 + 1, 0.0);
   double first = 0.0;  // of the sum's grid, in steps
   for (const GridLaw& law : laws_) {
+    WorkMeter::charge(4 * points + law.mass.size());
     std::fill(wrapped.begin(), wrapped.end(), 0.0);
     const double log_total = log_moment(law, tilt);
     // Each law is shifted by its tilted mean, so that phases stay small.
@@ -508,6 +514,7 @@ Result<Bracket> bracket(const std::vector<RepeatedLaw>& laws, double log_cut, co
   std::optional<Bracket> best;
   for (int attempt = 0; attempt < 8; ++attempt, numeric.refine()) {
     if (!numeric.fits(limits.points_max)) break;
+    if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the composition was stopped"};
     const Result<double> upper = one_end(numeric.composition(End::Upper), End::Upper);
     const Result<double> lower = upper ? one_end(numeric.composition(End::Lower), End::Lower) : upper;
     if (!lower && best) break;

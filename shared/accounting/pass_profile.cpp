@@ -10,6 +10,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/pass_terms.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -40,6 +41,7 @@ struct Terms {
 /// The law whose call function is that of w W by chords between the knots, with what is outside put on the ends.
 TermLattice lattice_of(const Terms& terms, double step, std::int64_t first, std::int64_t last) {
   TermLattice out{first, std::vector<double>(static_cast<std::size_t>(last - first + 1)), 0.0};
+  WorkMeter::charge(4 * out.mass.size());
   const auto at = [&](std::int64_t i) -> double& { return out.mass[static_cast<std::size_t>(i - first)]; };
   // A mass is a change of the chords' slopes. Below the middle they are those of E(x - w W)+, from there on those of
   // E(w W - x)+, which is 1 steeper: so noise is small beside the probability of what is further out.
@@ -207,6 +209,7 @@ Pass::Value Pass::evaluate(const Frame& frame, std::size_t points) const {
   const double beyond_tilt = frame.tilt + frame.beyond_tilt;
   for (const Terms& terms : terms_) {
     const TermLattice lattice = lattice_of(terms, step, first, last);
+    WorkMeter::charge(4 * points);
     excess += terms.count * lattice.excess;
     const double log_moment = log_sum(lattice, step, frame.tilt);
     log_weight += terms.count * log_moment;

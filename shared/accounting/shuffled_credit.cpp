@@ -5,6 +5,7 @@
 
 #include "shared/accounting/loss_law.hpp"
 #include "shared/base/bisection.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -60,6 +61,7 @@ std::optional<CreditedShift> search(const ShuffledRounds& rounds, releases::Gaus
                                     const releases::Epsilon& epsilon, releases::DeltaAmount delta) {
   std::optional<CreditedShift> best;
   const auto try_shift = [&](double value) {
+    if (WorkMeter::stopped()) return false;
     const Result<releases::GaussianShift> shift = releases::GaussianShift::create(value);
     if (!shift) return false;
     std::optional<CreditedShift> credited = credit_within(rounds, *shift, epsilon, delta);
@@ -138,6 +140,7 @@ std::optional<CreditedShift> credited_shift(const ShuffledRounds& rounds, releas
     if (one.rounds == rounds && one.local == local.value() && one.epsilon == epsilon.value() && one.delta == delta)
       return one.found;
   std::optional<CreditedShift> found = search(rounds, local, epsilon, delta);
+  if (WorkMeter::stopped()) return std::nullopt;  // what a stopped search found is not what there is
   if (known.size() == kRemembered) known.erase(known.begin());
   known.push_back({rounds, local.value(), epsilon.value(), delta, found});
   return found;

@@ -100,8 +100,8 @@ std::vector<accounting::RepeatedEvent> Plan::events_of(const Release& release, s
   return {{credit_->event(static_cast<std::uint64_t>(shuffling_->honest_silos)), times, footprint_of(release)}};
 }
 
-std::optional<double> Plan::epsilon_of_other_events(
-    const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const {
+std::optional<double> Plan::epsilon_with_samplers(
+    const std::function<std::optional<double>(releases::Delta)>& at) const {
   constexpr double kEpsilonMax = 30.0;  // beyond it delta covers no deviation of a sampler
   constexpr int kAttempts = 8;
   const std::uint64_t silos =
@@ -111,16 +111,11 @@ std::optional<double> Plan::epsilon_of_other_events(
   if (!mechanism_delta_) return std::nullopt;
   releases::Delta left = *mechanism_delta_;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    double worst = 0.0;
-    for (const std::vector<accounting::RepeatedEvent>& events : blocks) {
-      if (events.empty()) continue;
-      const Result<double> epsilon = accounting::charged_epsilon(events, left);
-      if (!epsilon || !(*epsilon <= kEpsilonMax)) return std::nullopt;
-      worst = std::max(worst, *epsilon);
-    }
-    const Result<releases::Epsilon> at = releases::Epsilon::create(std::max(worst, epsilon_.value_rounded_up()));
-    if (!at) return worst;  // nothing is charged
-    const Result<releases::DeltaAmount> implementation = implementation_delta(*at, draws_ * silos);
+    const std::optional<double> worst = at(left);
+    if (!worst || !(*worst <= kEpsilonMax)) return std::nullopt;
+    const Result<releases::Epsilon> reserved = releases::Epsilon::create(std::max(*worst, epsilon_.value_rounded_up()));
+    if (!reserved) return worst;  // nothing is charged
+    const Result<releases::DeltaAmount> implementation = implementation_delta(*reserved, draws_ * silos);
     if (!implementation) return std::nullopt;
     const Result<releases::DeltaAmount> taken = implementation->plus(failure_delta_);
     if (!taken || *taken >= delta_) return std::nullopt;
@@ -131,6 +126,20 @@ std::optional<double> Plan::epsilon_of_other_events(
     left = *affordable;
   }
   return std::nullopt;
+}
+
+std::optional<double> Plan::epsilon_of_other_events(
+    const std::vector<std::vector<accounting::RepeatedEvent>>& blocks) const {
+  return epsilon_with_samplers([&blocks](releases::Delta delta) -> std::optional<double> {
+    double worst = 0.0;
+    for (const std::vector<accounting::RepeatedEvent>& events : blocks) {
+      if (events.empty()) continue;
+      const Result<double> epsilon = accounting::charged_epsilon(events, delta);
+      if (!epsilon) return std::nullopt;
+      worst = std::max(worst, *epsilon);
+    }
+    return worst;
+  });
 }
 
 std::optional<double> Plan::epsilon_of_known_draws() const {
@@ -167,73 +176,36 @@ std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const
   return out;
 }
 
-namespace {
-
-/// Takes off what is left as many releases of this cost as that may have been of.
-std::uint64_t take_rounds(const releases::Cost& each, std::uint64_t rounds_max, releases::Cost& left) {
-  const auto take = [rounds_max](auto cost, auto& rest) -> std::uint64_t {
-    if (cost.units() == 0) return 0;
-    const auto rounds = static_cast<std::uint64_t>(
-        std::min<releases::UInt128>(rounds_max, (rest.units() + cost.units() - 1) / cost.units()));
-    rest = std::decay_t<decltype(rest)>::from_units(rest.units() - std::min(rest.units(), cost.units() * rounds));
-    return rounds;
-  };
-  // A release has one law.
-  return std::max({take(each.gaussian, left.gaussian), take(each.pure, left.pure), take(each.ranged, left.ranged),
-                   take(each.concentrated, left.concentrated)});
-}
-
-/// Whether parts that differ in how often they are read have releases of one cost: what was spent then does not say
-/// which of them was read.
-bool confuses_parts(const std::vector<Plan::Segment>& segments, releases::Block block) {
-  using Rounds = std::map<std::string, std::uint64_t>;  // by the cost of a release
-  std::map<std::pair<std::int64_t, std::int64_t>, Rounds> parts;
-  for (const Plan::Segment& segment : segments) {
-    const Release& release = segment.release;
-    if (release.ask.records.block != block || release.is_public() || !release.ask.records.slice) continue;
-    parts[{release.positions.from, release.positions.to}][release.cost().to_string()] += segment.rounds;
-  }
-  Rounds known;
-  for (const auto& [positions, rounds] : parts)
-    for (const auto& [cost, times] : rounds)
-      if (!known.emplace(cost, times).second && known.at(cost) != times) return true;
-  return false;
-}
-
-}  // namespace
-
-double Plan::epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const {
+double Plan::epsilon_of(const RoundSet& made) const {
+  if (made.empty()) return 0.0;
   double worst = 0.0;
-  for (const auto& [block, spent] :
-       {std::pair(releases::Block::Training, training), std::pair(releases::Block::Holdout, holdout)}) {
-    if (spent.is_zero()) continue;
-    // Which passes the rounds were of is not in what was spent, and a record may have met a bin of each.
-    const bool paths = std::any_of(segments_.begin(), segments_.end(), [block = block](const Segment& segment) {
-      return segment.release.ask.records.block == block && segment.release.ask.path() != nullptr;
-    });
-    // Nor is it said along which path a selection was.
-    if ((block == releases::Block::Training && draws_bins_anew()) || paths || confuses_parts(segments_, block))
-      return epsilon_.value_rounded_up();
+  for (const releases::Block block : releases::kProtectedBlocks) {
+    releases::Cost spent;
+    std::vector<accounting::RepeatedEvent> events;
+    std::vector<accounting::RepeatedEvent> events_locally;
+    std::uint64_t first = 0;
+    for (const Segment& segment : segments_) {
+      const std::uint64_t rounds = made.count(first, first + segment.rounds);
+      first += segment.rounds;
+      const Release& release = segment.release;
+      if (rounds == 0 || release.ask.records.block != block || release.is_public()) continue;
+      spent = *spent.plus(*release.cost().times(rounds));  // at most the plan's, which is representable
+      for (const accounting::RepeatedEvent& event : events_of(release, rounds * release.draws()))
+        events.push_back(event);
+      for (const accounting::RepeatedEvent& event : local_events(release, rounds * release.draws()))
+        events_locally.push_back(event);
+    }
+    if (events.empty()) continue;
+    // A record draws a bin of its own in each pass, so that bins of two passes may hold it, whatever their positions.
+    if (block == releases::Block::Training && draws_bins_anew()) return epsilon_.value_rounded_up();
     if (spent.is_gaussian() && !reads_parts(block) && !credit_) {
       worst =
           std::max(worst, accounting::epsilon_of_gaussian(accounting::total_shift(spent.gaussian), *mechanism_delta_));
       continue;
     }
-    releases::Cost left = spent;
-    std::vector<accounting::RepeatedEvent> made;
-    std::vector<accounting::RepeatedEvent> made_locally;
-    for (const Segment& segment : segments_) {
-      if (segment.release.ask.records.block != block || segment.release.is_public()) continue;
-      const std::uint64_t rounds = take_rounds(segment.release.cost(), segment.rounds, left);
-      if (rounds == 0) continue;
-      for (const accounting::RepeatedEvent& event : events_of(segment.release, rounds * segment.release.draws()))
-        made.push_back(event);
-      for (const accounting::RepeatedEvent& event : local_events(segment.release, rounds * segment.release.draws()))
-        made_locally.push_back(event);
-    }
-    Result<double> epsilon = charged(made);
+    Result<double> epsilon = charged(events);
     if (credit_) {  // few rounds can cost less without what mixing takes off delta
-      const Result<double> local = charged(made_locally);
+      const Result<double> local = charged(events_locally);
       if (local && (!epsilon || *local < *epsilon)) epsilon = local;
     }
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "shared/accounting/shuffled_credit.hpp"
 #include "shared/base/ids.hpp"
 #include "shared/base/result.hpp"
+#include "shared/base/round_set.hpp"
 #include "shared/planning/release.hpp"
 #include "shared/releases/cost.hpp"
 #include "shared/releases/fixed_amount.hpp"
@@ -63,6 +65,11 @@ struct ConcentratedShare {
   releases::Rho rho;
 };
 
+class Plan;
+/// `make_plan`, whatever it takes.
+[[nodiscard]] Result<Plan> calibrated_plan(const Schedule& schedule, const releases::SiloFacts& facts,
+                                           const std::optional<Shuffling>& shuffling);
+
 /// The complete, ordered list of what a silo will release if it takes part, and what that costs. Round r asks for
 /// release r; rounds may be skipped, never repeated or reordered.
 class Plan {
@@ -92,9 +99,16 @@ class Plan {
   /// Epsilon at another delta of all private releases of a block, as they are charged together, with what bins may
   /// overflow taken off delta. @pre there are some
   [[nodiscard]] Result<double> epsilon_at(releases::Block block, releases::Delta delta) const;
-  /// Epsilon at the mechanism's delta of releases that cost this much in each block, the first of the plan's: an
-  /// odometer, no guarantee.
-  [[nodiscard]] double epsilon_of(const releases::Cost& training, const releases::Cost& holdout) const;
+  /// Epsilon at the mechanism's delta of the releases of these rounds and of no others: an odometer, no guarantee. It
+  /// is at most the plan's. Of a plan whose records draw bins anew for every pass it is the plan's from the first round
+  /// on.
+  [[nodiscard]] double epsilon_of(const RoundSet& made) const;
+  /// Epsilon at the plan's whole delta of what costs more than the plan, such as the same releases seen by somebody who
+  /// knows more. Samplers may deviate from their law, and what that takes of delta grows with epsilon, so both are
+  /// found together. @param at epsilon at a mechanism's delta; nothing where there is no bound
+  /// @return nothing where there is no bound, or only one beyond 30
+  [[nodiscard]] std::optional<double> epsilon_with_samplers(
+      const std::function<std::optional<double>(releases::Delta)>& at) const;
   /// The private releases of a block as a ledger keeps them, so that others can account for them: groups of
   /// "LAW:UNITS*ROUNDS@K/N" with commas between, the cost of a draw as `Cost::to_string` writes it; of a selection
   /// along a path the dearest node's, after which each other node follows as "&LAW:UNITS@K/N+FROM:TO"; "!FAILURE", in
@@ -135,7 +149,7 @@ class Plan {
   [[nodiscard]] releases::DeltaAmount mechanism_delta_amount() const noexcept { return mechanism_delta_amount_; }
 
  private:
-  friend Result<Plan> make_plan(const Schedule&, const releases::SiloFacts&, const std::optional<Shuffling>&);
+  friend Result<Plan> calibrated_plan(const Schedule&, const releases::SiloFacts&, const std::optional<Shuffling>&);
   /// Chooses every private release's lattice for the target.
   [[nodiscard]] Status calibrate(const releases::SiloFacts& facts, const releases::Target& target);
   /// How loud the releases of a group are, by the law of their noise.
@@ -234,10 +248,13 @@ class Plan {
 /// @param shuffling what hides the private replies, if anything: they are then binomial sums with the coarsest grid and
 ///   the fewest coins that keep every record's promise in a total of so many honest silos; or reports, whose noise is
 ///   the least that the better of two guarantees allows: the local one, and that of mixing with so many honest silos
-/// @return an error where a block is empty or a batch would be, a bound is left, or the calibrated plan misses the
-/// target
+/// @return an error where a block is empty or a batch would be, a bound is left, the calibrated plan misses the target,
+/// or finding it takes more than `kPlanWorkMax` operations
 [[nodiscard]] Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& facts,
                                      const std::optional<Shuffling>& shuffling = std::nullopt);
+
+/// What one plan may take, in operations of a WorkMeter.
+inline constexpr std::uint64_t kPlanWorkMax = std::uint64_t{1} << 29U;
 
 /// What it would take for a shuffler to be worth something to a plan of reports without a credit, in words; found by
 /// doubling the silos, within seconds. Empty where the plan has a credit or is not of reports.

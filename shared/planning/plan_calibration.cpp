@@ -3,6 +3,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/base/work_meter.hpp"
 #include "shared/planning/answer_work.hpp"
 #include "shared/planning/noise_checks.hpp"
 #include "shared/planning/plan.hpp"
@@ -120,6 +121,19 @@ Result<releases::DeltaAmount> implementation_delta(const releases::Epsilon& epsi
 
 Result<Plan> make_plan(const Schedule& schedule, const releases::SiloFacts& facts,
                        const std::optional<Shuffling>& shuffling) {
+  const WorkMeter meter(kPlanWorkMax);
+  Result<Plan> plan = calibrated_plan(schedule, facts, shuffling);
+  // Whatever came of it: an accountant that was stopped may have been passed over for another.
+  if (!meter.exhausted()) return plan;
+  return Error{
+      ErrorCode::LimitExceeded,
+      fmt::format("silo {}: its plan takes more than {} operations to calibrate, which is the most: epsilon {} "
+                  "at delta {} is out of this program's reach for these draws and rounds",
+                  facts.silo.name(), meter.most(), facts.epsilon().value(), facts.delta())};
+}
+
+Result<Plan> calibrated_plan(const Schedule& schedule, const releases::SiloFacts& facts,
+                             const std::optional<Shuffling>& shuffling) {
   const bool pure = std::holds_alternative<releases::PureDp>(facts.target);
   if (shuffling && !std::holds_alternative<releases::ApproximateDp>(facts.target)) {
     return Error{ErrorCode::InvalidArgument,

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "shared/base/work_meter.hpp"
 #include "shared/planning/plan_parts.hpp"
 
 namespace undertone::planning {
@@ -260,6 +261,7 @@ double louder_by(const accounting::Allocation& shape, const ReadsBesides& beside
   const Result<double> found =
       laws ? accounting::allocation_scale(shape, *laws, epsilon, delta) : Result<double>(laws.error());
   const double factor = found ? std::max(1.0, *found) : 1.0;
+  if (WorkMeter::stopped()) return 1.0;  // what a stopped search found is not what there is
   if (known.size() == kRemembered) known.erase(known.begin());
   known.push_back({shape, besides, epsilon.value(), delta.value(), factor});
   return factor;

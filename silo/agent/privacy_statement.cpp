@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "shared/accounting/gaussian_accountant.hpp"
@@ -64,31 +65,39 @@ std::vector<std::string> not_covered(const releases::SiloFacts& facts, std::chro
   return out;
 }
 
-/// If all records were one person's: the shift of replacing every record is at most records times that of one, in each
-/// block, and so is the epsilon of a pure or ranged release; the blocks' releases compose like any others.
-double user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account) {
-  const double training = account.training_reserved.gaussian.value_rounded_up();
-  const double holdout = account.holdout_reserved.gaussian.value_rounded_up();
-  const double training_rho = account.training_reserved.concentrated.value_rounded_up();
-  const double holdout_rho = account.holdout_reserved.concentrated.value_rounded_up();
+/// Epsilon, at the plan's delta, if all records were one person's. In each block the shift of replacing every record is
+/// at most records times that of one, and so is the epsilon of a pure or ranged release; the blocks' releases compose
+/// like any others. Of delta, samplers take their share at this epsilon, not at the plan's.
+/// @return nothing where it is beyond 30: not even what samplers may be off is then covered by delta
+std::optional<double> user_level_epsilon(const planning::Plan& plan, const releases::SiloFacts& facts,
+                                         const RunAccount& account) {
+  constexpr double kEpsilonMax = 30.0;
   const auto squared = [](std::int64_t records) { return static_cast<double>(records) * static_cast<double>(records); };
-  const double shift_squared = training * squared(facts.records) + holdout * squared(facts.holdout_records);
-  const auto pure = [](const releases::Cost& cost, std::int64_t records) {
-    return static_cast<double>(records) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
+  const auto of_blocks = [&](const auto& of_block) {
+    return of_block(account.training_reserved, facts.records) +
+           of_block(account.holdout_reserved, facts.holdout_records);
   };
-  double epsilon =
-      (pure(account.training_reserved, facts.records) + pure(account.holdout_reserved, facts.holdout_records)) *
+  const double pure =
+      of_blocks([](const releases::Cost& cost, std::int64_t records) {
+        return static_cast<double>(records) * (cost.pure.value_rounded_up() + cost.ranged.value_rounded_up());
+      }) *
       (1.0 + 1e-12);
-  const double rho = training_rho * squared(facts.records) + holdout_rho * squared(facts.holdout_records);
-  if (rho > 0.0) {  // zCDP of groups: so many times as far, and rho the square of that
-    const double all = (rho + 0.5 * shift_squared) * (1.0 + 1e-12);
-    return epsilon + accounting::epsilon_of_zcdp(*releases::Rho::create(all), *plan.mechanism_delta());
-  }
-  if (shift_squared > 0.0) {
+  const double shift_squared = of_blocks([&](const releases::Cost& cost, std::int64_t records) {
+    return cost.gaussian.value_rounded_up() * squared(records);
+  });
+  const double rho = of_blocks([&](const releases::Cost& cost, std::int64_t records) {
+    return cost.concentrated.value_rounded_up() * squared(records);
+  });
+  if (!plan.mechanism_delta()) return pure <= kEpsilonMax ? std::optional(pure) : std::nullopt;
+  return plan.epsilon_with_samplers([&](releases::Delta delta) -> std::optional<double> {
+    if (rho > 0.0) {  // zCDP of groups: so many times as far, and rho the square of that
+      const double all = (rho + 0.5 * shift_squared) * (1.0 + 1e-12);
+      return pure + accounting::epsilon_of_zcdp(*releases::Rho::create(all), delta);
+    }
+    if (shift_squared == 0.0) return pure;
     const double shift = std::sqrt(shift_squared) * (1.0 + 1e-12);
-    epsilon += accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), plan.mechanism_delta().value());
-  }
-  return epsilon;
+    return pure + accounting::epsilon_of_gaussian(*releases::GaussianShift::create(shift), delta);
+  });
 }
 
 /// Whether a silo's own releases have a cost that holds but for a failure: of many records together nothing then does.
@@ -413,12 +422,11 @@ PrivacyStatement make_unplanned_statement(const SiloId& silo, const std::string&
 PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, const RunId& run, const jobs::Job& job,
                                 const planning::Plan& plan, const releases::SiloFacts& facts, const RunAccount& account,
                                 std::chrono::milliseconds release_interval, crypto::NoiseKind noise) {
-  const double odometer = plan.epsilon_of(account.training_spent, account.holdout_spent);
+  const double odometer = plan.epsilon_of(account.rounds);
   const Trust trust = trust_of(job, plan);
   const bool local = trust.assumption.empty();
-  const double user_level = local ? user_level_epsilon(plan, facts, account) : 0.0;
-  // Beyond 30 even what a sampler may deviate from its law is no longer covered by delta.
-  const bool user_level_holds = user_level <= 30.0 && !holds_but_for_failures(plan);
+  const std::optional<double> user_level =
+      local && !holds_but_for_failures(plan) ? user_level_epsilon(plan, facts, account) : std::nullopt;
   const double epsilon = account.returned ? 0.0 : account.epsilon.value_rounded_up();
   const double delta = account.returned ? 0.0 : account.delta.value_rounded_up();
   const std::int64_t records = facts.records + (facts.holdout_public ? 0 : facts.holdout_records);
@@ -443,6 +451,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     json["without_trust"] = without;
   }
   json["adjacency"] = "replace_one";
+  if (facts.public_records > 0)
+    json["adjacency_note"] =
+        "a record is replaced by one that its owner has not declared public: that would leave exactly";
   json["mechanism"] = mechanism_of(job, plan);
   if (draws_exactly(plan) || draws_generalised(plan)) json["samplers"] = samplers_of(plan, release_interval);
   json["noise_chosen_by"] = chosen_by(job.noise_choice, plan);
@@ -459,10 +470,10 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
           : "what the releases made so far add up to; the guarantee is epsilon, reserved whole before the first";
   json["charged"] = account.filtered ? "per_release" : "whole";
   if (local) {
-    json["user_level_epsilon"] = user_level_holds ? Json(user_level) : Json(nullptr);
+    json["user_level_epsilon"] = user_level ? Json(*user_level) : Json(nullptr);
     json["user_level_note"] =
         fmt::format("the same mechanism if all {} records were one person's, at the same delta{}", records,
-                    user_level_holds               ? ""
+                    user_level                     ? ""
                     : holds_but_for_failures(plan) ? ": none is known, as its cost holds but for a failure"
                                                    : ": beyond 30, which is as good as none");
   }
@@ -480,7 +491,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
   text += local ? "  adversary    everybody outside the silo together: coordinator, other silos, network\n"
                 : fmt::format("  adversary    {}\n  trusted      {}\n  without it   {}\n", trust.adversary,
                               trust.assumption, without);
-  text += "  adjacency    one record replaced by any other\n";
+  text += facts.public_records > 0
+              ? "  adjacency    one record replaced by any other that its owner has not declared public\n"
+              : "  adjacency    one record replaced by any other\n";
   const bool differences =
       std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
         return segment.release.ask.kind() == releases::QuestionKind::GradientDifference;
@@ -512,10 +525,9 @@ PrivacyStatement make_statement(const SiloId& silo, const std::string& dataset, 
     text +=
         "  charged      each release when it left, to the filter that bounds all later jobs on the data set together\n";
   if (local)
-    text += user_level_holds
-                ? fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
-                              std::ceil(10.0 * user_level) / 10.0, records)
-                : fmt::format("  user level   as good as none if all {} records were one person's\n", records);
+    text += user_level ? fmt::format("  user level   epsilon {:.1f} if all {} records were one person's\n",
+                                     std::ceil(10.0 * *user_level) / 10.0, records)
+                       : fmt::format("  user level   as good as none if all {} records were one person's\n", records);
   text += "  not covered\n";
   for (const std::string& gap : gaps) text += "    - " + gap + "\n";
   return {std::move(text), json.dump(2) + "\n"};

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "shared/base/ids.hpp"
+#include "shared/base/round_set.hpp"
 #include "shared/base/signing_key.hpp"
 #include "shared/crypto/noise_kind.hpp"
 #include "shared/planning/plan.hpp"
@@ -52,8 +53,9 @@ struct RunAccount {
   releases::DeltaAmount delta;
   releases::Cost training_reserved;
   releases::Cost holdout_reserved;
-  releases::Cost training_spent;  // the odometer
+  releases::Cost training_spent;  // what releases that were made cost, in their laws' currencies
   releases::Cost holdout_spent;
+  RoundSet rounds;                   // that were answered, of every block
   ListedReleases training_releases;  // every charged one; in the first format only where sampling matters
   ListedReleases holdout_releases;
   LedgerFormat format = LedgerFormat::Two;  // in which the run was reserved, and in which its costs are written

@@ -155,6 +155,7 @@ Status Ledger::apply_to_run(std::uint64_t sequence, const Json& body) {
       return corrupt(sequence, "spends more than the data set's filter has left");
     if (account.last_round && round <= *account.last_round) return corrupt(sequence, "repeats or reorders a round");
     account.last_round = round;
+    account.rounds.append(round);
     ++account.releases;
     if (body.contains("order")) {
       if (fields.text("order") != "secret") return corrupt(sequence, "has an order that is not secret");

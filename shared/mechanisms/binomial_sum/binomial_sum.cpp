@@ -10,6 +10,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/bisection.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::mechanisms {
 namespace {
@@ -131,6 +132,7 @@ std::optional<double> score_slope(std::int64_t coins, noise::Rational heads, std
   if (!(stddev >= 1.0) || static_cast<double>(grid) > 20.0 * stddev) return std::nullopt;
   const double reach = std::sqrt(-2.0 * std::log(rare)) + static_cast<double>(grid + 1) / stddev + 12.0;
   const Law law = law_of(coins, heads, reach);
+  WorkMeter::charge(4 * (law.below.weights.size() + law.above.weights.size()));
   const std::optional<long double> below = largest_slope(law.below, law.total, grid, rare);
   const std::optional<long double> above = largest_slope(law.above, law.total, grid, rare);
   if (!below || !above) return std::nullopt;
@@ -227,6 +229,7 @@ Result<std::int64_t> fewest_coins(const BinomialRound& round, std::int64_t grid)
   double coins = std::max(1.0, std::ceil(4.0 / (slope_max * slope_max) / vectors));
   while (high - low > 1.0 && high > low * (1.0 + 1e-6)) {
     if (!(0.25 * coins * vectors <= kVarianceMax)) return too_many_coins(0.25 * coins * vectors);
+    if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the choice of coins was stopped"};
     const std::optional<double> slope = score_slope(static_cast<std::int64_t>(coins) * round.vectors, half, grid, rare);
     const double ratio = slope ? *slope / slope_max : 2.0;
     (ratio <= 1.0 ? high : low) = coins;
@@ -321,6 +324,7 @@ Result<BinomialShift> binomial_shift(const BinomialParameters& parameters, Eigen
 double scalar_binomial_delta(std::int64_t coins, noise::Rational heads, std::int64_t shift, double epsilon) {
   UNDERTONE_CHECK(coins >= 1 && variance_of(coins, heads) <= kVarianceMax && shift >= 1 && epsilon >= 0.0);
   const Law law = law_of(coins, heads, 40.0);
+  WorkMeter::charge(4 * (law.below.weights.size() + law.above.weights.size()));
   const Law mirrored{law.above, law.below, law.total};
   const long double power = expl(static_cast<long double>(epsilon));
   const long double delta =

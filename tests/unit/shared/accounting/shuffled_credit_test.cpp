@@ -7,6 +7,7 @@
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/random_source.hpp"
 #include "shared/planning/plan.hpp"
+#include "tests/support/rounds_made.hpp"
 
 namespace undertone::accounting {
 namespace {
@@ -263,10 +264,9 @@ TEST(ShuffledPlanTest, MoreSilosNeverNeedMoreNoise) {
 TEST(ShuffledPlanTest, TheOdometerRisesToWhatIsCharged) {
   const releases::SiloFacts silo = facts(20, 0.5, 1e-5);
   const planning::Plan plan = plan_of(1000, 0.05, silo, 100);
-  const releases::Cost each = plan.release({0})->cost();
   double before = 0.0;
   for (const std::uint64_t rounds : {1U, 10U, 50U, 100U}) {
-    const double so_far = plan.epsilon_of(each.times(rounds).value(), {});
+    const double so_far = plan.epsilon_of(rounds_made(0, rounds));
     EXPECT_GT(so_far, before);
     before = so_far;
   }

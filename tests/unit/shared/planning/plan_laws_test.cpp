@@ -5,6 +5,7 @@
 #include "shared/accounting/renyi.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/planning/plan_digest.hpp"
+#include "tests/support/rounds_made.hpp"
 
 /// Plans of laws other than the Gaussian's: pure and zCDP targets, selections, statistics.
 namespace undertone::planning {
@@ -135,10 +136,9 @@ TEST(PlanLawsTest, PartsOfAPermutationComposeInParallel) {
 
 TEST(PlanLawsTest, TheOdometerFollowsTheReleasesOfALaw) {
   const Plan plan = make_plan({{vertex(), 8}}, silo_with(pure(1.0))).value();
-  const releases::Cost each = plan.release({0})->cost();
-  EXPECT_EQ(plan.epsilon_of({}, {}), 0.0);
-  EXPECT_NEAR(plan.epsilon_of(*each.times(2), {}), 0.25, 1e-10);
-  EXPECT_NEAR(plan.epsilon_of(*each.times(8), {}), 1.0, 1e-10);
+  EXPECT_EQ(plan.epsilon_of({}), 0.0);
+  EXPECT_NEAR(plan.epsilon_of(rounds_made(0, 2)), 0.25, 1e-10);
+  EXPECT_NEAR(plan.epsilon_of(rounds_made(0, 8)), 1.0, 1e-10);
 }
 
 TEST(PlanLawsTest, WhatHasNoAccountIsRefused) {

@@ -6,6 +6,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/planning/plan_digest.hpp"
+#include "tests/support/rounds_made.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -209,11 +210,10 @@ TEST(PlanTest, DrawsWithReplacementAreChargedForEveryTimeThatARecordMayBeIn) {
 
 TEST(PlanTest, TheOdometerOfDrawsWithReplacementRisesToItsEpsilon) {
   const Plan plan = make_plan({{multiset(0.1), 20}}, facts(1.0, 1e-5)).value();
-  const releases::Cost each = plan.release({0})->cost();
-  const double half = plan.epsilon_of(*each.times(10), {});
+  const double half = plan.epsilon_of(rounds_made(0, 10));
   EXPECT_GT(half, 0.5);
   EXPECT_LT(half, 0.9);
-  EXPECT_NEAR(plan.epsilon_of(*each.times(20), {}), plan.epsilon().value_rounded_up(), 2e-3);
+  EXPECT_NEAR(plan.epsilon_of(rounds_made(0, 20)), plan.epsilon().value_rounded_up(), 2e-3);
 }
 
 TEST(PlanTest, NoShufflerHidesDrawsWithReplacement) {
@@ -221,12 +221,35 @@ TEST(PlanTest, NoShufflerHidesDrawsWithReplacement) {
     EXPECT_FALSE(make_plan({{multiset(0.1), 3}}, facts(1.0, 1e-4), Shuffling{20, binomial, 1 << 20}));
 }
 
+TEST(PlanTest, TheOdometerOfSkippedRoundsIsThatOfTheRoundsThatWereMade) {
+  // As variance reduction asks: all records, then nine times a tenth of them. Whoever answers the full rounds alone has
+  // spent what five Gaussian releases of all records cost, whatever the plan lists before them.
+  Schedule schedule;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    schedule.push_back({gradient(1.0), 1});
+    schedule.push_back({gradient(0.1), 9});
+  }
+  const Plan plan = make_plan(schedule, facts(3.0, 1e-5)).value();
+  RoundSet full;
+  RoundSet drawn;
+  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
+    full.append(RoundIndex{10 * epoch});
+    drawn.append(RoundIndex{10 * epoch + 5});
+  }
+  const double shift_squared = 5.0 * plan.release({0})->cost().gaussian.value_rounded_up();
+  const double of_full = accounting::epsilon_of_gaussian(
+      releases::GaussianShift::create(std::sqrt(shift_squared)).value(), *plan.mechanism_delta());
+  EXPECT_NEAR(plan.epsilon_of(full), of_full, 2e-3);
+  EXPECT_GE(plan.epsilon_of(full), of_full * (1.0 - 1e-9));
+  EXPECT_LT(plan.epsilon_of(drawn), 0.8 * of_full);
+  EXPECT_NEAR(plan.epsilon_of(rounds_made(0, 50)), plan.epsilon().value_rounded_up(), 2e-3);
+}
+
 TEST(PlanTest, TheOdometerOfASampledPlanRisesToItsEpsilon) {
   const Plan plan = make_plan({{gradient(0.1), 50}}, facts(1.0, 1e-5)).value();
-  const releases::Cost each = plan.release({0})->cost();
   double before = 0.0;
   for (const std::uint64_t made : {1U, 10U, 50U}) {
-    const double now = plan.epsilon_of(*each.times(made), {});
+    const double now = plan.epsilon_of(rounds_made(0, made));
     EXPECT_GT(now, before);
     before = now;
   }

@@ -6,6 +6,7 @@
 
 #include "shared/accounting/random_allocation.hpp"
 #include "shared/planning/plan_digest.hpp"
+#include "tests/support/rounds_made.hpp"
 
 namespace undertone::planning {
 namespace {
@@ -176,9 +177,9 @@ TEST(SecretPermutationTest, IsReadInARowAndBesideNothing) {
   EXPECT_NE(why(one_pass(kSecret, 10), silo_with(10, approximate_at(1.0))).find("leaves none"), std::string::npos);
 }
 
-TEST(SecretPermutationTest, AnOdometerThatCannotTellWhichPartWasReadSaysThePlansEpsilon) {
-  // Ten rounds of one half, twenty of the next, all of one cost: ten of the second's cost as much as all of the
-  // first's.
+TEST(SecretPermutationTest, AnOdometerKnowsWhichPartWasRead) {
+  // Ten rounds of one half, twenty of the next, all of one cost: all rounds of the first cost half of what the second's
+  // do, and a record is in one of them.
   Schedule schedule;
   for (std::uint64_t i = 0; i < 2; ++i) {
     schedule.push_back({part(Slice::Assignment::Permutation, i, 2, Slice::Cut::Halving), 10 * (i + 1)});
@@ -187,11 +188,10 @@ TEST(SecretPermutationTest, AnOdometerThatCannotTellWhichPartWasReadSaysThePlans
   const Plan halves = make_plan(schedule, silo_with(1'000, approximate_at(2.0))).value();
   const releases::Cost once = halves.release({0})->cost();
   ASSERT_EQ(once, halves.release({10})->cost());
-  EXPECT_EQ(halves.epsilon_of(*once.times(20), {}), halves.epsilon().value_rounded_up());
-  // Parts that are read alike: ten of any of them cost what ten of the first do.
-  schedule[1].rounds = 10;
-  const Plan alike = make_plan(schedule, silo_with(1'000, approximate_at(2.0))).value();
-  EXPECT_LT(alike.epsilon_of(*once.times(5), {}), 0.8 * alike.epsilon().value_rounded_up());
+  const double whole = halves.epsilon().value_rounded_up();
+  EXPECT_NEAR(halves.epsilon_of(rounds_made(10, 30)), whole, 1e-3 * whole);
+  EXPECT_LT(halves.epsilon_of(rounds_made(0, 10)), 0.8 * whole);
+  EXPECT_EQ(halves.epsilon_of(rounds_made(0, 20)), halves.epsilon_of(rounds_made(0, 10)));
 }
 
 TEST(SecretPermutationTest, HalvesAreChargedAsTheTheoremSays) {
@@ -377,7 +377,7 @@ TEST(SecretBinsTest, ChosenNoiseIsChargedTogetherToo) {
 TEST(SecretBinsTest, APartialPassIsAnOdometerOfWhatWasToldOrThePlans) {
   const Plan plan = make_plan(one_pass(Slice::Assignment::Bins, 10), silo_with(1'000, approximate_at(1.0))).value();
   // No odometer takes the credit: one bin that is told costs more than the whole plan, which is what stands.
-  EXPECT_EQ(plan.epsilon_of(plan.release({0})->cost(), {}), plan.epsilon().value_rounded_up());
+  EXPECT_EQ(plan.epsilon_of(rounds_made(0, 1)), plan.epsilon().value_rounded_up());
 }
 
 TEST(SecretBinsTest, BinsAreAnotherPlanThanAPermutation) {
