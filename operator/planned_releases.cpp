@@ -92,6 +92,25 @@ void put_noise(const planning::Release& release, Json& out) {
       release.mechanism);
 }
 
+/// Selections along paths differ in what they cost, often each from the next: one entry says the dearest, and in
+/// "epsilon_min" the cheapest where that is another.
+void merge_epsilons(const Json& other, Json& into) {
+  const auto low = [](const Json& selection) {
+    return selection.value("epsilon_min", selection.at("epsilon").get<double>());
+  };
+  const double least = std::min(low(other), low(into));
+  if (other.at("epsilon").get<double>() > into.at("epsilon").get<double>()) into = other;
+  if (least < into.at("epsilon").get<double>()) into["epsilon_min"] = least;
+}
+
+/// "epsilon 2 each", or "epsilon 0.5 to 2 each".
+std::string describe_epsilons(const Json& selection) {
+  const double most = selection["epsilon"].get<double>();
+  return selection.contains("epsilon_min")
+             ? fmt::format("epsilon {:.4g} to {:.4g} each", selection["epsilon_min"].get<double>(), most)
+             : fmt::format("epsilon {:.4g} each", most);
+}
+
 }  // namespace
 
 Json releases_of(const planning::Plan& plan) {
@@ -126,6 +145,7 @@ Json releases_of(const planning::Plan& plan) {
       out.push_back(std::move(entry));
     } else {
       (*known)["times"] = known->at("times").get<std::uint64_t>() + segment.rounds;
+      if (entry.contains("selection")) merge_epsilons(entry["selection"], (*known)["selection"]);
     }
   }
   return out;
@@ -172,18 +192,19 @@ std::string describe_release(const Json& release) {
   if (release.contains("selection")) {
     const Json& selection = release["selection"];
     if (!release.contains("coordinate_bound"))
-      return out + fmt::format(": one of {} candidates, epsilon {:.4g} each",
-                               selection["candidates"].get<std::int64_t>(), selection["epsilon"].get<double>());
-    return out + fmt::format(", coordinates clamped to {:.4g}: one vertex of {}, epsilon {:.4g} each",
+      return out + fmt::format(": one of {} candidates, {}", selection["candidates"].get<std::int64_t>(),
+                               describe_epsilons(selection));
+    return out + fmt::format(", coordinates clamped to {:.4g}: one vertex of {}, {}",
                              release["coordinate_bound"].get<double>(), selection["candidates"].get<std::int64_t>(),
-                             selection["epsilon"].get<double>());
+                             describe_epsilons(selection));
   }
   if (release.contains("reports")) {
     const Json& reports = release["reports"];
+    const char* loss = reports.contains("mu") ? "mu" : "epsilon";
     return out + fmt::format(
-                     ": a report of each by itself, {}, in a secret order: epsilon {:.4g} each, whoever sees it; a "
+                     ": a report of each by itself, {}, in a secret order: {} {:.4g} each, whoever sees it; a "
                      "silo's mean has a standard deviation of at most {:.4g}",
-                     reports["leaves"].get<std::string>(), reports["epsilon"].get<double>(),
+                     reports["leaves"].get<std::string>(), loss, reports[loss].get<double>(),
                      release["noise_stddev_of_mean"].get<double>());
   }
   if (release.contains("laplace")) {
