@@ -76,11 +76,14 @@ std::string counted(const ColumnSurvey& column) {
   return out;
 }
 
+/// Whether so few records have a value that a public list of values would tell of them.
+bool is_rare(std::int64_t records) { return records < kCategoryRecordsMin; }
+
 Json categorical(const ColumnSurvey& column, std::vector<std::string>& remarks) {
   Json list = Json::array();
   std::size_t rare = 0;
   for (const auto& [value, count] : column.values) {
-    if (count < kCategoryRecordsMin) {
+    if (is_rare(count)) {
       ++rare;
     } else {
       list.push_back(value);
@@ -112,18 +115,43 @@ Result<SchemaDraft> with_label(const data::CsvSurvey& survey, const ColumnSurvey
     return Error{ErrorCode::InvalidArgument, fmt::format("the label's column \"{}\" holds more than {} different texts",
                                                          column.name, kClassesDrafted)};
   } else if (column.values.size() == 2) {
-    label = {{"column", column.name},
-             {"negative", column.values.begin()->first},
-             {"positive", std::next(column.values.begin())->first}};
+    const auto listed = [](const auto& value) { return is_rare(value.second) ? Json(nullptr) : Json(value.first); };
+    const auto& first = *column.values.begin();
+    const auto& second = *std::next(column.values.begin());
+    label = {{"column", column.name}, {"negative", listed(first)}, {"positive", listed(second)}};
     draft.remarks.push_back(
         fmt::format("label \"{}\": {}; exchange negative and positive if it is the other that is "
                     "looked for",
                     column.name, counted(column)));
+    if (is_rare(first.second) || is_rare(second.second))
+      draft.remarks.push_back(fmt::format(
+          "label \"{}\": fewer than {} records have one of its values, so that it is left blank: the schema "
+          "is public, and the value would tell of these people; write it yourself if everybody may know it",
+          column.name, kCategoryRecordsMin));
   } else {
     Json classes = Json::array();
-    for (const auto& [value, count] : column.values) classes.push_back(value);
+    std::size_t rare = 0;
+    for (const auto& [value, count] : column.values) {
+      if (is_rare(count)) {
+        ++rare;
+      } else {
+        classes.push_back(value);
+      }
+    }
+    if (classes.size() < 2)
+      return Error{
+          ErrorCode::InvalidArgument,
+          fmt::format("the label's column \"{}\": fewer than two of its values are those of {} records or more, "
+                      "and what fewer have is not written into a public schema: merge values first",
+                      column.name, kCategoryRecordsMin)};
     label = {{"column", column.name}, {"classes", std::move(classes)}};
     draft.remarks.push_back(fmt::format("label \"{}\": classes {}", column.name, counted(column)));
+    if (rare > 0)
+      draft.remarks.push_back(
+          fmt::format("label \"{}\": {} of its classes, with fewer than {} records, are left out of the list, which is "
+                      "public: merge them into others or take their records out of the file, which `dataset add` "
+                      "refuses otherwise",
+                      column.name, rare, kCategoryRecordsMin));
   }
   if (!column.missing.empty())
     draft.remarks.push_back(

@@ -17,7 +17,7 @@ struct SchemaDraft {
   std::vector<std::string> remarks;  // what was guessed or left out, a sentence each; name columns and private values
 };
 
-/// Categories that fewer records hold are left out of a list: it would tell of these people.
+/// Categories and classes that fewer records have are left out of a list: it is public, and would tell of these people.
 inline constexpr std::int64_t kCategoryRecordsMin = 10;
 
 /// @param label the target's column; empty: left for the owner to name

@@ -1,6 +1,7 @@
 #include "silo/owner/schema_draft.hpp"
 
 #include <fstream>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "shared/jobs/schema_section.hpp"
@@ -93,7 +94,9 @@ TEST_F(SchemaDraftTest, NoParserTakesADraftBeforeItsBoundsAreSaid) {
 }
 
 TEST_F(SchemaDraftTest, ALabelIsANumberTwoValuesOrClasses) {
-  const data::CsvSurvey numbers = survey("x,y,c\n1,1.5,a\n2,2.5,b\n3,3.5,c\n");
+  std::string text = "x,y,c\n";
+  for (int i = 0; i < 30; ++i) text += fmt::format("{},{}.5,{}\n", i, i, "abc"[i % 3]);
+  const data::CsvSurvey numbers = survey(text);
   EXPECT_EQ(draft_schema(numbers, "y").value().document["data"]["label"],
             (nlohmann::ordered_json{{"column", "y"}, {"min", nullptr}, {"max", nullptr}}));
   EXPECT_EQ(draft_schema(numbers, "c").value().document["data"]["label"],
@@ -101,6 +104,26 @@ TEST_F(SchemaDraftTest, ALabelIsANumberTwoValuesOrClasses) {
   EXPECT_TRUE(draft_schema(numbers, "").value().document["data"]["label"].is_null());
   EXPECT_FALSE(draft_schema(numbers, "z"));
   EXPECT_FALSE(draft_schema(survey("x,y\n1,a\n2,a\n"), "y"));
+}
+
+// A class that one person has would name that person's diagnosis to everybody who reads the schema.
+TEST_F(SchemaDraftTest, ClassesOfFewRecordsAreNotWritten) {
+  const auto records = [](int none, int flu, int rabies) {
+    std::string text = "x,diagnosis\n";
+    for (const auto& [name, count] : {std::pair("none", none), std::pair("flu", flu), std::pair("rabies", rabies)})
+      for (int i = 0; i < count; ++i) text += fmt::format("{},{}\n", i, name);
+    return text;
+  };
+  const SchemaDraft three = draft_schema(survey(records(20, 10, 1)), "diagnosis").value();
+  EXPECT_EQ(three.document["data"]["label"],
+            (nlohmann::ordered_json{{"column", "diagnosis"}, {"classes", {"flu", "none"}}}));
+  EXPECT_TRUE(said(three, "left out of the list"));
+  EXPECT_EQ(three.document.dump().find("rabies"), std::string::npos);
+  EXPECT_FALSE(draft_schema(survey(records(20, 9, 1)), "diagnosis"));
+  const SchemaDraft two = draft_schema(survey(records(20, 0, 9)), "diagnosis").value();
+  EXPECT_EQ(two.document["data"]["label"],
+            (nlohmann::ordered_json{{"column", "diagnosis"}, {"negative", "none"}, {"positive", nullptr}}));
+  EXPECT_TRUE(said(two, "left blank"));
 }
 
 }  // namespace
