@@ -25,6 +25,8 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   std::string nearest;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
+    const std::size_t longer = std::max(candidate.size(), word.size()) - std::min(candidate.size(), word.size());
+    if (longer >= least) continue;  // so many letters at least must be put in
     const std::size_t distance = edit_distance(word, candidate);
     if (distance >= least) continue;
     least = distance;

@@ -18,14 +18,14 @@ constexpr std::int64_t kWidthMax = 64;
 constexpr double kParameterBoundMax = 1e4;
 
 std::optional<std::vector<NumberColumn>> number_columns(config::Section& section, const std::vector<std::string>& names,
-                                                        const data::Schema& schema, std::size_t most) {
+                                                        const ColumnIndex& known, std::size_t most) {
   if (names.size() > most) {
     section.problem("columns", fmt::format("expected {} columns at most, got {}", most, names.size()));
     return std::nullopt;
   }
   std::vector<NumberColumn> out;
   for (const std::string& name : names) {
-    const std::optional<NumberColumn> column = number_column(section, "columns", schema, name);
+    const std::optional<NumberColumn> column = number_column(section, "columns", known, name);
     if (!column) return std::nullopt;
     out.push_back(*column);
   }
@@ -33,10 +33,10 @@ std::optional<std::vector<NumberColumn>> number_columns(config::Section& section
 }
 
 std::optional<StatisticAsked> parse_marginals(config::Section& section, const WrittenFunction& written,
-                                              const std::vector<std::string>& columns, const data::Schema& schema) {
+                                              const std::vector<std::string>& columns, const ColumnIndex& known) {
   algorithms::MarginalsOf out;
   for (const std::string& name : columns) {
-    const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", schema, name);
+    const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", known, name);
     if (!axis) return std::nullopt;
     // Of two values, one of which every record has, the second says what the first is.
     const bool two = axis->values.size() == 2 && axis->whole;
@@ -64,8 +64,8 @@ std::optional<StatisticAsked> parse_marginals(config::Section& section, const Wr
 }
 
 std::optional<StatisticAsked> parse_kernels(config::Section& section, const WrittenFunction& written,
-                                            const std::vector<std::string>& columns, const data::Schema& schema) {
-  auto numbers = number_columns(section, columns, schema, statistics::kCosineCoordinatesMax);
+                                            const std::vector<std::string>& columns, const ColumnIndex& known) {
+  auto numbers = number_columns(section, columns, known, statistics::kCosineCoordinatesMax);
   if (!numbers) return std::nullopt;
   const std::size_t count = numbers->size();
   return StatisticAsked{fmt::format("kernels over {} columns", count), 0,
@@ -74,12 +74,12 @@ std::optional<StatisticAsked> parse_kernels(config::Section& section, const Writ
 
 std::optional<StatisticAsked> parse_loss(config::Section& section, const WrittenFunction& written,
                                          const std::vector<std::string>& columns, const std::string& response,
-                                         const data::Schema& schema) {
+                                         const ColumnIndex& known) {
   const std::size_t most = statistics::kLossParametersMax - (written.intercept ? 1 : 0);
-  auto numbers = number_columns(section, columns, schema, most);
+  auto numbers = number_columns(section, columns, known, most);
   if (!numbers) return std::nullopt;
   algorithms::LossOf out;
-  const std::optional<NumberColumn> label = response_column(section, "response", schema, response);
+  const std::optional<NumberColumn> label = response_column(section, "response", known, response);
   if (!label) return std::nullopt;
   out.label = *label;
   out.loss = written.loss;
@@ -133,7 +133,7 @@ WrittenFunction read_function(config::Section& section, std::optional<FunctionKi
 
 std::optional<StatisticAsked> parse_function(config::Section& section, FunctionKind kind,
                                              const WrittenFunction& written, const std::vector<std::string>& columns,
-                                             const std::string& response, const data::Schema& schema) {
+                                             const std::string& response, const ColumnIndex& known) {
   std::vector<std::string> sorted = columns;
   if (kind == FunctionKind::Loss) sorted.push_back(response);
   std::sort(sorted.begin(), sorted.end());
@@ -143,11 +143,11 @@ std::optional<StatisticAsked> parse_function(config::Section& section, FunctionK
   }
   switch (kind) {
     case FunctionKind::Marginals:
-      return parse_marginals(section, written, columns, schema);
+      return parse_marginals(section, written, columns, known);
     case FunctionKind::Kernels:
-      return parse_kernels(section, written, columns, schema);
+      return parse_kernels(section, written, columns, known);
     case FunctionKind::Loss:
-      return parse_loss(section, written, columns, response, schema);
+      return parse_loss(section, written, columns, response, known);
   }
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
 #include "shared/config/section.hpp"
-#include "shared/data/schema.hpp"
+#include "shared/jobs/statistic_columns.hpp"
 
 namespace undertone::jobs {
 
@@ -32,6 +32,6 @@ struct WrittenFunction {
                                                                        const WrittenFunction& written,
                                                                        const std::vector<std::string>& columns,
                                                                        const std::string& response,
-                                                                       const data::Schema& schema);
+                                                                       const ColumnIndex& known);
 
 }  // namespace undertone::jobs

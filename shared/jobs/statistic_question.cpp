@@ -239,7 +239,7 @@ bool has_repeats(std::vector<std::string> names) {
   return std::adjacent_find(names.begin(), names.end()) != names.end();
 }
 
-std::optional<StatisticAsked> parse_table(config::Section& section, const char* key, const data::Schema& schema,
+std::optional<StatisticAsked> parse_table(config::Section& section, const char* key, const ColumnIndex& known,
                                           const std::vector<std::string>& columns) {
   algorithms::TableAsked table;
   std::string names;
@@ -250,7 +250,7 @@ std::optional<StatisticAsked> parse_table(config::Section& section, const char* 
   }
   for (const std::string& name : columns) {
     if (table.axes.size() == kAxesMax || cells > kCellsMax) break;
-    std::optional<algorithms::TableAxis> axis = table_axis(section, key, schema, name);
+    std::optional<algorithms::TableAxis> axis = table_axis(section, key, known, name);
     if (!axis) return std::nullopt;
     names += (names.empty() ? "" : " x ") + name;
     cells = std::min(cells * axis->values.size(), kCellsMax + 1);
@@ -299,16 +299,16 @@ std::optional<HistogramAsked> parse_cells(config::Section& section, const Writte
 
 /// What a regression explains by: numbers, missing indicators left out, and of listed values all indicators but the
 /// first, since they add up to the constant.
-bool add_predictors(config::Section& section, const data::Schema& schema, const std::string& name,
+bool add_predictors(config::Section& section, const ColumnIndex& known, const std::string& name,
                     std::vector<NumberColumn>& out) {
-  const std::optional<Column> column = named_column(section, "columns", schema, name);
+  const std::optional<Column> column = named_column(section, "columns", known, name);
   if (!column) return false;
-  if (numeric_of(schema, *column) != nullptr) {
-    const std::optional<NumberColumn> number = number_column(section, "columns", schema, name);
+  if (numeric_of(known, *column) != nullptr) {
+    const std::optional<NumberColumn> number = number_column(section, "columns", known, name);
     out.push_back(*number);
     return true;
   }
-  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", schema, name);
+  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", known, name);
   if (!axis) return false;
   const auto* indicators = std::get_if<statistics::IndicatorCells>(&axis->cells);
   if (indicators == nullptr || axis->values.size() < 2) {
@@ -323,7 +323,7 @@ bool add_predictors(config::Section& section, const data::Schema& schema, const 
 
 /// Means of numbers from a report of each record.
 std::optional<StatisticAsked> parse_reported_means(config::Section& section, const Written& written,
-                                                   const data::Schema& schema) {
+                                                   const ColumnIndex& known) {
   algorithms::ReportsAsked out;
   out.randomiser = written.randomiser;
   const bool several = !written.columns.empty();
@@ -333,7 +333,7 @@ std::optional<StatisticAsked> parse_reported_means(config::Section& section, con
     return std::nullopt;
   }
   for (const std::string& name : names) {
-    const std::optional<NumberColumn> column = number_column(section, several ? "columns" : "column", schema, name);
+    const std::optional<NumberColumn> column = number_column(section, several ? "columns" : "column", known, name);
     if (!column) return std::nullopt;
     out.columns.push_back(*column);
   }
@@ -366,12 +366,12 @@ bool check_count_of_columns(config::Section& section, std::size_t least, std::si
 }
 
 std::optional<StatisticAsked> parse_covariance(config::Section& section, const Written& written,
-                                               const data::Schema& schema) {
+                                               const ColumnIndex& known) {
   algorithms::CovarianceAsked out;
   out.near_normal = written.near_normal;
   if (!check_count_of_columns(section, 2, written.columns.size())) return std::nullopt;
   for (const std::string& name : written.columns) {
-    const std::optional<NumberColumn> column = number_column(section, "columns", schema, name);
+    const std::optional<NumberColumn> column = number_column(section, "columns", known, name);
     if (!column) return std::nullopt;
     out.columns.push_back(*column);
   }
@@ -383,9 +383,9 @@ std::optional<StatisticAsked> parse_covariance(config::Section& section, const W
 }
 
 std::optional<StatisticAsked> parse_regression(config::Section& section, const Written& written,
-                                               const data::Schema& schema) {
+                                               const ColumnIndex& known) {
   algorithms::RegressionAsked out;
-  const std::optional<NumberColumn> response = response_column(section, "response", schema, written.response);
+  const std::optional<NumberColumn> response = response_column(section, "response", known, written.response);
   if (!response) return std::nullopt;
   out.response = *response;
   std::vector<std::string> all = written.columns;
@@ -396,31 +396,30 @@ std::optional<StatisticAsked> parse_regression(config::Section& section, const W
   }
   for (const std::string& name : written.columns) {
     if (out.columns.size() > kColumnsMax) break;
-    if (!add_predictors(section, schema, name, out.columns)) return std::nullopt;
+    if (!add_predictors(section, known, name, out.columns)) return std::nullopt;
   }
   if (!check_count_of_columns(section, 1, out.columns.size())) return std::nullopt;
   return StatisticAsked{fmt::format("regression of {}", written.response), 0, std::move(out)};
 }
 
-std::optional<StatisticAsked> parse_count(config::Section& section, const Written& written,
-                                          const data::Schema& schema) {
-  const std::optional<Column> column = named_column(section, "column", schema, written.column);
+std::optional<StatisticAsked> parse_count(config::Section& section, const Written& written, const ColumnIndex& known) {
+  const std::optional<Column> column = named_column(section, "column", known, written.column);
   if (!column) return std::nullopt;
   const std::string& name = written.column;
-  if (numeric_of(schema, *column) != nullptr) {
+  if (numeric_of(known, *column) != nullptr) {
     section.problem("column", fmt::format("expected a column with listed values: \"{}\" has numbers, of which there "
                                           "is a mean",
                                           name));
     return std::nullopt;
   }
-  if (written.value.empty()) return parse_table(section, "column", schema, {name});
-  if (column->feature == nullptr && std::holds_alternative<data::ClassLabel>(schema.label)) {
+  if (written.value.empty()) return parse_table(section, "column", known, {name});
+  if (column->feature == nullptr && std::holds_alternative<data::ClassLabel>(known.schema().label)) {
     section.problem("column", fmt::format("expected a column with an indicator for each value: the classes of the "
                                           "label \"{}\" are one number; as a feature with categories they are counted",
                                           name));
     return std::nullopt;
   }
-  std::optional<StatisticAsked> asked = indicator_of(schema, *column, written.value);
+  std::optional<StatisticAsked> asked = indicator_of(known, *column, written.value);
   if (!asked) {
     section.problem("value",
                     fmt::format("expected a value that data lists for \"{}\", got \"{}\"", name, written.value));
@@ -431,8 +430,8 @@ std::optional<StatisticAsked> parse_count(config::Section& section, const Writte
 }
 
 std::optional<StatisticAsked> parse_missing_count(config::Section& section, const NumberColumn& number,
-                                                  const data::Schema& schema) {
-  const std::optional<Column> column = find_column(schema, number.name);
+                                                  const ColumnIndex& known) {
+  const std::optional<Column> column = known.find(number.name);
   if (column->feature == nullptr || data::encoded_width(*column->feature) != 2) {
     section.problem("column",
                     fmt::format("expected a feature with a missing indicator, and \"{}\" has none", number.name));
@@ -443,11 +442,11 @@ std::optional<StatisticAsked> parse_missing_count(config::Section& section, cons
 
 /// Of one column of numbers.
 std::optional<StatisticAsked> parse_number_question(config::Section& section, const Written& written,
-                                                    const data::Schema& schema) {
-  const std::optional<NumberColumn> number = number_column(section, "column", schema, written.column);
+                                                    const ColumnIndex& known) {
+  const std::optional<NumberColumn> number = number_column(section, "column", known, written.column);
   if (!number) return std::nullopt;
-  if (written.kind == KindAsked::Missing) return parse_missing_count(section, *number, schema);
-  const data::NumericColumn* numeric = numeric_of(schema, *find_column(schema, written.column));
+  if (written.kind == KindAsked::Missing) return parse_missing_count(section, *number, known);
+  const data::NumericColumn* numeric = numeric_of(known, *known.find(written.column));
   const std::string unit = numeric->date ? ", in days since 1970-01-01" : "";
   const auto asked = [&](const char* what, auto settings) {
     return StatisticAsked{fmt::format("{} of {}{}", what, number->name, unit), number->coordinate, std::move(settings)};
@@ -502,7 +501,7 @@ std::vector<StatisticAsked> selections(const StatisticAsked& asked, const Writte
 
 }  // namespace
 
-std::vector<StatisticAsked> parse_question(config::Section& section, const data::Schema& schema) {
+std::vector<StatisticAsked> parse_question(config::Section& section, const ColumnIndex& known) {
   const Written written = read_question(section);
   if (section.recording() || !written.complete) return {};
   if (written.kind == KindAsked::Loss && written.function.degree > statistics::kPolynomialDegreeMax) {
@@ -511,7 +510,7 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const data:
   }
   if (const std::optional<VectorKind> vector = vector_kind(written.kind)) {
     std::vector<StatisticAsked> asked =
-        parse_vector(section, *vector, written.vector, written.columns, written.response, schema);
+        parse_vector(section, *vector, written.vector, written.columns, written.response, known);
     for (StatisticAsked& one : asked) {
       one.weight = written.weight;
       one.half_width = written.half_width;
@@ -520,13 +519,13 @@ std::vector<StatisticAsked> parse_question(config::Section& section, const data:
   }
   const std::optional<FunctionKind> function = function_kind(written.kind);
   std::optional<StatisticAsked> asked =
-      function ? parse_function(section, *function, written.function, written.columns, written.response, schema)
-      : written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, schema)
-      : written.kind == KindAsked::Count                   ? parse_count(section, written, schema)
-      : written.kind == KindAsked::Table                   ? parse_table(section, "columns", schema, written.columns)
-      : written.kind == KindAsked::Covariance              ? parse_covariance(section, written, schema)
-      : written.kind == KindAsked::Regression              ? parse_regression(section, written, schema)
-                                                           : parse_number_question(section, written, schema);
+      function ? parse_function(section, *function, written.function, written.columns, written.response, known)
+      : written.reports && written.kind == KindAsked::Mean ? parse_reported_means(section, written, known)
+      : written.kind == KindAsked::Count                   ? parse_count(section, written, known)
+      : written.kind == KindAsked::Table                   ? parse_table(section, "columns", known, written.columns)
+      : written.kind == KindAsked::Covariance              ? parse_covariance(section, written, known)
+      : written.kind == KindAsked::Regression              ? parse_regression(section, written, known)
+                                                           : parse_number_question(section, written, known);
   if (asked && function && written.reports) {
     auto& reported = std::get<algorithms::FunctionAsked>(asked->what);
     reported.reports = written.randomiser;

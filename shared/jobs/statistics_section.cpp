@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "shared/jobs/statistic_columns.hpp"
 #include "shared/jobs/statistic_question.hpp"
 
 namespace undertone::jobs {
@@ -46,9 +47,10 @@ AskedStatistics parse_statistics(config::Section section, const data::Schema& sc
   AskedStatistics out;
   std::map<std::tuple<std::size_t, std::size_t, bool>, std::size_t> places;
   std::size_t place = 0;
+  const ColumnIndex known(schema);
   for (config::Section question : section.objects("questions", 1, algorithms::Statistics::kQuestionsMax,
                                                   "each a release of its own: together they spend what is promised")) {
-    for (StatisticAsked& asked : parse_question(question, schema)) {
+    for (StatisticAsked& asked : parse_question(question, known)) {
       if (algorithms::is_single(asked)) {
         const auto* count = std::get_if<CountAsked>(&asked.what);
         const auto [first, is_new] = places.emplace(

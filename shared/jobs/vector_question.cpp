@@ -19,15 +19,15 @@ constexpr std::size_t kDegreeMax = 5;
 constexpr double kRadiusMax = 1e6;
 
 /// Numbers, missing indicators left out, and of listed values an indicator each.
-bool add_columns(config::Section& section, const data::Schema& schema, const std::string& name,
+bool add_columns(config::Section& section, const ColumnIndex& known, const std::string& name,
                  std::vector<NumberColumn>& out) {
-  const std::optional<Column> column = named_column(section, "columns", schema, name);
+  const std::optional<Column> column = named_column(section, "columns", known, name);
   if (!column) return false;
-  if (numeric_of(schema, *column) != nullptr) {
-    out.push_back(*number_column(section, "columns", schema, name));
+  if (numeric_of(known, *column) != nullptr) {
+    out.push_back(*number_column(section, "columns", known, name));
     return true;
   }
-  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", schema, name);
+  const std::optional<algorithms::TableAxis> axis = table_axis(section, "columns", known, name);
   if (!axis) return false;
   const auto* indicators = std::get_if<statistics::IndicatorCells>(&axis->cells);
   if (indicators == nullptr) {
@@ -40,7 +40,7 @@ bool add_columns(config::Section& section, const data::Schema& schema, const std
 }
 
 std::optional<std::vector<NumberColumn>> columns_of(config::Section& section, const std::vector<std::string>& names,
-                                                    const data::Schema& schema) {
+                                                    const ColumnIndex& known) {
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
@@ -50,7 +50,7 @@ std::optional<std::vector<NumberColumn>> columns_of(config::Section& section, co
   std::vector<NumberColumn> out;
   for (const std::string& name : names) {
     if (out.size() > statistics::kBallCoordinatesMax) break;
-    if (!add_columns(section, schema, name, out)) return std::nullopt;
+    if (!add_columns(section, known, name, out)) return std::nullopt;
   }
   if (out.size() > statistics::kBallCoordinatesMax) {
     section.problem("columns", fmt::format("expected at most {} numbers of a record", statistics::kBallCoordinatesMax));
@@ -177,14 +177,14 @@ WrittenVector read_vector(config::Section& section, std::optional<VectorKind> ki
 
 std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind kind, const WrittenVector& written,
                                          const std::vector<std::string>& columns, const std::string& response,
-                                         const data::Schema& schema) {
-  std::optional<std::vector<NumberColumn>> numbers = columns_of(section, columns, schema);
+                                         const ColumnIndex& known) {
+  std::optional<std::vector<NumberColumn>> numbers = columns_of(section, columns, known);
   if (!numbers) return {};
   if (kind == VectorKind::Mean) return mean_questions(section, written, *std::move(numbers));
   LinearModelAsked model;
-  const std::optional<Column> label = named_column(section, "response", schema, response);
+  const std::optional<Column> label = named_column(section, "response", known, response);
   if (!label) return {};
-  if (label->feature != nullptr || !std::holds_alternative<data::BinaryLabel>(schema.label)) {
+  if (label->feature != nullptr || !std::holds_alternative<data::BinaryLabel>(known.schema().label)) {
     section.problem("response", fmt::format("expected a label of two values, which \"{}\" is not", response));
     return {};
   }

@@ -6,7 +6,7 @@
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
 #include "shared/config/section.hpp"
-#include "shared/data/schema.hpp"
+#include "shared/jobs/statistic_columns.hpp"
 #include "shared/releases/silo_facts.hpp"
 
 namespace undertone::jobs {
@@ -35,7 +35,7 @@ struct WrittenVector {
                                                                    const WrittenVector& written,
                                                                    const std::vector<std::string>& columns,
                                                                    const std::string& response,
-                                                                   const data::Schema& schema);
+                                                                   const ColumnIndex& known);
 
 /// Chooses the degrees that questions leave open, from public numbers alone.
 [[nodiscard]] Status settle_models(std::vector<algorithms::StatisticAsked>& questions,
