@@ -40,6 +40,21 @@ Result<FileLock> FileLock::acquire(const std::filesystem::path& path) {
   return lock;
 }
 
+Result<FileLock> FileLock::hold(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0)
+    return Error{ErrorCode::StorageFailed,
+                 fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno))};
+  FileLock lock(descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::StorageFailed,
+                 fmt::format("{}: another process holds this file, under this name or another: stop that one or let it "
+                             "end, and try again",
+                             path.string())};
+  }
+  return lock;
+}
+
 FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 FileLock::~FileLock() {

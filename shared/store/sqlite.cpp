@@ -18,7 +18,9 @@ std::string file_of(sqlite3* handle) {
 }
 
 Error failure_of(sqlite3* handle, const char* what) {
-  return {ErrorCode::StorageFailed,
+  const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
+  // What is not to be mended by trying again is told apart: a file that is no database, or one with damaged pages.
+  return {code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? ErrorCode::InvalidData : ErrorCode::StorageFailed,
           fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
 }
 
@@ -129,12 +131,12 @@ Result<Database> Database::open(const std::filesystem::path& path, Sync sync, co
   const std::string pragmas = std::string("PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; PRAGMA synchronous=") +
                               (sync == Sync::Full ? "FULL;" : "NORMAL;");
   const Status ready = database.execute(pragmas);
-  if (!ready) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), ready.error().message)};
+  if (!ready) return Error{ready.error().code, fmt::format("{}: {}", path.string(), ready.error().message)};
   if (sync == Sync::Full) {
     // A process that was killed between writing a commit and syncing it leaves one that is read again and yet is gone
     // when the power goes: nobody may act upon it before a checkpoint has synced the log.
     const Status synced = database.execute("PRAGMA wal_checkpoint(PASSIVE)");
-    if (!synced) return Error{ErrorCode::StorageFailed, fmt::format("{}: {}", path.string(), synced.error().message)};
+    if (!synced) return Error{synced.error().code, fmt::format("{}: {}", path.string(), synced.error().message)};
   }
   return database;
 }

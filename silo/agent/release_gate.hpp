@@ -19,6 +19,7 @@ class ReleaseGate {
 
   [[nodiscard]] bool holds() const noexcept { return interval_.count() > 0; }
 
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
   /// The agent begins to compute. From here until `open` the gate is closed.
   void close() noexcept { closed_ = true; }
   /// When the answer to a query may leave. An answer that is ready shortly before a multiple waits for the next one:

@@ -1,5 +1,6 @@
 #include "silo/host/agent.hpp"
 
+#include <cstdlib>
 #include <optional>
 #include <spdlog/spdlog.h>
 
@@ -29,7 +30,7 @@ Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const
   Result<Ledger> ledger = Ledger::open(served->files.database, *served->files.head, served->files.key,
                                        served->loaded.identity, policy.total, noise, service::wall_clock);
   if (!ledger)
-    return Error{ledger.error().code, fmt::format("{}: {}", dataset.ledger.string(), ledger.error().message)};
+    return of_ledger({ledger.error().code, fmt::format("{}: {}", dataset.ledger.string(), ledger.error().message)});
   served->ledger.emplace(*std::move(ledger));
   return served;
 }
@@ -73,6 +74,13 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
   net::ServeLoop loop(context);
   loop.run_until([&] { return host.halted().has_value(); });
   if (loop.interrupted()) host.stop();
+  if (!host.halted() && host.computes()) {
+    // An answer may take minutes. What is not committed was seen by nobody, as after any death.
+    loop.send_last_words();
+    spdlog::info("answer_given_up reason=\"the agent stops\"");
+    spdlog::shutdown();
+    std::_Exit(kDone);
+  }
   if (!host.halted()) return kDone;
   loop.send_last_words();
   return fail(*host.halted(), kHalted);

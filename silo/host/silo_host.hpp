@@ -28,6 +28,8 @@ class SiloHost {
   void stop();
   /// Why the silo must answer nothing more, if so; the context then runs out of work.
   [[nodiscard]] const std::optional<Error>& halted() const noexcept { return halted_; }
+  /// Whether the agent computes an answer, or one is held.
+  [[nodiscard]] bool computes() const noexcept { return gate_.closed(); }
 
  private:
   void dial_coordinator();

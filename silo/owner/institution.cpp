@@ -105,24 +105,32 @@ Result<LoadedDataset> load_dataset(const DatasetConfig& config, const SigningKey
   return LoadedDataset{*std::move(dataset), std::move(identity), std::move(read->columns)};
 }
 
+Error of_ledger(Error error) {
+  if (error.code == ErrorCode::InvalidData) error.code = ErrorCode::LedgerCorrupt;
+  return error;
+}
+
 Result<LedgerFiles> open_ledger_files(const DatasetConfig& config) {
   for (const std::filesystem::path& file : {config.ledger, config.ledger_head, config.ledger_key}) {
     UNDERTONE_TRY(make_folder_for(file));
   }
   UNDERTONE_TRY(FileLock lock, FileLock::acquire(config.ledger.string() + ".lock"));
+  UNDERTONE_TRY(FileLock head_lock, FileLock::acquire(config.ledger_head.string() + ".lock"));
   if (!std::filesystem::exists(config.ledger_key) && std::filesystem::exists(config.ledger)) {
     return Error{ErrorCode::InvalidConfig,
                  fmt::format("{}: the key of an existing ledger is missing", config.ledger_key.string())};
   }
   UNDERTONE_TRY(SigningKey key, SigningKey::load_or_create(config.ledger_key));
-  UNDERTONE_TRY(store::Database database, store::Database::open(config.ledger, store::Database::Sync::Full));
-  return LedgerFiles{std::move(lock), std::move(key), std::move(database),
-                     std::make_unique<FileHeadStore>(config.ledger_head)};
+  Result<store::Database> database = store::Database::open(config.ledger, store::Database::Sync::Full);
+  if (!database) return of_ledger(database.error());
+  UNDERTONE_TRY(FileLock file_lock, FileLock::hold(config.ledger));
+  return LedgerFiles{std::move(lock), std::move(head_lock), std::move(file_lock),
+                     std::move(key),  *std::move(database), std::make_unique<FileHeadStore>(config.ledger_head)};
 }
 
 bool ledger_has_begun(const DatasetConfig& config) {
+  if (std::filesystem::exists(config.ledger_head)) return true;  // it has, even if its file is gone
   if (!std::filesystem::exists(config.ledger)) return false;
-  if (std::filesystem::exists(config.ledger_head)) return true;
   Result<store::Database> database = store::Database::open_to_read(config.ledger);
   if (!database) return true;
   Result<store::Statement> table = database->prepare("SELECT 1 FROM sqlite_master");
@@ -136,15 +144,25 @@ Result<LedgerView> view_ledger(const DatasetConfig& config, const Policy& policy
                    fmt::format("{}: the data set \"{}\" has no ledger yet; `undertone-silo dataset add` or the first "
                                "`run` begins one",
                                config.ledger.string(), config.name)};
-  if (!ledger_has_begun(config) || !std::filesystem::exists(config.ledger_key)) return none;
+  if (!ledger_has_begun(config)) return none;
+  for (const std::filesystem::path& file : {config.ledger, config.ledger_key}) {
+    if (std::filesystem::exists(file)) continue;
+    return Error{
+        ErrorCode::LedgerRolledBack,
+        fmt::format("{}: is missing, but the data set \"{}\" has a ledger: {} is there. Restore it; without its "
+                    "ledger a data set's whole budget counts as spent",
+                    file.string(), config.name, (file == config.ledger ? config.ledger_head : config.ledger).string())};
+  }
   UNDERTONE_TRY(SigningKey key, SigningKey::load_or_create(config.ledger_key));
-  UNDERTONE_TRY(store::Database database, store::Database::open_to_read(config.ledger));
+  Result<store::Database> database = store::Database::open_to_read(config.ledger);
+  if (!database) return of_ledger(database.error());
   LedgerView view;
   view.key = std::make_unique<SigningKey>(std::move(key));
-  view.database = std::make_unique<store::Database>(std::move(database));
+  view.database = std::make_unique<store::Database>(*std::move(database));
   view.head = std::make_unique<FileHeadStore>(config.ledger_head);
   Result<Ledger> ledger = Ledger::inspect(*view.database, *view.head, *view.key, policy.total, noise);
-  if (!ledger) return Error{ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)};
+  if (!ledger)
+    return of_ledger({ledger.error().code, fmt::format("{}: {}", config.ledger.string(), ledger.error().message)});
   view.ledger = std::make_unique<Ledger>(*std::move(ledger));
   return view;
 }

@@ -31,11 +31,16 @@ using Progress = std::function<void(std::uint64_t bytes, std::uint64_t of, std::
 
 /// Everything that writing to a data set's ledger needs: its lock, key and file.
 struct LedgerFiles {
-  FileLock lock;
+  FileLock lock;       // of the ledger's name
+  FileLock head_lock;  // of its head's: a head is of one ledger
+  FileLock file_lock;  // of the database itself, by whatever name another process finds it
   SigningKey key;
   store::Database database;
   std::unique_ptr<FileHeadStore> head;
 };
+
+/// An error about a ledger's file: one that is no database, or has damaged pages, does not verify. No restart mends it.
+[[nodiscard]] Error of_ledger(Error error);
 
 /// Makes folders, key and file where they are missing. @return an error where another process holds the ledger
 [[nodiscard]] Result<LedgerFiles> open_ledger_files(const DatasetConfig& config);
