@@ -1,6 +1,8 @@
 #include "operator/provision.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <set>
 
 #include "shared/base/digest.hpp"
@@ -34,11 +36,23 @@ Json example_schema() {
                                 {{"column", "sex"}, {"categories", {"female", "male"}}, {"others_allowed", true}}})}};
 }
 
+bool is_address(int family, const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return inet_pton(family, host.c_str(), bytes.data()) == 1;
+}
+bool is_ipv4(const std::string& host) { return is_address(AF_INET, host); }
+bool is_ipv6(const std::string& host) { return is_address(AF_INET6, host); }
+
+/// Every address of the machine: those of IPv6, too, where the party is reached at one.
+std::string listens_at(const ConsortiumParty& self) {
+  return std::any_of(self.hosts.begin(), self.hosts.end(), is_ipv6) ? "::" : "0.0.0.0";
+}
+
 Json coordinator_file(const Consortium& consortium, const ConsortiumParty& self) {
   return {{"format", "undertone.coordinator/1"},
           {"consortium", consortium.name},
           {"name", self.party.name},
-          {"listen", {{"host", "0.0.0.0"}, {"port", self.port}}},
+          {"listen", {{"host", listens_at(self)}, {"port", self.port}}},
           {"tls", tls_section()},
           {"store", "state/store.sqlite"},
           {"results", "results"},
@@ -82,7 +96,7 @@ Json shuffler_file(const Consortium& consortium, const ConsortiumParty& self) {
   return {{"format", "undertone.shuffler/1"},
           {"consortium", consortium.name},
           {"name", self.party.name},
-          {"listen", {{"host", "0.0.0.0"}, {"port", self.port}}},
+          {"listen", {{"host", listens_at(self)}, {"port", self.port}}},
           {"tls", tls_section()},
           {"store", "state/batches.sqlite"},
           {"sealing_key", "sealing.key"}};
@@ -190,12 +204,24 @@ Status write_kit(const std::filesystem::path& folder, const Consortium& consorti
 /// Each becomes a name in a certificate: nothing that separates names there may stand in one.
 void check_hosts(config::Section& section, const std::vector<std::string>& hosts) {
   constexpr std::size_t kLengthMax = 253;  // of a name in DNS
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (const std::string& host : hosts) {
-    const bool good = !host.empty() && host.size() <= kLengthMax && std::all_of(host.begin(), host.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == ':' ||
-             c == '-';
+    const bool plain = !host.empty() && host.size() <= kLengthMax && std::all_of(host.begin(), host.end(), [&](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' || c == ':' || c == '-';
     });
-    if (!good) section.problem("hosts", fmt::format("expected names or addresses, got \"{}\"", host));
+    // No name ends in a label of digits alone: what looks like an address is one, or a slip.
+    const std::string last = host.substr(host.rfind('.') + 1);
+    const bool numeric = !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
+    if (!plain) {
+      section.problem("hosts", fmt::format("expected names or addresses, got \"{}\"", host));
+    } else if (host.find(':') != host.npos && !is_ipv6(host)) {
+      section.problem("hosts",
+                      fmt::format("expected names or addresses, without a port, which has a key of its own, got "
+                                  "\"{}\"",
+                                  host));
+    } else if (numeric && host.find(':') == host.npos && !is_ipv4(host)) {
+      section.problem("hosts", fmt::format("expected names or addresses, and \"{}\" is no IPv4 address", host));
+    }
   }
 }
 

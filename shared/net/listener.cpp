@@ -44,7 +44,9 @@ bool Listener::make_room() {
 
 Result<std::uint16_t> Listener::listen(const std::string& host, std::uint16_t port) {
   boost::system::error_code error;
-  const asio::ip::address address = asio::ip::make_address(host, error);
+  // An IPv6 address may stand in brackets, as it does in a URL.
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const asio::ip::address address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host, error);
   if (error) return Error{ErrorCode::InvalidConfig, fmt::format("listen host \"{}\": expected an IP address", host)};
   error = listen(tcp::endpoint(address, port));
   if (error)

@@ -63,6 +63,23 @@ TEST_F(ProvisionTest, AShufflerListensOnAPortOfItsOwnByDefault) {
   EXPECT_EQ(json(kit("shuffler-west") / "shuffler.json").at("listen").at("port"), 7445);
 }
 
+TEST_F(ProvisionTest, AHostWithAPortOrAnAddressThatIsNoneIsRefused) {
+  const auto problem = [](const std::string& host) {
+    const nlohmann::json document = {{"format", "undertone.consortium/1"},
+                                     {"consortium", "lakeside"},
+                                     {"coordinator", {{"name", "hub"}, {"hosts", {host}}, {"port", 7443}}},
+                                     {"silos", {{{"name", "clinic-1"}}}}};
+    config::Problems problems("consortium.json");
+    const Result<Consortium> parsed = parse_consortium(document, problems);
+    return parsed ? std::string() : parsed.error().message;
+  };
+  EXPECT_NE(problem("hub:7443").find("without a port"), std::string::npos);
+  for (const char* host : {"10.0.0.300", "10.0.0", "7", "1.2.3.4.5"})
+    EXPECT_NE(problem(host).find("is no IPv4 address"), std::string::npos) << host;
+  for (const char* host : {"hub.example", "10.0.0.30", "::1", "fe80::1", "hub-1", "h0"})
+    EXPECT_EQ(problem(host).find("hosts"), std::string::npos) << host;
+}
+
 TEST_F(ProvisionTest, AHostThatIsNoNameIsRefusedWhereItStands) {
   for (const char* host : {"", "hub.example,DNS:other.example", "hub example"}) {
     SCOPED_TRACE(host);
