@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include "coordinator/jobs/result.hpp"
+#include "shared/base/contained.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -32,7 +33,8 @@ void ResultWriter::write(std::filesystem::path folder, RunRecord record, std::ve
   boost::asio::post(thread_, [this, folder = std::move(folder), record = std::move(record), rounds = std::move(rounds),
                               outcome = std::move(outcome), written = std::move(written)] {
     if (given_up_) return;
-    const Status status = write_result_of(folder, record, rounds, *outcome, given_up_);
+    const Status status =
+        contained("writing the result", [&] { return write_result_of(folder, record, rounds, *outcome, given_up_); });
     if (!given_up_) boost::asio::post(*context_, [written, status] { written(status); });
   });
 }

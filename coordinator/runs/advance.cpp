@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shared/base/byte_stream.hpp"
+#include "shared/base/contained.hpp"
 
 namespace undertone::coordinator {
 
@@ -16,7 +17,7 @@ Advance::Advance(const RunId& run, std::unique_ptr<algorithms::FederatedAlgorith
 }
 
 Advanced Advance::perform() && {
-  Result<Advanced::Next> made = next();
+  Result<Advanced::Next> made = contained("the algorithm's step", [this] { return next(); });
   return {run_, gathered_.round, gathered_.replies, std::move(algorithm_), std::move(made)};
 }
 

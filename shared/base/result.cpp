@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "shared/base/contained.hpp"
+
 namespace undertone {
 
 std::string_view to_string(ErrorCode code) noexcept {
@@ -56,8 +58,9 @@ void throw_exception_from_error(const Error& error, const boost::source_location
 
 namespace detail {
 
-void check_failed(const char* condition, const char* file, int line) noexcept {
+void check_failed(const char* condition, const char* file, int line) {
   std::fprintf(stderr, "%s:%d: internal error: %s does not hold\n", file, line, condition);
+  if (Containment::holds()) throw BrokenInvariant(fmt::format("{}:{}: {} does not hold", file, line, condition));
   std::abort();
 }
 

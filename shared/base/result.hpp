@@ -46,12 +46,13 @@ using Status = Result<void>;
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& location);
 
 namespace detail {
-[[noreturn]] void check_failed(const char* condition, const char* file, int line) noexcept;
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }
 
 }  // namespace undertone
 
-/// Stops the process when an invariant of the program itself is broken. Never for input.
+/// Stops the process when an invariant of the program itself is broken, or the job's work that it stands in. Never for
+/// input. @see contained
 #define UNDERTONE_CHECK(condition)                                                       \
   do {                                                                                   \
     if (!(condition)) ::undertone::detail::check_failed(#condition, __FILE__, __LINE__); \
