@@ -14,6 +14,7 @@ class Section;
 namespace undertone::algorithms::keys {
 
 inline constexpr double kNumberMax = 1e9;
+inline constexpr double kNumberMin = 1e-12;  // of what is divided by: its inverse is far from infinite
 inline constexpr std::size_t kPhasesMax = 64;
 
 /// A whole number from 1.

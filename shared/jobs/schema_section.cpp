@@ -16,6 +16,10 @@ using data::NumericColumn;
 
 constexpr std::size_t kFeaturesMax = 100'000;
 constexpr std::size_t kCategoriesMax = 10'000;
+// What follows from a column's bounds, their squares, the products of several columns' widths and the inverses of all
+// of them, is finite and not 0: up to the sixth power.
+constexpr double kBoundMax = 1e50;
+constexpr double kWidthMin = 1e-50;
 constexpr std::array<std::pair<const char*, DateFormat>, 3> kDateFormats = {{{"YYYY-MM-DD", DateFormat::YearMonthDay},
                                                                              {"DD.MM.YYYY", DateFormat::DayMonthYear},
                                                                              {"MM/DD/YYYY", DateFormat::MonthDayYear}}};
@@ -34,7 +38,7 @@ data::MissingRule parse_missing(config::Section section, const std::optional<Dat
   rule.value =
       date && !section.recording()
           ? parse_date_bound(section, "value", *date, "a date in its place")
-          : section.number("value", -1e300, 1e300, "used in its place, in the column's unit; a date for dates");
+          : section.number("value", -kBoundMax, kBoundMax, "used in its place, in the column's unit; a date for dates");
   if (section.has("indicator"))
     rule.indicator =
         section.boolean("indicator", "adds a feature that is 1 where the value was missing (default false)");
@@ -59,11 +63,15 @@ NumericColumn parse_numeric(config::Section& section) {
     column.min = parse_date_bound(section, "min", *column.date, about_min);
     column.max = parse_date_bound(section, "max", *column.date, about_max);
   } else {
-    column.min = section.number("min", -1e300, 1e300, about_min);
-    column.max = section.number("max", -1e300, 1e300, about_max);
+    column.min = section.number("min", -kBoundMax, kBoundMax, about_min);
+    column.max = section.number("max", -kBoundMax, kBoundMax, about_max);
   }
-  if (!(column.min < column.max))
+  if (!(column.min < column.max)) {
     section.problem("max", fmt::format("expected more than min {}, got {}", column.min, column.max));
+  } else if (!(column.max - column.min >= kWidthMin)) {
+    section.problem("max", fmt::format("expected at least {} more than min {}, got {}: choose a larger unit", kWidthMin,
+                                       column.min, column.max));
+  }
   if (section.has("outside")) {
     column.outside = section.choice<data::Outside>(
         "outside", {{"clamp", data::Outside::Clamp}, {"refuse", data::Outside::Refuse}},
@@ -72,6 +80,11 @@ NumericColumn parse_numeric(config::Section& section) {
   if (section.has("missing")) {
     column.missing = parse_missing(
         section.object("missing", "what is done with a missing value; without it one is an error"), column.date);
+    // Clamped to a bound it would count as a value that nobody chose.
+    if (const double value = column.missing->value;
+        !section.recording() && column.min < column.max && !(value >= column.min && value <= column.max))
+      section.problem("missing/value",
+                      fmt::format("expected a value from min {} to max {}, got {}", column.min, column.max, value));
   }
   return column;
 }

@@ -134,7 +134,7 @@ ParsedMethod ConstrainedMirrorDescent::parse_strongly_convex(config::Section& se
   const double proven = euclidean ? problem.regulariser.strong_convexity(problem.dimension) : 0.0;
   if (section.has("relative_convexity") || proven == 0.0) {
     settings.relative_convexity =
-        section.number("relative_convexity", 0.0, keys::kNumberMax,
+        section.number("relative_convexity", keys::kNumberMin, keys::kNumberMax,
                        "of strongly_convex_mirror_descent: a public kappa, of the objective relative to the potential "
                        "(default: the l2 regulariser's strength, where the potential is Euclidean)",
                        true);

@@ -53,7 +53,7 @@ ParsedMethod LocalizedMirrorDescent::parse(config::Section& section, const Probl
   for (config::Section& one : keys::phases(section)) {
     MirrorPhase phase;
     phase.rounds = keys::rounds(one);
-    phase.relative_convexity = one.number("relative_convexity", 0.0, keys::kNumberMax,
+    phase.relative_convexity = one.number("relative_convexity", keys::kNumberMin, keys::kNumberMax,
                                           "of localized_mirror_descent: lambda of the proximity term lambda |x - "
                                           "c|_p^2/(2 (p - 1)), c where the phase began; steps are 2/(lambda (k+1))",
                                           true);

@@ -57,7 +57,7 @@ ParsedMethod MirrorDescent::parse(config::Section& section, const Problem& probl
   const bool relative = section.has("relative_convexity");
   if (relative)
     settings.relative_convexity =
-        section.number("relative_convexity", 0.0, keys::kNumberMax,
+        section.number("relative_convexity", keys::kNumberMin, keys::kNumberMax,
                        "of mirror_descent in place of step_size: lambda with F(y) >= F(x) + "
                        "<grad F(x), y - x> + lambda D_h(y, x); steps are then 2/(lambda (k+1))",
                        true);

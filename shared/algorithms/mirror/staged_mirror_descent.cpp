@@ -108,7 +108,7 @@ ParsedMethod StagedMirrorDescent::parse(config::Section& section, const Problem&
       MirrorPhase phase;
       phase.rounds = keys::rounds(part);
       // Late phases of a theorem's are on few records, with weights that grow as 32^j.
-      phase.relative_convexity = part.number("relative_convexity", 0.0, geometry::kParameterMax,
+      phase.relative_convexity = part.number("relative_convexity", keys::kNumberMin, geometry::kParameterMax,
                                              "of staged_mirror_descent: lambda of the proximity term lambda |x - "
                                              "c|_p^2/(2 (p - 1)), c where the phase began; steps are 2/(lambda (k+1))",
                                              true);
