@@ -30,6 +30,7 @@ constexpr std::chrono::seconds kGoneMost{60};       // how long `watch` waits fo
 
 struct Answer {
   Json body;
+  int status = 0;
 };
 
 /// The coordinator's answer as JSON; its refusals as errors.
@@ -37,7 +38,8 @@ Result<Answer> ask(const OperatorClient& client, const std::string& method, cons
                    const std::string& body = "") {
   UNDERTONE_TRY(const net::HttpAnswer answer, client.http->request(method, target, body));
   Json json = Json::parse(answer.body, nullptr, false);
-  if (answer.status >= 200 && answer.status < 300 && !json.is_discarded()) return Answer{std::move(json)};
+  if (answer.status >= 200 && answer.status < 300 && !json.is_discarded())
+    return Answer{std::move(json), answer.status};
   std::string message = fmt::format("the coordinator answers {}", answer.status);
   if (json.is_object() && json.contains("error") && json["error"].contains("message"))
     message = plain_text(json["error"]["message"].get<std::string>());
@@ -171,6 +173,22 @@ void print_never_seen(const OperatorClient& client, const Json& submitted, const
   if (unknown.size() > kNamed) fmt::print("nor have {} more of the cohort\n", unknown.size() - kNamed);
 }
 
+/// Waits while the coordinator plans a job, which it goes on with whether anybody waits or not.
+Result<Answer> planned(const OperatorClient& client, Result<Answer> answer) {
+  constexpr int kAccepted = 202;
+  std::string said;
+  while (answer && answer->status == kAccepted) {
+    const std::string id = text(answer->body, "planning");
+    const std::uint64_t before = answer->body.value("before", std::uint64_t{0});
+    const std::string line = before == 0 ? "the coordinator plans the job"
+                                         : fmt::format("the job waits to be planned, {} came before it", before);
+    if (line != said) fmt::print(stderr, "{}; submitting it again names its run\n", line);
+    said = line;
+    answer = ask(client, "GET", "/api/v1/planning/" + id);  // answered when it is planned, or after some seconds
+  }
+  return answer;
+}
+
 }  // namespace
 
 int submit_job(const OperatorOptions& options, const std::filesystem::path& job, bool again) {
@@ -181,7 +199,8 @@ int submit_job(const OperatorOptions& options, const std::filesystem::path& job,
   if (!parsed) return service::fail(parsed.error());
   const Result<OperatorClient> client = connect_operator(options.config);
   if (!client) return service::fail(client.error());
-  const Result<Answer> answer = ask(*client, "POST", again ? "/api/v1/jobs?again=1" : "/api/v1/jobs", *bytes);
+  const Result<Answer> answer =
+      planned(*client, ask(*client, "POST", again ? "/api/v1/jobs?again=1" : "/api/v1/jobs", *bytes));
   if (!answer) return service::fail(answer.error());
   if (options.json) {
     fmt::print("{}\n", answer->body.dump(2));

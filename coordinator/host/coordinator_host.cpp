@@ -22,17 +22,8 @@ using asio::ip::tcp;
 using net::kAwait;
 constexpr std::size_t kResultsChecked = 200;
 constexpr std::chrono::seconds kFlush{1};
-constexpr const char* kSubmitted = "job";  // in place of a file's name
-
-/// Enters the planner on the thread that runs this. Never nothing: co_spawn asks for a type with an empty value.
-/// @param stopped makes an end of it before the next silo's plan
-asio::awaitable<std::optional<Result<PlannedJob>>> plan_on_this_thread(const std::string& text,
-                                                                       const std::atomic<bool>& stopped) {
-  co_return PlannedJob::plan(text, kSubmitted, [&stopped](const jobs::Job& job, const jobs::CohortMember& member) {
-    if (stopped) return Result<planning::Plan>(Error{ErrorCode::Cancelled, "the coordinator stops"});
-    return jobs::plan_of(job, member);
-  });
-}
+constexpr std::chrono::seconds kPlanningAwaited{5};  // before an operator is told a place in the queue
+constexpr const char* kSubmitted = "job";            // in place of a file's name
 
 std::set<std::string> names_of(const std::vector<net::LinkAddress>& links) {
   std::set<std::string> out;
@@ -56,13 +47,24 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       store_(&store),
       watch_(std::move(watch)),
       writer_(context),
+      marks_(config.store.string() + ".at-work"),
       advances_(context, config.limits.runs_at_once,
                 [this](Advanced advanced) {
+                  marks_.end(advanced.run);
                   if (!stopped_) handle(service_.on_advanced(std::move(advanced), std::chrono::steady_clock::now()));
                 }),
       service_(store, config.session.wire, config.limits, service::wall_clock, names_of(config.shufflers),
                jobs::plan_of, std::move(make_algorithm)),
       api_(service_, config.results, metrics_, hooks()),
+      planning_(context,
+                [this](const PlannedJob& planned, bool again, const std::string& who) -> PlanningDesk::Outcome {
+                  UNDERTONE_TRY(const JobService::Submitted submitted,
+                                submit(planned, kSubmitted, draw_nonce(), again));
+                  if (submitted.created)
+                    log_event(false, fmt::format("job_queued run={} sha256={} operator={}", submitted.run.hex(),
+                                                 to_hex(submitted.run.job), quoted_text(who)));
+                  return ApiHooks::Submitted{submitted.run, submitted.created};
+                }),
       gate_(std::make_shared<net::AssemblyGate>(context.get_executor())),
       listener_(context, config.connections_max),
       timer_(context),
@@ -70,10 +72,7 @@ CoordinatorHost::CoordinatorHost(asio::io_context& context, const CoordinatorCon
       flushing_(context),
       started_at_(service::wall_clock()) {}
 
-CoordinatorHost::~CoordinatorHost() {
-  stopped_ = true;
-  planning_.join();
-}
+CoordinatorHost::~CoordinatorHost() { stopped_ = true; }
 
 Status CoordinatorHost::load_credentials() {
   certificates::Party self{config_.consortium, certificates::Role::Coordinator, config_.name};
@@ -103,7 +102,7 @@ Result<CoordinatorHost::Ports> CoordinatorHost::start() {
     UNDERTONE_TRY(const std::uint16_t http, http_->start(http_credentials_ ? &*http_credentials_ : nullptr));
     ports.http = http;
   }
-  handle(service_.start(std::chrono::steady_clock::now()));
+  handle(service_.start(std::chrono::steady_clock::now(), marks_.set_aside()));
   if (failure_) return *failure_;
   write_missing_results();
   dial_shufflers();
@@ -156,22 +155,36 @@ Result<JobService::Submitted> CoordinatorHost::submit(const PlannedJob& planned,
 }
 
 asio::awaitable<ApiReply> CoordinatorHost::answer(ApiRequest request) {
-  if (api_.needs_plan(request)) {
-    asio::awaitable<std::optional<Result<PlannedJob>>> planning = plan_on_this_thread(request.body, stopped_);
-    request.planned = co_await asio::co_spawn(planning_, std::move(planning), asio::use_awaitable);
-    if (stopped_) request.planned = Result<PlannedJob>(Error{ErrorCode::Cancelled, "the coordinator stops"});
+  if (std::optional<Api::PlanningAsked> asked = api_.planning_of(request)) {
+    asio::awaitable<ApiReply> planning = answer_planning(std::move(request), *std::move(asked));
+    co_return co_await std::move(planning);
   }
   ApiReply reply = api_.handle(request);
   if (!reply.event.empty()) log_event(false, fmt::format("{} operator={}", reply.event, quoted_text(request.who)));
   co_return reply;
 }
 
+asio::awaitable<ApiReply> CoordinatorHost::answer_planning(ApiRequest request, Api::PlanningAsked asked) {
+  std::string id = asked.id;
+  if (asked.what == Api::PlanningAsked::What::Enter) {
+    const Result<std::string> entered = planning_.enter(request.body, asked.again, request.who);
+    if (!entered) co_return api_.counted(Api::refusal(entered.error()));
+    id = *entered;
+  }
+  if (!planning_.knows(id)) co_return api_.counted(error_reply(404, "not_found", "no such planning"));
+  if (asked.what == Api::PlanningAsked::What::Cancel) {
+    const bool given_up = planning_.cancel(id, request.who);
+    co_return api_.counted(given_up ? Api::planning_cancelled(id)
+                                    : error_reply(409, "has_ended", "the job is planned, or another operator's"));
+  }
+  asio::awaitable<std::optional<PlanningDesk::Outcome>> outcome = planning_.outcome(id, kPlanningAwaited);
+  const std::optional<PlanningDesk::Outcome> made = co_await std::move(outcome);
+  if (!made) co_return api_.counted(Api::still_planning(id, planning_.before(id)));
+  co_return api_.counted(api_.submitted(planning_.text(id), *made));
+}
+
 ApiHooks CoordinatorHost::hooks() {
   ApiHooks out;
-  out.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
-    UNDERTONE_TRY(const JobService::Submitted submitted, submit(planned, kSubmitted, draw_nonce(), again));
-    return ApiHooks::Submitted{submitted.run, submitted.created};
-  };
   out.cancel = [this](const RunId& run, const std::string& who) -> Status {
     UNDERTONE_TRY(JobService::Actions actions,
                   service_.cancel(run, fmt::format("cancelled by {}", who), std::chrono::steady_clock::now()));
@@ -330,6 +343,7 @@ void CoordinatorHost::handle(Result<JobService::Actions> actions) {
     } else if (const auto* armed = std::get_if<RunMachine::ArmTimer>(&action)) {
       arm(armed->at);
     } else if (auto* advance = std::get_if<Advance>(&action)) {
+      marks_.begin(advance->run(), advance->round());
       advances_.perform(std::move(*advance));
     } else if (const auto* forgotten = std::get_if<JobService::Forgotten>(&action)) {
       writer_.remove(results_of(forgotten->run));
@@ -425,6 +439,8 @@ void CoordinatorHost::arm(TimePoint at) {
 
 void CoordinatorHost::stop() {
   stopped_ = true;
+  marks_.forget_all();
+  planning_.stop();
   listener_.close();
   timer_.cancel();
   housekeeping_.cancel();

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <deque>
 #include <functional>
 #include <map>
@@ -13,8 +11,10 @@
 
 #include "coordinator/host/advance_pool.hpp"
 #include "coordinator/host/coordinator_config.hpp"
+#include "coordinator/host/planning_desk.hpp"
 #include "coordinator/host/result_writer.hpp"
 #include "coordinator/host/round_log.hpp"
+#include "coordinator/host/work_marks.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/http_server.hpp"
 #include "coordinator/jobs/job_service.hpp"
@@ -90,8 +90,9 @@ class CoordinatorHost {
   void dial_shufflers();
   [[nodiscard]] Metrics::Gauges gauges() const;
   [[nodiscard]] ApiHooks hooks();
-  /// Plans what is submitted on a thread of its own, so that sessions live on meanwhile.
+  /// What is submitted is planned where nobody waits; everything else is answered at once.
   [[nodiscard]] boost::asio::awaitable<ApiReply> answer(ApiRequest request);
+  [[nodiscard]] boost::asio::awaitable<ApiReply> answer_planning(ApiRequest request, Api::PlanningAsked asked);
   [[nodiscard]] Result<JobService::Submitted> submit(const PlannedJob& planned, const std::string& file,
                                                      const Nonce& nonce, bool again);
 
@@ -99,16 +100,17 @@ class CoordinatorHost {
   CoordinatorConfig config_;
   RunStore* store_;
   Watch watch_;
-  std::atomic<bool> stopped_ = false;  // the planning thread reads it
-  boost::asio::thread_pool planning_{1};
+  bool stopped_ = false;
   std::set<RunId> being_written_;      // results
   std::deque<RunId> missing_results_;  // still to be written
   ResultWriter writer_;
+  WorkMarks marks_;
   AdvancePool advances_;  // joined once the service is gone, which waits for none of them then
   JobService service_;
   Metrics metrics_;
   RoundLog round_log_;
   Api api_;
+  PlanningDesk planning_;  // its threads are joined before anything that it submits to goes
   std::optional<net::Credentials> credentials_;
   std::optional<net::Credentials> http_credentials_;
   std::optional<net::Credentials> dialling_;  // to shufflers, the client's side

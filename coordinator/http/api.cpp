@@ -84,7 +84,7 @@ Json summary_of(const RunRecord& run, const RunMachine* machine) {
 }
 
 /// What counters are made of: an evaluation's values with their names.
-std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsRow& row, const jobs::Job& job) {
+std::vector<std::pair<std::string, double>> values_of(const algorithms::MetricsRow& row, const jobs::JobTerms& job) {
   std::vector<std::pair<std::string, double>> out;
   for (jobs::MetricValue& one : jobs::metric_values(job, row)) out.emplace_back(std::move(one.name), one.value);
   return out;
@@ -180,11 +180,39 @@ struct Api::Target {
 Api::Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks)
     : service_(&service), results_(std::move(results)), metrics_(&metrics), hooks_(std::move(hooks)) {}
 
-bool Api::needs_plan(const ApiRequest& request) const {
+std::optional<Api::PlanningAsked> Api::planning_of(const ApiRequest& request) const {
+  using What = PlanningAsked::What;
   const Target target(request.target);
-  if (!request.authorised || request.method != "POST" || !target.sound || target.path != kJobs) return false;
-  const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
-  return known && !*known;
+  if (!request.authorised || !target.sound) return std::nullopt;
+  const std::vector<std::string>& path = target.path;
+  if (request.method == "POST" && path == kJobs) {
+    const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
+    if (!known || *known) return std::nullopt;
+    return PlanningAsked{What::Enter, "", target.again()};
+  }
+  if (path.size() < 4 || path[0] != "api" || path[1] != "v1" || path[2] != "planning") return std::nullopt;
+  if (path.size() == 4 && request.method == "GET") return PlanningAsked{What::Look, path[3], false};
+  if (path.size() == 5 && path[4] == "cancel" && request.method == "POST")
+    return PlanningAsked{What::Cancel, path[3], false};
+  return std::nullopt;
+}
+
+ApiReply Api::still_planning(const std::string& id, std::size_t before) {
+  ApiReply reply = json_reply(202, {{"planning", id}, {"before", before}});
+  return reply;
+}
+
+ApiReply Api::planning_cancelled(const std::string& id) {
+  ApiReply reply = json_reply(200, {{"planning", id}, {"state", "cancelled"}});
+  reply.event = fmt::format("planning_cancelled id={}", id);
+  return reply;
+}
+
+ApiReply Api::refusal(const Error& error) { return reply_of(error); }
+
+ApiReply Api::counted(ApiReply reply) const {
+  metrics_->http(reply.status);
+  return reply;
 }
 
 ApiReply Api::handle(const ApiRequest& request) {
@@ -215,7 +243,7 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
   }
   if (path.size() < 3 || path[0] != "api" || path[1] != "v1")
     return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
-  if (path == kJobs && request.method == "POST") return submit(request, target);
+  if (path == kJobs && request.method == "POST") return known_run(request, target);
   if (path[2] == "runs" && path.size() == 3 && get) return list(target);
   if (path[2] == "runs" && path.size() >= 4) return of_run(request, target);
   if (path[2] == "silos" && path.size() == 3 && get) return silos();
@@ -227,37 +255,38 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
     return reply;
   }
   if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
+  // What whoever plans does not answer itself is of another method, or of nothing.
+  const bool planning = path[2] == "planning" && (path.size() == 4 || (path.size() == 5 && path[4] == "cancel"));
+  if (planning && path.size() == 4 && !get) return method_not_allowed(kReading);
+  if (planning && path.size() == 5 && request.method != "POST") return method_not_allowed("POST");
+  if (planning) return error_reply(404, "not_found", "no such planning");
   if (path.size() == 3 && (path[2] == "runs" || path[2] == "silos")) return method_not_allowed(kReading);
   return error_reply(404, "not_found", "no such resource; docs/api.md lists them");
 }
 
-ApiReply Api::submit(const ApiRequest& request, const Target& target) {
+ApiReply Api::known_run(const ApiRequest& request, const Target& target) const {
   const Result<std::optional<RunId>> known = service_->known(request.body, target.again());
   if (!known) return reply_of(known.error());
-  Result<ApiHooks::Submitted> submitted = ApiHooks::Submitted{known->value_or(RunId()), false};
-  if (!*known) {
-    if (!request.planned) return reply_of(Error{ErrorCode::Internal, "the job was not planned"});
-    if (!*request.planned) return reply_of(request.planned->error());
-    submitted = hooks_.submit(**request.planned, target.again());
-  }
-  if (!submitted) return reply_of(submitted.error());
-  Json body = {{"run", submitted->run.hex()},
-               {"id", submitted->run.hex().substr(64, 12)},
-               {"job_sha256", to_hex(submitted->run.job)},
-               {"created", submitted->created}};
-  if (Json unknown = never_seen(request.body); !unknown.empty()) body["never_seen"] = std::move(unknown);
-  ApiReply reply = json_reply(submitted->created ? 201 : 200, body);
-  if (submitted->created)
-    reply.event = fmt::format("job_queued run={} sha256={}", submitted->run.hex(), to_hex(submitted->run.job));
-  return reply;
+  if (!*known) return reply_of(Error{ErrorCode::Internal, "the job was not planned"});
+  return submitted(request.body, ApiHooks::Submitted{**known, false});
+}
+
+ApiReply Api::submitted(const std::string& text, const Result<ApiHooks::Submitted>& outcome) const {
+  if (!outcome) return reply_of(outcome.error());
+  Json body = {{"run", outcome->run.hex()},
+               {"id", outcome->run.hex().substr(64, 12)},
+               {"job_sha256", to_hex(outcome->run.job)},
+               {"created", outcome->created}};
+  if (Json unknown = never_seen(text); !unknown.empty()) body["never_seen"] = std::move(unknown);
+  return json_reply(outcome->created ? 201 : 200, body);
 }
 
 /// Silos of a cohort that never were here: their names may be misspelt.
 nlohmann::ordered_json Api::never_seen(const std::string& text) const {
   Json out = Json::array();
-  const Result<jobs::Job> job = jobs::parse_job(text, "job");
+  const Result<jobs::ReadJob> job = jobs::read_job(text, "job");
   if (!job) return out;
-  for (const jobs::CohortMember& member : job->cohort) {
+  for (const jobs::CohortMember& member : job->terms().cohort) {
     if (out.size() < kNeverSeenMax && !service_->store().seen().contains(member.facts.silo))
       out.push_back(member.facts.silo.name());
   }
@@ -320,24 +349,25 @@ ApiReply Api::file_of(const RunRecord& run, const std::string& part) {
 ApiReply Api::one_run(const RunRecord& run) {
   const RunMachine* machine = service_->machine(run.run);
   Json out = summary_of(run, machine);
-  const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
-  if (!job) return json_reply(200, out);
+  const Result<jobs::ReadJob> read = jobs::read_job(run.job, "job");
+  if (!read) return json_reply(200, out);
+  const jobs::JobTerms& job = read->terms();
   const auto last = service_->store().last_metrics(run.run);
   if (!last) return reply_of(last.error());
   if (*last) {
-    out["last_metrics"] = metrics_json(*job, (**last).second);
+    out["last_metrics"] = metrics_json(job, (**last).second);
     out["last_metrics"]["round"] = (**last).first.value;
-    put_verdicts(*job, (**last).second, out["last_metrics"]);
+    put_verdicts(job, (**last).second, out["last_metrics"]);
   }
-  out["quorum"] = job->participation.quorum;
-  out["round_deadline_ms"] = job->participation.round_deadline.count();
+  out["quorum"] = job.participation.quorum;
+  out["round_deadline_ms"] = job.participation.round_deadline.count();
   if (const auto ends = machine == nullptr ? std::nullopt : machine->join_deadline(); ends && hooks_.now) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*ends - hooks_.now());
     out["join_left_ms"] = std::max<std::int64_t>(left.count(), 0);
   }
   out["silos"] = Json::array();
   const std::optional<RunMachine::Progress> progress = machine == nullptr ? std::nullopt : machine->progress();
-  for (const jobs::CohortMember& member : job->cohort) {
+  for (const jobs::CohortMember& member : job.cohort) {
     const SiloId& silo = member.facts.silo;
     const auto answer = run.answers.find(silo);
     Json entry = {{"silo", silo.name()},
@@ -381,7 +411,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
   const Result<std::uint64_t> most = target.number("limit", kRoundsMax);
   if (!from) return reply_of(from.error());
   if (!most) return reply_of(most.error());
-  const Result<jobs::Job> job = jobs::parse_job(run.job, "job");
+  const Result<jobs::ReadJob> job = jobs::read_job(run.job, "job");
   if (!job) return reply_of(job.error());
   const Result<std::vector<RoundRecord>> closed =
       service_->store().rounds(run.run, RoundIndex{*from}, std::min<std::size_t>(*most, kRoundsMax));
@@ -397,7 +427,7 @@ ApiReply Api::rounds(const RunRecord& run, const Target& target) {
                   {"answered", std::move(answered)},
                   {"missing", std::move(missing)},
                   {"elapsed_ms", round.elapsed.count()}};
-    if (round.metrics) entry["metrics"] = metrics_json(*job, *round.metrics);
+    if (round.metrics) entry["metrics"] = metrics_json(job->terms(), *round.metrics);
     out.push_back(std::move(entry));
     next = round.round.value + 1;
   }

@@ -18,9 +18,8 @@ struct ApiRequest {
   std::string method;  // GET stands for HEAD too
   std::string target;  // path and query
   std::string body;
-  bool authorised = false;                         // an operator's certificate or the token
-  std::optional<Result<PlannedJob>> planned = {};  // of a submission's body
-  std::string who = {};                            // "the operator alice", "whoever holds the token"
+  bool authorised = false;  // an operator's certificate or the token
+  std::string who = {};     // "the operator alice", "whoever holds the token"
 };
 
 struct ApiReply {
@@ -47,7 +46,6 @@ struct ApiHooks {
     RunId run;
     bool created = false;
   };
-  std::function<Result<Submitted>(const PlannedJob& job, bool again)> submit;
   std::function<Status(const RunId& run, const std::string& who)> cancel;
   std::function<Result<Digest>()> make_sealing_key;
   std::function<std::vector<SiloSession>()> sessions;
@@ -62,14 +60,33 @@ struct ApiHooks {
 class Api {
  public:
   Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks);
-  /// Whether an operator submits a job that no run is of: it is to be planned before it is handled.
-  [[nodiscard]] bool needs_plan(const ApiRequest& request) const;
+  /// What a request has to do with jobs that are planned: these are answered by whoever plans.
+  struct PlanningAsked {
+    enum class What : std::uint8_t {
+      Enter,  // an operator submits a job that no run is of
+      Look,   // how far one is
+      Cancel  // one is not wanted any more
+    };
+    What what = What::Enter;
+    std::string id;      // of the planning, but for Enter
+    bool again = false;  // of Enter
+  };
+  [[nodiscard]] std::optional<PlanningAsked> planning_of(const ApiRequest& request) const;
+  /// The answer to a job that was planned and submitted, or refused. @param text the job's
+  [[nodiscard]] ApiReply submitted(const std::string& text, const Result<ApiHooks::Submitted>& outcome) const;
+  /// 202: it is not planned yet. @param before jobs that came before it
+  [[nodiscard]] static ApiReply still_planning(const std::string& id, std::size_t before);
+  [[nodiscard]] static ApiReply planning_cancelled(const std::string& id);
+  [[nodiscard]] static ApiReply refusal(const Error& error);
+  /// A reply that somebody else made, for the metrics.
+  [[nodiscard]] ApiReply counted(ApiReply reply) const;
+
   [[nodiscard]] ApiReply handle(const ApiRequest& request);
 
  private:
   struct Target;
   [[nodiscard]] ApiReply route(const ApiRequest& request, const Target& target);
-  [[nodiscard]] ApiReply submit(const ApiRequest& request, const Target& target);
+  [[nodiscard]] ApiReply known_run(const ApiRequest& request, const Target& target) const;
   [[nodiscard]] nlohmann::ordered_json never_seen(const std::string& text) const;
   [[nodiscard]] ApiReply list(const Target& target);
   [[nodiscard]] ApiReply of_run(const ApiRequest& request, const Target& target);

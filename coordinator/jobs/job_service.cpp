@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "shared/base/contained.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/sealed/round_layout.hpp"
 
@@ -36,7 +37,7 @@ JobService::JobService(RunStore& store, wire::Limits wire, const ServiceLimits& 
       make_algorithm_(std::move(make_algorithm)),
       encoder_(wire) {}
 
-Result<JobService::Actions> JobService::start(TimePoint now) {
+Result<JobService::Actions> JobService::start(TimePoint now, const std::map<RunId, RoundIndex>& set_aside) {
   started_ = now;
   started_at_ = clock_();
   if (Status dated = store_->set_missing_ends(clock_()); !dated) return dated.error();
@@ -45,7 +46,16 @@ Result<JobService::Actions> JobService::start(TimePoint now) {
   // What was under way goes on, whatever the limit says today; what waited waits.
   for (const RunId& run : unfinished) {
     UNDERTONE_TRY(const std::optional<RunRecord> record, store_->find(run));
-    if (record->state == RunState::Queued) {
+    if (const auto aside = set_aside.find(run); aside != set_aside.end()) {
+      const std::string reason = fmt::format(
+          "set aside: the coordinator died again and again while it worked on round {}; the run is not taken up any "
+          "more",
+          aside->second.value);
+      UNDERTONE_TRY(store_->fail(run, RunState::Failed, reason));
+      UNDERTONE_TRY(store_->set_ended_at(run, date_of(now)));
+      out.emplace_back(OfRun{run, RunMachine::LogEvent{true, fmt::format("run_set_aside run={} round={}", run.hex(),
+                                                                         aside->second.value)}});
+    } else if (record->state == RunState::Queued) {
       queue_.push_back(run);
     } else if (Status launched = launch(run, now, out); !launched) {
       return launched.error();
@@ -57,7 +67,9 @@ Result<JobService::Actions> JobService::start(TimePoint now) {
 Status JobService::launch(const RunId& run, TimePoint now, Actions& out) {
   UNDERTONE_TRY(std::optional<RunRecord> record, store_->find(run));
   if (!record) return Error{ErrorCode::StorageFailed, "a run has vanished from the store"};
-  Result<RunMachine> machine = RunMachine::open(*store_, *std::move(record), wire_, planner_, make_algorithm_);
+  Result<RunMachine> machine = contained("opening the run", [&] {
+    return RunMachine::open(*store_, *std::move(record), wire_, planner_, make_algorithm_);
+  });
   if (!machine) {
     // Written by a version that knew more than this one: the run fails, the service goes on.
     const std::string reason = fmt::format("this version cannot run the job: {}", machine.error().message);
@@ -160,21 +172,27 @@ Result<JobService::Actions> JobService::settle(TimePoint now, Actions out) {
 }
 
 Result<PlannedJob> PlannedJob::plan(const std::string& text, const std::string& file, const jobs::Planner& planner) {
-  UNDERTONE_TRY(jobs::Job job, jobs::parse_job(text, file));
+  return contained("planning the job", [&] { return plan_of_text(text, file, planner); });
+}
+
+Result<PlannedJob> PlannedJob::plan_of_text(const std::string& text, const std::string& file,
+                                            const jobs::Planner& planner) {
+  UNDERTONE_TRY(jobs::ReadJob read, jobs::read_job(text, file));
+  UNDERTONE_TRY(PreparedJob prepared, PreparedJob::make(std::move(read), file, planner));
+  const jobs::Job& job = prepared.job;
   if (job.algorithm->traits().simulated_only) {
     return Error{ErrorCode::InvalidArgument,
                  fmt::format("{}: /algorithm/kind: {} is a baseline of simulations, which no silo answers: undertone "
                              "simulate runs it",
                              file, job.algorithm->name())};
   }
-  UNDERTONE_TRY(jobs::PlausibleCohort plausible, jobs::PlausibleCohort::of(job, file, planner));
   if (job.shuffle) {
     const Result<planning::Plan> plan = planner(job, job.cohort.front());  // all silos have the same
     if (!plan) return plan.error();
     if (Status laid_out = sealed::check_layouts(*job.shuffle, *plan, job.reply_lattice, job.cohort.size()); !laid_out)
       return Error{laid_out.error().code, file + ": " + laid_out.error().message};
   }
-  return PlannedJob(text, file, std::move(job), std::move(plausible));
+  return PlannedJob(text, file, std::move(prepared));
 }
 
 Result<std::optional<RunId>> JobService::known(const std::string& job, bool again) const {
@@ -185,7 +203,7 @@ Result<std::optional<RunId>> JobService::known(const std::string& job, bool agai
 
 Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, const Nonce& nonce, bool again,
                                                  TimePoint now) {
-  const jobs::Job& job = planned.job_;
+  const jobs::Job& job = planned.prepared_.job;
   if (job.shuffle) {
     if (const Status able = check_shuffle(*job.shuffle); !able)
       return Error{able.error().code, planned.file_ + ": " + able.error().message};
@@ -200,7 +218,7 @@ Result<JobService::Submitted> JobService::submit(const PlannedJob& planned, cons
   std::vector<SiloId> cohort;
   cohort.reserve(job.cohort.size());
   for (const jobs::CohortMember& member : job.cohort) cohort.push_back(member.facts.silo);
-  UNDERTONE_TRY(store_->begin(run, job.name, planned.text_, cohort, planned.plausible_.save(), clock_()));
+  UNDERTONE_TRY(store_->begin(run, job.name, planned.text_, cohort, planned.prepared_.save(), clock_()));
   queue_.push_back(run);
   UNDERTONE_TRY(Actions actions, settle(now, {}));
   return Submitted{run, true, std::move(actions)};

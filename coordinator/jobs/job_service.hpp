@@ -31,12 +31,13 @@ class PlannedJob {
 
  private:
   friend class JobService;
-  PlannedJob(std::string text, std::string file, jobs::Job job, jobs::PlausibleCohort plausible)
-      : text_(std::move(text)), file_(std::move(file)), job_(std::move(job)), plausible_(std::move(plausible)) {}
+  [[nodiscard]] static Result<PlannedJob> plan_of_text(const std::string& text, const std::string& file,
+                                                       const jobs::Planner& planner);
+  PlannedJob(std::string text, std::string file, PreparedJob prepared)
+      : text_(std::move(text)), file_(std::move(file)), prepared_(std::move(prepared)) {}
   std::string text_;
   std::string file_;
-  jobs::Job job_;
-  jobs::PlausibleCohort plausible_;
+  PreparedJob prepared_;
 };
 
 /// The coordinator's whole behaviour: a queue of jobs and the machines of those that run, from events to actions. Plain
@@ -71,7 +72,8 @@ class JobService {
              jobs::AlgorithmMaker make_algorithm = jobs::make_algorithm);
 
   /// Resumes what the store holds. Once, before anything else.
-  [[nodiscard]] Result<Actions> start(TimePoint now);
+  /// @param set_aside runs that brought the process down again and again, with the round: they fail, with that reason
+  [[nodiscard]] Result<Actions> start(TimePoint now, const std::map<RunId, RoundIndex>& set_aside = {});
 
   struct Submitted {
     RunId run;

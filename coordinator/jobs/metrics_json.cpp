@@ -6,7 +6,7 @@
 
 namespace undertone::coordinator {
 
-nlohmann::ordered_json metrics_json(const jobs::Job& job, const algorithms::MetricsRow& row) {
+nlohmann::ordered_json metrics_json(const jobs::JobTerms& job, const algorithms::MetricsRow& row) {
   nlohmann::ordered_json out = {{"after_steps", row.steps}, {"silos", row.replies}};
   nlohmann::ordered_json noise = nlohmann::ordered_json::object();
   for (const jobs::MetricValue& one : jobs::metric_values(job, row)) {
@@ -17,7 +17,7 @@ nlohmann::ordered_json metrics_json(const jobs::Job& job, const algorithms::Metr
   return out;
 }
 
-void put_verdicts(const jobs::Job& job, const algorithms::MetricsRow& row, nlohmann::ordered_json& out) {
+void put_verdicts(const jobs::JobTerms& job, const algorithms::MetricsRow& row, nlohmann::ordered_json& out) {
   out["verdicts"] = jobs::verdicts(job, row);
   const std::optional<jobs::ConfusionTable> table = jobs::confusion_table(job, row);
   if (!table) return;

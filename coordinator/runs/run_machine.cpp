@@ -16,28 +16,27 @@ static_assert(jobs::kJobBytesMax <= wire::kJobOfferBytesMax);
 
 }  // namespace
 
-RunMachine::RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::PlausibleCohort plausible,
-                       wire::Limits limits, jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm)
+RunMachine::RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits,
+                       jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm)
     : store_(&store),
       record_(std::move(record)),
-      job_(std::make_unique<jobs::Job>(std::move(job))),
-      driver_(std::make_unique<RoundDriver>(*job_, record_.run, store,
-                                            std::make_shared<const jobs::PlausibleCohort>(std::move(plausible)),
-                                            std::move(planner), make_algorithm, std::move(record_.checkpoint))),
+      job_(std::make_unique<jobs::Job>(std::move(prepared.job))),
+      driver_(std::make_unique<RoundDriver>(
+          *job_, record_.run, store, std::make_shared<const jobs::PlausibleCohort>(std::move(prepared.plausible)),
+          std::move(planner), make_algorithm, std::move(record_.checkpoint))),
       members_(*job_, std::move(record_.answers)),
       encoder_(limits) {}
 
 Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner,
                                     const jobs::AlgorithmMaker& make_algorithm) {
-  UNDERTONE_TRY(jobs::Job job, jobs::parse_job(record.job, record.name));
-  UNDERTONE_TRY(const std::string kept, store.plausible(record.run));
-  Result<jobs::PlausibleCohort> plausible =
-      is_end(record.state) ? jobs::PlausibleCohort::none(job) : jobs::PlausibleCohort::read(kept, job);
-  // A function of the job, kept since it can take seconds: of an earlier version's it is found again.
-  if (!plausible) plausible = jobs::PlausibleCohort::of(job, record.name, planner);
-  if (!plausible) return plausible.error();
-  return RunMachine(store, std::move(record), std::move(job), *std::move(plausible), limits, std::move(planner),
-                    make_algorithm);
+  UNDERTONE_TRY(const jobs::ReadJob read, jobs::read_job(record.job, record.name));
+  UNDERTONE_TRY(const std::string kept, store.prepared(record.run));
+  // A function of the job, kept since it can take seconds: of a run that an earlier version began it is found again.
+  const bool ended = is_end(record.state);
+  Result<PreparedJob> prepared = PreparedJob::read(read, kept, ended);
+  if (!prepared) prepared = ended ? PreparedJob::unplanned(read) : PreparedJob::make(read, record.name, planner);
+  if (!prepared) return prepared.error();
+  return RunMachine(store, std::move(record), *std::move(prepared), limits, std::move(planner), make_algorithm);
 }
 
 Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {

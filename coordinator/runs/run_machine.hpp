@@ -13,6 +13,7 @@
 
 #include "coordinator/rounds/round.hpp"
 #include "coordinator/runs/advance.hpp"
+#include "coordinator/runs/prepared_job.hpp"
 #include "coordinator/runs/round_driver.hpp"
 #include "coordinator/runs/run_members.hpp"
 #include "coordinator/runs/run_store.hpp"
@@ -117,8 +118,8 @@ class RunMachine {
  private:
   using Actions = std::vector<Action>;
   using Member = RunMembers::Member;
-  RunMachine(RunStore& store, RunRecord record, jobs::Job job, jobs::PlausibleCohort plausible, wire::Limits limits,
-             jobs::Planner planner, const jobs::AlgorithmMaker& make_algorithm);
+  RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits, jobs::Planner planner,
+             const jobs::AlgorithmMaker& make_algorithm);
 
   /// What the store's state of the run asks for.
   [[nodiscard]] Status resume(TimePoint now, Actions& out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "coordinator/runs/prepared_job.hpp"
 #include "shared/base/byte_stream.hpp"
 
 namespace undertone::coordinator {
@@ -162,13 +163,13 @@ Status RunStore::upgrade() {
 }
 
 Status RunStore::begin(const RunId& run, const std::string& name, const std::string& job,
-                       const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now) {
+                       const std::vector<SiloId>& cohort, const std::string& prepared, std::int64_t now) {
   return commit([&]() -> Status {
     UNDERTONE_TRY(store::Statement insert, database_->prepare("INSERT INTO runs (run, job_digest, job, state, name, "
                                                               "submitted_at, plausible) VALUES (?, ?, ?, ?, ?, ?, ?)"));
     insert.bind_blob(1, run.bytes()).bind_blob(2, as_bytes(run.job)).bind_blob(3, job);
     insert.bind_text(4, to_string(RunState::Queued)).bind_text(5, name).bind(6, now);
-    UNDERTONE_TRY(insert.bind_blob(7, plausible).run());
+    UNDERTONE_TRY(insert.bind_blob(7, prepared).run());
     // Whoever is named may accept the job, even if its answer is lost on the way.
     for (const SiloId& silo : cohort) {
       UNDERTONE_TRY(store::Statement unseen,
@@ -252,7 +253,7 @@ Result<std::optional<RunRecord>> RunStore::find(const RunId& run) {
   return record;
 }
 
-Result<std::string> RunStore::plausible(const RunId& run) {
+Result<std::string> RunStore::prepared(const RunId& run) {
   UNDERTONE_TRY(store::Statement row, database_->prepare("SELECT plausible FROM runs WHERE run = ?"));
   row.bind_blob(1, run.bytes());
   UNDERTONE_TRY(const bool found, row.step());
@@ -427,9 +428,10 @@ Status RunStore::fail(const RunId& run, RunState state, const std::string& reaso
 
 Status RunStore::set_ended_at(const RunId& run, std::int64_t now) {
   return commit([&]() -> Status {
+    UNDERTONE_TRY(const std::string kept, prepared(run));
     UNDERTONE_TRY(store::Statement update,
-                  database_->prepare("UPDATE runs SET ended_at = ?, plausible = x'' WHERE run = ? AND ended_at = 0"));
-    return update.bind(1, now).bind_blob(2, run.bytes()).run();
+                  database_->prepare("UPDATE runs SET ended_at = ?, plausible = ? WHERE run = ? AND ended_at = 0"));
+    return update.bind(1, now).bind_blob(2, PreparedJob::of_ended(kept)).bind_blob(3, run.bytes()).run();
   });
 }
 

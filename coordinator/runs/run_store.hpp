@@ -67,14 +67,14 @@ class RunStore {
  public:
   [[nodiscard]] static Result<RunStore> open(store::Database& database);
 
-  /// A new run, queued. @param job its text @param cohort that it names @param plausible of the cohort
+  /// A new run, queued. @param job its text @param cohort that it names @param prepared @see PreparedJob::save
   /// @param now seconds since 1970
   [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job,
-                             const std::vector<SiloId>& cohort, const std::string& plausible, std::int64_t now);
+                             const std::vector<SiloId>& cohort, const std::string& prepared, std::int64_t now);
   [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
-  /// What the plans of a run's cohort make plausible. @see jobs::PlausibleCohort @return empty once it has ended, and
-  /// of a run that version 1 of the store began
-  [[nodiscard]] Result<std::string> plausible(const RunId& run);
+  /// What was prepared for a run. @see PreparedJob @return empty of a run that version 1 of the store began; what an
+  /// earlier version wrote of one that version 2 began
+  [[nodiscard]] Result<std::string> prepared(const RunId& run);
   /// The newest run of a job, if there is one.
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);
   /// Runs without answers, checkpoints, plans and job texts, newest first. @param before a run's number; 0: from the

@@ -93,6 +93,8 @@ class Problems {
   void add(const std::string& pointer, const std::string& problem);
   [[nodiscard]] bool none() const noexcept { return lines_.empty() && !recording_; }
   [[nodiscard]] Error error() const;
+  /// The name that problems are said with.
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
   [[nodiscard]] bool records() const noexcept { return recording_; }
   void record(ConfigKey key) { keys_.push_back(std::move(key)); }

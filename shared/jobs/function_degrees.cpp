@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/base/work_meter.hpp"
 #include "shared/statistics/count_polynomial.hpp"
 #include "shared/statistics/loss_surface.hpp"
 #include "shared/statistics/quantiles.hpp"
@@ -19,45 +19,28 @@ constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
 constexpr double kReportsPerNumber = 10.0;
 constexpr std::size_t kFunctionsMax = 16;  // of a job: choosing takes time before anybody has approved it
 
-double records_of(const std::vector<releases::SiloFacts>& cohort) {
-  double out = 0.0;
-  for (const releases::SiloFacts& facts : cohort) out += static_cast<double>(facts.records);
-  return out;
-}
-
-/// How much likelier a report's bit is to be 1 at one end of the range than at the other.
-double contrast(const releases::SiloFacts& facts, std::size_t questions) {
-  return std::tanh(0.5 * facts.epsilon().value() / static_cast<double>(questions));
-}
-
 std::size_t numbers_of(const FunctionAsked& settled) {
   return static_cast<std::size_t>(statistics::dimension(algorithms::features_of(settled)));
 }
 
 /// As many records with one report each would say as much as the answers do.
 double effective_reports(const FunctionAsked& asked, std::size_t questions, const FunctionAsked& smallest,
-                         const std::vector<releases::SiloFacts>& cohort) {
-  if (asked.reports) return records_of(cohort);
-  const FunctionNoise noise = function_noise(smallest, questions, cohort);
+                         const CohortNoise& promises) {
+  if (asked.reports) return promises.records();
+  const FunctionNoise noise = promises.of(smallest, questions);
   const double louder = noise.reports / noise.totals;
-  return records_of(cohort) * louder * louder;
-}
-
-double least_epsilon(const std::vector<releases::SiloFacts>& cohort, std::size_t questions) {
-  double out = std::numeric_limits<double>::infinity();
-  for (const releases::SiloFacts& facts : cohort) out = std::min(out, facts.epsilon().value());
-  return out / static_cast<double>(questions);
+  return promises.records() * louder * louder;
 }
 
 /// t that makes error plus two standard deviations of the noise of Any over the whole width least.
 void choose(algorithms::MarginalsOf& of, const FunctionAsked& asked, std::size_t questions,
-            const std::vector<releases::SiloFacts>& cohort) {
+            const CohortNoise& promises) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t t = 1; t <= of.width; ++t) {
     if (statistics::conjunction_count(of.literals.size(), t) > kNumbersMax) break;
     FunctionAsked tried = asked;
     std::get<algorithms::MarginalsOf>(tried.of).degree = t;
-    const FunctionNoise noise = function_noise(tried, questions, cohort);
+    const FunctionNoise noise = promises.of(tried, questions);
     const statistics::CountPolynomial any = statistics::count_polynomial(statistics::Quantifier::Any, of.width, t);
     const double wrong = any.error + 2.0 * any.amplification * (asked.reports ? noise.reports : noise.totals);
     if (!(wrong < best)) continue;
@@ -66,22 +49,21 @@ void choose(algorithms::MarginalsOf& of, const FunctionAsked& asked, std::size_t
   }
 }
 
-void choose(algorithms::KernelsOf& of, const FunctionAsked& asked, std::size_t questions,
-            const std::vector<releases::SiloFacts>& cohort) {
+void choose(algorithms::KernelsOf& of, const FunctionAsked& asked, std::size_t questions, const CohortNoise& promises) {
   constexpr double kSmoothness = 2.0;  // h of the rate
   const auto p = static_cast<double>(of.columns.size());
   FunctionAsked smallest = asked;
   std::get<algorithms::KernelsOf>(smallest.of).terms = 2;
-  const double records = effective_reports(asked, questions, smallest, cohort);
+  const double records = effective_reports(asked, questions, smallest, promises);
   const double terms =
-      2.5 * std::pow(std::sqrt(records / 1000.0) * least_epsilon(cohort, questions), 2.0 / (p + 2.0 * kSmoothness));
+      2.5 * std::pow(std::sqrt(records / 1000.0) * promises.least_epsilon() / static_cast<double>(questions),
+                     2.0 / (p + 2.0 * kSmoothness));
   of.terms = static_cast<std::size_t>(std::clamp(std::round(terms), 2.0, 8.0));
   while (of.terms > 2 && statistics::cosine_count(of.columns.size(), of.terms) > kNumbersMax) --of.terms;
 }
 
 /// The degree and the order that make the approximation and two standard deviations of the noise least.
-void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t questions,
-            const std::vector<releases::SiloFacts>& cohort) {
+void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t questions, const CohortNoise& promises) {
   constexpr std::size_t kPointsMax = 512;  // of a grid that is tried: a fiftieth of a second for all of them
   constexpr std::size_t kOrder = 2;        // of a larger grid
   const std::size_t parameters = of.columns.size() + (of.intercept ? 1 : 0);
@@ -92,13 +74,14 @@ void choose(algorithms::LossOf& of, const FunctionAsked& asked, std::size_t ques
   const algorithms::LossOf open = of;
   double best = std::numeric_limits<double>::infinity();
   for (const std::size_t order : {1U, 2U, 4U}) {
+    if (WorkMeter::stopped()) return;  // whoever set the meter refuses the job
     for (std::size_t degree = 1; degree <= 64; degree += degree < 8 ? 1 : 4) {
       FunctionAsked tried = asked;
       auto& loss = std::get<algorithms::LossOf>(tried.of);
       loss.order = open.order != 0 ? open.order : order;
       loss.degree = open.degree != 0 ? open.degree : degree;
       if (statistics::grid_count(parameters, loss.degree) > kPointsMax) break;
-      const FunctionNoise noise = function_noise(tried, questions, cohort);
+      const FunctionNoise noise = promises.of(tried, questions);
       const auto map = std::get<statistics::LossesMap>(algorithms::features_of(tried));
       const double wrong =
           statistics::expected_error(map, loss.order, asked.reports ? noise.reports : noise.totals, 2.0);
@@ -140,40 +123,7 @@ Status check_size(const algorithms::StatisticAsked& asked, const FunctionAsked& 
 
 }  // namespace
 
-FunctionNoise function_noise(const FunctionAsked& settled, std::size_t questions,
-                             const std::vector<releases::SiloFacts>& cohort) {
-  const statistics::FeatureMap map = algorithms::features_of(settled);
-  const std::optional<statistics::CoordinateRange> range = statistics::reported_range(map);
-  UNDERTONE_CHECK(range.has_value() && questions >= 1 && !cohort.empty());
-  const double width = range->high - range->low;
-  const statistics::PairwiseBound bound = statistics::pairwise_bound(map);
-  const double records = records_of(cohort);
-  const auto numbers = static_cast<double>(statistics::dimension(map));
-  const auto parts = static_cast<double>(questions);
-  FunctionNoise out;
-  for (const releases::SiloFacts& facts : cohort) {
-    const auto own = static_cast<double>(facts.records);
-    double each = 0.0;  // of a silo's total, in units of the range
-    if (const auto* approximate = std::get_if<releases::ApproximateDp>(&facts.target)) {
-      each = bound.l2 * std::sqrt(parts) /
-             accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
-    } else if (const auto* concentrated = std::get_if<releases::ConcentratedDp>(&facts.target)) {
-      each = bound.l2 * std::sqrt(parts / (2.0 * concentrated->rho.value()));
-    } else {
-      each = std::sqrt(2.0) * bound.l1 * parts / facts.epsilon().value();
-    }
-    out.totals += each * each / (width * width);
-    // A bit's variance is at most 1/4, and a silo's records / numbers of them are of one number.
-    out.reports += own * numbers / (4.0 * std::pow(contrast(facts, questions), 2));
-  }
-  out.totals = std::sqrt(out.totals) / records;
-  out.reports = std::sqrt(out.reports) / records;
-  return out;
-}
-
-Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
-                        const std::vector<releases::SiloFacts>& cohort) {
-  UNDERTONE_CHECK(!cohort.empty());
+Status settle_functions(std::vector<algorithms::StatisticAsked>& questions, const CohortNoise& noise) {
   std::size_t functions = 0;
   for (algorithms::StatisticAsked& asked : questions) {
     if (auto* least = std::get_if<algorithms::LeastLossAsked>(&asked.what)) {
@@ -191,14 +141,14 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
                    fmt::format("more than {} questions of kind marginals, kernels and loss", kFunctionsMax)};
     if (!algorithms::is_settled(*function)) {
       const FunctionAsked open = *function;
-      std::visit([&](auto& of) { choose(of, open, questions.size(), cohort); }, function->of);
+      std::visit([&](auto& of) { choose(of, open, questions.size(), noise); }, function->of);
     }
     if (!algorithms::is_settled(*function))
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: more than {} numbers would be released: it has too many columns or too high a "
                                "degree",
                                asked.name, kNumbersMax)};
-    if (Status sound = check_size(asked, *function, cohort); !sound) return sound;
+    if (Status sound = check_size(asked, *function, noise.cohort()); !sound) return sound;
   }
   return {};
 }
@@ -221,6 +171,8 @@ Status settle_selections(std::vector<algorithms::StatisticAsked>& questions,
     auto* quantile = std::get_if<algorithms::SelectedQuantileAsked>(&asked.what);
     if (quantile == nullptr) continue;
     double rank = quantile->probability;
+    WorkMeter::charge(50 * cohort.size());
+    if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the choice of ranks was stopped"};
     for (const releases::SiloFacts& facts : cohort) {
       if (quantile->end == End::Middle) break;
       const Result<statistics::SelectedRanks> ranks =

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
+#include "shared/jobs/cohort_noise.hpp"
 #include "shared/releases/silo_facts.hpp"
 #include "shared/statistics/stated.hpp"
 
@@ -11,11 +12,10 @@ namespace undertone::jobs {
 /// What a question for a function leaves open - the size of conjunctions, terms, the degree of a grid and the order of
 /// its operator - chosen from public numbers alone: records, promises, columns. What is released is louder the more of
 /// it there is, and wrong the less there is; the choice is what the sources' rates balance.
-/// @param questions the job's, which share each silo's promise @param cohort one or more
+/// @param questions the job's, which share each silo's promise
 /// @return an error where nothing that would be released is small enough, or where reports would be too few for it:
 /// with both numbers Source: spec noninteractive-ldp 2.4 (default k), 2.7 (choice of t), 2.8 (default t).
-[[nodiscard]] Status settle_functions(std::vector<algorithms::StatisticAsked>& questions,
-                                      const std::vector<releases::SiloFacts>& cohort);
+[[nodiscard]] Status settle_functions(std::vector<algorithms::StatisticAsked>& questions, const CohortNoise& noise);
 
 /// The ranks at which selections of a quantile's ends aim, from the cohort's records and promises: far enough out for
 /// every silo. @param confidence of the intervals
@@ -26,15 +26,5 @@ namespace undertone::jobs {
                                        statistics::Confidence confidence);
 /// epsilon of one selection, at least, where a promise is shared by so many questions.
 [[nodiscard]] double selection_epsilon(const releases::Target& target, std::size_t questions);
-
-/// The standard deviation of the mean of one coordinate in units of its range, over all silos: with totals by Gaussian
-/// noise (Laplace noise of silos that promise a pure epsilon), or with reports, at the same part of each silo's
-/// promise. For comparison and choice, before anything is calibrated. @param questions that share the promise
-struct FunctionNoise {
-  double totals = 0.0;
-  double reports = 0.0;
-};
-[[nodiscard]] FunctionNoise function_noise(const algorithms::FunctionAsked& settled, std::size_t questions,
-                                           const std::vector<releases::SiloFacts>& cohort);
 
 }  // namespace undertone::jobs

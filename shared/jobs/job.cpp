@@ -26,7 +26,7 @@ namespace undertone::jobs {
 namespace {
 
 /// Without chosen noise.
-algorithms::GradientShape gradients_of(const Job& job) {
+algorithms::GradientShape gradients_of(const JobTerms& job) {
   algorithms::GradientShape shape{job.bound, job.draw_fraction};
   shape.with_replacement = job.with_replacement;
   shape.parts = job.parts;
@@ -42,38 +42,44 @@ planning::Schedule schedule_with(const Job& job, const algorithms::GradientShape
 
 }  // namespace
 
-const CohortMember* Job::member(const SiloId& silo) const {
+const CohortMember* JobTerms::member(const SiloId& silo) const {
   const auto found =
       std::lower_bound(cohort.begin(), cohort.end(), silo,
                        [](const CohortMember& member, const SiloId& id) { return member.facts.silo < id; });
   return found == cohort.end() || found->facts.silo != silo ? nullptr : &*found;
 }
 
-const releases::ClipNorm& Job::clip() const {
+const releases::ClipNorm& JobTerms::clip() const {
   const releases::ClipNorm* clip = releases::l2_clip_of(bound);
   UNDERTONE_CHECK(clip != nullptr);
   return *clip;
 }
 
-Result<Job> parse_job(std::string_view bytes, const std::string& file) {
+Result<ReadJob> read_job(std::string_view bytes, const std::string& file) {
   if (bytes.size() > kJobBytesMax) {
     return Error{ErrorCode::LimitExceeded,
                  fmt::format("{}: {} bytes, a job has at most {}", file, bytes.size(), kJobBytesMax)};
   }
   UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(bytes, file));
   config::Problems problems(file);
-  return parse_job(document.root, problems);
+  return read_job(document.root, problems);
+}
+
+Result<Job> parse_job(std::string_view bytes, const std::string& file) {
+  UNDERTONE_TRY(ReadJob read, read_job(bytes, file));
+  return std::move(read).settle();
 }
 
 Result<std::string> full_job(std::string_view bytes, const std::string& file) {
   UNDERTONE_TRY(const config::JsonDocument document, config::parse_json(bytes, file, kJobBytesMax));
   config::Problems problems(file);
-  if (const Result<Job> job = parse_job(document.root, problems); !job) return job.error();
+  UNDERTONE_TRY(ReadJob read, read_job(document.root, problems));
+  if (const Result<Job> job = std::move(read).settle(); !job) return job.error();
   // Again, in the order of the file: it was parsed before.
   return problems.completed(nlohmann::ordered_json::parse(bytes)).dump(2) + "\n";
 }
 
-Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems) {
+Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& problems) {
   // As it is drafted: everything that reads it would be wrong, too.
   if (document.is_object() && document.contains("standardisation") && document.at("standardisation").is_null()) {
     problems.add("/standardisation",
@@ -90,7 +96,7 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
       parse_schema(root.object("data", "what every silo's file holds: public, fixed without looking at records"));
 
   if (root.has("statistics")) {
-    if (!root.recording()) return parse_statistics_job(root, std::move(name), std::move(schema), problems);
+    if (!root.recording()) return read_statistics_job(root, std::move(name), std::move(schema), problems);
     (void)parse_statistics(root.object("statistics",
                                        "instead of model, algorithm, domain, regulariser, evaluation and wire: "
                                        "statistics of the silos' training records, each asked for once"),
@@ -206,31 +212,30 @@ Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems
   root.finish();
   if (!problems.none()) return problems.error();
 
-  Job job{std::move(name),
-          std::move(schema),
-          std::move(projection),
-          choice.model.evaluated(evaluation.detail),
-          *std::move(algorithm.method),
-          std::move(algorithm.theorem),
-          algorithm.draw_fraction,
-          algorithm.with_replacement,
-          algorithm.parts,
-          *bound,
-          privacy.unit,
-          privacy.noise,
-          noise_choice,
-          std::move(shuffle),
-          std::move(cohort),
-          participation,
-          evaluation.every,
-          wire.points,
-          wire.replies,
-          aggregation,
-          std::move(simulation),
-          initial};
+  JobTerms job{std::move(name),
+               std::move(schema),
+               std::move(projection),
+               choice.model.evaluated(evaluation.detail),
+               std::move(algorithm.theorem),
+               algorithm.draw_fraction,
+               algorithm.with_replacement,
+               algorithm.parts,
+               *bound,
+               privacy.unit,
+               privacy.noise,
+               noise_choice,
+               std::move(shuffle),
+               std::move(cohort),
+               participation,
+               evaluation.every,
+               wire.points,
+               wire.replies,
+               aggregation,
+               std::move(simulation),
+               initial};
   job.standardised = standardised;
   job.noise_norm = noise_norm;
-  return job;
+  return ReadJob(std::move(job), *std::move(algorithm.method), std::nullopt, problems.file());
 }
 
 double record_norm(const models::Model& model, const data::Schema& schema) {
@@ -243,14 +248,14 @@ double record_norm(const models::Model& model, const data::Schema& schema) {
   return std::sqrt(squares);
 }
 
-std::vector<std::string> feature_names(const Job& job) {
+std::vector<std::string> feature_names(const JobTerms& job) {
   if (!job.projection || job.standardised) return data::encoded_names(job.schema);
   return component_names(job.projection->directions.cols());
 }
 
 planning::Schedule schedule_of(const Job& job) { return schedule_with(job, gradients_of(job)); }
 
-std::optional<planning::Shuffling> shuffling_of(const Job& job) {
+std::optional<planning::Shuffling> shuffling_of(const JobTerms& job) {
   if (!job.shuffle) return std::nullopt;
   using Form = Shuffle::Form;
   const auto honest = static_cast<std::int64_t>(job.shuffle->honest_min);

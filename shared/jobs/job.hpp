@@ -18,6 +18,7 @@
 #include "shared/jobs/noise_choice.hpp"
 #include "shared/jobs/shuffle_section.hpp"
 #include "shared/jobs/simulation_section.hpp"
+#include "shared/jobs/statistics_noise.hpp"
 #include "shared/models/model.hpp"
 #include "shared/planning/plan.hpp"
 #include "shared/queries/wire_lattice.hpp"
@@ -41,13 +42,13 @@ struct Participation {
   std::chrono::milliseconds grace{0};   // how long a silo may be disconnected and still be waited for; 0: for ever
 };
 
-/// What the operator asks for. Public as a whole, and the same bytes for everybody: their SHA-256 is its identity.
-struct Job {
+/// What the operator asks for, but for what follows from it. Public as a whole, and the same bytes for everybody: their
+/// SHA-256 is its identity.
+struct JobTerms {
   std::string name;
   data::Schema schema;
   std::optional<data::Projection> projection;      // of the encoded features, to what the model reads
   std::optional<models::Model> model;              // none of a job of statistics
-  algorithms::Method algorithm;                    // of a job of statistics what asks for them
   std::optional<theorems::TheoremChoice> theorem;  // where one chose the algorithm and its numbers
   double draw_fraction = 1.0;
   bool with_replacement = false;                                                 // the draws: @see releases::RecordSet
@@ -73,32 +74,68 @@ struct Job {
   [[nodiscard]] const releases::ClipNorm& clip() const;
 };
 
+/// A job in its settled form: nothing is left to be chosen, so that it can be planned and run.
+struct Job : JobTerms {
+  algorithms::Method algorithm;  // of a job of statistics what asks for them
+};
+
+/// A job in the form in which it was read: found in time and memory in proportion to its text, whatever the text says.
+/// This is all that a thread may look at which others wait for. What a job of statistics leaves open - degrees, laws
+/// and shares of noise - is chosen for a whole cohort by `settle`, which takes longer.
+class ReadJob {
+ public:
+  /// @param open of a job of statistics: what says how its noise is chosen
+  ReadJob(JobTerms terms, algorithms::Method asked, std::optional<StatisticsNoise> open, std::string file)
+      : terms_(std::move(terms)), asked_(std::move(asked)), open_(open), file_(std::move(file)) {}
+  [[nodiscard]] const JobTerms& terms() const noexcept { return terms_; }
+  /// The algorithm's name, as policies name it.
+  [[nodiscard]] std::string_view algorithm_name() const { return asked_->name(); }
+
+  /// Chooses what is left open. A pure function, computed by both ends.
+  /// @return an error where something that is asked for has no choice, or choosing takes more than `kSettleWorkMax`
+  [[nodiscard]] Result<Job> settle() &&;
+  /// What `settle` chose, from what `settled_choices` made of it: in time linear in the text. @return an error where
+  /// the bytes are not of this job
+  [[nodiscard]] Result<Job> settled_as(std::string_view choices) &&;
+
+ private:
+  JobTerms terms_;
+  algorithms::Method asked_;
+  std::optional<StatisticsNoise> open_;
+  std::string file_;
+};
+/// What choosing may take, in operations of a WorkMeter.
+inline constexpr std::uint64_t kSettleWorkMax = std::uint64_t{1} << 28U;
+/// What was chosen for the job, for whoever keeps it with its run. Empty where nothing was left open.
+[[nodiscard]] std::string settled_choices(const Job& job);
+
 /// Of a job's file: a silo keeps it for every run it accepts.
 inline constexpr std::size_t kJobBytesMax = std::size_t{1} << 20U;
 
 /// @param bytes the exact bytes of the job file
 /// @param file its name, for errors: file, JSON pointer, expected, found, for every problem
-/// Takes time in proportion to the bytes: no plan is made.
+[[nodiscard]] Result<ReadJob> read_job(std::string_view bytes, const std::string& file);
+/// Reads and settles. It may take a second: not on a thread that others wait for.
 [[nodiscard]] Result<Job> parse_job(std::string_view bytes, const std::string& file);
 
 /// The whole job: the file with what the parser takes for whatever it leaves out, in their places.
 [[nodiscard]] Result<std::string> full_job(std::string_view bytes, const std::string& file);
 
 /// The parser behind it. @param problems may be a recording one
-[[nodiscard]] Result<Job> parse_job(const nlohmann::json& document, config::Problems& problems);
+[[nodiscard]] Result<ReadJob> read_job(const nlohmann::json& document, config::Problems& problems);
 
 /// A bound on the norm of what a model reads of a record: encoded numbers lie in [-1, 1], of a category's at most one
 /// is 1, and an intercept is a 1 beside them. Of projected records nothing is known.
 [[nodiscard]] double record_norm(const models::Model& model, const data::Schema& schema);
 
 /// Of the numbers that the model reads: the encoded features, or "component 1" and so on of a projection.
-[[nodiscard]] std::vector<std::string> feature_names(const Job& job);
+[[nodiscard]] std::vector<std::string> feature_names(const JobTerms& job);
 
 /// What the job asks of every silo, in order.
 [[nodiscard]] planning::Schedule schedule_of(const Job& job);
 
 /// What hides a member's replies among others', if anything does.
-[[nodiscard]] std::optional<planning::Shuffling> shuffling_of(const Job& job);
+[[nodiscard]] std::optional<planning::Shuffling> shuffling_of(const JobTerms& job);
 
 /// The plan of one member: the same pure function at both ends.
 [[nodiscard]] Result<planning::Plan> plan_of(const Job& job, const CohortMember& member);

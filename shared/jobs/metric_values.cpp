@@ -37,7 +37,7 @@ class Reading {
   std::size_t named_ = 0;
 };
 
-std::size_t label_classes(const Job& job) {
+std::size_t label_classes(const JobTerms& job) {
   const auto* label = std::get_if<data::ClassLabel>(&job.schema.label);
   return label == nullptr ? 0 : label->classes.size();
 }
@@ -63,7 +63,7 @@ std::optional<double> auc_of(const Reading& reading) {
 }
 
 /// [truth][said], nothing where the evaluation is not detailed.
-std::optional<std::vector<Values>> shares_of(const Job& job, const Reading& reading) {
+std::optional<std::vector<Values>> shares_of(const JobTerms& job, const Reading& reading) {
   const std::optional<double> accuracy = reading.of("accuracy");
   const std::optional<double> positive = reading.of("positive_share");
   const std::optional<double> said = reading.of("predicted_positive_share");
@@ -80,7 +80,7 @@ std::optional<std::vector<Values>> shares_of(const Job& job, const Reading& read
 }
 
 /// Of several classes, by the confusion table.
-std::optional<double> largest_class(const Job& job, const Reading& reading) {
+std::optional<double> largest_class(const JobTerms& job, const Reading& reading) {
   const std::size_t classes = label_classes(job);
   if (!reading.has_bins(classes * classes)) return std::nullopt;
   double largest = 0.0;
@@ -111,7 +111,7 @@ void put_of_number(const data::NumericColumn& column, const Reading& reading, Na
 }
 
 /// The metrics that have names, and what follows from them.
-Named of_names(const Job& job, const Values& values) {
+Named of_names(const JobTerms& job, const Values& values) {
   const Reading reading(*job.model, values);
   const auto* number = std::get_if<data::NumericLabel>(&job.schema.label);
   Named out;
@@ -155,7 +155,7 @@ std::string compared(double gain, double reach) {
 }
 
 /// A logistic model that says less of the chances than one half for everybody does.
-void judge_chances(const Job& job, const std::vector<MetricValue>& values, std::vector<std::string>& out) {
+void judge_chances(const JobTerms& job, const std::vector<MetricValue>& values, std::vector<std::string>& out) {
   const models::LinearModel* linear = job.model->linear();
   const MetricValue* loss = value_named(values, "loss");
   if (linear == nullptr || linear->loss() != models::Loss::Logistic || loss == nullptr) return;
@@ -165,7 +165,7 @@ void judge_chances(const Job& job, const std::vector<MetricValue>& values, std::
       with_reach(loss->value, reach(*loss)), std::numbers::ln2));
 }
 
-void judge_classifier(const Job& job, const algorithms::MetricsRow& row, const std::vector<MetricValue>& values,
+void judge_classifier(const JobTerms& job, const algorithms::MetricsRow& row, const std::vector<MetricValue>& values,
                       std::vector<std::string>& out) {
   const MetricValue* accuracy = value_named(values, "accuracy");
   const MetricValue* largest = value_named(values, "majority_class_accuracy");
@@ -216,7 +216,7 @@ void judge_regression(const std::vector<MetricValue>& values, std::vector<std::s
 
 }  // namespace
 
-std::vector<MetricValue> metric_values(const Job& job, const algorithms::MetricsRow& row) {
+std::vector<MetricValue> metric_values(const JobTerms& job, const algorithms::MetricsRow& row) {
   std::vector<MetricValue> out;
   if (!job.model || row.values.size() != job.model->metric_scales().size()) return out;
   const bool noised = row.noise_stddev > 0.0;
@@ -259,7 +259,7 @@ std::vector<MetricValue> metric_values(const Job& job, const algorithms::Metrics
   return out;
 }
 
-std::optional<ConfusionTable> confusion_table(const Job& job, const algorithms::MetricsRow& row) {
+std::optional<ConfusionTable> confusion_table(const JobTerms& job, const algorithms::MetricsRow& row) {
   if (!job.model || row.values.size() != job.model->metric_scales().size()) return std::nullopt;
   std::optional<std::vector<Values>> shares = shares_of(job, Reading(*job.model, row.values));
   if (!shares) return std::nullopt;
@@ -276,7 +276,7 @@ std::optional<ConfusionTable> confusion_table(const Job& job, const algorithms::
   return out;
 }
 
-std::vector<std::string> verdicts(const Job& job, const algorithms::MetricsRow& row) {
+std::vector<std::string> verdicts(const JobTerms& job, const algorithms::MetricsRow& row) {
   std::vector<std::string> out;
   const std::vector<MetricValue> values = metric_values(job, row);
   if (values.empty() || job.model->moments() != nullptr) return out;

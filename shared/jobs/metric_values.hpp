@@ -27,7 +27,7 @@ struct MetricValue {
 ///     its public bounds; r_squared = 1 - rmse^2 / label_stddev^2
 /// What noise has made senseless, such as the root of a number below 0, is left out.
 /// @param row of this job's model
-[[nodiscard]] std::vector<MetricValue> metric_values(const Job& job, const algorithms::MetricsRow& row);
+[[nodiscard]] std::vector<MetricValue> metric_values(const JobTerms& job, const algorithms::MetricsRow& row);
 
 /// A table of shares of the holdout records: what they are, row by row, against what the model says of them.
 struct ConfusionTable {
@@ -36,12 +36,12 @@ struct ConfusionTable {
   std::optional<double> noise_stddev = {};  // the largest of a share's
 };
 /// Nothing where the evaluation is not detailed, and of a number.
-[[nodiscard]] std::optional<ConfusionTable> confusion_table(const Job& job, const algorithms::MetricsRow& row);
+[[nodiscard]] std::optional<ConfusionTable> confusion_table(const JobTerms& job, const algorithms::MetricsRow& row);
 
 /// What a person would ask of a model, a sentence each: whether it is better than the largest class or the mean,
 /// whether it says the same of every record, whether it has diverged. Where noise is known, a difference that it may
 /// have made (1.96 standard deviations) is said to be one.
-[[nodiscard]] std::vector<std::string> verdicts(const Job& job, const algorithms::MetricsRow& row);
+[[nodiscard]] std::vector<std::string> verdicts(const JobTerms& job, const algorithms::MetricsRow& row);
 
 /// "accuracy 0.9381 ± 0.0120  loss 0.2011": with the half of a 95 % interval where there is noise
 [[nodiscard]] std::string shown_values(const std::vector<MetricValue>& values);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shared/base/work_meter.hpp"
 #include "shared/config/json_section.hpp"
 
 namespace undertone::jobs {
@@ -33,8 +34,17 @@ Result<PlausibleCohort> PlausibleCohort::of(const Job& job, const std::string& f
   config::Problems problems(file);
   PlausibleCohort out(job);
   std::map<PlannedFacts, std::size_t> planned;
+  const WorkMeter meter(kCohortWorkMax);
   for (const CohortMember& member : job.cohort) {
     const releases::SiloFacts& facts = member.facts;
+    if (meter.exhausted()) {
+      problems.add("/cohort",
+                   fmt::format("planning {} different silos of {} takes more than {} operations, which is the "
+                               "most: expected fewer silos of different records or promises, or whole "
+                               "batches in place of draws",
+                               planned.size(), job.cohort.size(), meter.most()));
+      return Error{ErrorCode::LimitExceeded, problems.error().message};
+    }
     const PlannedFacts own = planned_facts(facts);
     const auto alike = planned.find(own);
     if (alike != planned.end()) {

@@ -23,13 +23,16 @@ using Planner = std::function<Result<planning::Plan>(const Job& job, const Cohor
 /// @return the error of the first silo that has no plan
 [[nodiscard]] Result<std::map<SiloId, planning::Plan>> plans_of(const Job& job);
 
+/// What planning a whole cohort may take, in operations of a WorkMeter: some hundred silos of different draws.
+inline constexpr std::uint64_t kCohortWorkMax = std::uint64_t{1} << 33U;
+
 /// What the plans of a whole cohort make plausible.
 class PlausibleCohort {
  public:
   /// Plans for every silo: what a coordinator asks before it runs a job. A silo plans for itself alone. Silos that are
   /// alike are planned once.
   /// @param file the job's name, for errors
-  /// @return an error that names all silos that have no plan
+  /// @return an error that names all silos that have no plan, or where they take more than `kCohortWorkMax`
   [[nodiscard]] static Result<PlausibleCohort> of(const Job& job, const std::string& file,
                                                   const Planner& planner = plan_of);
 

@@ -3,10 +3,12 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/work_meter.hpp"
 #include "shared/jobs/aggregation_section.hpp"
 #include "shared/jobs/cohort_section.hpp"
 #include "shared/jobs/participation_section.hpp"
 #include "shared/jobs/privacy_section.hpp"
+#include "shared/jobs/statistics_choices.hpp"
 #include "shared/jobs/statistics_section.hpp"
 
 namespace undertone::jobs {
@@ -27,10 +29,21 @@ void check_kept(const planning::Schedule& schedule, const std::vector<CohortMemb
   }
 }
 
+/// The settled job, unless its statistics ask for what there is not or say more than a coordinator keeps.
+Result<Job> checked(JobTerms terms, algorithms::StatisticsSettings settings, config::Problems& problems) {
+  algorithms::Method method = std::move(settings);
+  if (const auto made = method->make(); !made) problems.add("/statistics/questions", made.error().message);
+  if (problems.none())
+    check_kept(method->schedule({releases::RangeBound{-kStatisticBound, kStatisticBound}, 1.0}), terms.cohort,
+               problems);
+  if (!problems.none()) return problems.error();
+  return Job{std::move(terms), std::move(method)};
+}
+
 }  // namespace
 
-Result<Job> parse_statistics_job(config::Section& root, std::string name, data::Schema schema,
-                                 config::Problems& problems) {
+Result<ReadJob> read_statistics_job(config::Section& root, std::string name, data::Schema schema,
+                                    config::Problems& problems) {
   AskedStatistics asked = parse_statistics(root.object("statistics"), schema);
   for (const char* key : {"model", "domain", "regulariser", "algorithm", "evaluation", "initial"})
     root.refuse(key, "expected none beside statistics: nothing is trained");
@@ -44,41 +57,63 @@ Result<Job> parse_statistics_job(config::Section& root, std::string name, data::
   const Participation participation = parse_participation(root, cohort, problems);
   std::optional<SimulationData> simulation = parse_simulation(root, silo_facts(cohort));
   root.finish();
-  if (problems.none()) {
-    Result<algorithms::StatisticsSettings> settings =
-        with_noise_for(std::move(asked.settings), asked.noise, silo_facts(cohort));
-    if (settings) asked.settings = *std::move(settings);
-    if (!settings) problems.add("/statistics", settings.error().message);
-  }
-  algorithms::Method method = std::move(asked.settings);
-  if (problems.none()) {
-    if (const auto made = method->make(); !made) problems.add("/statistics/questions", made.error().message);
-    check_kept(method->schedule({releases::RangeBound{-kStatisticBound, kStatisticBound}, 1.0}), cohort, problems);
-  }
   if (!problems.none()) return problems.error();
-  Job job{std::move(name),
-          std::move(schema),
-          std::nullopt,
-          std::nullopt,
-          std::move(method),
-          std::nullopt,
-          1.0,
-          false,
-          releases::Slice::Assignment::Permutation,
-          releases::RangeBound{-kStatisticBound, kStatisticBound},
-          privacy.unit,
-          privacy.noise,
-          {},
-          std::nullopt,
-          std::move(cohort),
-          participation,
-          0,
-          queries::PointType::F64,
-          {},
-          {},
-          std::move(simulation),
-          std::nullopt};
-  return job;
+  JobTerms job{std::move(name),
+               std::move(schema),
+               std::nullopt,
+               std::nullopt,
+               std::nullopt,
+               1.0,
+               false,
+               releases::Slice::Assignment::Permutation,
+               releases::RangeBound{-kStatisticBound, kStatisticBound},
+               privacy.unit,
+               privacy.noise,
+               {},
+               std::nullopt,
+               std::move(cohort),
+               participation,
+               0,
+               queries::PointType::F64,
+               {},
+               {},
+               std::move(simulation),
+               std::nullopt};
+  return ReadJob(std::move(job), std::move(asked.settings), asked.noise, problems.file());
+}
+
+Result<Job> ReadJob::settle() && {
+  if (!open_) return Job{std::move(terms_), std::move(asked_)};
+  config::Problems problems(file_);
+  const auto* settings = asked_.as<algorithms::StatisticsSettings>();
+  UNDERTONE_CHECK(settings != nullptr);
+  const WorkMeter meter(kSettleWorkMax);
+  Result<algorithms::StatisticsSettings> chosen = with_noise_for(*settings, *open_, silo_facts(terms_.cohort));
+  if (meter.exhausted()) {
+    problems.add("/statistics", fmt::format("choosing what {} questions leave open, for {} silos, takes more than {} "
+                                            "operations, which is the most: expected fewer questions of kind loss, or "
+                                            "fewer silos of different promises",
+                                            settings->questions.size(), terms_.cohort.size(), meter.most()));
+    return Error{ErrorCode::LimitExceeded, problems.error().message};
+  }
+  if (!chosen) {
+    problems.add("/statistics", chosen.error().message);
+    return problems.error();
+  }
+  return checked(std::move(terms_), *std::move(chosen), problems);
+}
+
+Result<Job> ReadJob::settled_as(std::string_view choices) && {
+  if (!open_) return Job{std::move(terms_), std::move(asked_)};
+  config::Problems problems(file_);
+  UNDERTONE_TRY(algorithms::StatisticsSettings settings,
+                read_choices(*asked_.as<algorithms::StatisticsSettings>(), choices));
+  return checked(std::move(terms_), std::move(settings), problems);
+}
+
+std::string settled_choices(const Job& job) {
+  const auto* settings = job.algorithm.as<algorithms::StatisticsSettings>();
+  return settings == nullptr ? std::string() : save_choices(*settings);
 }
 
 }  // namespace undertone::jobs

@@ -8,7 +8,7 @@
 namespace undertone::jobs {
 
 /// A job whose file has a section "statistics". @param root whose other sections are read here
-[[nodiscard]] Result<Job> parse_statistics_job(config::Section& root, std::string name, data::Schema schema,
-                                               config::Problems& problems);
+[[nodiscard]] Result<ReadJob> read_statistics_job(config::Section& root, std::string name, data::Schema schema,
+                                                  config::Problems& problems);
 
 }  // namespace undertone::jobs

@@ -5,8 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/base/work_meter.hpp"
+#include "shared/jobs/cohort_noise.hpp"
 #include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/vector_question.hpp"
 #include "shared/statistics/budget_split.hpp"
@@ -82,15 +83,21 @@ double laplace_variance(double scale, double step) {
   return 0.5 / half / half * step * step;
 }
 
+/// A question that spends some of a promise.
+struct ChargedQuestion {
+  Sized own;
+  double share = 0.0;
+};
+
 /// The weighted variance of all numbers at one silo's promise; infinity where the law cannot keep it.
-double variance_at(const StatisticsSettings& settings, NoiseKind noise, const std::vector<double>& shares,
-                   const releases::Target& target) {
+double variance_at(const std::vector<ChargedQuestion>& questions, NoiseKind noise, const releases::Target& target,
+                   const CohortNoise& promises) {
   double whole = 0.0;  // epsilon, or mu^2
   const auto* concentrated = std::get_if<releases::ConcentratedDp>(&target);
   if (noise == NoiseKind::Laplace) {
     whole = concentrated == nullptr ? releases::epsilon_of(target).value() : std::sqrt(2.0 * concentrated->rho.value());
   } else if (const auto* approximate = std::get_if<releases::ApproximateDp>(&target)) {
-    const double shift = accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
+    const double shift = promises.shift_of(*approximate);
     whole = shift * shift;
   } else if (concentrated != nullptr) {
     whole = 2.0 * concentrated->rho.value();
@@ -98,27 +105,31 @@ double variance_at(const StatisticsSettings& settings, NoiseKind noise, const st
     return std::numeric_limits<double>::infinity();
   }
   double out = 0.0;
-  for (std::size_t q = 0; q < shares.size(); ++q) {
-    if (algorithms::reads_public(settings.questions[q])) continue;
-    const Sized own = sized(settings.questions[q], noise);
-    const double sensitivity = own.size.sensitivity;
-    const double each = noise == NoiseKind::Laplace ? laplace_variance(sensitivity / (shares[q] * whole), own.step)
-                                                    : sensitivity * sensitivity / (shares[q] * whole);
-    out += own.size.weight * static_cast<double>(own.size.numbers) * each;
+  WorkMeter::charge(20 * questions.size());
+  for (const ChargedQuestion& question : questions) {
+    const double sensitivity = question.own.size.sensitivity;
+    const double each = noise == NoiseKind::Laplace
+                            ? laplace_variance(sensitivity / (question.share * whole), question.own.step)
+                            : sensitivity * sensitivity / (question.share * whole);
+    out += question.own.size.weight * static_cast<double>(question.own.size.numbers) * each;
   }
   return out;
 }
 
 /// Of the cohort together. Silos that are alike are worked out once: there are thousands of them.
 double variance_of(const StatisticsSettings& settings, NoiseKind noise, const std::vector<double>& shares,
-                   const std::vector<releases::SiloFacts>& cohort) {
+                   const CohortNoise& promises) {
+  std::vector<ChargedQuestion> questions;
+  for (std::size_t q = 0; q < shares.size(); ++q)
+    if (!algorithms::reads_public(settings.questions[q]))
+      questions.push_back({sized(settings.questions[q], noise), shares[q]});
   double out = 0.0;
   double last = 0.0;
   const releases::SiloFacts* before = nullptr;
-  for (const releases::SiloFacts& facts : cohort) {
+  for (const releases::SiloFacts& facts : promises.cohort()) {
     const bool alike = before != nullptr && before->target.index() == facts.target.index() &&
                        before->epsilon() == facts.epsilon() && before->delta() == facts.delta();
-    if (!alike) last = variance_at(settings, noise, shares, facts.target);
+    if (!alike) last = variance_at(questions, noise, facts.target, promises);
     before = &facts;
     out += last;
   }
@@ -126,7 +137,8 @@ double variance_of(const StatisticsSettings& settings, NoiseKind noise, const st
 }
 
 Result<NoiseKind> chosen_law(const StatisticsSettings& settings, const StatisticsNoise& noise,
-                             const std::vector<releases::SiloFacts>& cohort) {
+                             const CohortNoise& promises) {
+  const std::vector<releases::SiloFacts>& cohort = promises.cohort();
   if (noise.law == StatisticsNoise::Law::Laplace) return NoiseKind::Laplace;
   const bool pure = std::any_of(cohort.begin(), cohort.end(), [](const releases::SiloFacts& facts) {
     return std::holds_alternative<releases::PureDp>(facts.target);
@@ -143,7 +155,7 @@ Result<NoiseKind> chosen_law(const StatisticsSettings& settings, const Statistic
   NoiseKind out = NoiseKind::Laplace;
   for (const NoiseKind kind : {NoiseKind::Laplace, NoiseKind::Gaussian}) {
     UNDERTONE_TRY(const std::vector<double> shares, shares_of(settings, kind, noise.budget));
-    const double variance = variance_of(settings, kind, shares, cohort);
+    const double variance = variance_of(settings, kind, shares, promises);
     if (variance < best) out = kind;
     best = std::min(best, variance);
   }
@@ -196,12 +208,13 @@ Result<std::vector<double>> strengths_for(const StatisticsSettings& settings,
 
 Result<StatisticsSettings> with_noise_for(StatisticsSettings settings, const StatisticsNoise& noise,
                                           const std::vector<releases::SiloFacts>& cohort) {
-  UNDERTONE_CHECK(!cohort.empty());
-  UNDERTONE_TRY(settle_functions(settings.questions, cohort));
-  UNDERTONE_TRY(settle_models(settings.questions, cohort));
+  const CohortNoise promises(cohort);
+  if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the choice of noise was stopped"};
+  UNDERTONE_TRY(settle_functions(settings.questions, promises));
+  UNDERTONE_TRY(settle_models(settings.questions, promises));
   UNDERTONE_TRY(const statistics::Confidence confidence, statistics::Confidence::create(settings.confidence));
   UNDERTONE_TRY(settle_selections(settings.questions, cohort, confidence));
-  UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, cohort));
+  UNDERTONE_TRY(const NoiseKind law, chosen_law(settings, noise, promises));
   settings.noise = law;
   for (const StatisticAsked& asked : settings.questions)
     if (Status sound = algorithms::Statistics::check_form(asked, settings.noise); !sound) return sound.error();

@@ -204,7 +204,7 @@ Status put_function_width(const algorithms::StatisticAsked& asked, const algorit
                           std::size_t questions, const std::vector<releases::SiloFacts>& cohort,
                           const std::vector<const planning::Release*>& releases, statistics::Confidence confidence,
                           PlannedWidth& out) {
-  const FunctionNoise guessed = function_noise(what, questions, cohort);
+  const FunctionNoise guessed = CohortNoise(cohort).of(what, questions);
   const statistics::FeatureMap map = algorithms::features_of(what);
   const statistics::CoordinateRange range = *statistics::reported_range(map);
   const double width = range.high - range.low;

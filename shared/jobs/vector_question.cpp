@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/jobs/statistic_columns.hpp"
 
 namespace undertone::jobs {
@@ -215,7 +214,7 @@ std::vector<StatisticAsked> parse_vector(config::Section& section, VectorKind ki
   return {StatisticAsked{name, 0, std::move(model)}};
 }
 
-Status settle_models(std::vector<StatisticAsked>& questions, const std::vector<releases::SiloFacts>& cohort) {
+Status settle_models(std::vector<StatisticAsked>& questions, const CohortNoise& promises) {
   const auto charged =
       static_cast<double>(std::count_if(questions.begin(), questions.end(),
                                         [](const StatisticAsked& asked) { return !algorithms::reads_public(asked); }));
@@ -228,12 +227,12 @@ Status settle_models(std::vector<StatisticAsked>& questions, const std::vector<r
     }
     double stddev = 0.0;  // the largest of the silos'
     std::int64_t records = 0;
-    for (const releases::SiloFacts& facts : cohort) {
+    for (const releases::SiloFacts& facts : promises.cohort()) {
       records += facts.records;
       if (const auto* concentrated = std::get_if<releases::ConcentratedDp>(&facts.target)) {
         stddev = std::max(stddev, 2.0 / std::sqrt(2.0 * concentrated->rho.value() / charged));
       } else if (const auto* approximate = std::get_if<releases::ApproximateDp>(&facts.target)) {
-        const double shift = accounting::gaussian_shift_for(approximate->epsilon, approximate->delta).value();
+        const double shift = promises.shift_of(*approximate);
         stddev = std::max(stddev, 2.0 / shift * std::sqrt(charged));
       } else {
         return Error{

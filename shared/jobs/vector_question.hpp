@@ -6,6 +6,7 @@
 
 #include "shared/algorithms/one_round/statistic_asked.hpp"
 #include "shared/config/section.hpp"
+#include "shared/jobs/cohort_noise.hpp"
 #include "shared/jobs/statistic_columns.hpp"
 #include "shared/releases/silo_facts.hpp"
 
@@ -38,7 +39,6 @@ struct WrittenVector {
                                                                    const ColumnIndex& known);
 
 /// Chooses the degrees that questions leave open, from public numbers alone.
-[[nodiscard]] Status settle_models(std::vector<algorithms::StatisticAsked>& questions,
-                                   const std::vector<releases::SiloFacts>& cohort);
+[[nodiscard]] Status settle_models(std::vector<algorithms::StatisticAsked>& questions, const CohortNoise& promises);
 
 }  // namespace undertone::jobs

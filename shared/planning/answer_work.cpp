@@ -1,5 +1,7 @@
 #include "shared/planning/answer_work.hpp"
 
+#include <algorithm>
+
 #include "shared/base/overloaded.hpp"
 
 namespace undertone::planning {
@@ -45,6 +47,21 @@ AnswerWork work_of(const Release& release) {
   if (std::holds_alternative<mechanisms::GeneralisedGaussianLattice>(release.mechanism))
     work.products += kProductsADraw * static_cast<double>(release.answer_size());
   return work;
+}
+
+double products_of_answer(const Release& release, std::size_t width) {
+  constexpr double kProductsANumber = 100.0;  // as long as drawing a number's noise takes
+  const Eigen::Index candidates =
+      std::holds_alternative<releases::SelectionForm>(release.ask.form) ? release.ask.candidate_count() : 1;
+  const auto numbers =
+      static_cast<double>(std::max<Eigen::Index>({release.ask.dimension, release.answer_size(), candidates, 1}));
+  // A gradient of d numbers reads d of a record's; a feature may be a function of all of them.
+  const bool features = std::holds_alternative<releases::FeaturesMap>(release.ask.map);
+  const double each = features ? numbers * static_cast<double>(std::max<std::size_t>(width, 1)) : 2.0 * numbers;
+  // Whatever is drawn, all records of the block are looked at: for a permutation, or for which of them are drawn.
+  const auto records = static_cast<double>(std::max(release.records_drawn, release.rows));
+  return each * records + static_cast<double>(release.block_records) + kProductsANumber * numbers +
+         work_of(release).products;
 }
 
 Status check_work(const Release& release, const releases::SiloFacts& facts) {

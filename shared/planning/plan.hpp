@@ -254,7 +254,7 @@ class Plan {
                                      const std::optional<Shuffling>& shuffling = std::nullopt);
 
 /// What one plan may take, in operations of a WorkMeter.
-inline constexpr std::uint64_t kPlanWorkMax = std::uint64_t{1} << 29U;
+inline constexpr std::uint64_t kPlanWorkMax = std::uint64_t{1} << 28U;
 
 /// What it would take for a shuffler to be worth something to a plan of reports without a credit, in words; found by
 /// doubling the silos, within seconds. Empty where the plan has a credit or is not of reports.

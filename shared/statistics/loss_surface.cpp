@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared/base/work_meter.hpp"
 #include "shared/statistics/bernstein.hpp"
 
 namespace undertone::statistics {
@@ -106,6 +107,8 @@ double measured_error(const LossesMap& map, const Eigen::VectorXd& weights, cons
 
 double expected_error(const LossesMap& map, std::size_t order, double noise_stddev, double deviations) {
   constexpr std::size_t kPoints = 8;
+  // Weights of a grid at each point, and a polynomial of them at some more around it.
+  WorkMeter::charge(100 * kPoints * grid_count(map.parameters(), map.degree));
   double most = 0.0;
   for (std::size_t i = 0; i < kPoints; ++i) {
     CubePoint point(2 * i + 1, map.parameters());  // at corners every polynomial is right

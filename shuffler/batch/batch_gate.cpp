@@ -38,7 +38,8 @@ Status BatchGate::offer(const RunId& run, std::string_view job) {
 }
 
 Result<BatchGate::Known> BatchGate::read(std::string_view job) const {
-  UNDERTONE_TRY(const jobs::Job parsed, jobs::parse_job(job, "job"));
+  UNDERTONE_TRY(const jobs::ReadJob read, jobs::read_job(job, "job"));
+  const jobs::JobTerms& parsed = read.terms();
   Known out;
   if (!parsed.shuffle) return out;
   const jobs::Shuffle& shuffle = *parsed.shuffle;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/base/overloaded.hpp"
+#include "shared/planning/answer_work.hpp"
 #include "silo/agent/encoded_column.hpp"
 #include "silo/agent/feature_text.hpp"
 
@@ -413,6 +414,11 @@ std::string describe_job(const RunId& run, const SiloMachine::Accepted& consider
     text += "  Epsilon is 0: a record that is drawn may be as good as published, and delta is the chance of that.\n";
   }
   if (const std::string bare = planning::delta_warning(plan); !bare.empty()) text += "  WARNING: " + bare + ".\n";
+  double products = 0.0;  // of the dearest answer
+  for (const planning::Plan::Segment& segment : plan.segments())
+    products = std::max(products, planning::products_of_answer(segment.release, data::encoded_width(job.schema)));
+  text += fmt::format("  The dearest answer takes about {:.2g} s of a processor.\n",
+                      std::max(products / planning::kProductsASecond, 1e-3));
   text += "  Besides: that it takes part, when each answer leaves, and the head of its ledger.\n";
   text += fmt::format("  Public in any case: that there are {} training and {} holdout records.\n",
                       member.facts.records, member.facts.holdout_records);

@@ -40,9 +40,7 @@ bool SiloAgent::answers_quickly(const wire::Message& message) const {
   if (machine == nullptr || machine->projects(query->run) ||
       queries::kind_of(query->query.question) == releases::QuestionKind::LocalRun)
     return false;
-  const double width = static_cast<double>(std::max<Eigen::Index>(queries::point_of(query->query.question).size(), 1));
-  return width * static_cast<double>(machine->records()) + machine->extra_products(query->run, query->query.round) <=
-         kProductsMax;
+  return machine->answer_products(query->run, query->query.round) <= kProductsMax;
 }
 
 std::vector<Action> SiloAgent::on_message(const wire::Message& message) {

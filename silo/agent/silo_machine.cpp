@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "shared/base/contained.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/jobs/round_spec.hpp"
 #include "shared/planning/answer_work.hpp"
@@ -159,18 +160,45 @@ std::vector<Action> SiloMachine::on(const wire::Welcome& welcome) {
 }
 
 Result<SiloMachine::Accepted> SiloMachine::plan(const RunId& run, const std::string& job_bytes, bool ask_policy) const {
+  return contained("planning the job", [&] { return plan_of_job(run, job_bytes, ask_policy); });
+}
+
+Status SiloMachine::check_answers(const planning::Plan& plan) const {
+  const double most = setup_.policy.answer_products_max;
+  const std::size_t width = data::encoded_width(setup_.facts.schema);
+  for (const planning::Plan::Segment& segment : plan.segments()) {
+    const double products = planning::products_of_answer(segment.release, width);
+    if (products <= most) continue;
+    return Error{ErrorCode::PolicyRefused,
+                 fmt::format("an answer of the job takes about {:.3g} products, some {:.3g} s of a processor; "
+                             "policy.answer_products_max allows {:.3g}",
+                             products, products / planning::kProductsASecond, most)};
+  }
+  return {};
+}
+
+Result<SiloMachine::Accepted> SiloMachine::plan_of_job(const RunId& run, const std::string& job_bytes,
+                                                       bool ask_policy) const {
   if (sha256(job_bytes) != run.job)
     return Error{ErrorCode::InvalidConfig, "the job's bytes are not those its run names"};
-  Result<jobs::Job> job = jobs::parse_job(job_bytes, "job");
+  UNDERTONE_TRY(jobs::ReadJob read, jobs::read_job(job_bytes, "job"));
+  const jobs::CohortMember* named = read.terms().member(setup_.id);
+  if (named == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
+  if (ask_policy) {
+    const std::vector<Objection> objections = objections_to_terms(
+        setup_.policy, setup_.facts, read.terms(), read.algorithm_name(), *named, setup_.randomness.kind());
+    if (!objections.empty()) return Error{ErrorCode::PolicyRefused, objections.front().sentence};
+  }
+  Result<jobs::Job> job = std::move(read).settle();
   if (!job) return job.error();
   const jobs::CohortMember* member = job->member(setup_.id);
-  if (member == nullptr) return Error{ErrorCode::PolicyRefused, "the job's cohort does not name this silo"};
   if (ask_policy) {
     UNDERTONE_TRY(check_policy(setup_.policy, setup_.facts, *job, *member, setup_.randomness.kind()));
   }
   UNDERTONE_TRY(planning::Plan planned, setup_.planner(*job, *member));
   for (const planning::Plan::Segment& segment : planned.segments())
     UNDERTONE_TRY(check_answerable(*job, segment.release.ask));
+  if (ask_policy) UNDERTONE_TRY(check_answers(planned));
   if (job->shuffle && ask_policy) {
     const std::vector<Objection> undialled = undialled_shufflers(*job, setup_.shufflers);
     if (!undialled.empty()) return Error{ErrorCode::PolicyRefused, undialled.front().sentence};
@@ -221,9 +249,12 @@ void SiloMachine::refuse_job(const RunId& run, wire::Refusal refusal, ObjectionK
   out.emplace_back(send(answer));
 }
 
-std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::Job>& job, const Error& error) const {
+std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::ReadJob>& job, const Error& error) const {
   DatasetObjections here{setup_.dataset_name, {}};
-  if (error.code == ErrorCode::PolicyRefused && job) here.objections = objections(*job);
+  if (error.code == ErrorCode::PolicyRefused && job) {
+    const Result<jobs::Job> settled = jobs::ReadJob(*job).settle();
+    if (settled) here.objections = objections(*settled);
+  }
   if (here.objections.empty()) here.objections.push_back(objection_of(error));
   return {std::move(here)};
 }
@@ -231,23 +262,28 @@ std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::Job>& job
 void SiloMachine::refuse_offer(const wire::JobOffer& offer, const Error& error,
                                const std::vector<DatasetObjections>& everywhere, std::vector<Action>& out) {
   const wire::Refusal refusal = refusal_of(error.code);
-  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+  const Result<jobs::ReadJob> job = jobs::read_job(offer.job, "job");
   const std::vector<DatasetObjections> reasons_by_dataset =
       error.code == ErrorCode::PolicyRefused && !everywhere.empty() ? everywhere : against(job, error);
   const std::string reasons = every_reason(reasons_by_dataset);
   const ObjectionKind kind = reasons_by_dataset.front().objections.front().kind;
+  const std::optional<std::uint64_t> passed_over = alike_.worth_noting(kind, setup_.clock());
+  if (!passed_over) return refuse_job(offer.run, refusal, kind, reasons, out);
+  if (*passed_over > 0)
+    out.emplace_back(Tell{true, fmt::format("jobs_refused kind={} count={} reason=\"alike, and not noted one by one\"",
+                                            to_string(kind), *passed_over)});
   out.emplace_back(Tell{true, fmt::format("job_refused run={} reason={}", offer.run.hex(), quoted_text(reasons))});
   if (is_judgement(refusal)) {
     PastOffer past{offer.run,
                    setup_.dataset_name,
-                   job ? job->name : "",
+                   job ? job->terms().name : "",
                    PastOffer::Outcome::Refused,
                    to_string(kind),
                    reasons,
                    0.0,
                    0.0,
                    setup_.clock()};
-    const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
+    const jobs::CohortMember* member = job ? job->terms().member(setup_.id) : nullptr;
     if (member != nullptr) past.epsilon = member->facts.epsilon().value();
     if (member != nullptr) past.delta = member->facts.delta();
     if (Status noted = setup_.desk.past().note(past); !noted) out.emplace_back(desk_not_written(noted.error()));
@@ -260,10 +296,10 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
   if (!found) return {};
   const DeskOffer& offer = *found;
   if (offer.decision != Decision::Waiting && offer.decision != Decision::Approved) return {};
-  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
+  const Result<jobs::ReadJob> job = jobs::read_job(offer.job, "job");
   PastOffer past{ended.run,
                  offer.dataset,
-                 job ? job->name : "",
+                 job ? job->terms().name : "",
                  PastOffer::Outcome::Ended,
                  "",
                  fmt::format("its run {} before {}", ended.succeeded ? "succeeded without this silo" : "failed",
@@ -271,7 +307,7 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
                  0.0,
                  0.0,
                  setup_.clock()};
-  const jobs::CohortMember* member = job ? job->member(setup_.id) : nullptr;
+  const jobs::CohortMember* member = job ? job->terms().member(setup_.id) : nullptr;
   if (member != nullptr) past.epsilon = member->facts.epsilon().value();
   if (member != nullptr) past.delta = member->facts.delta();
   return setup_.desk.past().note(past);
@@ -370,10 +406,11 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
   return actions;
 }
 
-double SiloMachine::extra_products(const RunId& run, RoundIndex round) const {
+double SiloMachine::answer_products(const RunId& run, RoundIndex round) const {
   const auto known = accepted_.find(run);
   const planning::Release* release = known == accepted_.end() ? nullptr : known->second.plan.release(round);
-  return release == nullptr ? std::numeric_limits<double>::infinity() : planning::work_of(*release).products;
+  if (release == nullptr) return std::numeric_limits<double>::infinity();
+  return planning::products_of_answer(*release, data::encoded_width(setup_.facts.schema));
 }
 
 Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
@@ -483,16 +520,22 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
   UNDERTONE_TRY(SpendToken token, setup_.ledger.authorise(message.run, query.round, *release, digest));
   // What is public goes to the coordinator as it is, everything else through the shufflers.
   if (job.shuffle && !release->is_public()) {
-    Result<std::string> sealed = shuffled_answer(message, digest, *run, *release, token);
+    Result<std::string> sealed =
+        contained("computing the answer", [&] { return shuffled_answer(message, digest, *run, *release, token); });
+    if (!sealed) workspace_.reset();
     if (!sealed) return sealed;
     UNDERTONE_TRY(setup_.ledger.commit(std::move(token), *sealed, setup_.randomness.kind()));
     return sealed;
   }
-  Workspace& own = workspace(message.run, job);
   const queries::WireLattice wire = jobs::round_spec(job, release->ask).lattice;
-  queries::Answer answer =
-      answer_question(query, *release, token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
-  queries::Reply reply{query.round, wire.step_log2, setup_.randomness.kind(), std::move(answer)};
+  // What breaks in here has spent nothing: it is before the commit.
+  Result<queries::Answer> answer = contained("computing the answer", [&]() -> Result<queries::Answer> {
+    Workspace& own = workspace(message.run, job);
+    return answer_question(query, *release, token, oracle_data(own, *release), own.sums.get(), wire, setup_.randomness);
+  });
+  if (!answer) workspace_.reset();
+  if (!answer) return answer.error();
+  queries::Reply reply{query.round, wire.step_log2, setup_.randomness.kind(), *std::move(answer)};
   std::string bytes = encoder_.encode(wire::ReplyMessage{message.run, digest, wire.type, std::move(reply)});
   UNDERTONE_TRY(setup_.ledger.commit(std::move(token), bytes, setup_.randomness.kind()));
   forget_read(message.run, run->plan, query.round);

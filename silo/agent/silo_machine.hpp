@@ -12,6 +12,7 @@
 #include "shared/jobs/planner.hpp"
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
+#include "silo/agent/alike_refusals.hpp"
 #include "silo/agent/shuffled_reply.hpp"
 #include "silo/approvals/desk.hpp"
 #include "silo/ledger/ledger.hpp"
@@ -109,9 +110,9 @@ class SiloMachine {
     const auto known = accepted_.find(run);
     return known != accepted_.end() && known->second.job.projection.has_value();
   }
-  /// What an answer takes beyond one pass over the records; infinite of a round that is not planned.
-  /// @see planning::AnswerWork
-  [[nodiscard]] double extra_products(const RunId& run, RoundIndex round) const;
+  /// What an answer to the round takes, in products of a record's number with another; infinite of a round that is not
+  /// planned. @see planning::products_of_answer
+  [[nodiscard]] double answer_products(const RunId& run, RoundIndex round) const;
   /// All of the data set's, whatever they are used for.
   [[nodiscard]] std::int64_t records() const noexcept { return setup_.facts.records + setup_.facts.holdout_records; }
   [[nodiscard]] const std::string& dataset_name() const noexcept { return setup_.dataset_name; }
@@ -122,6 +123,9 @@ class SiloMachine {
   [[nodiscard]] std::vector<Action> on(const wire::QueryMessage& message);
   [[nodiscard]] std::vector<Action> on(const wire::JobEnded& ended);
   [[nodiscard]] Result<Accepted> plan(const RunId& run, const std::string& job, bool ask_policy) const;
+  [[nodiscard]] Result<Accepted> plan_of_job(const RunId& run, const std::string& job, bool ask_policy) const;
+  /// Whether each answer takes no more than the policy allows.
+  [[nodiscard]] Status check_answers(const planning::Plan& plan) const;
   /// The plan of a job that is offered, not made again while it waits for its owner.
   [[nodiscard]] Result<Accepted> considered_once(const wire::JobOffer& offer);
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
@@ -138,7 +142,7 @@ class SiloMachine {
   void refuse_offer(const wire::JobOffer& offer, const Error& error, const std::vector<DatasetObjections>& everywhere,
                     std::vector<Action>& out);
   /// What stands against an offer that failed with this error.
-  [[nodiscard]] std::vector<DatasetObjections> against(const Result<jobs::Job>& job, const Error& error) const;
+  [[nodiscard]] std::vector<DatasetObjections> against(const Result<jobs::ReadJob>& job, const Error& error) const;
   /// An offer of a run that ended before it was accepted becomes a past one.
   [[nodiscard]] Status note_end(const wire::JobEnded& ended);
   /// Whether the owner took the silo out of the run; its ledger's account is then closed.
@@ -173,6 +177,7 @@ class SiloMachine {
   std::map<std::pair<RunId, PlacesName>, RecordPlaces> places_;
   std::optional<Workspace> workspace_;
   BinomialCoins coins_;
+  AlikeRefusals alike_;
   std::uint32_t protocol_ = wire::kProtocolMin;  // of the session
 };
 

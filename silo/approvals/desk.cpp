@@ -121,9 +121,9 @@ Status Desk::clear_stale(std::int64_t now) {
   UNDERTONE_TRY(const std::vector<DeskOffer> known, read_offers(rows.bind(1, now - kStaleSeconds)));
   if (known.empty()) return {};
   for (const DeskOffer& offer : known) {
-    const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
-    if (Status noted = past_.note({offer.run, offer.dataset, job ? job->name : "", PastOffer::Outcome::Ended, "",
-                                   "its coordinator did not offer it again for a day", 0.0, 0.0, now});
+    const Result<jobs::ReadJob> job = jobs::read_job(offer.job, "job");
+    if (Status noted = past_.note({offer.run, offer.dataset, job ? job->terms().name : "", PastOffer::Outcome::Ended,
+                                   "", "its coordinator did not offer it again for a day", 0.0, 0.0, now});
         !noted)
       return noted;
   }

@@ -84,6 +84,14 @@ Policy parse_policy(config::Section section) {
                       "whether a job may add less noise because nobody outside knows in which part of a pass a record "
                       "was: its guarantee then rests on this silo keeping that secret, its ledger's key with it "
                       "(default false: jobs whose parts are bins or of a secret permutation are refused)");
+  const double answer_products_max =
+      section.has("answer_products_max")
+          ? section.number(
+                "answer_products_max", 1.0, 0x1p42,
+                "how many products of a record's number with another one answer may take, a thousand million "
+                "of which take about a second: a job with a dearer answer is refused (default 2^38, some "
+                "minutes)")
+          : 0x1p38;
   const ExplainRefusals explain =
       section.has("explain_refusals")
           ? section.choice<ExplainRefusals>(
@@ -110,7 +118,8 @@ Policy parse_policy(config::Section section) {
           projections,
           explain,
           allocation_accounting,
-          local_reports};
+          local_reports,
+          answer_products_max};
 }
 
 /// {"path", "head", "key", "replaces"}

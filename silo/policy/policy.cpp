@@ -28,7 +28,7 @@ void check_shuffler(const ShuffleTrust& trust, const jobs::Shuffle& shuffle, con
   }
 }
 
-void check_shuffle(const Policy& policy, const jobs::Job& job, Objections& out) {
+void check_shuffle(const Policy& policy, const jobs::JobTerms& job, Objections& out) {
   if (!policy.shuffle) {
     out.push_back(
         {ObjectionKind::Shuffler,
@@ -75,16 +75,13 @@ void check_counts(const Policy& policy, const DatasetFacts& facts, const release
 
 }  // namespace
 
-std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
-                                     const jobs::CohortMember& member, crypto::NoiseKind noise) {
+std::vector<Objection> objections_to_terms(const Policy& policy, const DatasetFacts& facts, const jobs::JobTerms& job,
+                                           std::string_view algorithm, const jobs::CohortMember& member,
+                                           crypto::NoiseKind noise) {
   Objections out;
   const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Policy, std::move(sentence)}); };
   if (job.model) check_allowed(policy.models, job.model->name(), "model", ObjectionKind::Policy, out);
-  check_allowed(policy.algorithms, job.algorithm->name(), "algorithm", ObjectionKind::Policy, out);
-  if (job.algorithm->traits().simulated_only) {
-    out.push_back({ObjectionKind::Job,
-                   fmt::format("{} is a baseline of simulations, which no silo answers", job.algorithm->name())});
-  }
+  check_allowed(policy.algorithms, algorithm, "algorithm", ObjectionKind::Policy, out);
   if (job.projection && !policy.projections) {
     object("the job computes what its model reads from a record's features; policy.projections does not allow that");
   }
@@ -112,6 +109,26 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
     object(fmt::format("the job asks for epsilon {}, the policy allows {} a job", claimed.epsilon().value(),
                        policy.epsilon_max.value()));
   }
+  if (job.parts != releases::Slice::Assignment::Permutation && policy.release_interval.count() == 0) {
+    object(
+        "the job's records are in secret parts, and how long an answer takes may tell of them: expected "
+        "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
+  }
+  if (claimed.delta() > policy.delta_max.value()) {
+    object(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta(),
+                       policy.delta_max.value()));
+  }
+  return out;
+}
+
+std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,
+                                     const jobs::CohortMember& member, crypto::NoiseKind noise) {
+  Objections out = objections_to_terms(policy, facts, job, job.algorithm->name(), member, noise);
+  const auto object = [&out](std::string sentence) { out.push_back({ObjectionKind::Policy, std::move(sentence)}); };
+  if (job.algorithm->traits().simulated_only) {
+    out.push_back({ObjectionKind::Job,
+                   fmt::format("{} is a baseline of simulations, which no silo answers", job.algorithm->name())});
+  }
   const planning::Schedule schedule = jobs::schedule_of(job);
   const bool selects = std::any_of(schedule.begin(), schedule.end(), [](const planning::ScheduledRounds& part) {
     return releases::time_depends_on_records(part.ask);
@@ -128,19 +145,10 @@ std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& f
         "the job asks for selections, and how long drawing one takes depends on the records: expected "
         "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
   }
-  if (job.parts != releases::Slice::Assignment::Permutation && policy.release_interval.count() == 0) {
-    object(
-        "the job's records are in secret parts, and how long an answer takes may tell of them: expected "
-        "policy.release_interval_ms above 0, and longer than an answer takes, got 0");
-  }
-  if (claimed.delta() > policy.delta_max.value()) {
-    object(fmt::format("the job asks for delta {}, the policy allows {} a job", claimed.delta(),
-                       policy.delta_max.value()));
-  }
   return out;
 }
 
-std::vector<Objection> undialled_shufflers(const jobs::Job& job, const std::set<std::string>& dialled) {
+std::vector<Objection> undialled_shufflers(const jobs::JobTerms& job, const std::set<std::string>& dialled) {
   Objections out;
   if (!job.shuffle) return out;
   for (const jobs::Shuffle::Party& party : job.shuffle->shufflers) {

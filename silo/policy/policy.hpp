@@ -45,8 +45,9 @@ struct Policy {
   std::optional<ShuffleTrust> shuffle = {};       // none: no shuffled job
   bool projections = false;                       // whether a job may compute what its model reads
   ExplainRefusals explain_refusals = ExplainRefusals::Kind;
-  bool allocation_accounting = false;  // whether noise may count on it being secret which part a record was in
-  bool local_reports = false;          // whether a job may ask for a report of every record by itself
+  bool allocation_accounting = false;   // whether noise may count on it being secret which part a record was in
+  bool local_reports = false;           // whether a job may ask for a report of every record by itself
+  double answer_products_max = 0x1p38;  // that one answer may take, of a record's number with another: some minutes
 };
 
 /// What a silo has, as far as a job may depend on it.
@@ -58,14 +59,22 @@ struct DatasetFacts {
   std::int64_t public_records = 0;
 };
 
-/// Everything that policy and data set have against taking part in the job as this member, in the order of the policy.
+/// What policy and data set have against taking part in the job as this member, as far as its text alone says: asked
+/// before anything is chosen or planned for a stranger.
+/// @param algorithm its name
+[[nodiscard]] std::vector<Objection> objections_to_terms(const Policy& policy, const DatasetFacts& facts,
+                                                         const jobs::JobTerms& job, std::string_view algorithm,
+                                                         const jobs::CohortMember& member, crypto::NoiseKind noise);
+
+/// Everything that policy and data set have against taking part in the job as this member.
 [[nodiscard]] std::vector<Objection> objections_to(const Policy& policy, const DatasetFacts& facts,
                                                    const jobs::Job& job, const jobs::CohortMember& member,
                                                    crypto::NoiseKind noise);
 
 /// Shufflers of the job that the configuration does not dial.
 /// @param dialled by name
-[[nodiscard]] std::vector<Objection> undialled_shufflers(const jobs::Job& job, const std::set<std::string>& dialled);
+[[nodiscard]] std::vector<Objection> undialled_shufflers(const jobs::JobTerms& job,
+                                                         const std::set<std::string>& dialled);
 
 /// Whether the silo may take part in the job as this member: the first of the objections, if there is one.
 [[nodiscard]] Status check_policy(const Policy& policy, const DatasetFacts& facts, const jobs::Job& job,

@@ -19,8 +19,9 @@ class Service {
     service_.emplace(store_, wire::Limits{}, ServiceLimits{.runs_at_once = 1}, [] { return 1'763'716'143; });
     (void)service_->start(now_).value();
     const tests::SmallFederation federation;
+    const PlannedJob planned = PlannedJob::plan(federation.job(), "job").value();
     const auto submit = [&](std::uint8_t nonce) {
-      return service_->submit(planned_, Nonce{nonce}, true, now_).value().run;
+      return service_->submit(planned, Nonce{nonce}, true, now_).value().run;
     };
     cancelled_ = submit(1);
     (void)service_->cancel(cancelled_, "enough", now_).value();
@@ -32,9 +33,6 @@ class Service {
     }
     UNDERTONE_CHECK(service_->machine(under_way_)->phase() == RunMachine::Phase::Round);
     ApiHooks hooks;
-    hooks.submit = [this](const PlannedJob&, bool again) -> Result<ApiHooks::Submitted> {
-      return ApiHooks::Submitted{under_way_, again};
-    };
     hooks.cancel = [this](const RunId& run, const std::string& /*who*/) -> Status {
       if (run == under_way_) return {};
       return Error{run == cancelled_ ? ErrorCode::InvalidArgument : ErrorCode::UnknownRun, "no"};
@@ -56,17 +54,20 @@ class Service {
     return target;
   }
   [[nodiscard]] ApiReply handle(ApiRequest& request) {
-    if (api_->needs_plan(request)) {  // one plan stands for all: an input's own would take long
-      const Result<jobs::Job> parsed = jobs::parse_job(request.body, "job");
-      request.planned = parsed ? Result<PlannedJob>(planned_) : parsed.error();
-    }
-    return api_->handle(request);
+    using What = Api::PlanningAsked::What;
+    const std::optional<Api::PlanningAsked> asked = api_->planning_of(request);
+    if (!asked) return api_->handle(request);
+    if (asked->what == What::Look) return Api::still_planning(asked->id, 1);
+    if (asked->what == What::Cancel) return Api::planning_cancelled(asked->id);
+    // No plan is made: an input's own would take long.
+    const Result<jobs::ReadJob> read = jobs::read_job(request.body, "job");
+    if (!read) return Api::refusal(read.error());
+    return api_->submitted(request.body, ApiHooks::Submitted{under_way_, asked->again});
   }
 
   bool ready = true;
 
  private:
-  PlannedJob planned_ = PlannedJob::plan(tests::SmallFederation{}.job(), "job").value();
   TimePoint now_{};
   store::Database database_;
   RunStore store_;

@@ -48,12 +48,13 @@ struct Submitted {
   void add(const std::string& job) {
     jobs.push_back(job);
     parsed.push_back(jobs::parse_job(job, "job").value());
-    plausible.push_back(jobs::PlausibleCohort::of(parsed.back(), "job").value().save());
+    prepared.push_back(
+        coordinator::PreparedJob::make(jobs::read_job(job, "job").value(), "job", jobs::plan_of).value().save());
     runs.push_back({sha256(job), {static_cast<std::uint8_t>(runs.size())}});
   }
   std::vector<std::string> jobs;
   std::vector<jobs::Job> parsed;
-  std::vector<std::string> plausible;
+  std::vector<std::string> prepared;
   std::vector<RunId> runs;
   tests::KnownPlans known_plans;
 };
@@ -68,7 +69,7 @@ class World {
       std::vector<SiloId> cohort;
       for (const jobs::CohortMember& member : submitted_.parsed[job].cohort) cohort.push_back(member.facts.silo);
       UNDERTONE_CHECK(
-          store_.begin(submitted_.runs[job], "job", submitted_.jobs[job], cohort, submitted_.plausible[job], clock_)
+          store_.begin(submitted_.runs[job], "job", submitted_.jobs[job], cohort, submitted_.prepared[job], clock_)
               .has_value());
     }
     boot();

@@ -41,7 +41,7 @@ std::vector<File> files() {
        "most 1 MiB.\n"
        "A feature has either `categories` or `min` and `max`; a label either `negative` and `positive` or `min` "
        "and `max`.",
-       [](const Json& root, Problems& p) { (void)jobs::parse_job(root, p); }},
+       [](const Json& root, Problems& p) { (void)jobs::read_job(root, p); }},
       {"coordinator", "Coordinator", "For undertone-coordinator serve and run.",
        "For `undertone-coordinator serve` and `run`.",
        [](const Json& root, Problems& p) { (void)coordinator::parse_coordinator_config(root, "", p); }},

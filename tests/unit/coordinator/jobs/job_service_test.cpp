@@ -642,11 +642,6 @@ class ApiTest : public ServiceTest {
  protected:
   ApiTest() {
     ApiHooks hooks;
-    hooks.submit = [this](const PlannedJob& planned, bool again) -> Result<ApiHooks::Submitted> {
-      const auto submitted = service_->submit(planned, Nonce{nonce_++}, again, now_);
-      if (!submitted) return submitted.error();
-      return ApiHooks::Submitted{submitted->run, submitted->created};
-    };
     hooks.cancel = [this](const RunId& run, const std::string& /*who*/) -> Status {
       const auto actions = service_->cancel(run, "cancelled", now_);
       return actions ? Status() : Status(actions.error());
@@ -665,8 +660,15 @@ class ApiTest : public ServiceTest {
   ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
                bool authorised = true) {
     ApiRequest request{method, target, body, authorised};
-    if (api_->needs_plan(request)) request.planned = PlannedJob::plan(body, "job");
+    const std::optional<Api::PlanningAsked> asked = api_->planning_of(request);
+    if (asked && asked->what == Api::PlanningAsked::What::Enter)
+      return api_->submitted(body, planned(body, asked->again));
     return api_->handle(request);
+  }
+  Result<ApiHooks::Submitted> planned(const std::string& body, bool again) {
+    UNDERTONE_TRY(const PlannedJob planned, PlannedJob::plan(body, "job"));
+    UNDERTONE_TRY(const JobService::Submitted submitted, service_->submit(planned, Nonce{nonce_++}, again, now_));
+    return ApiHooks::Submitted{submitted.run, submitted.created};
   }
   nlohmann::json json(const std::string& method, const std::string& target, const std::string& body = "") {
     return nlohmann::json::parse(ask(method, target, body).body);
@@ -691,6 +693,7 @@ TEST_F(ApiTest, WithoutAuthorityOnlyHealthIsTold) {
   for (const auto& [path, methods] : paths.items()) {
     std::string target = path;
     if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, run.hex());
+    if (const std::size_t at = target.find("{planning}"); at != std::string::npos) target.replace(at, 10, "abc");
     for (const auto& [method, about] : methods.items()) {
       if (method == "parameters") continue;
       std::string upper = method;
@@ -815,7 +818,8 @@ TEST_F(ApiTest, MethodsAreThoseOfTheRouteWhetherOrNotThereIsSuchARun) {
   for (const std::string& word : {std::string("nowhere"), std::string(96, 'a')}) {
     for (const auto& [path, methods] : paths.items()) {
       std::string target = path;
-      if (const std::size_t at = target.find("{run}"); at != std::string::npos) target.replace(at, 5, word);
+      for (const std::string& place : {std::string("{run}"), std::string("{planning}")})
+        if (const std::size_t at = target.find(place); at != std::string::npos) target.replace(at, place.size(), word);
       const ApiReply reply = ask("TRACE", target);
       EXPECT_EQ(reply.status, 405) << target;
       EXPECT_EQ(reply.allow, methods.contains("post") ? "POST" : "GET, HEAD") << target;
@@ -950,6 +954,8 @@ TEST_F(DescribedApiTest, EveryAnswerIsOneThatTheDocumentDescribes) {
         targets.clear();
         for (const std::string& word : words()) targets.push_back(std::string(path).replace(at, 5, word));
       }
+      if (const std::size_t at = path.find("{planning}"); at != std::string::npos)
+        targets = {std::string(path).replace(at, 10, "abc")};
       for (const std::string& target : targets) {
         look(method, target, "", operation, false);
         for (const std::string& query : queries)

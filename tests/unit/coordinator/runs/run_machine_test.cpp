@@ -76,8 +76,9 @@ class RunAtHand {
         run_{sha256(job), Nonce{1}} {
     std::vector<SiloId> cohort;
     for (const jobs::CohortMember& member : job_.cohort) cohort.push_back(member.facts.silo);
-    const std::string plausible = jobs::PlausibleCohort::of(job_, "job").value().save();
-    store_.begin(run_, job_.name, job, cohort, plausible, 0).value();
+    const std::string prepared =
+        PreparedJob::make(jobs::read_job(job, "job").value(), "job", jobs::plan_of).value().save();
+    store_.begin(run_, job_.name, job, cohort, prepared, 0).value();
   }
 
   /// Opens the machine from the store, in place of one that was killed.

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "shared/jobs/planner.hpp"
+
+namespace undertone::coordinator {
+
+/// A job as a coordinator runs it: settled, and with what the plans of its cohort make plausible. Making one takes
+/// seconds, so that it is made once, where nobody waits, and kept with the run.
+struct PreparedJob {
+  jobs::Job job;
+  jobs::PlausibleCohort plausible;
+
+  /// Settles and plans. @param file the job's name, for errors
+  [[nodiscard]] static Result<PreparedJob> make(jobs::ReadJob read, const std::string& file,
+                                                const jobs::Planner& planner);
+
+  /// Settles alone: of a run that takes no replies any more, of which nothing is kept.
+  [[nodiscard]] static Result<PreparedJob> unplanned(jobs::ReadJob read);
+
+  /// What is kept with the run. @see read
+  [[nodiscard]] std::string save() const;
+  /// What is still kept of a run that takes no replies any more: nothing is plausible then.
+  [[nodiscard]] static std::string of_ended(std::string_view kept);
+  /// @param kept of this job, as `save` or `of_ended` wrote it @param ended whether the run takes no replies any more
+  /// @return an error where the bytes are damaged or an earlier version's
+  [[nodiscard]] static Result<PreparedJob> read(jobs::ReadJob read, std::string_view kept, bool ended);
+};
+
+}  // namespace undertone::coordinator
