@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/jobs/result.hpp"
+#include "shared/base/contained.hpp"
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
 #include "shared/crypto/secure_bits.hpp"
@@ -174,13 +175,15 @@ asio::awaitable<ApiReply> CoordinatorHost::answer_planning(ApiRequest request, A
   if (!planning_.knows(id)) co_return api_.counted(error_reply(404, "not_found", "no such planning"));
   if (asked.what == Api::PlanningAsked::What::Cancel) {
     const bool given_up = planning_.cancel(id, request.who);
+    if (given_up) log_event(false, fmt::format("planning_cancelled id={} operator={}", id, quoted_text(request.who)));
     co_return api_.counted(given_up ? Api::planning_cancelled(id)
                                     : error_reply(409, "has_ended", "the job is planned, or another operator's"));
   }
+  const std::string text = planning_.text(id);  // what is planned may be forgotten meanwhile
   asio::awaitable<std::optional<PlanningDesk::Outcome>> outcome = planning_.outcome(id, kPlanningAwaited);
   const std::optional<PlanningDesk::Outcome> made = co_await std::move(outcome);
   if (!made) co_return api_.counted(Api::still_planning(id, planning_.before(id)));
-  co_return api_.counted(api_.submitted(planning_.text(id), *made));
+  co_return api_.counted(api_.submitted(text, *made));
 }
 
 ApiHooks CoordinatorHost::hooks() {
@@ -415,7 +418,8 @@ void CoordinatorHost::write_next_missing() {
     missing_results_.pop_front();
     Result<std::optional<RunRecord>> record = store_->find(run);
     if (!record || !*record) continue;
-    Result<RunMachine> machine = RunMachine::open(*store_, **std::move(record), config_.session.wire);
+    Result<RunMachine> machine = contained(
+        "opening the run", [&] { return RunMachine::open(*store_, **std::move(record), config_.session.wire); });
     if (!machine) continue;
     const Result<std::vector<RunMachine::Action>> actions = machine->start(std::chrono::steady_clock::now());
     if (!actions) continue;

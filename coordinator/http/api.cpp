@@ -198,14 +198,11 @@ std::optional<Api::PlanningAsked> Api::planning_of(const ApiRequest& request) co
 }
 
 ApiReply Api::still_planning(const std::string& id, std::size_t before) {
-  ApiReply reply = json_reply(202, {{"planning", id}, {"before", before}});
-  return reply;
+  return json_reply(202, {{"planning", id}, {"before", before}});
 }
 
 ApiReply Api::planning_cancelled(const std::string& id) {
-  ApiReply reply = json_reply(200, {{"planning", id}, {"state", "cancelled"}});
-  reply.event = fmt::format("planning_cancelled id={}", id);
-  return reply;
+  return json_reply(200, {{"planning", id}, {"state", "cancelled"}});
 }
 
 ApiReply Api::refusal(const Error& error) { return reply_of(error); }

@@ -47,5 +47,24 @@ TEST(FileLockTest, IsFreeAgainOnceItsHolderIsGone) {
   EXPECT_TRUE(FileLock::acquire(folder.path() / "lock").has_value());
 }
 
+// Two agents once answered one round with two noises: the one's ledger was a hard link to the other's.
+TEST(FileLockTest, AFileThatIsHeldIsSoUnderEveryName) {
+  const tests::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "main.sqlite";
+  const std::filesystem::path link = folder.path() / "other.sqlite";
+  ASSERT_TRUE(write_file_atomically(file, "a database").has_value());
+  std::filesystem::create_hard_link(file, link);
+  {
+    const Result<FileLock> held = FileLock::hold(file);
+    ASSERT_TRUE(held.has_value());
+    const Result<FileLock> second = FileLock::hold(link);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_NE(second.error().message.find("under this name or another"), std::string::npos);
+  }
+  EXPECT_TRUE(FileLock::hold(link).has_value());
+  EXPECT_EQ(read_file(file, 100).value(), "a database");  // nothing is written to it
+  EXPECT_FALSE(FileLock::hold(folder.path() / "none").has_value());
+}
+
 }  // namespace
 }  // namespace undertone
