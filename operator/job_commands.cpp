@@ -1,5 +1,6 @@
 #include "operator/job_commands.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,8 @@
 #include "shared/jobs/round_spec.hpp"
 #include "shared/jobs/statistics_widths.hpp"
 #include "shared/jobs/vertex_choices.hpp"
+#include "shared/planning/answer_work.hpp"
+#include "shared/releases/choice_time.hpp"
 #include "shared/sealed/round_layout.hpp"
 #include "shared/service/exit_code.hpp"
 
@@ -194,6 +197,22 @@ Json warnings_of(const jobs::Job& job) {
   return out;
 }
 
+/// About what the dearest answer takes of a silo's processor, in seconds.
+double answer_seconds(const jobs::Job& job, const planning::Plan& plan) {
+  double products = 0.0;
+  for (const planning::Plan::Segment& segment : plan.segments())
+    products = std::max(products, planning::products_of_answer(segment.release, data::encoded_width(job.schema)));
+  return products / planning::kProductsASecond;
+}
+
+/// Whether policies take the job only with an interval for its answers.
+bool answers_are_held(const jobs::Job& job, const planning::Plan& plan) {
+  return job.parts != releases::Slice::Assignment::Permutation ||
+         std::any_of(plan.segments().begin(), plan.segments().end(), [](const planning::Plan::Segment& segment) {
+           return releases::time_depends_on_records(segment.release.ask);
+         });
+}
+
 void print_silos(const Json& silos) {
   for (const Json& silo : silos) {
     fmt::print("{}: {} records; epsilon {:.6g}, delta {:.3g} for each; {} answers, {} bytes out, {} in\n",
@@ -203,6 +222,16 @@ void print_silos(const Json& silos) {
     for (const Json& warning : silo["warnings"]) fmt::print("    WARNING: {}\n", warning.get<std::string>());
     for (const Json& release : silo["releases"]) fmt::print("    {}\n", describe_release(release));
     if (silo.contains("secret_parts")) fmt::print("    {}\n", describe_secret_parts(silo["secret_parts"]));
+    const double seconds = silo["answer_seconds"].get<double>();
+    if (silo["answers_are_held"].get<bool>()) {
+      fmt::print(
+          "    its answers are held to multiples of policy.release_interval_ms, since how long one takes depends on "
+          "the records: the dearest takes about {:.2g} ms, and an answer that overruns its interval tells that it "
+          "did\n",
+          std::max(1.0, 1000.0 * seconds));
+    } else if (seconds > 1.0) {
+      fmt::print("    its dearest answer takes about {:.2g} s of a processor\n", seconds);
+    }
   }
 }
 
@@ -304,6 +333,8 @@ int plan_job(const std::filesystem::path& file, bool json) {
                      {"releases", releases_of(plan)},
                      {"warnings", warnings_of(plan)}});
     if (plan.parts_credit()) silos.back()["secret_parts"] = secret_parts_of(plan);
+    silos.back()["answer_seconds"] = answer_seconds(*job, plan);
+    silos.back()["answers_are_held"] = answers_are_held(*job, plan);
   }
   if (!job->model) return plan_statistics(*job, plans, silos, json);
   const double variance = mean_noise_variance(*job, plans, releases::QuestionKind::Gradient);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "shared/base/large_memory.hpp"
 #include "shared/base/work_meter.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/await.hpp"
@@ -112,6 +113,7 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
           if (planning->cancelled) return Result<planning::Plan>(given_up());
           return jobs::plan_of(job, member);
         }));
+    give_back_freed_memory();  // each thread has an arena of its own, which would keep what a large text took
     turns_.pass();
     if (stopped_) return;
     asio::post(*context_, [this, planning, planned] {
@@ -125,6 +127,7 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
 
 void PlanningDesk::finish(const std::shared_ptr<Planning>& planning, Outcome outcome) {
   planning->outcome = std::move(outcome);
+  if (!*planning->outcome) planning->text = {};  // whoever asks is told why, and nothing of the text
   for (const auto& [id, one] : plannings_)
     if (one == planning) finished_.push_back(id);
   while (finished_.size() > kOutcomesKept) {

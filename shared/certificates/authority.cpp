@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <openssl/core_names.h>
 #include <openssl/objects.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -58,10 +59,16 @@ Status check_key(EVP_PKEY* key) {
   std::array<char, 80> group{};
   const bool curve = EVP_PKEY_is_a(key, "EC") == 1;
   if (curve && EVP_PKEY_get_group_name(key, group.data(), group.size(), nullptr) != 1) group[0] = '\0';
-  if (curve && std::string_view(group.data()) == SN_X9_62_prime256v1) return {};
+  // A curve that is spelt out may have a generator of its own, whatever it is like (CVE-2020-0601).
+  std::array<char, 16> encoding{};
+  if (curve)
+    (void)EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_EC_ENCODING, encoding.data(), encoding.size(), nullptr);
+  const bool spelt_out = std::string_view(encoding.data()) != OSSL_PKEY_EC_ENCODING_GROUP;
+  if (curve && !spelt_out && std::string_view(group.data()) == SN_X9_62_prime256v1) return {};
   const char* kind = EVP_PKEY_get0_type_name(key);
-  const std::string found = curve ? fmt::format("EC on {}", group[0] == '\0' ? "a curve of its own" : group.data())
-                                  : fmt::format("{} of {} bits", kind == nullptr ? "unknown" : kind, bits);
+  const std::string found = curve && spelt_out ? std::string("EC on a curve that is spelt out, by parameters")
+                            : curve ? fmt::format("EC on {}", group[0] == '\0' ? "a curve of its own" : group.data())
+                                    : fmt::format("{} of {} bits", kind == nullptr ? "unknown" : kind, bits);
   return Error{ErrorCode::Unauthorized, fmt::format("the request's key is {}, expected {}", found, kKeys)};
 }
 

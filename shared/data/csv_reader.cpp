@@ -18,7 +18,8 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 16U;
 constexpr std::uint64_t kProgressBytes = std::uint64_t{16} << 20U;
 constexpr std::size_t kProblemsMax = 20;
 
-/// Whether the text is UTF-8 (RFC 3629: no surrogates, no overlong forms).
+}  // namespace
+
 bool is_utf8(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -41,6 +42,8 @@ bool is_utf8(std::string_view text) {
   }
   return true;
 }
+
+namespace {
 
 /// What libcsv's callbacks fill.
 struct Reading {
@@ -104,7 +107,8 @@ void on_field(void* text, std::size_t size, void* state) {
   const std::size_t column = reading.column++;
   if (!reading.header_done) {
     if (column >= kCsvColumnsMax) return reading.problem(fmt::format("more than {} columns", kCsvColumnsMax), true);
-    if (!is_utf8(cell)) return reading.problem(fmt::format("column {}: expected UTF-8 text", column + 1), true);
+    if (!is_utf8(cell))
+      return reading.problem(fmt::format("column {}: expected UTF-8 text{}", column + 1, kConvertHint), true);
     reading.header.emplace_back(cell);
     return;
   }
@@ -112,7 +116,8 @@ void on_field(void* text, std::size_t size, void* state) {
     reading.marked[static_cast<std::size_t>(reading.record)] = cell == reading.mark->value;
   if (column >= reading.header.size() || !reading.encoder->reads(column)) return;
   if (reading.record >= reading.targets.size()) return reading.problem("the file grew while it was read", true);
-  if (!is_utf8(cell)) return reading.problem(reading.column_name(column) + ": expected UTF-8 text", false);
+  if (!is_utf8(cell))
+    return reading.problem(reading.column_name(column) + ": expected UTF-8 text" + kConvertHint, false);
   const RecordEncoder::Expected expected = reading.encoder->encode(
       column, cell, reading.features.col(reading.record).data(), reading.targets[reading.record]);
   if (expected != nullptr) reading.problem(reading.column_name(column) + ": expected " + *expected, false);

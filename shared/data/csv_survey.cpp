@@ -62,6 +62,8 @@ void survey_field(void* text, std::size_t size, void* state) {
   if (!survey.problem.empty()) return;
   const std::string cell(static_cast<const char*>(text), size);
   const std::size_t at = survey.column++;
+  if (!is_utf8(cell))  // a draft is JSON, which holds nothing else
+    return survey.refuse(fmt::format("column {}: expected UTF-8 text{}", at + 1, kConvertHint));
   if (survey.header_done) {
     if (at < survey.out.columns.size()) look_at(survey, survey.out.columns[at], cell);
     return;

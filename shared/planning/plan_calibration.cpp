@@ -244,6 +244,10 @@ Result<Plan> calibrated_plan(const Schedule& schedule, const releases::SiloFacts
                         facts.silo.name(), read.slice->of, whole, block, read.slice->index + 1,
                         read.slice->assignment == releases::Slice::Assignment::SecretPermutation ? " - 1" : "")};
       }
+      if (population < 1) {
+        return Error{ErrorCode::InvalidArgument,
+                     fmt::format("silo {}: the job reads {} records, and the silo has none", facts.silo.name(), block)};
+      }
       if (part.ask.local() != nullptr) {
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("silo {}: {} of n = {} {} records a step of its own, expected from 1 to n",

@@ -327,7 +327,7 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
         must(cancelled.status < 300, cancelled.body.c_str());
       },
       {0, 4 * kHouseSeconds, kStretch, 64 * kMebibyte + plans,
-       "planned on a thread of its own (`CoordinatorHost::answer`), and never again: the figures stand with the run"});
+       "planned on threads of `PlanningDesk`, and never again: the figures stand with the run"});
   // Its store, after a death in between: the run is there, its result may not be.
   hub.reset();
   std::filesystem::remove_all(folder.path() / "results");
@@ -346,7 +346,7 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
              must(ask("POST", "/api/v1/jobs", no_job(i)).status == 400, "a refusal");
          },
          {0, kHouseSeconds + kTakenSeconds * static_cast<double>(size.mebibytes), kStretch, 64 * kMebibyte,
-          "`kJobBytesMax` (job.hpp), parsed on the planning thread, one at a time"});
+          "`kJobBytesMax` (job.hpp), read on a thread of `PlanningDesk`, one at a time"});
   const int keys = 10 * static_cast<int>(size.mebibytes);
   attack(fmt::format("{} sealing keys", keys),
          [&] {

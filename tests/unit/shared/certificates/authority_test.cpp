@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <openssl/dsa.h>
+#include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 
@@ -53,6 +54,23 @@ detail::Key pss_key(int bits) {
   EXPECT_EQ(EVP_PKEY_CTX_set_rsa_keygen_bits(context.get(), bits), 1);
   EXPECT_EQ(EVP_PKEY_keygen(context.get(), &key), 1);
   return detail::Key(key);
+}
+
+/// On the curve that is signed, but with its parameters in place of its name.
+detail::Key spelt_out_key() {
+  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  EVP_PKEY* key = nullptr;
+  EXPECT_EQ(EVP_PKEY_keygen_init(context.get()), 1);
+  EXPECT_EQ(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context.get(), NID_X9_62_prime256v1), 1);
+  EXPECT_EQ(EVP_PKEY_CTX_set_ec_param_enc(context.get(), OPENSSL_EC_EXPLICIT_CURVE), 1);
+  EXPECT_EQ(EVP_PKEY_keygen(context.get(), &key), 1);
+  return detail::Key(key);
+}
+
+TEST(AuthorityTest, ACurveThatIsSpeltOutIsNotSigned) {
+  const auto refused = Authority::read_request(request_with(spelt_out_key()));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("spelt out"), std::string::npos) << refused.error().message;
 }
 
 detail::Key dsa_key() {
