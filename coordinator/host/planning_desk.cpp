@@ -24,6 +24,14 @@ std::string draw_id() {
   return fmt::format("{:016x}{:016x}", bits.word(), bits.word());
 }
 
+/// A text of a mebibyte may have as many mistakes as bytes, and what is wrong with it is kept for whoever asks.
+Error shortened(Error error) {
+  constexpr std::size_t kKeptBytes = std::size_t{64} << 10U;
+  if (error.message.size() <= kKeptBytes) return error;
+  const std::size_t end = error.message.rfind('\n', kKeptBytes);
+  return {error.code, error.message.substr(0, end == std::string::npos ? kKeptBytes : end) + "\nand more of the kind"};
+}
+
 Error given_up() {
   return {ErrorCode::Cancelled, "the job was not planned: it was given up, or the coordinator stops"};
 }
@@ -113,7 +121,8 @@ void PlanningDesk::begin(const std::shared_ptr<Planning>& planning) {
           if (planning->cancelled) return Result<planning::Plan>(given_up());
           return jobs::plan_of(job, member);
         }));
-    give_back_freed_memory();  // each thread has an arena of its own, which would keep what a large text took
+    if (!*planned) *planned = shortened(planned->error());
+    give_back_freed_memory();  // of what a large text took
     turns_.pass();
     if (stopped_) return;
     asio::post(*context_, [this, planning, planned] {
