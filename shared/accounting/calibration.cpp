@@ -72,8 +72,8 @@ Result<double> calibrate_gaussian(CalibrationMethod method, std::uint64_t steps,
   UNDERTONE_TRY(const PrivacyEvent example, event(1.0));
   const bool plain = std::holds_alternative<GaussianEvent>(example);
   const auto events_at = [&](double multiplier) -> Result<std::vector<RepeatedEvent>> {
-    UNDERTONE_TRY(PrivacyEvent one, event(multiplier));
-    return std::vector<RepeatedEvent>{{std::move(one), steps}};
+    UNDERTONE_TRY(const PrivacyEvent one, event(multiplier));
+    return std::vector<RepeatedEvent>{{one, steps}};
   };
   const auto by = [&](const auto& cost_of) {
     return smallest_multiplier(

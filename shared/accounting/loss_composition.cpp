@@ -546,7 +546,7 @@ Result<Bracket> composed_delta(const std::vector<RepeatedLaw>& laws, double epsi
   // What the grids cut off must be small beside an answer that is not known yet: look again until it is.
   double log_cut = -40.0;
   for (int look = 0;; ++look) {
-    const Result<Bracket> found = bracket(laws, log_cut, limits, [&](const Composition& composition, End end) {
+    Result<Bracket> found = bracket(laws, log_cut, limits, [&](const Composition& composition, End end) {
       return delta_of(composition, epsilon, end, limits.points_max);
     });
     if (!found) return found;

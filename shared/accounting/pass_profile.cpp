@@ -265,7 +265,7 @@ Result<double> pass_delta(const Allocation& allocation, double epsilon, Allocati
                  fmt::format("epsilon of a pass must be from -{0} to {0}, got {1}", kPassEpsilonMax, epsilon)};
   }
   if (epsilon < 0.0) {  // the laws are the same in both orders
-    const Result<double> mirrored = pass_delta(allocation, -epsilon, grid);
+    Result<double> mirrored = pass_delta(allocation, -epsilon, grid);
     if (!mirrored) return mirrored;
     return std::min(1.0, (-std::expm1(epsilon) + std::exp(epsilon) * *mirrored) * (1.0 + 1e-15));
   }

@@ -64,9 +64,9 @@ std::optional<CreditedShift> search(const ShuffledRounds& rounds, releases::Gaus
     if (WorkMeter::stopped()) return false;
     const Result<releases::GaussianShift> shift = releases::GaussianShift::create(value);
     if (!shift) return false;
-    std::optional<CreditedShift> credited = credit_within(rounds, *shift, epsilon, delta);
+    const std::optional<CreditedShift> credited = credit_within(rounds, *shift, epsilon, delta);
     if (!credited) return false;
-    best = std::move(credited);
+    best = credited;
     return true;
   };
   double low = local.value() * (1.0 + kShiftGain);

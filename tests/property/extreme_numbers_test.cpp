@@ -26,10 +26,10 @@ std::size_t extremes_a_place() { return std::getenv("UNDERTONE_EXTREMES") != nul
 void find_numbers(const Json& value, const std::string& place, std::vector<std::string>& out) {
   if (value.is_number()) out.push_back(place);
   if (value.is_object())
-    for (const auto& [key, inner] : value.items()) find_numbers(inner, place + "/" + key, out);
+    for (const auto& [key, inner] : value.items()) find_numbers(inner, fmt::format("{}/{}", place, key), out);
   if (value.is_array())
     for (std::size_t i = 0; i < value.size() && (i == 0 || place != "/cohort"); ++i)
-      find_numbers(value[i], place + "/" + std::to_string(i), out);
+      find_numbers(value[i], fmt::format("{}/{}", place, i), out);
 }
 
 /// What becomes of a job: "refused", "planned" where it would take long to run, or "ran".
@@ -74,7 +74,9 @@ Result<std::string> outcome_of(const std::string& text, const std::vector<simula
 
 std::vector<std::pair<std::string, tests::SmallFederation>> every_federation() {
   std::vector<std::pair<std::string, tests::SmallFederation>> out = tests::federations_of_every_algorithm();
-  const auto add = [&out](tests::SmallFederation federation) { out.emplace_back(federation.statistics, federation); };
+  const auto add = [&out](const tests::SmallFederation& federation) {
+    out.emplace_back(federation.statistics, federation);
+  };
   for (const tests::SmallFederation& federation : tests::federations_of_vectors()) add(federation);
   add(tests::federation_of_reports());
   add(tests::federation_of_functions());

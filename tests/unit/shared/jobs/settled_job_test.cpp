@@ -20,6 +20,7 @@ std::vector<std::string> jobs_of_statistics() {
     {"kind":"loss","columns":["x2"],"response":"y"},{"kind":"mean","column":"x0"}]})";
   federations.push_back(open);
   std::vector<std::string> out;
+  out.reserve(federations.size());
   for (const tests::SmallFederation& federation : federations) out.push_back(federation.job());
   return out;
 }
