@@ -317,17 +317,16 @@ std::vector<Attacked> operator_attacks_coordinator(tests::Certificates& certific
   };
   const std::string job = expensive_job(size.silos);
   const std::uint64_t plans = 4096 * static_cast<std::uint64_t>(size.silos);  // job and cohort, parsed twice, and plans
-  attack(
-      fmt::format("a legal job of {} silos that is expensive to plan, submitted and cancelled", size.silos),
-      [&] {
-        const net::HttpAnswer submitted = ask("POST", "/api/v1/jobs", job);
-        const auto said_back = nlohmann::json::parse(submitted.body);
-        must(said_back.contains("run"), submitted.body.c_str());
-        const auto cancelled = ask("POST", "/api/v1/runs/" + said_back["run"].get<std::string>() + "/cancel", "");
-        must(cancelled.status < 300, cancelled.body.c_str());
-      },
-      {0, 4 * kHouseSeconds, kStretch, 64 * kMebibyte + plans,
-       "planned on threads of `PlanningDesk`, and never again: the figures stand with the run"});
+  attack(fmt::format("a legal job of {} silos that is expensive to plan, submitted and cancelled", size.silos),
+         [&] {
+           const net::HttpAnswer submitted = ask("POST", "/api/v1/jobs", job);
+           const auto said_back = nlohmann::json::parse(submitted.body);
+           must(said_back.contains("run"), submitted.body.c_str());
+           const auto cancelled = ask("POST", "/api/v1/runs/" + said_back["run"].get<std::string>() + "/cancel", "");
+           must(cancelled.status < 300, cancelled.body.c_str());
+         },
+         {0, 4 * kHouseSeconds, kStretch, 64 * kMebibyte + plans,
+          "planned on threads of `PlanningDesk`, and never again: the figures stand with the run"});
   // Its store, after a death in between: the run is there, its result may not be.
   hub.reset();
   std::filesystem::remove_all(folder.path() / "results");

@@ -1,7 +1,7 @@
 #include "silo/owner/schema_draft.hpp"
 
-#include <fstream>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
 
 #include "shared/jobs/schema_section.hpp"
