@@ -96,6 +96,7 @@ Result<Job> ReadJob::settle() && {
                                             settings->questions.size(), terms_.cohort.size(), meter.most()));
     return Error{ErrorCode::LimitExceeded, problems.error().message};
   }
+  if (WorkMeter::stopped()) return Error{ErrorCode::Cancelled, "the choice of what the job leaves open was given up"};
   if (!chosen) {
     problems.add("/statistics", chosen.error().message);
     return problems.error();

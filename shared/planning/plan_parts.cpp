@@ -6,6 +6,7 @@
 #include "shared/accounting/calibration.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
+#include "shared/base/work_meter.hpp"
 
 namespace undertone::planning {
 
@@ -274,6 +275,8 @@ Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& dra
                       return accounting::charged_epsilon(events, delta);
                     },
                     epsilon.value()));
+  // The last look may have passed over an accountant that was stopped: what it found is not what there is.
+  if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the calibration was stopped"};
   const double shift = 1.0 / multiplier * (1.0 - 0x1p-50);
   if (known.size() == kRemembered) known.erase(known.begin());
   known.push_back({drawn, epsilon.value(), delta.value(), shift});

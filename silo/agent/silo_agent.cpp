@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared/base/contained.hpp"
+
 namespace undertone::silo {
 
 SiloAgent::SiloAgent(std::vector<std::unique_ptr<SiloMachine>> machines) : machines_(std::move(machines)) {
@@ -19,13 +21,21 @@ SiloMachine* SiloAgent::machine_of(const RunId& run) const {
 std::vector<Action> SiloAgent::on(const wire::JobOffer& offer) {
   if (SiloMachine* known = machine_of(offer.run)) return known->on_message(offer);
   if (machines_.size() == 1) return machines_.front()->on_message(offer);
-  const Result<jobs::Job> job = jobs::parse_job(offer.job, "job");
-  if (!job) return machines_.front()->on_message(offer);  // which says why not
-  std::vector<DatasetObjections> everywhere;
-  for (const auto& machine : machines_) {
-    if (machine->would_accept(*job)) return machine->on_message(offer);
-    everywhere.push_back({machine->dataset_name(), machine->objections(*job)});
-  }
+  // What stands against it on each data set, up to the first that it may use.
+  Result<std::vector<DatasetObjections>> looked =
+      contained("reading the job", [&]() -> Result<std::vector<DatasetObjections>> {
+        UNDERTONE_TRY(const jobs::Job job, jobs::parse_job(offer.job, "job"));
+        std::vector<DatasetObjections> out;
+        for (const auto& machine : machines_) {
+          out.push_back({machine->dataset_name(), {}});
+          if (machine->would_accept(job)) break;
+          out.back().objections = machine->objections(job);
+        }
+        return out;
+      });
+  if (!looked) return machines_.front()->on_message(offer);  // which says why not
+  std::vector<DatasetObjections> everywhere = *std::move(looked);
+  if (everywhere.back().objections.empty()) return machines_[everywhere.size() - 1]->on_message(offer);
   put_nearest_first(everywhere);
   const auto nearest = std::find_if(machines_.begin(), machines_.end(), [&](const auto& machine) {
     return machine->dataset_name() == everywhere.front().dataset;

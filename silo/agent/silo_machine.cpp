@@ -252,8 +252,11 @@ void SiloMachine::refuse_job(const RunId& run, wire::Refusal refusal, ObjectionK
 std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::ReadJob>& job, const Error& error) const {
   DatasetObjections here{setup_.dataset_name, {}};
   if (error.code == ErrorCode::PolicyRefused && job) {
-    const Result<jobs::Job> settled = jobs::ReadJob(*job).settle();
-    if (settled) here.objections = objections(*settled);
+    Result<std::vector<Objection>> all = contained("reading the job", [&]() -> Result<std::vector<Objection>> {
+      UNDERTONE_TRY(const jobs::Job settled, jobs::ReadJob(*job).settle());
+      return objections(settled);
+    });
+    if (all) here.objections = *std::move(all);
   }
   if (here.objections.empty()) here.objections.push_back(objection_of(error));
   return {std::move(here)};
@@ -262,7 +265,7 @@ std::vector<DatasetObjections> SiloMachine::against(const Result<jobs::ReadJob>&
 void SiloMachine::refuse_offer(const wire::JobOffer& offer, const Error& error,
                                const std::vector<DatasetObjections>& everywhere, std::vector<Action>& out) {
   const wire::Refusal refusal = refusal_of(error.code);
-  const Result<jobs::ReadJob> job = jobs::read_job(offer.job, "job");
+  const Result<jobs::ReadJob> job = contained("reading the job", [&] { return jobs::read_job(offer.job, "job"); });
   const std::vector<DatasetObjections> reasons_by_dataset =
       error.code == ErrorCode::PolicyRefused && !everywhere.empty() ? everywhere : against(job, error);
   const std::string reasons = every_reason(reasons_by_dataset);
@@ -296,7 +299,7 @@ Status SiloMachine::note_end(const wire::JobEnded& ended) {
   if (!found) return {};
   const DeskOffer& offer = *found;
   if (offer.decision != Decision::Waiting && offer.decision != Decision::Approved) return {};
-  const Result<jobs::ReadJob> job = jobs::read_job(offer.job, "job");
+  const Result<jobs::ReadJob> job = contained("reading the job", [&] { return jobs::read_job(offer.job, "job"); });
   PastOffer past{ended.run,
                  offer.dataset,
                  job ? job->terms().name : "",
@@ -442,7 +445,7 @@ bool SiloMachine::concerned_by_places(const RunId& run, const RunAccount& accoun
   if (account.releases == account.releases_in_secret_order) return false;
   const Result<std::optional<std::string>> bytes = setup_.ledger.job_of(run);
   if (!bytes || !*bytes) return false;
-  const Result<jobs::Job> job = jobs::parse_job(**bytes, "job");
+  const Result<jobs::Job> job = contained("reading the job", [&] { return jobs::parse_job(**bytes, "job"); });
   return !job || silo::concerned_by_places(*job, account);  // what cannot be read may be concerned
 }
 

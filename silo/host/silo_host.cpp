@@ -5,6 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
 
+#include "shared/base/contained.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
 #include "shared/base/plain_text.hpp"
@@ -235,11 +236,17 @@ void SiloHost::write_statement(const RunId& run) {
   // Of a run that an advisory concerns it is not known at which interval it was answered: none is claimed.
   const std::chrono::milliseconds interval =
       concerned ? std::chrono::milliseconds(0) : config_->policy.release_interval;
-  const PrivacyStatement statement =
-      recorded
-          ? make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
-                           recorded->job.member(config_->id)->facts, *account, interval, noise_)
-          : make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
+  const Result<PrivacyStatement> composed = contained("composing the statement", [&]() -> Result<PrivacyStatement> {
+    if (!recorded)
+      return make_unplanned_statement(config_->id, machine->dataset_name(), run, *account, recorded.error().message);
+    return make_statement(config_->id, machine->dataset_name(), run, recorded->job, recorded->plan,
+                          recorded->job.member(config_->id)->facts, *account, interval, noise_);
+  });
+  if (!composed) {  // a start composes it again: it goes on without, and says so
+    spdlog::error("statement_not_written run={} reason={}", run.hex(), quoted_text(composed.error().message));
+    return;
+  }
+  const PrivacyStatement& statement = *composed;
   for (const auto& [ending, content] : {std::pair(".txt", &statement.text), std::pair(".json", &statement.json)}) {
     const Status written = write_file_atomically(statement_of(run, ending), *content);
     if (!written)
