@@ -90,7 +90,8 @@ class CoordinatorHost {
   void dial_shufflers();
   [[nodiscard]] Metrics::Gauges gauges() const;
   [[nodiscard]] ApiHooks hooks();
-  /// What is submitted is planned where nobody waits; everything else is answered at once.
+  /// Answers a request. A job that is submitted is planned on the planning desk's threads, where no other request
+  /// waits for it. Every other request is answered at once.
   [[nodiscard]] boost::asio::awaitable<ApiReply> answer(ApiRequest request);
   [[nodiscard]] boost::asio::awaitable<ApiReply> answer_planning(ApiRequest request, Api::PlanningAsked asked);
   [[nodiscard]] Result<JobService::Submitted> submit(const PlannedJob& planned, const std::string& file,

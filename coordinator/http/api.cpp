@@ -252,7 +252,7 @@ ApiReply Api::route(const ApiRequest& request, const Target& target) {
     return reply;
   }
   if (path.size() == 3 && (path[2] == "jobs" || path[2] == "sealing-keys")) return method_not_allowed("POST");
-  // What whoever plans does not answer itself is of another method, or of nothing.
+  // The planning desk has answered all that is right. A request that comes here has a wrong method or a wrong path.
   const bool planning = path[2] == "planning" && (path.size() == 4 || (path.size() == 5 && path[4] == "cancel"));
   if (planning && path.size() == 4 && !get) return method_not_allowed(kReading);
   if (planning && path.size() == 5 && request.method != "POST") return method_not_allowed("POST");

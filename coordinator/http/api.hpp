@@ -60,7 +60,7 @@ struct ApiHooks {
 class Api {
  public:
   Api(const JobService& service, std::filesystem::path results, Metrics& metrics, ApiHooks hooks);
-  /// What a request has to do with jobs that are planned: these are answered by whoever plans.
+  /// A request that concerns the planning of jobs. The planning desk answers it, and not this class.
   struct PlanningAsked {
     enum class What : std::uint8_t {
       Enter,  // an operator submits a job that no run is of

@@ -20,9 +20,9 @@ struct PreparedJob {
   /// Settles alone: of a run that takes no replies any more, of which nothing is kept.
   [[nodiscard]] static Result<PreparedJob> unplanned(jobs::ReadJob read);
 
-  /// What is kept with the run. @see read
+  /// Writes the prepared job as the bytes that are stored with its run. @see read
   [[nodiscard]] std::string save() const;
-  /// What is still kept of a run that takes no replies any more: nothing is plausible then.
+  /// Shortens these bytes for a run that takes no more replies: nothing is plausible for such a run.
   [[nodiscard]] static std::string of_ended(std::string_view kept);
   /// @param kept of this job, as `save` or `of_ended` wrote it @param ended whether the run takes no replies any more
   /// @return an error where the bytes are damaged or an earlier version's

@@ -72,8 +72,8 @@ class RunStore {
   [[nodiscard]] Status begin(const RunId& run, const std::string& name, const std::string& job,
                              const std::vector<SiloId>& cohort, const std::string& prepared, std::int64_t now);
   [[nodiscard]] Result<std::optional<RunRecord>> find(const RunId& run);
-  /// What was prepared for a run. @see PreparedJob @return empty of a run that version 1 of the store began; what an
-  /// earlier version wrote of one that version 2 began
+  /// Reads the prepared job that is stored with a run. @see PreparedJob
+  /// @return the bytes that the version of the store wrote that began the run; version 1 wrote none
   [[nodiscard]] Result<std::string> prepared(const RunId& run);
   /// The newest run of a job, if there is one.
   [[nodiscard]] Result<std::optional<RunRecord>> newest_run(const Digest& job);

@@ -29,7 +29,8 @@ class Containment {
 
 /// Does work of one job that owns all that it changes, such as its algorithm's step or its plan. Whatever breaks there,
 /// an invariant, a library's exception or a lack of memory, becomes an error of that job: no job ends a service.
-/// What the work was changing is not to be used afterwards. Not for work on what several jobs share, such as a store.
+/// After an error, the caller must not use the things that the work was changing. Work on something that several jobs
+/// share, such as a store, must not be done this way.
 /// @param what of the job, for the error
 /// @param work returns a Result or a Status
 template <class Work>

@@ -18,8 +18,8 @@ struct FunctionNoise {
   double reports = 0.0;
 };
 
-/// What a cohort's promises allow, each promise worked out once however many silos make it. A question then takes the
-/// same time for thousands of silos as for one.
+/// This class answers what noise the promises of a cohort allow. It works out each promise once, however many silos
+/// make it, so that a question takes the same time for thousands of silos as for one.
 class CohortNoise {
  public:
   /// @param cohort one or more; outlives this
