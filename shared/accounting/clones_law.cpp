@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "shared/base/remembered_searches.hpp"
 #include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
@@ -151,21 +152,15 @@ Result<LossLawPtr> clones_law(std::uint64_t others, double record_epsilon, doubl
     if (!(epsilon > 0.0 && epsilon <= 50.0))
       return Error{ErrorCode::InvalidArgument, fmt::format("an epsilon of clones must be in (0, 50], got {}", epsilon)};
   }
-  struct Remembered {
+  struct Messages {
     std::uint64_t others;
     double record_epsilon;
     double silo_epsilon;
-    LossLawPtr law;
+    bool operator==(const Messages&) const = default;
   };
-  constexpr std::size_t kRemembered = 8;
-  thread_local std::vector<Remembered> known;
-  for (const Remembered& one : known)
-    if (one.others == others && one.record_epsilon == record_epsilon && one.silo_epsilon == silo_epsilon)
-      return one.law;
-  LossLawPtr law = make_law(others, record_epsilon, silo_epsilon);
-  if (known.size() == kRemembered) known.erase(known.begin());
-  known.push_back({others, record_epsilon, silo_epsilon, law});
-  return law;
+  thread_local RememberedSearches<Messages, LossLawPtr> known(8);
+  return known.find({others, record_epsilon, silo_epsilon},
+                    [&]() -> Result<LossLawPtr> { return make_law(others, record_epsilon, silo_epsilon); });
 }
 
 }  // namespace undertone::accounting

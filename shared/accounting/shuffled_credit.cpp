@@ -5,6 +5,7 @@
 
 #include "shared/accounting/loss_law.hpp"
 #include "shared/base/bisection.hpp"
+#include "shared/base/remembered_searches.hpp"
 #include "shared/base/work_meter.hpp"
 
 namespace undertone::accounting {
@@ -127,23 +128,18 @@ std::optional<ShufflerCredit> credit_at(const ShuffledRounds& rounds, releases::
 
 std::optional<CreditedShift> credited_shift(const ShuffledRounds& rounds, releases::GaussianShift local,
                                             const releases::Epsilon& epsilon, releases::DeltaAmount delta) {
-  struct Remembered {
+  struct Promised {
     ShuffledRounds rounds;
     double local;
     double epsilon;
     releases::DeltaAmount delta;
-    std::optional<CreditedShift> found;
+    bool operator==(const Promised&) const = default;
   };
-  constexpr std::size_t kRemembered = 16;
-  thread_local std::vector<Remembered> known;
-  for (const Remembered& one : known)
-    if (one.rounds == rounds && one.local == local.value() && one.epsilon == epsilon.value() && one.delta == delta)
-      return one.found;
-  std::optional<CreditedShift> found = search(rounds, local, epsilon, delta);
-  if (WorkMeter::stopped()) return std::nullopt;  // what a stopped search found is not what there is
-  if (known.size() == kRemembered) known.erase(known.begin());
-  known.push_back({rounds, local.value(), epsilon.value(), delta, found});
-  return found;
+  using Found = std::optional<CreditedShift>;
+  thread_local RememberedSearches<Promised, Found> known(16);
+  const Result<Found> found = known.find({rounds, local.value(), epsilon.value(), delta},
+                                         [&]() -> Result<Found> { return search(rounds, local, epsilon, delta); });
+  return found ? *found : std::nullopt;
 }
 
 std::optional<std::uint64_t> silos_for_gain(const ShuffledRounds& rounds, releases::GaussianShift local,

@@ -6,7 +6,7 @@
 #include "shared/accounting/calibration.hpp"
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/base/overloaded.hpp"
-#include "shared/base/work_meter.hpp"
+#include "shared/base/remembered_searches.hpp"
 
 namespace undertone::planning {
 
@@ -253,34 +253,27 @@ Result<double> common_loudness(const std::vector<Plan::Segment>& segments, const
 
 Result<releases::GaussianShift> common_shift(const std::vector<DrawnRounds>& drawn, const releases::Epsilon& epsilon,
                                              const releases::Delta& delta) {
-  struct Remembered {
+  struct Promised {
     std::vector<DrawnRounds> drawn;
     double epsilon;
     double delta;
-    double shift;
+    bool operator==(const Promised&) const = default;
   };
-  constexpr std::size_t kRemembered = 64;
-  thread_local std::vector<Remembered> known;
-  for (const Remembered& one : known)
-    if (one.drawn == drawn && one.epsilon == epsilon.value() && one.delta == delta.value())
-      return releases::GaussianShift::create(one.shift);
-  UNDERTONE_TRY(const double multiplier,
-                accounting::smallest_multiplier(
-                    [&](double at) -> Result<double> {
-                      UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(1.0 / at));
-                      std::vector<accounting::RepeatedEvent> events;
-                      events.reserve(drawn.size());
-                      for (const DrawnRounds& one : drawn)
-                        events.push_back({event_of_draw(one.part, shift), one.rounds, one.footprint});
-                      return accounting::charged_epsilon(events, delta);
-                    },
-                    epsilon.value()));
-  // The last look may have passed over an accountant that was stopped: what it found is not what there is.
-  if (WorkMeter::stopped()) return Error{ErrorCode::LimitExceeded, "the calibration was stopped"};
-  const double shift = 1.0 / multiplier * (1.0 - 0x1p-50);
-  if (known.size() == kRemembered) known.erase(known.begin());
-  known.push_back({drawn, epsilon.value(), delta.value(), shift});
-  return releases::GaussianShift::create(shift);
+  thread_local RememberedSearches<Promised, releases::GaussianShift> known(64);
+  return known.find({drawn, epsilon.value(), delta.value()}, [&]() -> Result<releases::GaussianShift> {
+    UNDERTONE_TRY(const double multiplier,
+                  accounting::smallest_multiplier(
+                      [&](double at) -> Result<double> {
+                        UNDERTONE_TRY(const releases::GaussianShift shift, releases::GaussianShift::create(1.0 / at));
+                        std::vector<accounting::RepeatedEvent> events;
+                        events.reserve(drawn.size());
+                        for (const DrawnRounds& one : drawn)
+                          events.push_back({event_of_draw(one.part, shift), one.rounds, one.footprint});
+                        return accounting::charged_epsilon(events, delta);
+                      },
+                      epsilon.value()));
+    return releases::GaussianShift::create(1.0 / multiplier * (1.0 - 0x1p-50));
+  });
 }
 
 }  // namespace undertone::planning

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "shared/base/work_meter.hpp"
+#include "shared/base/remembered_searches.hpp"
 #include "shared/planning/plan_parts.hpp"
 
 namespace undertone::planning {
@@ -245,26 +245,21 @@ Result<accounting::Besides> ReadsBesides::laws() const {
 
 double louder_by(const accounting::Allocation& shape, const ReadsBesides& besides, const releases::Epsilon& epsilon,
                  const releases::Delta& delta) {
-  struct Remembered {
+  struct Promised {
     accounting::Allocation shape;
     ReadsBesides besides;
     double epsilon;
     double delta;
-    double factor;
+    bool operator==(const Promised&) const = default;
   };
-  constexpr std::size_t kRemembered = 64;
-  thread_local std::vector<Remembered> known;
-  for (const Remembered& one : known)
-    if (one.shape == shape && one.besides == besides && one.epsilon == epsilon.value() && one.delta == delta.value())
-      return one.factor;
-  const Result<accounting::Besides> laws = besides.laws();
-  const Result<double> found =
-      laws ? accounting::allocation_scale(shape, *laws, epsilon, delta) : Result<double>(laws.error());
-  const double factor = found ? std::max(1.0, *found) : 1.0;
-  if (WorkMeter::stopped()) return 1.0;  // what a stopped search found is not what there is
-  if (known.size() == kRemembered) known.erase(known.begin());
-  known.push_back({shape, besides, epsilon.value(), delta.value(), factor});
-  return factor;
+  thread_local RememberedSearches<Promised, double> known(64);
+  const Result<double> found = known.find({shape, besides, epsilon.value(), delta.value()}, [&]() -> Result<double> {
+    const Result<accounting::Besides> laws = besides.laws();
+    const Result<double> scale =
+        laws ? accounting::allocation_scale(shape, *laws, epsilon, delta) : Result<double>(laws.error());
+    return scale ? std::max(1.0, *scale) : 1.0;
+  });
+  return found ? *found : 1.0;  // nothing is gained where the search was stopped
 }
 
 }  // namespace undertone::planning

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "shared/base/work_meter.hpp"
 #include "shared/jobs/job.hpp"
@@ -113,6 +114,23 @@ TEST(SettledJobTest, APlanOfATinyEpsilonIsRefusedWithTheNumber) {
   const Result<planning::Plan> plan = plan_of(parsed, parsed.cohort.front());
   EXPECT_FALSE(plan);
   EXPECT_LT(meter.done(), std::uint64_t{1} << 25U);
+}
+
+// A coordinator that had found a search before once planned for nothing what an agent then refused at its restart.
+TEST(SettledJobTest, WhatAPlanTakesDoesNotDependOnWhatItsThreadPlannedBefore) {
+  tests::SmallFederation federation;
+  federation.draw_fraction = 0.5;
+  const Job job = parse_job(federation.job(), "job").value();
+  const auto work_of_plan = [&] {
+    const WorkMeter meter(UINT64_MAX);
+    EXPECT_TRUE(plan_of(job, job.cohort.front()));
+    return meter.done();
+  };
+  std::uint64_t cold = 0;
+  std::thread([&] { cold = work_of_plan(); }).join();
+  work_of_plan();
+  EXPECT_EQ(work_of_plan(), cold);
+  EXPECT_GT(cold, 1'000U);
 }
 
 TEST(SettledJobTest, ManyUnknownColumnsAreFoundUnknownQuickly) {
