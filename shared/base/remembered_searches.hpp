@@ -10,9 +10,9 @@
 
 namespace undertone {
 
-/// Remembers what the last searches found, so that the next search for the same thing takes no time. It still charges
-/// the work of the first one: what a WorkMeter refuses does not depend on what its thread did before.
-/// @tparam Key all that a search depends on; comparable with ==
+/// Remembers what the last searches found, so that the next search for the same key takes no time. A remembered search
+/// charges the work that the first one took. So what a WorkMeter refuses does not depend on what its thread did before.
+/// @tparam Key holds everything that a search depends on; keys are compared with ==
 template <class Key, class Found>
 class RememberedSearches {
  public:

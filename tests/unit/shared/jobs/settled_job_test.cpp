@@ -116,7 +116,8 @@ TEST(SettledJobTest, APlanOfATinyEpsilonIsRefusedWithTheNumber) {
   EXPECT_LT(meter.done(), std::uint64_t{1} << 25U);
 }
 
-// A coordinator that had found a search before once planned for nothing what an agent then refused at its restart.
+// Otherwise a coordinator that remembers a search of an earlier job accepts a job, and an agent that remembers nothing
+// refuses the same job.
 TEST(SettledJobTest, WhatAPlanTakesDoesNotDependOnWhatItsThreadPlannedBefore) {
   tests::SmallFederation federation;
   federation.draw_fraction = 0.5;
