@@ -16,7 +16,7 @@ using Real = long double;
 constexpr std::uint64_t kOthersMax = 100'000;
 constexpr Real kEpsilonMax = 50;
 constexpr Real kNegligible = 1e-45L;
-constexpr Real kArithmetic = 1e-9L;  // relative, of sums of lgamma and of ten thousands of products
+constexpr Real kSumsError = 1e-9L;  // relative, of sums of lgamma and of ten thousands of products
 constexpr std::size_t kCorners = 600;
 
 /// Tells the probabilities of Bin(trials, chance) from `from` on, up or down, until they are negligible.
@@ -90,7 +90,7 @@ std::optional<Polygon> mixed_profile(const Mixing& mixing) {
     first += masses.first[i];
     second += masses.second[i];
     const Real loss = corner_loss(i, mixing.record_epsilon);
-    corners[i] = {loss, std::max<Real>(0, first - std::exp(loss) * second) * (1 + kArithmetic) + masses.omitted};
+    corners[i] = {loss, std::max<Real>(0, first - std::exp(loss) * second) * (1 + kSumsError) + masses.omitted};
   }
   return corners;
 }

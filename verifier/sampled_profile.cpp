@@ -20,7 +20,7 @@ namespace {
 
 using Real = long double;
 
-constexpr Real kRoundsMax = 1e6L;
+constexpr Real kComposedRoundsMax = 1e6L;
 constexpr Real kMuMin = 1e-6L;
 constexpr Real kMuMax = 40;
 constexpr std::size_t kPointsMin = std::size_t{1} << 11;
@@ -31,8 +31,8 @@ constexpr Real kDeltaGap = 0.001L;
 constexpr Real kDeltaSmall = 1e-15L;  // round-off may hide less, where a rare large loss outweighs the tilt
 constexpr std::size_t kPointsSmall = std::size_t{1} << 16;  // to find that out
 constexpr Real kDeltaMin = 1e-30L;
-constexpr Real kCut = 1e-6L;         // of delta, for the largest losses of all rounds, and for what the window misses
-constexpr Real kArithmetic = 1e-8L;  // relative: a million powers of a double err by 10^-10
+constexpr Real kCut = 1e-6L;          // of delta, for the largest losses of all rounds, and for what the window misses
+constexpr Real kPowersError = 1e-8L;  // relative: a million powers of a double err by 10^-10
 
 /// Where a function that falls and then rises is least, by thirds of the logarithm of the argument.
 template <class Function>
@@ -193,9 +193,9 @@ class Composition {
     const Real error = sums.error * std::sqrt(squares);
     // What the window misses comes back in at its other end, where it may weigh more or less.
     const Real extra = above.missed + above.at_infinity + above.scale * error;
-    upper = above.scale * upper * (1 + kArithmetic) + extra;
-    upper_near = above.scale * upper_near * (1 + kArithmetic) + extra;
-    lower = below.scale * (lower * (1 - kArithmetic) - error) - below.missed;
+    upper = above.scale * upper * (1 + kPowersError) + extra;
+    upper_near = above.scale * upper_near * (1 + kPowersError) + extra;
+    lower = below.scale * (lower * (1 - kPowersError) - error) - below.missed;
     bracket = {std::max<Real>(0, lower), std::min<Real>(1, upper)};  // in this order NaN is not kept
     if (!(lower > 0)) return std::numeric_limits<Real>::infinity();
     return std::log(upper / lower) / std::max(std::log(upper / upper_near), kDeltaGap);
@@ -267,7 +267,7 @@ std::optional<Releases> releases_of(const std::vector<SampledGroup>& groups) {
     if (!release.profile) release = {profile_of(group), 0};
     release.rounds += rounds;
   }
-  if (!(rounds_sum <= kRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
+  if (!(rounds_sum <= kComposedRoundsMax) || !std::isfinite(plain_square)) return std::nullopt;
   Releases out;
   out.plain_mu = std::sqrt(plain_square);
   if (!by_kind.empty() && out.plain_mu > kMuMax) return std::nullopt;
@@ -284,7 +284,7 @@ std::optional<DeltaBracket> sampled_delta(const std::vector<SampledGroup>& group
   if (!releases) return std::nullopt;
   if (releases->composed.empty()) {
     const Real delta = releases->plain_mu > 0 ? gaussian_profile(epsilon, releases->plain_mu) : 0;
-    return DeltaBracket{delta * (1 - kArithmetic), delta * (1 + kArithmetic)};
+    return DeltaBracket{delta * (1 - kPowersError), delta * (1 + kPowersError)};
   }
   return Composition(std::move(releases->composed), releases->plain_mu, epsilon).delta();
 }
@@ -294,7 +294,7 @@ std::optional<Real> delta_above(const std::vector<SampledGroup>& groups, Real ep
   std::optional<Releases> releases = releases_of(groups);
   if (!releases) return std::nullopt;
   if (releases->composed.empty())
-    return releases->plain_mu > 0 ? gaussian_profile(epsilon, releases->plain_mu) * (1 + kArithmetic) : 0;
+    return releases->plain_mu > 0 ? gaussian_profile(epsilon, releases->plain_mu) * (1 + kPowersError) : 0;
   return Composition(std::move(releases->composed), releases->plain_mu, epsilon).upper();
 }
 
@@ -310,9 +310,9 @@ std::optional<Real> delta_above(const std::vector<SampledRelease>& releases, con
     rounds += release.rounds;
     all->composed.push_back(release);
   }
-  if (!(rounds <= kRoundsMax) || all->composed.empty()) return std::nullopt;
+  if (!(rounds <= kComposedRoundsMax) || all->composed.empty()) return std::nullopt;
   if (all->composed.size() == 1 && rounds == 1 && all->plain_mu == 0)
-    return all->composed.front().profile->height(epsilon) * (1 + kArithmetic);
+    return all->composed.front().profile->height(epsilon) * (1 + kPowersError);
   return Composition(std::move(all->composed), all->plain_mu, epsilon).upper();
 }
 
@@ -324,8 +324,8 @@ std::optional<Real> profile_delta(std::shared_ptr<const SymmetricProfile> profil
                                   Real epsilon) {
   if (!(std::isfinite(epsilon) && epsilon >= 0 && plain_mu >= 0 && plain_mu <= kMuMax)) return std::nullopt;
   const auto times = static_cast<Real>(rounds);
-  if (rounds == 0 || times > kRoundsMax) return std::nullopt;
-  if (rounds == 1 && plain_mu == 0) return profile->height(epsilon) * (1 + kArithmetic);
+  if (rounds == 0 || times > kComposedRoundsMax) return std::nullopt;
+  if (rounds == 1 && plain_mu == 0) return profile->height(epsilon) * (1 + kPowersError);
   return Composition({SampledRelease{std::move(profile), times}}, plain_mu, epsilon).upper();
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using algorithms::FunctionAsked;
 
-constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
 constexpr double kReportsPerNumber = 10.0;
 constexpr std::size_t kFunctionsMax = 16;  // of a job: choosing takes time before anybody has approved it
 
@@ -37,7 +36,7 @@ void choose(algorithms::MarginalsOf& of, const FunctionAsked& asked, std::size_t
             const CohortNoise& promises) {
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t t = 1; t <= of.width; ++t) {
-    if (statistics::conjunction_count(of.literals.size(), t) > kNumbersMax) break;
+    if (statistics::conjunction_count(of.literals.size(), t) > kFunctionNumbersMax) break;
     FunctionAsked tried = asked;
     std::get<algorithms::MarginalsOf>(tried.of).degree = t;
     const FunctionNoise noise = promises.of(tried, questions);
@@ -59,7 +58,7 @@ void choose(algorithms::KernelsOf& of, const FunctionAsked& asked, std::size_t q
       2.5 * std::pow(std::sqrt(records / 1000.0) * promises.least_epsilon() / static_cast<double>(questions),
                      2.0 / (p + 2.0 * kSmoothness));
   of.terms = static_cast<std::size_t>(std::clamp(std::round(terms), 2.0, 8.0));
-  while (of.terms > 2 && statistics::cosine_count(of.columns.size(), of.terms) > kNumbersMax) --of.terms;
+  while (of.terms > 2 && statistics::cosine_count(of.columns.size(), of.terms) > kFunctionNumbersMax) --of.terms;
 }
 
 /// The degree and the order that make the approximation and two standard deviations of the noise least.
@@ -109,7 +108,8 @@ Status check_size(const algorithms::StatisticAsked& asked, const FunctionAsked& 
     return Error{ErrorCode::InvalidArgument, fmt::format("the {}: {}", asked.name, why)};
   };
   const std::size_t numbers = numbers_of(settled);
-  if (numbers > kNumbersMax) return refuse(fmt::format("more than {} numbers would be released", kNumbersMax));
+  if (numbers > kFunctionNumbersMax)
+    return refuse(fmt::format("more than {} numbers would be released", kFunctionNumbersMax));
   if (!settled.reports) return {};
   for (const releases::SiloFacts& facts : cohort) {
     if (static_cast<double>(facts.records) >= kReportsPerNumber * static_cast<double>(numbers)) continue;
@@ -129,10 +129,10 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions, cons
     if (auto* least = std::get_if<algorithms::LeastLossAsked>(&asked.what)) {
       if (least->of.degree == 0) least->of.degree = default_grid(least->of);
       if (statistics::grid_count(least->of.columns.size() + (least->of.intercept ? 1 : 0), least->of.degree) >
-          kNumbersMax)
+          kFunctionNumbersMax)
         return Error{ErrorCode::InvalidArgument,
                      fmt::format("the {}: a grid of {} points in each parameter has more than {} of them", asked.name,
-                                 least->of.degree + 1, kNumbersMax)};
+                                 least->of.degree + 1, kFunctionNumbersMax)};
     }
     auto* function = std::get_if<FunctionAsked>(&asked.what);
     if (function == nullptr) continue;
@@ -147,7 +147,7 @@ Status settle_functions(std::vector<algorithms::StatisticAsked>& questions, cons
       return Error{ErrorCode::InvalidArgument,
                    fmt::format("the {}: more than {} numbers would be released: it has too many columns or too high a "
                                "degree",
-                               asked.name, kNumbersMax)};
+                               asked.name, kFunctionNumbersMax)};
     if (Status sound = check_size(asked, *function, noise.cohort()); !sound) return sound;
   }
   return {};

@@ -9,6 +9,8 @@
 
 namespace undertone::jobs {
 
+constexpr std::size_t kFunctionNumbersMax = std::size_t{1} << 16U;  // that one function may release
+
 /// What a question for a function leaves open - the size of conjunctions, terms, the degree of a grid and the order of
 /// its operator - chosen from public numbers alone: records, promises, columns. What is released is louder the more of
 /// it there is, and wrong the less there is; the choice is what the sources' rates balance.

@@ -6,6 +6,7 @@
 
 #include "shared/jobs/statistic_columns.hpp"
 #include "shared/statistics/bernstein.hpp"
+#include "shared/statistics/count_polynomial.hpp"
 
 namespace undertone::jobs {
 namespace {
@@ -14,7 +15,6 @@ using algorithms::FunctionAsked;
 using algorithms::NumberColumn;
 using algorithms::StatisticAsked;
 
-constexpr std::int64_t kWidthMax = 64;
 constexpr double kParameterBoundMax = 1e4;
 
 std::optional<std::vector<NumberColumn>> number_columns(config::Section& section, const std::vector<std::string>& names,
@@ -99,8 +99,8 @@ WrittenFunction read_function(config::Section& section, std::optional<FunctionKi
   const auto of = [&](FunctionKind one) { return !kind || *kind == one; };
   WrittenFunction out;
   if (of(FunctionKind::Marginals))
-    out.width = static_cast<std::size_t>(
-        section.integer("width", 1, kWidthMax, "of marginals: how many values can be asked for together later"));
+    out.width = static_cast<std::size_t>(section.integer(
+        "width", 1, statistics::kConjunctionWidthMax, "of marginals: how many values can be asked for together later"));
   if ((of(FunctionKind::Marginals) || of(FunctionKind::Loss)) && (!kind || section.has("degree")))
     out.degree = static_cast<std::size_t>(section.integer(
         "degree", 1, static_cast<std::int64_t>(statistics::kLossDegreeMax),

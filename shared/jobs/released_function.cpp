@@ -8,6 +8,7 @@
 
 #include "shared/base/overloaded.hpp"
 #include "shared/folds/reports_fold.hpp"
+#include "shared/jobs/function_degrees.hpp"
 #include "shared/jobs/stated_reports.hpp"
 #include "shared/queries/wire_lattice.hpp"
 #include "shared/statistics/bernstein.hpp"
@@ -25,9 +26,7 @@ using algorithms::NumberColumn;
 using Json = nlohmann::ordered_json;
 using statistics::Stated;
 
-constexpr std::size_t kNumbersMax = std::size_t{1} << 16U;
 constexpr double kKernelWidthMin = 1e-6;  // no function that is released says anything of so narrow a kernel
-constexpr std::size_t kValuesMax = 64;
 
 double variance_of(const statistics::CoordinateNoise& noise) {
   const Result<statistics::NoiseLaw> law = statistics::NoiseLaw::create({{noise, 1.0}});
@@ -133,7 +132,8 @@ MarginalsOf parse_marginals(config::Section& section) {
     out.literals.push_back(std::move(literal));
   }
   const auto literals = static_cast<std::int64_t>(std::max<std::size_t>(out.literals.size(), 1));
-  out.width = static_cast<std::size_t>(section.integer("width", 1, std::min<std::int64_t>(literals, kValuesMax), "k"));
+  out.width = static_cast<std::size_t>(
+      section.integer("width", 1, std::min<std::int64_t>(literals, statistics::kConjunctionWidthMax), "k"));
   out.degree = static_cast<std::size_t>(section.integer("degree", 1, literals, "t"));
   return out;
 }
@@ -326,8 +326,9 @@ ReleasedFunction parse_released_function(config::Section section) {
                    return statistics::grid_count(of.columns.size() + (of.intercept ? 1 : 0), of.degree);
                  }},
       out.asked.of);
-  if (numbers > kNumbersMax || means.size() != numbers)
-    section.problem("means", fmt::format("expected as many means as the function has, {} at most", kNumbersMax));
+  if (numbers > kFunctionNumbersMax || means.size() != numbers)
+    section.problem("means",
+                    fmt::format("expected as many means as the function has, {} at most", kFunctionNumbersMax));
   if (const auto* loss = std::get_if<LossOf>(&out.asked.of);
       loss != nullptr && loss->columns.size() + (loss->intercept ? 1 : 0) > statistics::kLossParametersMax)
     section.problem("columns", fmt::format("expected {} parameters at most", statistics::kLossParametersMax));

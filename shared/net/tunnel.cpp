@@ -1,17 +1,16 @@
 #include "shared/net/tunnel.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <openssl/evp.h>
+
+#include "shared/net/await.hpp"
 
 namespace undertone::net {
 namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kHeaderBytesMax = 8192;
 
 std::string base64(const std::string& text) {

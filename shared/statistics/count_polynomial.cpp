@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "shared/base/result.hpp"
+#include "shared/statistics/binomial_coefficient.hpp"
 
 namespace undertone::statistics {
 namespace {
-
-constexpr std::size_t kWidthMax = 64;
 
 /// Newton's numbers are differences of values that nearly cancel: they are taken in more digits than they are kept in.
 using Precise = long double;
@@ -25,16 +25,10 @@ Precise chebyshev(std::size_t degree, Precise x) {
   return degree == 0 ? 1.0L : out;
 }
 
-double binomial(std::size_t n, std::size_t m) {
-  double out = 1.0;
-  for (std::size_t i = 1; i <= m; ++i) out = out * static_cast<double>(n - m + i) / static_cast<double>(i);
-  return out;
-}
-
 }  // namespace
 
 CountPolynomial count_polynomial(Quantifier quantifier, std::size_t width, std::size_t degree) {
-  UNDERTONE_CHECK(width >= 1 && width <= kWidthMax && degree >= 1);
+  UNDERTONE_CHECK(width >= 1 && std::cmp_less_equal(width, kConjunctionWidthMax) && degree >= 1);
   CountPolynomial out;
   out.width = width;
   out.degree = std::min(degree, width);
@@ -56,7 +50,8 @@ CountPolynomial count_polynomial(Quantifier quantifier, std::size_t width, std::
     differences.pop_back();
   }
   double squares = 0.0;
-  for (std::size_t m = 1; m <= out.degree; ++m) squares += out.newton[m] * out.newton[m] * binomial(width, m);
+  for (std::size_t m = 1; m <= out.degree; ++m)
+    squares += out.newton[m] * out.newton[m] * binomial_coefficient(width, m);
   out.amplification = std::sqrt(squares);
   return out;
 }

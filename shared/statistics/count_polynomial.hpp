@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace undertone::statistics {
+
+constexpr std::int64_t kConjunctionWidthMax = 64;  // literals of one conjunction, at most
 
 /// What is asked of k literals: whether a record has one of them at least, or all of them.
 enum class Quantifier { Any, All };
@@ -22,7 +25,7 @@ struct CountPolynomial {
   /// sum_m a_m^2 C(k, m), square root: how much louder the noise of one conjunction's share is in the answer.
   double amplification = 1.0;
 };
-/// @param width 1 .. 64 @param degree 1 or more: what is above the width counts as the width
+/// @param width 1 .. kConjunctionWidthMax @param degree 1 or more: what is above the width counts as the width
 [[nodiscard]] CountPolynomial count_polynomial(Quantifier quantifier, std::size_t width, std::size_t degree);
 
 }  // namespace undertone::statistics

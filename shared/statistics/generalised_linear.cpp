@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/statistics/binomial_coefficient.hpp"
 #include "shared/statistics/cosine_series.hpp"
 
 namespace undertone::statistics {
@@ -14,12 +15,6 @@ Eigen::VectorXd in_ball(Eigen::VectorXd point, double radius) {
   const double norm = point.norm();
   if (norm > radius) point *= radius / norm;
   return point;
-}
-
-double binomial(std::size_t n, std::size_t k) {
-  double out = 1.0;
-  for (std::size_t i = 0; i < k; ++i) out *= static_cast<double>(n - i) / static_cast<double>(i + 1);
-  return out;
 }
 
 /// The largest |P - f'| on a grid, and what lies between its points: both change by at most `steepness` a unit.
@@ -83,7 +78,7 @@ SlopePolynomial bernstein_slope(MarginLoss loss, double smoothing, std::size_t d
   const auto at = [&](double t) {
     double sum = 0.0;
     for (std::size_t j = 0; j <= degree; ++j)
-      sum += out.coefficients[static_cast<Eigen::Index>(j)] * binomial(degree, j) *
+      sum += out.coefficients[static_cast<Eigen::Index>(j)] * binomial_coefficient(degree, j) *
              std::pow(0.5 * (1.0 + t), static_cast<double>(j)) *
              std::pow(0.5 * (1.0 - t), static_cast<double>(degree - j));
     return sum;
@@ -129,7 +124,7 @@ Eigen::VectorXd copies_gradient(const Eigen::Ref<const Eigen::MatrixXd>& copies,
   const Eigen::VectorXd margins = copies.transpose() * point;
   double sum = 0.0;
   for (std::size_t j = 0; j <= degree; ++j) {
-    double product = slope.coefficients[static_cast<Eigen::Index>(j)] * binomial(degree, j);
+    double product = slope.coefficients[static_cast<Eigen::Index>(j)] * binomial_coefficient(degree, j);
     for (std::size_t r = 1; r <= degree; ++r) {
       const double own = margins[static_cast<Eigen::Index>(j * degree + r)];
       product *= 0.5 * (r <= j ? 1.0 + own : 1.0 - own);
