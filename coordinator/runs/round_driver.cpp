@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shared/base/byte_stream.hpp"
+#include "shared/base/contained.hpp"
 
 namespace undertone::coordinator {
 namespace {
@@ -30,9 +31,11 @@ RoundDriver::RoundDriver(const jobs::Job& job, const RunId& run, RunStore& store
 
 Status RoundDriver::restore() {
   if (!checkpoint_) return {};
-  ByteReader reader(checkpoint_->algorithm_state);
-  UNDERTONE_TRY(algorithm_->restore(reader));
-  return reader.end();
+  return contained("restoring the algorithm", [this]() -> Status {
+    ByteReader reader(checkpoint_->algorithm_state);
+    UNDERTONE_TRY(algorithm_->restore(reader));
+    return reader.end();
+  });
 }
 
 std::string RoundDriver::saved_state() const {
@@ -42,41 +45,51 @@ std::string RoundDriver::saved_state() const {
 }
 
 Result<algorithms::Outcome> RoundDriver::outcome() const {
-  algorithms::Step step = algorithm_->start();
-  if (auto* finished = std::get_if<algorithms::Finished>(&step)) return std::move(finished->outcome);
-  return another_checkpoint("it is not at the end").reason;
+  return contained("the algorithm's outcome", [this]() -> Result<algorithms::Outcome> {
+    algorithms::Step step = algorithm_->start();
+    if (auto* finished = std::get_if<algorithms::Finished>(&step)) return std::move(finished->outcome);
+    return another_checkpoint("it is not at the end").reason;
+  });
 }
 
-Status RoundDriver::begin() {
-  const algorithms::Step step = algorithm_->start();
-  const auto& query = std::get<queries::Query>(step);
-  const Checkpoint first{query.round, saved_state(), queries::query_digest(run_, query)};
-  UNDERTONE_TRY(store_->start_rounds(run_, first));
-  checkpoint_ = first;
-  return {};
+Result<std::variant<std::monostate, RunFailure>> RoundDriver::begin() {
+  Result<Checkpoint> first = contained("the algorithm's first query", [this]() -> Result<Checkpoint> {
+    const algorithms::Step step = algorithm_->start();
+    const auto& query = std::get<queries::Query>(step);
+    return Checkpoint{query.round, saved_state(), queries::query_digest(run_, query)};
+  });
+  if (!first) return {RunFailure(first.error())};
+  UNDERTONE_TRY(store_->start_rounds(run_, *first));
+  checkpoint_ = *std::move(first);
+  return {std::monostate{}};
 }
 
 Result<std::variant<wire::QueryMessage, RunFailure>> RoundDriver::make_round(const std::set<SiloId>& participants,
                                                                              TimePoint now) {
   UNDERTONE_CHECK(checkpoint_.has_value());
-  algorithms::Step step = algorithm_->start();
-  auto* query = std::get_if<queries::Query>(&step);
-  if (query == nullptr) return {another_checkpoint("it is at the end")};
-  const Digest digest = queries::query_digest(run_, *query);
-  if (digest != checkpoint_->query) return {another_checkpoint("its query is another")};
-
   round_began_ = now;
   round_.reset();
-  const releases::Ask* ask = planning::ask_of(schedule_, query->round);
-  if (ask == nullptr) return {another_checkpoint("its query is beyond the schedule")};
-  spec_ = jobs::round_spec(*job_, *ask);
-  plausibility_ = std::make_shared<const folds::PlausibleReplies::Asked>(plausible_->asked(*query));
-  RoundFactory::Attempt made = factory_.make({std::move(*query), digest, spec_, plausibility_}, participants);
+  Result<RoundFactory::Asked> asked = contained("making the round", [this] { return asked_next(); });
+  if (!asked) return {RunFailure(asked.error())};
+  RoundFactory::Attempt made = factory_.make(*std::move(asked), participants);
   if (!made) return made.error();
   if (auto* failure = std::get_if<RunFailure>(&*made)) return {std::move(*failure)};
   auto& [round, message] = std::get<RoundFactory::Made>(*made);
   round_ = std::move(round);
   return {std::move(message)};
+}
+
+Result<RoundFactory::Asked> RoundDriver::asked_next() {
+  algorithms::Step step = algorithm_->start();
+  auto* query = std::get_if<queries::Query>(&step);
+  if (query == nullptr) return another_checkpoint("it is at the end").reason;
+  const Digest digest = queries::query_digest(run_, *query);
+  if (digest != checkpoint_->query) return another_checkpoint("its query is another").reason;
+  const releases::Ask* ask = planning::ask_of(schedule_, query->round);
+  if (ask == nullptr) return another_checkpoint("its query is beyond the schedule").reason;
+  spec_ = jobs::round_spec(*job_, *ask);
+  plausibility_ = std::make_shared<const folds::PlausibleReplies::Asked>(plausible_->asked(*query));
+  return RoundFactory::Asked{std::move(*query), digest, spec_, plausibility_};
 }
 
 Advance RoundDriver::close_round(TimePoint now) {
@@ -90,7 +103,12 @@ Result<std::variant<RoundDriver::Closed, RunFailure>> RoundDriver::commit_round(
   algorithm_ = std::move(advanced.algorithm);
   if (!advanced.next) return {RunFailure(advanced.next.error())};  // it diverged, say
   Advanced::Next& next = *advanced.next;
-  if (next.metrics) next.metrics->noise_stddev = noise_stddev_of_mean();
+  if (next.metrics) {
+    const Result<double> noise =
+        contained("the metrics' noise", [this]() -> Result<double> { return noise_stddev_of_mean(); });
+    if (!noise) return {RunFailure(noise.error())};
+    next.metrics->noise_stddev = *noise;
+  }
   RoundRecord record{advanced.round, round_->digests(), round_->missing(), round_took_, std::move(next.metrics)};
   Checkpoint checkpoint{advanced.round.next(), std::move(next.algorithm_state), next.query};
   UNDERTONE_TRY(store_->close_round(run_, record, checkpoint, next.finished));

@@ -38,8 +38,8 @@ class RoundDriver {
   /// @return an error where the algorithm has not finished
   [[nodiscard]] Result<algorithms::Outcome> outcome() const;
 
-  /// Commits the first query.
-  [[nodiscard]] Status begin();
+  /// Commits the first query. @return what ends this run, if anything does; an error where the store fails
+  [[nodiscard]] Result<std::variant<std::monostate, RunFailure>> begin();
   /// Makes the round of the query that is committed, in place of the last; whoever asked opens it.
   /// @return what silos are asked; an error where the store fails
   [[nodiscard]] Result<std::variant<wire::QueryMessage, RunFailure>> make_round(const std::set<SiloId>& participants,
@@ -70,6 +70,8 @@ class RoundDriver {
 
   /// The last that was made; null before the first, and while another is made.
   [[nodiscard]] Round* round() const noexcept { return round_.get(); }
+  /// The round broke: there is none any more.
+  void drop_round() noexcept { round_.reset(); }
   /// How a silo's own answer counts in this round.
   [[nodiscard]] Participant participant(const jobs::CohortMember& member) const;
   /// Of an answer in this round: what it is and what it may be.
@@ -77,6 +79,8 @@ class RoundDriver {
 
  private:
   [[nodiscard]] std::string saved_state() const;
+  /// The query that is committed, and what a round of it needs besides. An error is this run's end.
+  [[nodiscard]] Result<RoundFactory::Asked> asked_next();
   /// Of each coordinate of the closed round's mean. @pre its fold is a mean
   [[nodiscard]] double noise_stddev_of_mean() const;
 

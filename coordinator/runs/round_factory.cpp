@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/rounds/round_machine.hpp"
+#include "shared/base/contained.hpp"
 #include "shared/sealed/seal_reply.hpp"
 
 namespace undertone::coordinator {
@@ -44,17 +45,20 @@ RoundFactory::Made RoundFactory::make_plain(Asked asked, const std::set<SiloId>&
   return {std::make_unique<RoundMachine>(std::move(setup)), {run_, job_->point_type, std::move(asked.query)}};
 }
 
+Result<sealed::RoundLayout> RoundFactory::shuffled_layout(RoundIndex round) {
+  if (!plan_) {
+    UNDERTONE_TRY(planning::Plan plan, planner_(*job_, job_->cohort.front()));  // all silos have the same
+    plan_ = std::move(plan);
+  }
+  const planning::Release* release = plan_->release(round);
+  UNDERTONE_CHECK(release != nullptr);
+  return sealed::RoundLayout::create(*job_->shuffle, *release, job_->reply_lattice, job_->cohort.size());
+}
+
 RoundFactory::Attempt RoundFactory::make_shuffled(Asked asked, const std::set<SiloId>& participants) {
   const jobs::Shuffle& shuffle = *job_->shuffle;
-  if (!plan_) {
-    Result<planning::Plan> plan = planner_(*job_, job_->cohort.front());  // all silos have the same
-    if (!plan) return {RunFailure(plan.error())};
-    plan_ = *std::move(plan);
-  }
-  const planning::Release* release = plan_->release(asked.query.round);
-  UNDERTONE_CHECK(release != nullptr);
   const Result<sealed::RoundLayout> layout =
-      sealed::RoundLayout::create(shuffle, *release, job_->reply_lattice, job_->cohort.size());
+      contained("planning the round", [&] { return shuffled_layout(asked.query.round); });
   if (!layout) return {RunFailure(layout.error())};
 
   UNDERTONE_TRY(const ShuffledState state, state_from(asked.query.round));

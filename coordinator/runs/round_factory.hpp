@@ -52,6 +52,8 @@ class RoundFactory {
  private:
   [[nodiscard]] Made make_plain(Asked asked, const std::set<SiloId>& participants) const;
   [[nodiscard]] Attempt make_shuffled(Asked asked, const std::set<SiloId>& participants);
+  /// Plans the run, once, and lays out the messages of one of its shuffled rounds.
+  [[nodiscard]] Result<sealed::RoundLayout> shuffled_layout(RoundIndex round);
   [[nodiscard]] std::unique_ptr<ShuffledRound> shuffled_round(const Asked& asked, const sealed::RoundLayout& layout,
                                                               const sealed::Recipients& recipients,
                                                               const std::set<SiloId>& participants,

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "shared/base/contained.hpp"
 #include "shared/base/plain_text.hpp"
 
 namespace undertone::coordinator {
@@ -13,6 +14,13 @@ constexpr int kChangesMax = 16;     // of a silo's answer to the job, in a proce
 constexpr int kOffersAgainMax = 3;  // in a round, to a silo that says it does not know the run
 
 static_assert(jobs::kJobBytesMax <= wire::kJobOfferBytesMax);
+
+/// What an operator reads of a refusal.
+std::string words_of(wire::Refusal refusal) {
+  if (refusal == wire::Refusal::Paused) return "paused by its owner";
+  if (refusal == wire::Refusal::Unavailable) return "it cannot write its ledger: its disk has no room, or has failed";
+  return std::string(wire::to_string(refusal));
+}
 
 }  // namespace
 
@@ -26,6 +34,14 @@ RunMachine::RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, 
           std::move(planner), make_algorithm, std::move(record_.checkpoint))),
       members_(*job_, std::move(record_.answers)),
       encoder_(limits) {}
+
+template <class Event>
+Status RunMachine::in_round(Event&& event, TimePoint now, Actions& out) {
+  if (driver_->round() == nullptr) return {};  // none was opened yet, or it broke
+  Result<Round::Actions> actions =
+      contained("the round", [&]() -> Result<Round::Actions> { return event(*driver_->round()); });
+  return actions ? carry_out(*std::move(actions), now, out) : fail_broken(actions.error(), now, out);
+}
 
 Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Limits limits, jobs::Planner planner,
                                     const jobs::AlgorithmMaker& make_algorithm) {
@@ -41,8 +57,8 @@ Result<RunMachine> RunMachine::open(RunStore& store, RunRecord record, wire::Lim
 
 Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
   Actions out;
-  if (const Status restored = driver_->restore(); !restored) {
-    if (ended()) return restored.error();
+  const Status restored = driver_->restore();
+  if (!restored && !ended()) {
     UNDERTONE_TRY(fail(RunState::Failed, restored.error(), now, out));
     arm(out);
     return out;
@@ -51,13 +67,13 @@ Result<std::vector<RunMachine::Action>> RunMachine::start(TimePoint now) {
                                             record_.run.hex(), quoted_text(job_->name), job_->cohort.size(),
                                             driver_->rounds_total(), driver_->rounds_closed())});
   members_.begin_away(now);
-  UNDERTONE_TRY(resume(now, out));
+  UNDERTONE_TRY(resume(now, restored, out));
   next_resend_ = now + job_->participation.resend;
   arm(out);
   return out;
 }
 
-Status RunMachine::resume(TimePoint now, Actions& out) {
+Status RunMachine::resume(TimePoint now, const Status& restored, Actions& out) {
   switch (record_.state) {
     case RunState::Queued:
       UNDERTONE_TRY(store_->set_joining(record_.run));
@@ -70,9 +86,13 @@ Status RunMachine::resume(TimePoint now, Actions& out) {
     case RunState::Running:
       return open_round(now, out);
     case RunState::Succeeded: {
-      Result<algorithms::Outcome> outcome = driver_->outcome();
-      if (!outcome) return outcome.error();
-      out.push_back(Ended{std::move(outcome)});
+      Result<algorithms::Outcome> outcome = restored ? driver_->outcome() : restored.error();
+      if (outcome) {
+        out.push_back(Ended{std::move(outcome)});
+      } else {  // the silos hear of the end all the same
+        out.push_back(LogEvent{true, fmt::format("outcome_unreadable run={} reason={}", record_.run.hex(),
+                                                 quoted_text(outcome.error().message))});
+      }
       leave(now, out);
       return {};
     }
@@ -100,7 +120,8 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_connected(const SiloId& s
       if (!members_.answered(silo)) offer(silo, out);
       break;
     case Phase::Round:
-      UNDERTONE_TRY(carry_out(driver_->round()->on_back(silo), now, out));
+      UNDERTONE_TRY(in_round([&](Round& round) { return round.on_back(silo); }, now, out));
+      if (phase_ != Phase::Round) break;  // that ended the run
       if (!members_.answered(silo)) offer(silo, out);
       if (members_.takes_part(silo) && driver_->round()->wants(silo)) ask(silo, out);
       break;
@@ -121,7 +142,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_disconnected(const SiloId
   member->away_since = now;
   member->told_end = false;
   if (phase_ == Phase::Round) {
-    UNDERTONE_TRY(carry_out(driver_->round()->on_away(silo, now), now, out));
+    UNDERTONE_TRY(in_round([&](Round& round) { return round.on_away(silo, now); }, now, out));
   }
   arm(out);
   return out;
@@ -165,9 +186,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_shuffler_connected(const 
   Actions out;
   if (!is_of_job(shuffler)) return out;
   send_to_shuffler(shuffler, wire::JobOffer{record_.run, record_.job}, out);
-  if (Round* round = driver_->round(); round != nullptr) {
-    UNDERTONE_TRY(carry_out(round->on_shuffler_connected(shuffler), now, out));
-  }
+  UNDERTONE_TRY(in_round([&](Round& round) { return round.on_shuffler_connected(shuffler); }, now, out));
   arm(out);
   return out;
 }
@@ -175,9 +194,9 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_shuffler_connected(const 
 Result<std::vector<RunMachine::Action>> RunMachine::on_shuffler_message(const std::string& shuffler,
                                                                         wire::Message message, TimePoint now) {
   Actions out;
-  Round* round = driver_->round();
-  if (!is_of_job(shuffler) || round == nullptr) return out;
-  UNDERTONE_TRY(carry_out(round->on_shuffler_message(shuffler, std::move(message), now), now, out));
+  if (!is_of_job(shuffler)) return out;
+  UNDERTONE_TRY(
+      in_round([&](Round& round) { return round.on_shuffler_message(shuffler, std::move(message), now); }, now, out));
   arm(out);
   return out;
 }
@@ -192,7 +211,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
         done = begin_rounds(now, out);
         break;
       case Phase::Round:
-        done = carry_out(driver_->round()->on_deadline(now), now, out);
+        done = in_round([&](Round& round) { return round.on_deadline(now); }, now, out);
         break;
       case Phase::Leaving:
         phase_ = Phase::Done;
@@ -208,7 +227,7 @@ Result<std::vector<RunMachine::Action>> RunMachine::on_timer(TimePoint now) {
       if (member.connected) say_what_is_due(silo, member, out);
     }
     if (phase_ == Phase::Round) {
-      UNDERTONE_TRY(carry_out(driver_->round()->on_resend(), now, out));
+      UNDERTONE_TRY(in_round([&](Round& round) { return round.on_resend(); }, now, out));
     }
     next_resend_ = now + job_->participation.resend;
   }
@@ -247,7 +266,7 @@ Status RunMachine::on(const SiloId& silo, const wire::JobAnswer& answer, TimePoi
                                        answer.refusal ? wire::to_string(*answer.refusal) : "accepted")});
   }
   if (phase_ == Phase::Joining) return members_.everybody_answered() ? begin_rounds(now, out) : Status();
-  if (answer.refusal) return carry_out(driver_->round()->on_lost(silo), now, out);
+  if (answer.refusal) return in_round([&](Round& round) { return round.on_lost(silo); }, now, out);
   if (news && members_.takes_part(silo) && driver_->round()->expect(silo, driver_->participant(*member.of_job)))
     ask(silo, out);
   return {};
@@ -269,21 +288,24 @@ Status RunMachine::on(const SiloId& silo, const wire::QueryRefused& refused, Tim
     if (members_.takes_part(silo)) ask(silo, out);
     return {};
   }
-  if (refused.refusal == wire::Refusal::Paused) {  // it is asked again until the deadline
-    member.said = "paused by its owner";
+  // What may pass is asked for again until the round's deadline.
+  if (refused.refusal == wire::Refusal::Paused || refused.refusal == wire::Refusal::Unavailable) {
+    member.said = words_of(refused.refusal);
     return {};
   }
   out.push_back(LogEvent{true, fmt::format("query_refused silo={} round={} reason={}", silo.name(), refused.round.value,
                                            wire::to_string(refused.refusal))});
-  member.said = fmt::format("refused: {}", wire::to_string(refused.refusal));
+  member.said = fmt::format("refused: {}", words_of(refused.refusal));
   member.dropped = true;
-  return carry_out(driver_->round()->on_lost(silo), now, out);
+  return in_round([&](Round& round) { return round.on_lost(silo); }, now, out);
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimePoint now, Actions& out) {
   if (phase_ != Phase::Round || members_.find(silo)->implausible) return {};
   std::optional<Round::Reception> reception;
-  Round::Actions actions = driver_->round()->on_reply(silo, reply, reception);
+  Result<Round::Actions> actions = contained(
+      "taking a reply", [&]() -> Result<Round::Actions> { return driver_->round()->on_reply(silo, reply, reception); });
+  if (!actions) return fail_broken(actions.error(), now, out);
   if (!reception) return {};
   out.push_back(ReplyCounted{*reception});
   const auto ignored = [&](std::string_view reason) {
@@ -305,7 +327,7 @@ Status RunMachine::on(const SiloId& silo, const wire::ReplyMessage& reply, TimeP
       exclude(silo, reply.reply, out);
       break;
   }
-  return carry_out(std::move(actions), now, out);
+  return carry_out(*std::move(actions), now, out);
 }
 
 void RunMachine::exclude(const SiloId& silo, const queries::Reply& reply, Actions& out) {
@@ -318,9 +340,8 @@ void RunMachine::exclude(const SiloId& silo, const queries::Reply& reply, Action
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::ReplyHandedOver& handed, TimePoint now, Actions& out) {
-  Round* round = driver_->round();
-  if (handed.run != record_.run || round == nullptr || handed.round != round->index()) return {};
-  return carry_out(round->on_handed_over(silo, handed.receipts), now, out);
+  if (handed.run != record_.run || driver_->round() == nullptr || handed.round != driver_->round()->index()) return {};
+  return in_round([&](Round& round) { return round.on_handed_over(silo, handed.receipts); }, now, out);
 }
 
 Status RunMachine::on(const SiloId& silo, const wire::ReceiptMessage& receipt, TimePoint /*now*/, Actions& /*out*/) {
@@ -336,11 +357,17 @@ Status RunMachine::on(const SiloId& silo, const wire::JobEndedSeen& seen, TimePo
   return done;
 }
 
+Status RunMachine::fail_broken(const Error& failure, TimePoint now, Actions& out) {
+  driver_->drop_round();
+  delivered_ = true;  // nobody can be told by it
+  return ended() ? Status() : fail(RunState::Failed, failure, now, out);
+}
+
 Status RunMachine::carry_out(Round::Actions actions, TimePoint now, Actions& out) {
   for (Round::Action& action : actions) {
     Status done;
     if (auto* committed = std::get_if<Round::Commit>(&action)) {
-      done = driver_->commit(std::move(*committed));
+      if (driver_->round() != nullptr) done = driver_->commit(std::move(*committed));
     } else if (const auto* send = std::get_if<Round::ToShuffler>(&action)) {
       send_to_shuffler(send->shuffler, send->message, out);
     } else if (const auto* offered = std::get_if<Round::OfferJob>(&action)) {
@@ -373,7 +400,8 @@ Status RunMachine::begin_rounds(TimePoint now, Actions& out) {
                                                       job_->participation.quorum, members_.absent())},
                 now, out);
   }
-  UNDERTONE_TRY(driver_->begin());
+  UNDERTONE_TRY(const auto begun, driver_->begin());
+  if (const auto* failure = std::get_if<RunFailure>(&begun)) return fail(RunState::Failed, failure->reason, now, out);
   record_.state = RunState::Running;
   return open_round(now, out);
 }
@@ -387,9 +415,9 @@ Status RunMachine::open_round(TimePoint now, Actions& out) {
   delivered_ = false;
   for (const auto& [silo, member] : members_.all()) {
     if (!member.away_since) continue;
-    UNDERTONE_TRY(carry_out(driver_->round()->on_away(silo, *member.away_since), now, out));
+    UNDERTONE_TRY(in_round([&](Round& round) { return round.on_away(silo, *member.away_since); }, now, out));
   }
-  return carry_out(driver_->round()->open(now), now, out);
+  return in_round([&](Round& round) { return round.open(now); }, now, out);
 }
 
 Status RunMachine::close_round(TimePoint now, Actions& out) {
@@ -423,7 +451,7 @@ Status RunMachine::go_on(Advanced advanced, TimePoint now, Actions& out) {
 
 Status RunMachine::deliver_round(TimePoint now, Actions& out) {
   delivered_ = true;
-  return carry_out(driver_->round()->delivered(), now, out);
+  return in_round([&](Round& round) { return round.delivered(); }, now, out);
 }
 
 Status RunMachine::succeed(TimePoint now, Actions& out) {
@@ -440,7 +468,7 @@ Status RunMachine::fail(RunState state, const Error& failure, TimePoint now, Act
   out.push_back(Ended{failure});
   driver_->give_up();
   if (!delivered_) {
-    UNDERTONE_TRY(carry_out(driver_->round()->cancel(), now, out));
+    UNDERTONE_TRY(in_round([&](Round& round) { return round.cancel(); }, now, out));
     UNDERTONE_TRY(deliver_round(now, out));
   }
   leave(now, out);
@@ -520,11 +548,11 @@ std::string RunMachine::why_missing(const SiloId& silo) const {
   const auto answer = members_.answers().find(silo);
   if (phase_ == Phase::Joining && members_.takes_part(silo)) return {};
   if (answer != members_.answers().end() && answer->second)
-    return fmt::format("refused the job: {}", wire::to_string(*answer->second));
+    return fmt::format("refused the job: {}", words_of(*answer->second));
   const Member* member = members_.find(silo);
-  if (member == nullptr) return "not connected";
+  if (member == nullptr) return kNotConnected;
   if (member->dropped) return member->said.empty() ? "refused" : member->said;
-  if (!member->connected) return "not connected";
+  if (!member->connected) return kNotConnected;
   if (!member->said.empty()) return member->said;
   if (driver_->is_advancing()) return {};  // the round is closed
   return answer == members_.answers().end() ? "has not answered the offer" : "computing";

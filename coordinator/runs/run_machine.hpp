@@ -66,6 +66,8 @@ class RunMachine {
   using Action =
       std::variant<Send, SendToShuffler, ArmTimer, Advance, LogEvent, RoundClosed, ReplyCounted, Ended, Goodbye>;
 
+  static constexpr const char* kNotConnected = "not connected";
+
   enum class Phase { Joining, Round, Leaving, Done };
 
   /// Continues a run of the store where it stands, or takes up the outcome of one that has ended. Plans the cohort only
@@ -121,8 +123,8 @@ class RunMachine {
   RunMachine(RunStore& store, RunRecord record, PreparedJob prepared, wire::Limits limits, jobs::Planner planner,
              const jobs::AlgorithmMaker& make_algorithm);
 
-  /// What the store's state of the run asks for.
-  [[nodiscard]] Status resume(TimePoint now, Actions& out);
+  /// What the store's state of the run asks for. @param restored whether the algorithm stands where the store says
+  [[nodiscard]] Status resume(TimePoint now, const Status& restored, Actions& out);
   [[nodiscard]] Status begin_rounds(TimePoint now, Actions& out);
   [[nodiscard]] Status open_round(TimePoint now, Actions& out);
   /// The round has what it waited for. What follows from it is worked out here and now, or handed out.
@@ -135,6 +137,11 @@ class RunMachine {
   void leave(TimePoint now, Actions& out);
   void finish_leaving(Actions& out);
 
+  /// Tells the round of an event and does what it answers. Where the round breaks, its run ends and no other.
+  template <class Event>
+  [[nodiscard]] Status in_round(Event&& event, TimePoint now, Actions& out);
+  /// The round broke an invariant: it is not used any more, and the run fails.
+  [[nodiscard]] Status fail_broken(const Error& failure, TimePoint now, Actions& out);
   /// Does what the round says, in order.
   [[nodiscard]] Status carry_out(Round::Actions actions, TimePoint now, Actions& out);
 
