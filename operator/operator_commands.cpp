@@ -235,9 +235,10 @@ int show_status(const OperatorOptions& options) {
     for (const Json& run : runs->body.at("runs")) print_run(run);
     if (runs->body.at("runs").empty()) fmt::print("No job has been submitted yet.\n");
     for (const Json& silo : silos->body.at("silos")) {
-      fmt::print("silo {:20} {:14} epsilon accepted so far {:.4g}\n", text(silo, "silo"),
+      const std::string away = text(silo, "why_away");
+      fmt::print("silo {:20} {:14} epsilon accepted so far {:.4g}{}\n", text(silo, "silo"),
                  silo.at("connected").get<bool>() ? "connected" : "not connected",
-                 silo.at("epsilon_accepted").get<double>());
+                 silo.at("epsilon_accepted").get<double>(), away.empty() ? "" : "  away: " + away);
     }
     return service::kDone;
   }

@@ -202,6 +202,10 @@ ApiHooks CoordinatorHost::hooks() {
     return sessions;
   };
   out.gauges = [this] { return gauges(); };
+  out.why_away = [this](const SiloId& silo) {
+    const auto known = why_away_.find(silo);
+    return known == why_away_.end() || peers_.contains(silo) ? std::string() : known->second;
+  };
   out.now = [] { return std::chrono::steady_clock::now(); };
   out.ready = [this] { return !stopped_ && !failure_ && listener_.is_open(); };
   return out;
@@ -293,6 +297,7 @@ asio::awaitable<void> CoordinatorHost::serve(SessionPtr session) {
     const Result<wire::Message> message = co_await session->receive();
     if (!message) {
       spdlog::info("silo_disconnected silo={} reason={}", silo.name(), quoted_text(message.error().message));
+      why_away_.insert_or_assign(silo, message.error().message);
       break;
     }
     handle(service_.on_message(silo, *message, std::chrono::steady_clock::now()));

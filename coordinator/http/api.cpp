@@ -381,6 +381,9 @@ ApiReply Api::one_run(const RunRecord& run) {
     const bool answered_round = progress && progress->answered.contains(silo);
     std::string why = machine != nullptr && !machine->ended() && !answered_round ? machine->why_missing(silo) : "";
     if (!why.empty() && !service_->store().seen().contains(silo)) why = kNeverSeen;
+    if (why == RunMachine::kNotConnected && hooks_.why_away) {
+      if (const std::string away = hooks_.why_away(silo); !away.empty()) why += ": " + away;
+    }
     if (!why.empty()) entry["why_missing"] = why;
     out["silos"].push_back(std::move(entry));
   }
@@ -455,7 +458,11 @@ ApiReply Api::silos() {
     entry["connected_since"] = service::utc_time(session.since);
   }
   Json out = Json::array();
-  for (auto& [silo, entry] : known) out.push_back(std::move(entry));
+  for (auto& [silo, entry] : known) {
+    const std::string away = hooks_.why_away && entry["connected"] == false ? hooks_.why_away(silo) : "";
+    if (!away.empty()) entry["why_away"] = away;
+    out.push_back(std::move(entry));
+  }
   return json_reply(200, {{"silos", std::move(out)}});
 }
 

@@ -53,6 +53,8 @@ struct ApiHooks {
   std::function<bool()> ready;
   std::function<bool(const RunId& run)> being_written = {};  // its results
   std::function<TimePoint()> now = {};                       // of the clock that the service is told of
+  /// Why the last session of a silo that is away ended; empty where that is not known.
+  std::function<std::string(const SiloId& silo)> why_away = {};
 };
 
 /// The coordinator's HTTP interface, version 1, without sockets: docs/api.md and docs/openapi.json describe it.

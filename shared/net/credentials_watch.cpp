@@ -37,9 +37,9 @@ void close_if_outdated(Session& session, const Credentials& credentials) {
   if (peer.serial.empty()) return;  // it has shown none yet
   const bool revoked = credentials.revoked(peer.serial);
   if (!revoked && service::wall_clock() <= peer.not_after) return;
-  spdlog::warn("connection_dropped peer={} reason=\"its certificate {}\"", quoted_text(describe(peer.party)),
-               revoked ? "was revoked" : "has expired");
-  session.close();
+  const std::string reason = revoked ? "its certificate was revoked" : "its certificate has expired";
+  spdlog::warn("connection_dropped peer={} reason=\"{}\"", quoted_text(describe(peer.party)), reason);
+  session.close(reason);
 }
 
 }  // namespace undertone::net

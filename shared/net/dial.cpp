@@ -39,10 +39,11 @@ asio::awaitable<Status> connect(Attempt& attempt, const std::string& host, std::
 asio::awaitable<Status> open_path(Attempt& attempt, const Destination& to) {
   if (!to.proxy) co_return co_await connect(attempt, to.host, to.port);
   const Status connected = co_await connect(attempt, to.proxy->host, to.proxy->port);
-  if (!connected) co_return connected;
+  if (!connected) co_return Error{connected.error().code, fmt::format("the proxy {}", connected.error().message)};
   Result<std::string> credentials = std::string();
   if (!to.proxy->credentials.empty()) credentials = read_file(to.proxy->credentials, kCredentialsBytesMax);
-  if (!credentials) co_return credentials.error();
+  if (!credentials)
+    co_return Error{credentials.error().code, fmt::format("the proxy's credentials: {}", credentials.error().message)};
   const Tunnel tunnel{to.host, to.port, *credentials};
   co_return co_await open_tunnel(attempt.socket, tunnel);
 }
@@ -63,7 +64,9 @@ asio::awaitable<Result<tcp::socket>> dial(Destination to, std::chrono::milliseco
   deadline.cancel();
   if (attempt->late) {
     co_return Error{ErrorCode::Unreachable,
-                    fmt::format("{}:{}: no connection within {} ms", to.host, to.port, within.count())};
+                    fmt::format("{}:{}: no connection{} within {} ms", to.host, to.port,
+                                to.proxy ? fmt::format(" through the proxy {}:{}", to.proxy->host, to.proxy->port) : "",
+                                within.count())};
   }
   if (!opened) co_return opened.error();
   co_return std::move(attempt->socket);

@@ -44,6 +44,7 @@ asio::awaitable<void> Link::dial() {
     const Status ended = co_await connect_once();
     if (std::exchange(connected_, false)) handlers_.lost();
     if (stopped_) break;
+    why_not_ = ended ? "the connection was closed" : ended.error().message;
     const std::chrono::milliseconds wait = backoff_.next();
     spdlog::warn("{}_lost name={} reason={} retry_ms={}", to_string(setup_.role), setup_.name,
                  quoted_text(ended ? "closed" : ended.error().message), wait.count());

@@ -50,6 +50,8 @@ class Link {
   /// Drops the connection where the service's certificate has ended or was revoked meanwhile.
   void look_at_peer();
   [[nodiscard]] bool connected() const noexcept { return connected_; }
+  /// Why the last attempt failed or the last connection ended, as a sentence without its end. @pre not connected
+  [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   /// Nothing happens where the link is down: who sends must send again once it is connected.
   void send(const wire::Message& message);
   void send(Session::Bytes bytes);
@@ -68,6 +70,7 @@ class Link {
   asio::steady_timer pause_;
   std::shared_ptr<Session> session_;
   bool connected_ = false;
+  std::string why_not_ = "it has not connected yet";
   bool stopped_ = false;
 };
 

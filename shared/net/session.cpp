@@ -182,6 +182,11 @@ void Session::finish() {
   outbox_changed_.cancel();
 }
 
+void Session::close(std::string reason) {
+  if (open_) close_reason_ = std::move(reason);
+  close();
+}
+
 void Session::close() {
   if (!open_) return;
   open_ = false;

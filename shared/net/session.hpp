@@ -96,6 +96,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Lets the queue run out, for `limits.handshake` at most, then closes.
   void finish();
   void close();
+  /// Closes for a reason, which whoever receives is told.
+  void close(std::string reason);
   /// For as long as the peer's certificate lasts; what it is, once the handshake is over.
   [[nodiscard]] const certificates::CertificateFacts& peer() const noexcept { return peer_; }
   /// Bytes of payload and framing since the beginning, for metrics.

@@ -655,6 +655,9 @@ class ApiTest : public ServiceTest {
     };
     hooks.ready = [] { return true; };
     hooks.now = [this] { return now_; };
+    hooks.why_away = [](const SiloId& which) {
+      return which == silo(1) ? "its certificate was revoked" : std::string();
+    };
     api_.emplace(*service_, folder_.path(), metrics_, hooks);
   }
   ApiReply ask(const std::string& method, const std::string& target, const std::string& body = "",
@@ -751,6 +754,8 @@ TEST_F(ApiTest, ASiloThatNeverWasHereIsNamedAndOneThatWasIsNot) {
   EXPECT_EQ(submitted["never_seen"], nlohmann::json({"silo-4"}));
   const nlohmann::json silos = json("GET", "/api/v1/runs/job-1")["silos"];
   EXPECT_EQ(silos[3]["why_missing"], "not connected");
+  EXPECT_EQ(silos[1]["why_missing"], "not connected: its certificate was revoked");
+  EXPECT_EQ(json("GET", "/api/v1/silos")["silos"][1]["why_away"], "its certificate was revoked");
   EXPECT_EQ(silos[4]["why_missing"], "never connected: no certificate of this name was ever seen");
   EXPECT_EQ(json("GET", "/api/v1/silos")["silos"].size(), 4U);
   (void)service_->on_connected(silo(4), now_).value();
