@@ -7,6 +7,7 @@
 
 #include "shared/accounting/gaussian_accountant.hpp"
 #include "shared/accounting/random_allocation.hpp"
+#include "shared/base/work_meter.hpp"
 #include "shared/planning/plan_parts.hpp"
 #include "shared/planning/secret_parts.hpp"
 
@@ -178,6 +179,7 @@ std::vector<accounting::RepeatedEvent> Plan::events(releases::Block block) const
 
 double Plan::epsilon_of(const RoundSet& made) const {
   if (made.empty()) return 0.0;
+  const WorkMeter meter(kPlanWorkMax);
   double worst = 0.0;
   for (const releases::Block block : releases::kProtectedBlocks) {
     releases::Cost spent;
@@ -210,7 +212,8 @@ double Plan::epsilon_of(const RoundSet& made) const {
     }
     worst = std::max(worst, epsilon ? *epsilon : epsilon_.value_rounded_up());
   }
-  return std::min(worst, epsilon_.value_rounded_up());
+  // An accountant that was stopped may have been passed over: what the whole plan costs is true of its parts.
+  return WorkMeter::stopped() ? epsilon_.value_rounded_up() : std::min(worst, epsilon_.value_rounded_up());
 }
 
 Result<double> Plan::charged(const std::vector<accounting::RepeatedEvent>& events) const {

@@ -100,8 +100,8 @@ class Plan {
   /// overflow taken off delta. @pre there are some
   [[nodiscard]] Result<double> epsilon_at(releases::Block block, releases::Delta delta) const;
   /// Epsilon at the mechanism's delta of the releases of these rounds and of no others: an odometer, no guarantee. It
-  /// is at most the plan's. Of a plan whose records draw bins anew for every pass it is the plan's from the first round
-  /// on.
+  /// is at most the plan's. It is the plan's from the first round on where records draw bins anew for every pass, and
+  /// where finding it would take more than `kPlanWorkMax` operations.
   [[nodiscard]] double epsilon_of(const RoundSet& made) const;
   /// Epsilon at the plan's whole delta of what costs more than the plan, such as the same releases seen by somebody who
   /// knows more. Samplers may deviate from their law, and what that takes of delta grows with epsilon, so both are
