@@ -9,12 +9,13 @@
 #include "shared/base/files.hpp"
 #include "shared/base/large_memory.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/jobs/metric_values.hpp"
 #include "shared/net/http_client.hpp"
 #include "shared/net/serve_loop.hpp"
-#include "shared/net/socket_table.hpp"
+#include "shared/net/status_socket.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
 #include "shared/service/program.hpp"
@@ -110,6 +111,10 @@ int serve(const Options& options) {
   const Result<CoordinatorHost::Ports> ports = host.start();
   if (!ports) return fail(ports.error(), kCannotStart);
   spdlog::info("listening host={} port={} http_port={}", config->host, ports->silos, ports->http);
+  net::StatusSocket status(context, net::StatusSocket::beside(config->store),
+                           [&] { return fmt::format("listens on port {}\n", ports->silos); });
+  if (const Status opened = status.open(); !opened)
+    spdlog::warn("no_status reason={}", quoted_text(opened.error().message));
   if (!options.ports_file.empty()) {
     const std::string text = fmt::format("{} {}\n", ports->silos, ports->http);
     if (Status written = write_file_atomically(options.ports_file, text); !written)
@@ -171,16 +176,14 @@ int show_sealing_key(const Options& options) {
 }
 
 /// Whether the service that this configuration is for answers on this machine, as this party's certificate lets it be
-/// asked. Without an HTTP service: whether something listens for silos.
+/// asked. Without an HTTP service: whether a coordinator runs on its store and listens for silos.
 int check_health(const Options& options) {
   const Result<CoordinatorConfig> config = load_coordinator_config(options.config);
   if (!config) return fail(config.error(), kCannotStart);
   if (!config->http) {
-    const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
-    if (!sockets) return fail(sockets.error(), kCannotStart);
-    if (!net::listens_on(*sockets, config->port))
-      return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kNo);
-    fmt::print("listens on port {}\n", config->port);
+    const Result<std::string> said = net::read_status(net::StatusSocket::beside(config->store));
+    if (!said) return fail(said.error(), kNo);
+    fmt::print("{}", *said);
     return kDone;
   }
   std::optional<net::Credentials> credentials;

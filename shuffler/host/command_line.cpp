@@ -7,11 +7,12 @@
 #include "shared/base/file_lock.hpp"
 #include "shared/base/files.hpp"
 #include "shared/base/log.hpp"
+#include "shared/base/plain_text.hpp"
 #include "shared/base/process_protection.hpp"
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/crypto/secure_bits.hpp"
 #include "shared/net/serve_loop.hpp"
-#include "shared/net/socket_table.hpp"
+#include "shared/net/status_socket.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/exit_code.hpp"
 #include "shared/service/help_texts.hpp"
@@ -71,6 +72,10 @@ int serve(const std::string& config_file, const std::string& ports_file) {
   const Result<std::uint16_t> port = host.start();
   if (!port) return fail(port.error(), kCannotStart);
   spdlog::info("listening host={} port={}", config->host, *port);
+  net::StatusSocket status(context, net::StatusSocket::beside(config->store),
+                           [&] { return fmt::format("listens on port {}\n", *port); });
+  if (const Status answers = status.open(); !answers)
+    spdlog::warn("no_status reason={}", quoted_text(answers.error().message));
   if (!ports_file.empty()) {
     if (Status written = write_file_atomically(ports_file, fmt::format("{}\n", *port)); !written)
       return fail(written.error(), kCannotStart);
@@ -109,15 +114,13 @@ int check(const std::string& config_file) {
   return kDone;
 }
 
-/// Whether something listens where this configuration says, found out without connecting: connections are logged.
+/// Whether a shuffler runs on this configuration's store, found out without connecting to it: connections are logged.
 int check_health(const std::string& config_file) {
   const Result<ShufflerConfig> config = load_shuffler_config(config_file);
   if (!config) return fail(config.error(), kCannotStart);
-  const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
-  if (!sockets) return fail(sockets.error(), kCannotStart);
-  if (!net::listens_on(*sockets, config->port))
-    return fail({ErrorCode::Unreachable, fmt::format("nothing listens on port {}", config->port)}, kNo);
-  fmt::print("listens on port {}\n", config->port);
+  const Result<std::string> said = net::read_status(net::StatusSocket::beside(config->store));
+  if (!said) return fail(said.error(), kNo);
+  fmt::print("{}", *said);
   return kDone;
 }
 

@@ -11,19 +11,16 @@
 #include "shared/base/plain_text.hpp"
 #include "shared/net/await.hpp"
 #include "shared/net/credentials_watch.hpp"
+#include "shared/service/clock.hpp"
 #include "shared/service/program.hpp"
 #include "silo/agent/privacy_statement.hpp"
+#include "silo/owner/agent_standing.hpp"
 
 namespace undertone::silo {
 namespace {
 
 namespace asio = boost::asio;
 using net::kAwait;
-
-/// Enters the agent on the worker thread.
-asio::awaitable<std::vector<Action>> enter(SiloAgent& agent, const wire::Message& message) {
-  co_return agent.on_message(message);
-}
 
 }  // namespace
 
@@ -35,7 +32,8 @@ SiloHost::SiloHost(asio::io_context& context, const SiloConfig& config, SiloAgen
       worker_(1),
       interval_(context),
       housekeeping_(context),
-      gate_(config.policy.release_interval) {}
+      gate_(config.policy.release_interval),
+      status_(context, net::StatusSocket::beside(config.desk), [this] { return standing(); }) {}
 
 SiloHost::~SiloHost() { worker_.join(); }
 
@@ -55,6 +53,8 @@ Status SiloHost::start() {
                      run.hex());
     }
   }
+  if (const Status opened = status_.open(); !opened)
+    spdlog::warn("no_status reason={}", quoted_text(opened.error().message));
   dial_coordinator();
   dial_shufflers();
   net::spawn_essential(context_->get_executor(), keep_credentials(), "credentials");
@@ -63,6 +63,7 @@ Status SiloHost::start() {
 
 void SiloHost::stop() {
   stopped_ = true;
+  status_.close();
   interval_.cancel();
   housekeeping_.cancel();
   if (coordinator_) coordinator_->stop();
@@ -130,20 +131,39 @@ asio::awaitable<void> SiloHost::on_coordinator(wire::Message message) {
   const auto asked = std::chrono::steady_clock::now();
   // Held answers are computed on the worker, whatever they take: a heartbeat that is late would tell of them too.
   if (!gate_.holds() && agent_->answers_quickly(message)) {
-    handle(agent_->on_message(message));
+    handle(enter(message));
     co_return;
   }
   gate_.close();
-  asio::awaitable<std::vector<Action>> work = enter(*agent_, message);
+  busy_since_ = service::wall_clock();
+  asio::awaitable<std::vector<Action>> work = enter_on_worker(message);
   std::vector<Action> actions = co_await asio::co_spawn(worker_, std::move(work), asio::use_awaitable);
   if (const auto* query = std::get_if<wire::QueryMessage>(&message); query != nullptr && gate_.holds()) {
     asio::awaitable<void> held = hold(*query, asked);
     co_await std::move(held);
   }
   const std::set<std::string> put_off = gate_.open();
+  busy_since_.reset();
   if (stopped_) co_return;
   handle(std::move(actions));
   send_again(put_off);
+}
+
+std::string SiloHost::standing() const {
+  return AgentStanding{coordinator_->connected(), coordinator_->connected() ? "" : coordinator_->why_not(), busy_since_}
+      .text();
+}
+
+std::vector<Action> SiloHost::enter(const wire::Message& message) {
+  std::vector<Action> actions = agent_->on_message(message);
+  for (const Action& action : actions) {
+    if (const auto* ended = std::get_if<RunEnded>(&action)) write_statement(ended->run);
+  }
+  return actions;
+}
+
+asio::awaitable<std::vector<Action>> SiloHost::enter_on_worker(const wire::Message& message) {
+  co_return enter(message);
 }
 
 asio::awaitable<void> SiloHost::hold(const wire::QueryMessage& query, std::chrono::steady_clock::time_point asked) {
@@ -169,7 +189,6 @@ void SiloHost::handle(std::vector<Action> actions) {
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {
       spdlog::info("run_ended run={} succeeded={}", ended->run.hex(), ended->succeeded);
       hand_over_.forget(ended->run);
-      write_statement(ended->run);
     } else if (const auto* halt = std::get_if<Halt>(&action)) {
       spdlog::error("halted reason={}", quoted_text(halt->reason.message));
       halted_ = halt->reason;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "shared/net/link.hpp"
+#include "shared/net/status_socket.hpp"
 #include "silo/agent/hand_over.hpp"
 #include "silo/agent/release_gate.hpp"
 #include "silo/agent/silo_agent.hpp"
@@ -41,6 +42,13 @@ class SiloHost {
   /// What these shufflers have not taken. Asks the agent, so never while it computes.
   void send_again(const std::set<std::string>& shufflers);
   [[nodiscard]] bool may_release(const RunId& run) const;
+  /// What `undertone-silo health` is told. It says nothing of records: how long the gate is closed is what an interval
+  /// hides.
+  [[nodiscard]] std::string standing() const;
+  /// Gives the agent a message. Where a run ends by it, the run's statement is written: that can take seconds, so this
+  /// is for the worker wherever a message is not answered quickly.
+  [[nodiscard]] std::vector<Action> enter(const wire::Message& message);
+  [[nodiscard]] boost::asio::awaitable<std::vector<Action>> enter_on_worker(const wire::Message& message);
   /// Waits until the answer to a query may leave. Nothing else is read or answered meanwhile: it would tell when the
   /// computation was done.
   [[nodiscard]] boost::asio::awaitable<void> hold(const wire::QueryMessage& query,
@@ -65,6 +73,8 @@ class SiloHost {
   ReleaseGate gate_;  // closed while the agent is the worker's, and until what it computed has left
   std::optional<Error> halted_;
   bool stopped_ = false;
+  std::optional<std::int64_t> busy_since_;  // seconds since 1970, while the gate is closed
+  net::StatusSocket status_;
 };
 
 }  // namespace undertone::silo

@@ -2,10 +2,11 @@
 #include <set>
 
 #include "shared/base/plain_text.hpp"
-#include "shared/net/socket_table.hpp"
+#include "shared/net/status_socket.hpp"
 #include "shared/service/clock.hpp"
 #include "shared/service/help_texts.hpp"
 #include "silo/agent/job_summary.hpp"
+#include "silo/owner/agent_standing.hpp"
 #include "silo/owner/disk_room.hpp"
 #include "silo/owner/job_prospects.hpp"
 #include "silo/owner/questions.hpp"
@@ -159,12 +160,14 @@ int withdraw_job(const OwnerOptions& options) {
 int check_health(const OwnerOptions& options) {
   const Result<SiloConfig> config = load_silo_config(options.config);
   if (!config) return fail(config.error());
-  const Result<std::vector<net::TcpSocket>> sockets = net::sockets_here();
-  if (!sockets) return fail(sockets.error());
+  const Result<std::string> said = net::read_status(net::StatusSocket::beside(config->desk));
+  if (!said) return fail({said.error().code, fmt::format("the agent does not run: {}", said.error().message)}, kNo);
+  const Result<AgentStanding> standing = AgentStanding::read(*said);
+  if (!standing) return fail(standing.error(), kNo);
   // A connection that the coordinator says nothing on is closed by the agent itself (session.silence_ms).
-  const std::uint16_t port = config->proxy ? config->proxy->port : config->port;
-  if (!net::connected_to(*sockets, port))
-    return fail({ErrorCode::Unreachable, fmt::format("no connection to port {} is open", port)}, kNo);
+  if (!standing->connected)
+    return fail({ErrorCode::Unreachable, fmt::format("the agent runs and is not connected: {}", standing->why_not)},
+                kNo);
   // Connected it may be, and refuse everything: what cannot be committed is not answered.
   std::vector<std::filesystem::path> written = {config->desk};
   for (const DatasetConfig& dataset : config->datasets)
@@ -172,7 +175,11 @@ int check_health(const OwnerOptions& options) {
   for (const std::filesystem::path& file : written) {
     if (const Status room = check_room(file); !room) return fail(room.error(), kNo);
   }
-  fmt::print("connected to port {}\n", port);
+  const Result<DeskFile> desk = open_desk(*config);
+  const Result<bool> paused = desk ? desk->desk->paused() : desk.error();
+  if (!paused) return fail(paused.error(), kNo);
+  fmt::print("connected{}{}\n", *paused ? "; paused by its owner" : "",
+             standing->busy_since ? "; busy since " + service::utc_minute(*standing->busy_since) : "");
   return kDone;
 }
 
