@@ -93,9 +93,11 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   init->add_flag("--renew", renew, "a new key and request beside the old ones");
   actions[init] = [&] { return init_party(kit, renew); };
 
-  takes_dataset(add(app, "check", "Read the data against the schema and show what would be used; nothing is sent", [&] {
-    return check_data(options);
-  }))->add_option("--job", options.job_file, "a job's file: say what an offer of it would be answered");
+  CLI::App* check = takes_dataset(
+      add(app, "check", "Read the data against the schema and show what would be used; nothing of them is sent",
+          [&] { return check_data(options); }));
+  check->add_option("--job", options.job_file, "a job's file: say what an offer of it would be answered");
+  check->add_flag("--connect", options.connect, "try the way to the coordinator and the shufflers, too");
   add(app, "run", "Connect to the coordinator and serve until SIGTERM",
       [&] { return run_agent(options.config, make_randomness); });
   speaks_json(add(app, "jobs", "Jobs that were offered, and where they stand", [&] { return list_jobs(options); }));
@@ -166,6 +168,11 @@ int silo_main(int argc, char** argv, const char* program, crypto::NoiseKind nois
   amend->add_flag(
       "--publish-holdout", publish,
       "the owner declares the records of the present holdout public: they are evaluated exactly from now on");
+
+  CLI::App* remove =
+      add(*dataset, "remove", "Serve a data set no more; its ledger is kept", [&] { return remove_dataset(options); });
+  remove->add_option("name", options.dataset, "of the data set")->required();
+  asks(remove);
 
   FilterGrant grant;
   CLI::App* filter =

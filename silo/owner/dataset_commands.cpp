@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
 
@@ -6,6 +7,7 @@
 #include "shared/certificates/start_up_kit.hpp"
 #include "shared/data/csv_survey.hpp"
 #include "shared/jobs/schema_section.hpp"
+#include "shared/net/probe.hpp"
 #include "shared/service/clock.hpp"
 #include "silo/owner/job_prospects.hpp"
 #include "silo/owner/questions.hpp"
@@ -104,6 +106,49 @@ bool print_findings(const std::vector<Finding>& findings) {
   return stops;
 }
 
+/// A data set that was removed comes back with the ledger that it had.
+/// @param entry of the new data set, by whose name it is known @return whether it was removed before
+bool bring_back(Json& document, Json& entry) {
+  if (!document.contains("removed_datasets")) return false;
+  Json& removed = document.at("removed_datasets");
+  const auto same =
+      std::find_if(removed.begin(), removed.end(), [&](const Json& one) { return one.at("name") == entry.at("name"); });
+  if (same == removed.end()) return false;
+  entry["ledger"] = same->at("ledger");
+  entry["ledger"].erase("id");
+  removed.erase(same);
+  return true;
+}
+
+/// Tries the way to the coordinator and to each shuffler, and prints what was found. @return whether all let this silo
+/// in
+bool reaches_services(const SiloConfig& config) {
+  Result<net::Credentials> own = net::Credentials::load(config.tls, net::Side::Client, config.party());
+  if (!own) {
+    (void)fail(own.error());
+    return false;
+  }
+  const auto reaches = [&](const std::string& what, const net::Destination& to, const certificates::Party& expected) {
+    Result<certificates::Party> shown = net::probe(to, *own, config.session);
+    if (shown && (shown->role != expected.role || shown->consortium != expected.consortium ||
+                  (!expected.name.empty() && shown->name != expected.name)))
+      shown = Error{ErrorCode::Unauthorized, fmt::format("it shows the certificate of the {}", describe(*shown))};
+    if (shown) {
+      fmt::print("{} at {}:{}: it is the {}, and lets this silo in\n", what, to.host, to.port, describe(*shown));
+    } else {
+      fmt::print(stderr, "error: {} at {}:{}: {}\n", what, to.host, to.port, plain_text(shown.error().message));
+    }
+    return shown.has_value();
+  };
+  bool all = reaches("the coordinator", {config.host, config.port, config.proxy},
+                     {config.consortium, certificates::Role::Coordinator, ""});
+  for (const net::LinkAddress& shuffler : config.shufflers)
+    all = reaches(fmt::format("the shuffler \"{}\"", shuffler.name), {shuffler.host, shuffler.port, std::nullopt},
+                  {config.consortium, certificates::Role::Shuffler, shuffler.name}) &&
+          all;
+  return all;
+}
+
 /// Says what an offer of the job would be answered now. @param facts of data sets, by name
 int answer_offer(const OwnerOptions& options, const std::map<std::string, DatasetFacts>& facts) {
   const Result<Files> files = open_files(options);
@@ -170,7 +215,8 @@ int check_data(const OwnerOptions& options) {
   }
   if (!values) fmt::print("What the columns hold is shown on a terminal alone.\n");
   const int answer = options.job_file.empty() ? kDone : answer_offer(options, facts_by_dataset);
-  fmt::print("Nothing was sent and nothing was charged.\n");
+  if (options.connect) stops = !reaches_services(*config) || stops;
+  fmt::print("No record was asked about, and nothing was charged.\n");
   return stops ? kCannotStart : answer;
 }
 
@@ -286,6 +332,7 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
                      {"head", (head.parent_path() / (options.dataset + ".head.json")).string()},
                      {"key", sibling.at("key")}};
   if (example != nullptr) document["datasets"] = Json::array();
+  const bool back = bring_back(document, entry);
   document["datasets"].push_back(std::move(entry));
   const std::string text = document.dump(2) + "\n";
   const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
@@ -299,9 +346,57 @@ int add_dataset(const OwnerOptions& options, const NewDataset& added) {
   if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
   if (example != nullptr)
     fmt::print("The kit's example, \"{}\", whose file there never was, has made room.\n", example->name);
+  if (back) fmt::print("It was removed before, and goes on with the ledger that it had.\n");
   fmt::print("The data set \"{}\" has a ledger, {}, and stands in {}. A running agent serves it after a restart.\n",
              dataset.name, dataset.ledger.string(), options.config.string());
   fmt::print("  {}: a job's cohort must say the same\n", counts_text(*begun, dataset.holdout_public));
+  return kDone;
+}
+
+int remove_dataset(const OwnerOptions& options) {
+  const Result<SiloConfig> before = load_silo_config(options.config);
+  if (!before) return fail(before.error());
+  const Result<const DatasetConfig*> named = the_dataset(*before, options.dataset);
+  if (!named) return fail(named.error(), kUsage);
+  const DatasetConfig& dataset = **named;
+  if (before->datasets.size() == 1)
+    return fail({ErrorCode::InvalidArgument,
+                 fmt::format("\"{}\" is the only data set: add another first, then remove this one", dataset.name)},
+                kUsage);
+  const Result<Document> read = read_document(options.config);
+  if (!read) return fail(read.error());
+  Json document = read->root;
+  if (!document.contains("removed_datasets")) document["removed_datasets"] = Json::array();
+  Json& datasets = document.at("datasets");
+  const auto entry = std::find_if(datasets.begin(), datasets.end(),
+                                  [&](const Json& one) { return one.at("name").get<std::string>() == dataset.name; });
+  UNDERTONE_CHECK(entry != datasets.end());
+  const bool begun = ledger_has_begun(dataset);
+  if (begun) {
+    const Result<LedgerView> view = view_ledger(dataset, before->policy, options.noise);
+    if (!view) return fail(view.error(), exit_code_of(view.error()));
+    const auto& accounts = view->ledger->accounts();
+    const auto open =
+        std::count_if(accounts.begin(), accounts.end(), [](const auto& one) { return !one.second.ended; });
+    fmt::print("\"{}\", {}: {} runs, {} of them open; epsilon {:.6g} is reserved\n", dataset.name, dataset.csv.string(),
+               accounts.size(), open, view->ledger->epsilon_reserved().value_rounded_up());
+    Json kept = {{"name", dataset.name}, {"csv", entry->at("csv")}, {"ledger", entry->at("ledger")}};
+    kept["ledger"].erase("replaces");
+    kept["ledger"]["id"] = to_hex(view->ledger->id());
+    document.at("removed_datasets").push_back(std::move(kept));
+  }
+  if (!confirmed(options, "Serve it no more? Its ledger is kept, and what was spent stays spent.")) return kNo;
+  datasets.erase(entry);
+  const std::string text = document.dump(2) + "\n";
+  const Result<config::JsonDocument> parsed = config::parse_json(text, options.config.string());
+  if (!parsed) return fail(parsed.error());
+  config::Problems problems(options.config.string());
+  const Result<SiloConfig> after = parse_silo_config(parsed->root, options.config.parent_path(), problems);
+  if (!after) return fail(after.error());
+  if (Status written = write_file_atomically(options.config, text); !written) return fail(written.error());
+  fmt::print("The data set \"{}\" is removed from {}. A running agent serves it until its restart.\n", dataset.name,
+             options.config.string());
+  if (begun) fmt::print("Keep {}: its records get no second budget.\n", dataset.ledger.string());
   return kDone;
 }
 

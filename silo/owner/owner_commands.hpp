@@ -18,6 +18,7 @@ struct OwnerOptions {
   std::string job;                      // a run's hexadecimal prefix, or a job's name
   std::string dataset;                  // a data set's name; empty: the only one, or all
   std::filesystem::path job_file = {};  // of `check`: a job that nobody has offered
+  bool connect = false;                 // of `check`: the way to the services is tried, too
 };
 
 /// Makes a key and a signing request from a start-up kit. @param renew with a new key beside the old one
@@ -64,6 +65,9 @@ struct NewDataset {
   std::string public_value = {};
 };
 [[nodiscard]] int add_dataset(const OwnerOptions& options, const NewDataset& dataset);
+/// Takes a data set out of the configuration. Its ledger, head and key stay where they are, and so does what its
+/// records have spent: added again by its name, it goes on with them.
+[[nodiscard]] int remove_dataset(const OwnerOptions& options);
 /// Records that the owner changed the data set. @see Ledger::amend for `publish_holdout`
 [[nodiscard]] int amend_dataset(const OwnerOptions& options, bool publish_holdout);
 /// What a filter is given.

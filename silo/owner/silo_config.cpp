@@ -255,6 +255,38 @@ std::vector<DatasetConfig> parse_datasets(config::Section& root, const std::file
   return out;
 }
 
+std::vector<RemovedDataset> parse_removed(config::Section& root, const std::filesystem::path& folder,
+                                          const std::vector<DatasetConfig>& datasets) {
+  std::vector<RemovedDataset> out;
+  if (!root.has("removed_datasets")) return out;
+  for (config::Section section :
+       root.objects("removed_datasets", 0, kRemovedMax,
+                    "data sets that are not served any more, as `dataset remove` writes them: their ledgers are kept, "
+                    "and their records get no second budget")) {
+    RemovedDataset removed;
+    removed.name = section.text("name", "that it had");
+    removed.csv = folder / section.text("csv", "its data");
+    config::Section ledger = section.object("ledger", "of this data set alone");
+    removed.ledger = folder / ledger.text("path", "the ledger's file");
+    removed.ledger_head = folder / ledger.text("head", "the ledger's head");
+    removed.ledger_key = folder / ledger.text("key", "the key that signs the ledger");
+    const Result<Digest> id = digest_from_hex(ledger.text("id", "the ledger's, 64 hexadecimal digits"));
+    if (!id) ledger.problem("id", "expected a ledger's id, 64 hexadecimal digits");
+    if (id) removed.id = *id;
+    ledger.finish();
+    section.finish();
+    for (const DatasetConfig& dataset : datasets) {
+      if (!root.recording() && is_one_file(dataset.csv, removed.csv))
+        root.problem("datasets",
+                     fmt::format("\"{}\": its csv is that of the removed data set \"{}\", whose records have a ledger: "
+                                 "add it again by that name, and it goes on with that ledger",
+                                 dataset.name, removed.name));
+    }
+    out.push_back(std::move(removed));
+  }
+  return out;
+}
+
 net::Proxy parse_proxy(config::Section section, const std::filesystem::path& folder) {
   net::Proxy out;
   out.host = section.text("host", "of an HTTP proxy that allows CONNECT");
@@ -293,6 +325,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
   std::vector<net::LinkAddress> shufflers = net::parse_shufflers(root);
   net::TlsFiles tls = net::parse_tls(root.object("tls", "PEM files; a renewed one serves without a restart"), folder);
   std::vector<DatasetConfig> datasets = parse_datasets(root, folder);
+  std::vector<RemovedDataset> removed = parse_removed(root, folder, datasets);
   Policy policy = parse_policy(root.object("policy", "what is allowed; what is not named is refused"));
   const std::filesystem::path statements = folder / root.text("statements", "folder for privacy statements");
   const std::filesystem::path desk =
@@ -313,6 +346,7 @@ Result<SiloConfig> parse_silo_config(const nlohmann::json& document, const std::
                     std::move(shufflers),
                     std::move(tls),
                     std::move(datasets),
+                    std::move(removed),
                     std::move(policy),
                     desk,
                     statements,

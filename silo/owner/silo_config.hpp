@@ -37,6 +37,16 @@ struct DatasetConfig {
   std::set<Digest> replaced_ledgers;  // older ledgers of this data set that were replaced on purpose
 };
 
+/// A data set that is not served any more. Its ledger is kept: its records have spent what they have spent.
+struct RemovedDataset {
+  std::string name;
+  std::filesystem::path csv;
+  std::filesystem::path ledger;
+  std::filesystem::path ledger_head;
+  std::filesystem::path ledger_key;
+  Digest id{};  // of the ledger
+};
+
 /// What the institution's file says.
 struct SiloConfig {
   SiloId id;
@@ -47,6 +57,7 @@ struct SiloConfig {
   std::vector<net::LinkAddress> shufflers;  // dialled directly
   net::TlsFiles tls;
   std::vector<DatasetConfig> datasets;  // at least one
+  std::vector<RemovedDataset> removed;
   Policy policy;
   std::filesystem::path desk;
   std::filesystem::path statements;
@@ -59,6 +70,7 @@ struct SiloConfig {
 
 /// As many as a coordinator's receipts allow, half of them for ledgers that were replaced.
 inline constexpr std::size_t kDatasetsMax = 8;
+inline constexpr std::size_t kRemovedMax = 64;
 
 /// Paths in the file are relative to it. A policy, a ledger and a head outside it must be named; none has a default.
 [[nodiscard]] Result<SiloConfig> load_silo_config(const std::filesystem::path& file);

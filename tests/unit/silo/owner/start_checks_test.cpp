@@ -11,7 +11,7 @@ namespace {
 
 SiloConfig config_in(const std::filesystem::path& folder) {
   SiloConfig config{
-      SiloId::create("clinic").value(), "consortium",          "host", 1,  {}, {}, {}, {}, tests::generous_policy(),
+      SiloId::create("clinic").value(), "consortium",          "host", 1,  {}, {}, {}, {}, {}, tests::generous_policy(),
       folder / "desk.sqlite",           folder / "statements", {},     {}, {}};
   config.tls.certificate = folder / "certificate.pem";
   return config;
