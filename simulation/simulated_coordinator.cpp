@@ -66,7 +66,7 @@ Result<std::optional<RunId>> SimulatedCoordinator::submit(const std::string& job
   const Result<coordinator::PlannedJob> planned = coordinator::PlannedJob::plan(job, file, setup_.planner);
   Result<JobService::Submitted> submitted =
       planned ? service_->submit(*planned, nonce, false, world().now()) : planned.error();
-  if (!submitted && submitted.error().code != ErrorCode::StorageFailed) return submitted.error();
+  if (!submitted && !is_of_storage(submitted.error().code)) return submitted.error();
   if (!submitted) {
     world().give_up(*this);
     return std::optional<RunId>();
@@ -78,7 +78,7 @@ Result<std::optional<RunId>> SimulatedCoordinator::submit(const std::string& job
 bool SimulatedCoordinator::cancel(const RunId& run) {
   if (!service_) return false;
   Result<JobService::Actions> actions = service_->cancel(run, "cancelled by the operator", world().now());
-  const bool is_over = actions || actions.error().code != ErrorCode::StorageFailed;
+  const bool is_over = actions || !is_of_storage(actions.error().code);
   if (actions || !is_over) handle(std::move(actions));
   return is_over;
 }

@@ -55,7 +55,7 @@ void SimulatedSiloProcess::boot() {
   Result<silo::Ledger> ledger =
       silo::Ledger::open(*database_, *head_, key_, identity_, spec_.policy.total, randomness_->kind(), wall_clock());
   if (!ledger) {
-    if (ledger.error().code != ErrorCode::StorageFailed && watch_.halted) watch_.halted(spec_.id, ledger.error());
+    if (!is_of_storage(ledger.error().code) && watch_.halted) watch_.halted(spec_.id, ledger.error());
     return world().give_up(*this);
   }
   ledger_ = std::make_unique<silo::Ledger>(*std::move(ledger));
@@ -139,7 +139,7 @@ void SimulatedSiloProcess::handle(std::vector<silo::Action> actions) {
     } else if (const auto* ended = std::get_if<silo::RunEnded>(&action)) {
       hand_over_.forget(ended->run);
     } else if (const auto* halt = std::get_if<silo::Halt>(&action)) {
-      if (halt->reason.code != ErrorCode::StorageFailed && watch_.halted) watch_.halted(spec_.id, halt->reason);
+      if (!is_of_storage(halt->reason.code) && watch_.halted) watch_.halted(spec_.id, halt->reason);
       return world().give_up(*this);
     }
   }

@@ -40,6 +40,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "dataset_changed";
     case ErrorCode::StorageFailed:
       return "storage_failed";
+    case ErrorCode::NoRoom:
+      return "no_room";
     case ErrorCode::Unreachable:
       return "unreachable";
     case ErrorCode::QuorumMissed:

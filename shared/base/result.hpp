@@ -23,6 +23,7 @@ enum class ErrorCode {
   LedgerRolledBack,  // an older copy of the ledger
   DatasetChanged,    // the data are not those the ledger was opened for
   StorageFailed,     // the disk or the database refused
+  NoRoom,            // the disk is full; nothing was written
   Unreachable,       // network
   QuorumMissed,      // too few replies
   Cancelled,         // by the operator
@@ -31,6 +32,10 @@ enum class ErrorCode {
 
 /// A stable lower-case name, e.g. "policy_refused".
 [[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
+/// Whether a disk or a database failed, for whatever reason.
+[[nodiscard]] constexpr bool is_of_storage(ErrorCode code) noexcept {
+  return code == ErrorCode::StorageFailed || code == ErrorCode::NoRoom;
+}
 
 /// An expected failure: its kind, and a sentence that says where, what was expected and what was found.
 struct Error {

@@ -19,8 +19,12 @@ std::string file_of(sqlite3* handle) {
 
 Error failure_of(sqlite3* handle, const char* what) {
   const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
-  // What is not to be mended by trying again is told apart: a file that is no database, or one with damaged pages.
-  return {code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? ErrorCode::InvalidData : ErrorCode::StorageFailed,
+  // What is not to be mended by trying again is told apart: a file that is no database, or one with damaged pages. So
+  // is a full disk, under which a transaction has certainly not been committed.
+  const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+  return {damaged               ? ErrorCode::InvalidData
+          : code == SQLITE_FULL ? ErrorCode::NoRoom
+                                : ErrorCode::StorageFailed,
           fmt::format("{}: {}", what, handle == nullptr ? "out of memory" : sqlite3_errmsg(handle))};
 }
 

@@ -32,10 +32,19 @@ wire::Refusal refusal_of(ErrorCode code) {
     case ErrorCode::InvalidArgument:
     case ErrorCode::InvalidConfig:
     case ErrorCode::LimitExceeded:
+    case ErrorCode::Internal:  // the program breaks over this job, and would again
       return wire::Refusal::InvalidJob;
     default:
       return wire::Refusal::Unavailable;
   }
+}
+
+std::set<RunId> open_runs(const Ledger& ledger) {
+  std::set<RunId> out;
+  for (const auto& [run, account] : ledger.accounts()) {
+    if (!account.ended) out.insert(run);
+  }
+  return out;
 }
 
 static_assert(kExplanationBytesMax <= wire::kExplanationBytesMax);
@@ -114,7 +123,8 @@ Tell desk_not_written(const Error& error) {
 
 }  // namespace
 
-SiloMachine::SiloMachine(Setup setup) : setup_(std::move(setup)), encoder_(setup_.limits) {}
+SiloMachine::SiloMachine(Setup setup)
+    : setup_(std::move(setup)), encoder_(setup_.limits), room_(setup_.room, open_runs(setup_.ledger)) {}
 
 std::vector<Action> SiloMachine::on_message(const wire::Message& message) {
   if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return on(*welcome);
@@ -219,6 +229,7 @@ Result<SiloMachine::Accepted> SiloMachine::considered_once(const wire::JobOffer&
 void SiloMachine::forget(const RunId& run) {
   accepted_.erase(run);
   waiting_.erase(run);
+  room_.forget(run);
   if (workspace_ && workspace_->run == run) workspace_.reset();
   std::erase_if(places_, [&](const auto& kept) { return kept.first.first == run; });
 }
@@ -394,8 +405,11 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
       return wait();
     }
   }
-  if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved)
+  if (Status aside = set_room_aside(offer.run, *considered); !aside && !known) return refuse(aside.error());
+  if (Status reserved = setup_.ledger.reserve(offer.run, considered->plan, offer.job); !reserved) {
+    if (!known) room_.forget(offer.run);
     return refuse(reserved.error());
+  }
   not_refused();
   if (!known) {
     actions.push_back(Tell{false, fmt::format("job_accepted run={} job={} releases={} epsilon={:.6g} delta={:.3g}",
@@ -407,6 +421,13 @@ std::vector<Action> SiloMachine::on(const wire::JobOffer& offer, const std::vect
   actions.push_back(send(wire::JobAnswer{offer.run, std::nullopt, {}}));
   actions.push_back(receipt());
   return actions;
+}
+
+Status SiloMachine::set_room_aside(const RunId& run, const Accepted& accepted) {
+  const jobs::CohortMember* member = accepted.job.member(setup_.id);
+  UNDERTONE_CHECK(member != nullptr);  // the plan was made for it
+  const RunAccount* account = setup_.ledger.account(run);
+  return room_.add(run, accepted.job, *member, accepted.plan, account == nullptr ? std::nullopt : account->last_round);
 }
 
 double SiloMachine::answer_products(const RunId& run, RoundIndex round) const {
@@ -428,6 +449,7 @@ Result<const SiloMachine::Accepted*> SiloMachine::accepted(const RunId& run) {
   Result<Accepted> again = plan(run, **job, true);  // the policy may have become stricter since
   if (!again) return again.error();
   UNDERTONE_TRY(setup_.ledger.check_reserved(run, again->plan));
+  (void)set_room_aside(run, *again);  // it was accepted with the room that there was
   return &accepted_.insert_or_assign(run, *std::move(again)).first->second;
 }
 
@@ -521,6 +543,7 @@ Result<std::string> SiloMachine::answer(const wire::QueryMessage& message) {
                  fmt::format("round {} asks another question than the plan", query.round.value)};
   }
   UNDERTONE_TRY(SpendToken token, setup_.ledger.authorise(message.run, query.round, *release, digest));
+  room_.give(message.run, bytes_of_answer(job, *job.member(setup_.id), *release));
   // What is public goes to the coordinator as it is, everything else through the shufflers.
   if (job.shuffle && !release->is_public()) {
     Result<std::string> sealed =

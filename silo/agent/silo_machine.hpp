@@ -13,6 +13,7 @@
 #include "shared/wire/codec.hpp"
 #include "shared/wire/messages.hpp"
 #include "silo/agent/alike_refusals.hpp"
+#include "silo/agent/answer_room.hpp"
 #include "silo/agent/shuffled_reply.hpp"
 #include "silo/approvals/desk.hpp"
 #include "silo/ledger/ledger.hpp"
@@ -70,6 +71,7 @@ class SiloMachine {
     Ledger::Clock clock;
     std::set<std::string> shufflers = {};  // that this silo dials, by name: jobs of others could not be answered
     jobs::Planner planner = jobs::plan_of;
+    const RoomReserve* room = nullptr;  // on the ledger's disk; null: none is set aside
   };
   explicit SiloMachine(Setup setup);
 
@@ -129,6 +131,8 @@ class SiloMachine {
   /// The plan of a job that is offered, not made again while it waits for its owner.
   [[nodiscard]] Result<Accepted> considered_once(const wire::JobOffer& offer);
   [[nodiscard]] Result<std::string> answer(const wire::QueryMessage& message);
+  /// Room for the answers of a run that are to come. @return an error where the disk has not got it
+  [[nodiscard]] Status set_room_aside(const RunId& run, const Accepted& accepted);
   /// The answer to a private question of a shuffled job, sealed, as the ledger keeps it.
   [[nodiscard]] Result<std::string> shuffled_answer(const wire::QueryMessage& message, const Digest& digest,
                                                     const Accepted& run, const planning::Release& release,
@@ -166,6 +170,7 @@ class SiloMachine {
   Setup setup_;
   wire::Encoder encoder_;
   std::map<RunId, Accepted> accepted_;
+  AnswerRoom room_;
   std::map<RunId, Accepted> waiting_;  // offered, not decided upon
   std::deque<RunId> over_;             // ended before they were accepted; an offer that comes later came late
   /// Whose places: of a permutation pass 0, of bins the pass's own draw.

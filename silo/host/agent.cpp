@@ -20,13 +20,15 @@ struct Served {
   LedgerFiles files;
   LoadedDataset loaded;
   std::optional<Ledger> ledger;
+  RoomReserve room;
 };
 
 Result<std::unique_ptr<Served>> open_dataset(const DatasetConfig& dataset, const Policy& policy,
                                              crypto::NoiseKind noise) {
   UNDERTONE_TRY(LedgerFiles files, open_ledger_files(dataset));
   UNDERTONE_TRY(LoadedDataset loaded, load_dataset(dataset, files.key, progress_line()));
-  auto served = std::make_unique<Served>(Served{std::move(files), std::move(loaded), std::nullopt});
+  auto served =
+      std::make_unique<Served>(Served{std::move(files), std::move(loaded), std::nullopt, RoomReserve(dataset.ledger)});
   Result<Ledger> ledger = Ledger::open(served->files.database, *served->files.head, served->files.key,
                                        served->loaded.identity, policy.total, noise, service::wall_clock);
   if (!ledger)
@@ -53,6 +55,7 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     ledgers.insert(dataset.replaced_ledgers.begin(), dataset.replaced_ledgers.end());
     served.push_back(*std::move(opened));
   }
+  for (const RemovedDataset& removed : config->removed) ledgers.insert(removed.id);
   std::set<std::string> dialled;
   for (const net::LinkAddress& shuffler : config->shufflers) dialled.insert(shuffler.name);
   std::vector<std::unique_ptr<SiloMachine>> machines;
@@ -61,9 +64,9 @@ int run_agent(const std::filesystem::path& config_file, const MakeRandomness& ma
     const data::Dataset& records = served[i]->loaded.dataset;
     const DatasetFacts facts{dataset.schema, records.training.count(), records.holdout.count(), dataset.holdout_public,
                              records.public_records.count()};
-    machines.push_back(std::make_unique<SiloMachine>(
-        SiloMachine::Setup{config->id, config->policy, facts, records, *served[i]->ledger, *randomness,
-                           config->session.wire, ledgers, *desk->desk, dataset.name, service::wall_clock, dialled}));
+    machines.push_back(std::make_unique<SiloMachine>(SiloMachine::Setup{
+        config->id, config->policy, facts, records, *served[i]->ledger, *randomness, config->session.wire, ledgers,
+        *desk->desk, dataset.name, service::wall_clock, dialled, jobs::plan_of, &served[i]->room}));
     spdlog::info("dataset_ready dataset={}", quoted_text(dataset.name));
   }
   SiloAgent agent(std::move(machines));

@@ -237,7 +237,11 @@ Status Ledger::append(Json body, const std::function<Status()>& with_it) {
     UNDERTONE_TRY(insert.run());
     return with_it ? with_it() : Status();
   });
-  if (!committed) return committed;
+  if (!committed) {
+    // A full disk has taken nothing: the ledger stands where it stood, and goes on once there is room.
+    broken_ = committed.error().code != ErrorCode::NoRoom;
+    return committed;
+  }
   UNDERTONE_TRY(apply(entry));
   UNDERTONE_TRY(head_store_->write(head_text_));
   broken_ = false;

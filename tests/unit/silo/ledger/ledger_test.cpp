@@ -75,6 +75,30 @@ TEST_F(LedgerTest, AcceptingAJobChargesItsWholePlanAtOnce) {
   EXPECT_EQ(ledger.head().sequence, 2U);
 }
 
+TEST_F(LedgerTest, AFullDiskTakesNothingAndTheLedgerGoesOnOnceThereIsRoom) {
+  Ledger ledger = open().value();
+  spend(ledger, 1);
+  const std::string long_reply(100'000, 'r');
+  ASSERT_TRUE(database_->execute("PRAGMA max_page_count = 16"));  // fewer than the reply needs
+  const auto attempt = [&] {
+    SpendToken token = ledger.authorise(run_, {1}, *plan_.release({1}), query(1)).value();
+    return ledger.commit(std::move(token), long_reply, NoiseKind::Secure);
+  };
+  for (int i = 0; i < 3; ++i) {
+    const Status full = attempt();
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, ErrorCode::NoRoom) << full.error().message;
+  }
+  EXPECT_EQ(ledger.account(run_)->releases, 1U);
+  EXPECT_FALSE(ledger.find_reply(run_, {1}, query(1)).value());
+  ASSERT_TRUE(database_->execute("PRAGMA max_page_count = 100000"));
+  ASSERT_TRUE(attempt());
+  EXPECT_EQ(ledger.account(run_)->releases, 2U);
+  close();
+  EXPECT_TRUE(verify().problems.empty());
+  EXPECT_EQ(open().value().account(run_)->releases, 2U);
+}
+
 TEST_F(LedgerTest, AnotherPlanThatCostsTheSameIsNotTheOneThatWasReserved) {
   planning::Schedule wider;
   for (const planning::Plan::Segment& segment : plan_.segments()) {
